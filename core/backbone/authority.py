@@ -57,7 +57,7 @@ class Authority:
                 f"The name {username[:20]!r} cannot be used.",
                 hint=f"Choose one of 1 to {USERNAME_BYTES_MAX} bytes that can be printed.",
             )
-        key = _requested_key(request)
+        key = Ed25519PublicKey.from_public_bytes(requested_key(request))
         names = [x509.NameAttribute(NameOID.COMMON_NAME, username.strip())]
         if label := _label(device):
             names.append(x509.NameAttribute(NameOID.ORGANIZATIONAL_UNIT_NAME, label))
@@ -97,12 +97,17 @@ class Authority:
         return x509.CertificateBuilder().issuer_name(self._name).serial_number(number)
 
 
-def _requested_key(request: bytes) -> Ed25519PublicKey:
+def requested_key(request: bytes) -> PeerId:
+    """The key for which a certificate request asks, and which its sender has proven to hold.
+
+    Raises:
+        ProofProblem: the request is unreadable, or its signature is not made with its key.
+    """
     try:
         wanted = x509.load_der_x509_csr(request)
         key = wanted.public_key()
         if isinstance(key, Ed25519PublicKey) and wanted.is_signature_valid:
-            return key
+            return PeerId(key.public_bytes_raw())
     except (ValueError, TypeError, UnsupportedAlgorithm, x509.InvalidVersion) as error:
         raise ProofProblem("This is not a certificate request.") from error
     raise ProofProblem("The certificate request is not signed with the Ed25519 key that it names.")

@@ -1,17 +1,25 @@
 """A charter: the folder in which an organiser holds a collaboration.
 
-manifest.json   signed
-authority.key   the authority's secret seed, mode 0600
-invite.txt      the invitation that lets people in
-blobs/          files named by the hex digest of their content
+manifest.json      signed
+authority.key      the authority's secret seed, mode 0600
+invitations.json   what lets people in (core.backbone.invitations)
+admitted.log       who was let in (core.backbone.admission_log)
+blobs/             files named by the hex digest of their content
 """
 
 import contextlib
-import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from core.backbone.invitations import (
+    EARLIER_INVITATION,
+    INVITATIONS,
+    Invitation,
+    new_invitation,
+    read_invitations,
+    write_invitations,
+)
 from core.backbone.support import check_averaging
 from core.base.content import digest
 from core.base.manifest import Manifest, read_manifest, sign_manifest
@@ -21,18 +29,30 @@ from core.system.atomic_files import make_directory, write_atomic
 
 MANIFEST = "manifest.json"
 AUTHORITY = "authority.key"
-INVITE = "invite.txt"
 BLOBS = "blobs"
 
 
 @dataclass(frozen=True, slots=True)
 class Charter:
-    """An organiser's folder, opened: the manifest, the authority's keys and the invitation."""
+    """An organiser's folder, opened: the manifest and the authority's keys."""
 
     folder: Path
     manifest: Manifest
     authority: KeyPair
-    invite: str
+
+    @property
+    def invitations(self) -> list[Invitation]:
+        """What lets people in now, the oldest first; read again each time, for the organiser may have changed it.
+
+        Raises:
+            Damaged: the file is missing or unreadable.
+        """
+        return read_invitations(self.folder)
+
+    @property
+    def invite(self) -> str:
+        """The secret of the oldest invitation; empty: all were withdrawn."""
+        return next((invitation.secret for invitation in self.invitations), "")
 
     @property
     def manifest_path(self) -> Path:
@@ -68,24 +88,23 @@ def keep_blobs(folder: Path, files: Mapping[str, Path]) -> dict[str, str]:
 
 
 def found(folder: Path, manifest: Manifest, authority: KeyPair) -> Charter:
-    """Write a charter; the manifest comes last, so a charter that has one is whole.
+    """Write a charter with one invitation, for any number; the manifest comes last, so one that has it is whole.
 
     Raises:
         BadInput: the manifest names a codec or an aggregator that there is not.
         NoSpace: the disk is full; nothing is left of the charter but its blobs.
     """
     check_averaging(manifest.averaging)
-    invite = secrets.token_urlsafe(24)
     try:
         write_atomic(folder / AUTHORITY, authority.seed)
-        write_atomic(folder / INVITE, invite.encode())
+        write_invitations(folder, [new_invitation()])
         write_atomic(folder / MANIFEST, sign_manifest(manifest, authority))
     except Problem:
-        for name in (MANIFEST, INVITE, AUTHORITY):
+        for name in (MANIFEST, INVITATIONS, AUTHORITY):
             with contextlib.suppress(OSError):
                 (folder / name).unlink(missing_ok=True)
         raise
-    return Charter(folder, manifest, authority, invite)
+    return Charter(folder, manifest, authority)
 
 
 def load_charter(folder: Path) -> Charter:
@@ -96,22 +115,20 @@ def load_charter(folder: Path) -> Charter:
         BadInput: there is no such folder, or the manifest is none.
         NotTrusted: the manifest was changed after it was signed.
     """
-    if not any((folder / name).exists() for name in (AUTHORITY, INVITE, MANIFEST)):
+    if not any((folder / name).exists() for name in (AUTHORITY, INVITATIONS, EARLIER_INVITATION, MANIFEST)):
         where = f"The folder {folder} holds no collaboration." if folder.is_dir() else f"There is no folder {folder}."
         raise BadInput(where, hint=f"Name the folder of a collaboration: it holds {MANIFEST} and {AUTHORITY}.")
     try:
         seed = (folder / AUTHORITY).read_bytes()
-        invite = (folder / INVITE).read_text().strip()
         data = (folder / MANIFEST).read_bytes()
     except OSError as error:
         why = f"{Path(error.filename).name}: {error.strerror}" if error.filename and error.strerror else str(error)
         raise Damaged(
             f"The collaboration in {folder} cannot be read ({why}).", hint="Bring back a copy of it."
         ) from error
-    except UnicodeDecodeError as error:
-        raise Damaged(f"The collaboration in {folder} has a damaged invitation.") from error
-    if len(seed) != SEED_BYTES or not invite:
-        raise Damaged(f"The collaboration in {folder} has a damaged key or invitation.")
+    if len(seed) != SEED_BYTES:
+        raise Damaged(f"The collaboration in {folder} has a damaged key.")
+    read_invitations(folder)
     manifest = read_manifest(data, Ed25519Verifier())
     check_averaging(manifest.averaging)
     for name, hexed in manifest.blobs.items():
@@ -121,4 +138,4 @@ def load_charter(folder: Path) -> Charter:
             whole = False
         if not whole:
             raise Damaged(f"The file {name} of the collaboration in {folder} is missing or damaged.")
-    return Charter(folder, manifest, KeyPair(seed), invite)
+    return Charter(folder, manifest, KeyPair(seed))

@@ -11,7 +11,9 @@ from random import Random
 import aiohttp
 import msgspec
 
+from core.backbone.admission_log import NameTaken
 from core.backbone.link import Link
+from core.backbone.names import NAME_CHARS_MAX
 from core.backbone.signed_time import TIME_NONCE_BYTES, read_time
 from core.backbone.support import check_averaging
 from core.backbone.welcome import (
@@ -34,7 +36,6 @@ from core.system.atomic_files import write_atomic
 BLOB_BYTES_MAX = 256 * 1024 * 1024
 TIMEOUT_S = 20.0
 CLOCK_SKEW_MAX_S = 60.0
-NAME_CHARS_MAX = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,14 +50,10 @@ class JoinedCollaboration:
     certificate: bytes
     """This peer's pass, DER."""
     contacts: list[KnownPeer]
+    name: str
+    """This peer's name in the collaboration, as its pass has it."""
     clock_ahead_s: float
     """How far the backbone's clock is ahead of ours."""
-
-
-def usable_name(name: str) -> str:
-    """`name` as a pass can hold it: printable, at most 40 letters and 64 bytes; empty when nothing is left of it."""
-    printable = " ".join("".join(letter if letter.isprintable() else " " for letter in name).split())
-    return printable[:NAME_CHARS_MAX].encode()[:USERNAME_BYTES_MAX].decode(errors="ignore").strip()
 
 
 class Joining:
@@ -85,7 +82,8 @@ class Joining:
         """Get everything; tries again, with back-off, while the backbone does not answer.
 
         Args:
-            username: How the pass is to call this peer (`usable_name`).
+            username: The wanted name, which `core.backbone.names.usable_name` has made.  A peer that was let in before
+                keeps its name; where the name is somebody else's, this peer gets it with four digits of its key.
             device: A name for this computer.
             now: Unix seconds.
             random: Jitter.
@@ -133,8 +131,12 @@ class Joining:
         async with self._session(_trusting(authority, proven)) as session:
             for name in manifest.blobs.values():
                 await self._fetch_blob(session, name)
-            grant = await self._ask_pass(session, username, device)
-        if proven(grant.certificate).peer != self._key.peer_id:
+            try:
+                grant = await self._ask_pass(session, username, device)
+            except NameTaken:
+                grant = await self._ask_pass(session, self._other_name(username), device)
+        found = proven(grant.certificate)
+        if found.peer != self._key.peer_id:
             raise RemoteProblem("The backbone gave the pass of another computer.")
         return JoinedCollaboration(
             manifest,
@@ -143,6 +145,7 @@ class Joining:
             authority,
             grant.certificate,
             grant.contacts,
+            found.username,
             clock_ahead_s,
         )
 
@@ -180,8 +183,16 @@ class Joining:
                 refusal = REFUSALS.decode(body)
             except WireProblem as error:
                 raise RemoteProblem(f"The backbone answered something unreadable ({response.status}).") from error
-        kind = BadInput if refusal.code == BadInput.code else NotTrusted
+        if response.status in {429, 503}:
+            raise RemoteProblem(refusal.message)
+        kind = next((kind for kind in (BadInput, NameTaken) if kind.code == refusal.code), NotTrusted)
         raise kind(refusal.message, hint=refusal.hint)
+
+    def _other_name(self, name: str) -> str:
+        """The name with four digits of this peer's key, which are of no alphabet."""
+        digits = f" {int.from_bytes(self._key.peer_id[:4], 'big') % 10_000:04}"
+        room_bytes = USERNAME_BYTES_MAX - len(digits)
+        return name[: NAME_CHARS_MAX - len(digits)].encode()[:room_bytes].decode(errors="ignore").rstrip() + digits
 
     def _session(self, context: ssl.SSLContext) -> aiohttp.ClientSession:
         return aiohttp.ClientSession(

@@ -14,6 +14,7 @@ from msgspec import Meta
 from core.api.snapshot import BACKBONE
 from core.averaging.receipts.exchange import Receipted
 from core.averaging.receipts.receipt import Receipt
+from core.backbone.admission_log import AdmissionLog
 from core.backbone.authority import Authority
 from core.backbone.charter import Charter
 from core.backbone.link import Link
@@ -85,9 +86,16 @@ class Ports(msgspec.Struct, frozen=True):
 
     peers: Annotated[int, Meta(ge=0, le=65_535)] = 0
     desk: Annotated[int, Meta(ge=0, le=65_535)] = 0
+    host: str = ""
+    """The address that others were told, for links of later invitations."""
 
 
-def _kept_ports(path: Path) -> Ports:
+def kept_ports(path: Path) -> Ports:
+    """Where the backbone of a charter listened last time.
+
+    Args:
+        path: The file.
+    """
     try:
         data = read_bounded(path, 1024)
         return Ports() if data is None else msgspec.json.decode(data, type=Ports)
@@ -139,6 +147,9 @@ class Backbone:
         self._receipts = ReceiptLog(charter.folder / RECEIPTS)
         self._key = backbone_key(charter.folder / "backbone.key")
         self._authority = Authority(charter.authority, charter.manifest.id)
+        self._admission_log = AdmissionLog(charter.folder)
+        if not self._admission_log.keys_of(BACKBONE_NAME):  # the name is nobody else's
+            self._admission_log.enter(self._key.peer_id, BACKBONE_NAME, invitation="", now=clock.now())
         self._session: Session[Participant] = Session(
             participant_of(charter.manifest, _role(bind), keys=self._key, folder=charter.folder),
             admission=Admission(
@@ -153,6 +164,7 @@ class Backbone:
         self._desk = WelcomeDesk(
             charter=charter,
             authority=self._authority,
+            admission_log=self._admission_log,
             contacts=self._contacts,
             now=clock.now,
             trace=self._session.peer.trace,
@@ -170,7 +182,7 @@ class Backbone:
             Busy: another program has a port that was asked for.
             BadInput: this computer has no such address.
         """
-        kept, wanted = _kept_ports(self._charter.folder / PORTS), self._wanted
+        kept, wanted = kept_ports(self._charter.folder / PORTS), self._wanted
         peers = wanted.peers or (0 if _taken(self._bind, kept.peers) else kept.peers)
         self._port = await self._session.listen(bind=self._bind, port=peers)
         desk = wanted.desk or (0 if _taken(self._bind, kept.desk) else kept.desk)
@@ -180,11 +192,11 @@ class Backbone:
             await self._session.close()
             raise
         self.moved_from = kept.desk if kept.desk not in {0, desk_port} else 0
-        write_atomic(self._charter.folder / PORTS, msgspec.json.encode(Ports(self._port, desk_port)))
+        write_atomic(self._charter.folder / PORTS, msgspec.json.encode(Ports(self._port, desk_port, self._address)))
         await self._session.join(self._remembered.contacts, address=self._address, mirrors=True)
         if self._help_bytes:
             self._session.deliver(Help(self._help_bytes))
-        return Link(self._address, desk_port, self._charter.manifest.id, self._charter.invite)
+        return Link(self._address, desk_port, self._charter.manifest.id, self._open_invitation())
 
     async def serve(self, stop: asyncio.Event) -> None:
         """The backbone lets people in and keeps its own pass fresh until `stop` is set, then closes."""
@@ -199,6 +211,14 @@ class Backbone:
             self._remembered.save(self._session.peer.contacts)
             await self._desk.close()
             await self._session.close()
+
+    def _open_invitation(self) -> str:
+        """The secret of the oldest invitation that lets people in; empty: there is none."""
+        log, now = self._admission_log, self._clock.now()
+        ready = (
+            one for one in self._charter.invitations if not one.has_expired(now) and not one.is_used_up(log.used(one))
+        )
+        return next((one.secret for one in ready), "")
 
     async def _remember(self) -> None:
         while True:
@@ -274,6 +294,8 @@ async def serve_backbone(
                 f"potluck: Earlier links name port {backbone.moved_from}, where this backbone is no longer: "
                 "hand out the new link, or free that port and start again.\n"
             )
+        if not link.invite:
+            sys.stderr.write("potluck: No invitation lets people in: make one with potluck invite.\n")
         sys.stdout.write(msgspec.json.encode({"event": "listening", "link": str(link)}).decode() + "\n")
         sys.stdout.flush()
         await backbone.serve(stop)

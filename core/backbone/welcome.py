@@ -5,10 +5,13 @@ GET  /v1/authority     the authority's certificate; checked against the key in t
 GET  /v1/time/<nonce>  the time, signed by the authority for this nonce in hex (core.backbone.signed_time)
 GET  /v1/blobs/<hex>   a blob; checked against its digest
 POST /v1/pass          PassRequest in, PassGrant out: invitation and certificate request for a short-lived pass
+
+What the worst stranger gains: of one address so many answers as `ASKED` says, and tries of invitations or new passes
+as `ADMITTED` says, each limit for the whole household.
 """
 
 import contextlib
-import hmac
+import logging
 import ssl
 from collections.abc import Callable, Sequence
 from typing import Annotated, Final
@@ -17,26 +20,40 @@ import msgspec
 from aiohttp import web
 from msgspec import Meta
 
-from core.backbone.authority import Authority
+from core.backbone.admission_log import AdmissionLog
+from core.backbone.authority import Authority, requested_key
 from core.backbone.charter import Charter
 from core.backbone.signed_time import TIME_NONCE_BYTES, TIMES
 from core.base.contact import HOST_CHARACTERS_MAX, Peer32
-from core.base.problems import Busy, Problem, WireProblem
+from core.base.problems import BadInput, Busy, NotTrusted, Problem, ProofProblem, WireProblem
+from core.base.rate_limit import RateLimit, household
 from core.base.trace import Trace
 from core.base.wire import PROTOCOL, Schema
 from core.net.listening import ANY, ANY6
 
+_LOG = logging.getLogger(__name__)
+
 REQUEST_BYTES_MAX = 16 * 1024
 GRANT_BYTES_MAX = 64 * 1024
+ASKED_PER_S: Final = 2.0
+ASKED_BURST: Final = 64
+"""Requests for a pass of one address, with renewals: a household has few computers, a school behind one router has a
+hundred, which renew every three hours."""
+ADMITTED_S: Final = 30
+ADMITTED_BURST: Final = 32
+"""New passes and wrong invitations of one address, one in so many seconds: a class of 30 joins at once, a program that
+invents people gets 120 an hour."""
 
 
 class PassRequest(msgspec.Struct, frozen=True):
     """What a newcomer, or a member whose pass is about to expire, sends."""
 
     invite: Annotated[str, Meta(max_length=128)]
+    """The invitation's secret; a member that renews its pass needs none, since the request proves its key."""
     csr: Annotated[bytes, Meta(max_length=4096)]
     """X.509 certificate request (DER), signed with the peer's own key."""
     username: Annotated[str, Meta(min_length=1, max_length=40)]
+    """The name that a newcomer wants; a member has its name already."""
     device: Annotated[str, Meta(max_length=40)]
     protocol: Annotated[int, Meta(ge=0, lt=2**53)] = 1
     """The newcomer's `core.base.wire.PROTOCOL`; the first did not say so."""
@@ -67,6 +84,10 @@ class JoinRefusal(msgspec.Struct, frozen=True):
     hint: str = ""
 
 
+TOO_OFTEN: Final = JoinRefusal(
+    "too_often", "Too many computers at this address have asked to join.", "Wait for half a minute."
+)
+OUT_OF_ORDER: Final = JoinRefusal("busy", "The backbone lets nobody in at present.", "Tell the organiser.")
 REQUESTS: Final = Schema(PassRequest, named="a request for a pass", bytes_max=REQUEST_BYTES_MAX, form="json")
 GRANTS: Final = Schema(PassGrant, named="a pass with contacts", bytes_max=GRANT_BYTES_MAX, form="json")
 REFUSALS: Final = Schema(JoinRefusal, named="a refusal", bytes_max=GRANT_BYTES_MAX, form="json")
@@ -78,6 +99,7 @@ class WelcomeDesk:
     Args:
         charter: The collaboration.
         authority: Issues the passes.
+        admission_log: Who was let in.
         contacts: Peers to begin with.
         now: Unix seconds.
     """
@@ -87,15 +109,19 @@ class WelcomeDesk:
         *,
         charter: Charter,
         authority: Authority,
+        admission_log: AdmissionLog,
         contacts: Callable[[], Sequence[KnownPeer]],
         now: Callable[[], float],
         trace: Trace,
     ) -> None:
         self._charter = charter
         self._authority = authority
+        self._admission_log = admission_log
         self._contacts = contacts
         self._now = now
         self._trace = trace
+        self._asked = RateLimit[str](rate_per_s=ASKED_PER_S, burst=ASKED_BURST)
+        self._admitted = RateLimit[str](rate_per_s=1 / ADMITTED_S, burst=ADMITTED_BURST)
         self._runner: web.AppRunner | None = None
 
     async def open(self, host: str, context: ssl.SSLContext, *, port: int = 0) -> int:
@@ -150,27 +176,39 @@ class WelcomeDesk:
         return web.FileResponse(self._charter.blobs / name)
 
     async def _pass(self, request: web.Request) -> web.Response:
+        host, now = household(request.remote or "::"), self._now()
+        if not self._asked.admits(host, now):
+            return self._refuse(429, TOO_OFTEN)
         try:
             asked = REQUESTS.decode(await request.read())
         except WireProblem:
             return self._refuse(400, JoinRefusal("bad_input", "This is not a request for a pass."))
-        if not hmac.compare_digest(asked.invite.encode(), self._charter.invite.encode()):
-            return self._refuse(403, JoinRefusal("not_trusted", "This invitation is not valid.", "Ask for a new link."))
         if asked.protocol != PROTOCOL:
             return self._refuse(400, other_protocol(asked.protocol))
         try:
-            certificate = self._authority.issue(
-                asked.csr, username=asked.username, device=asked.device, now=self._now()
+            key = requested_key(asked.csr)
+            if self._admission_log.name_of(key) is None and not self._admitted.admits(host, now):
+                return self._refuse(429, TOO_OFTEN)
+            name = self._admission_log.admit(
+                key, asked.username, invitations=self._charter.invitations, secret=asked.invite, now=now
             )
+            certificate = self._authority.issue(asked.csr, username=name, device=asked.device, now=now)
+        except (NotTrusted, BadInput, ProofProblem) as problem:
+            status = 403 if isinstance(problem, NotTrusted) else 400
+            return self._refuse(status, JoinRefusal(problem.code, problem.message, problem.hint))
         except Problem as problem:
-            return self._refuse(400, JoinRefusal(problem.code, problem.message, problem.hint))
+            _LOG.warning("nobody can be let in: %s", problem)
+            return self._refuse(503, OUT_OF_ORDER)
         self._trace.mark("welcome.pass")
         grant = PassGrant(certificate, list(self._contacts()))
         return web.Response(body=msgspec.json.encode(grant), content_type="application/json")
 
     def _refuse(self, status: int, refusal: JoinRefusal) -> web.Response:
         self._trace.mark("welcome.refused")
-        return web.Response(status=status, body=msgspec.json.encode(refusal), content_type="application/json")
+        headers = {"Retry-After": str(ADMITTED_S)} if status == 429 else {}
+        return web.Response(
+            status=status, headers=headers, body=msgspec.json.encode(refusal), content_type="application/json"
+        )
 
 
 def other_protocol(theirs: int) -> JoinRefusal:

@@ -1,4 +1,4 @@
-"""Commands that take part in a collaboration: `demo`, `engine`, `backbone`.
+"""Commands that take part in a collaboration or organise one: `demo`, `engine`, `backbone`, `invite`.
 
 packaging/bootstrap.py reads the options of `demo` before anything is installed: what this module imports, and what that
 imports, is of the standard library.
@@ -18,6 +18,7 @@ def add(commands: Commands) -> None:
     _add_demo(commands)
     _add_engine(commands)
     _add_backbone(commands)
+    _add_invite(commands)
 
 
 def _add_demo(commands: Commands) -> None:
@@ -106,15 +107,38 @@ def _add_backbone(commands: Commands) -> None:
         help="welcome others, without training",
         description="A backbone: founds the swarm, lets people in, keeps watch.  Prints its link as a line of JSON.",
     )
-    backbone.add_argument(
-        "--charter", type=Path, required=True, metavar="DIR", help="the collaboration's manifest, keys and files"
-    )
+    _add_charter(backbone)
     _add_address(backbone, told="127.0.0.1")
     _add_averaging_memory(backbone, words="0: only welcome and watch")
     port = whole(0, 65_535)
     backbone.add_argument("--port", type=port, metavar="N", default=0, help="port for peers (default: kept)")
     backbone.add_argument("--desk-port", type=port, metavar="N", default=0, help="port that the link names (the same)")
     backbone.set_defaults(run=calling("core.cli.start:run_backbone"), json=False)
+
+
+def _add_invite(commands: Commands) -> None:
+    invite = commands.add_parser(
+        "invite",
+        help="make a link that lets people in, list all, or withdraw one",
+        description="Invitations to the collaboration of a backbone on this computer, which may be running.",
+    )
+    _add_charter(invite)
+    add_json(invite)
+    invite.add_argument(
+        "--uses", type=whole(1, 1_000_000), metavar="N", help="number of computers that it lets in (default: any)"
+    )
+    invite.add_argument("--days", type=whole(1, 36_500), metavar="N", help="how long it lasts (default: without end)")
+    invite.add_argument("--host", metavar="ADDRESS", help="address of the backbone in the link (default: its last one)")
+    which = invite.add_mutually_exclusive_group()
+    which.add_argument("--list", action="store_true", help="list the invitations, with their links")
+    which.add_argument("--withdraw", metavar="ID", help="end an invitation; those whom it has let in stay members")
+    invite.set_defaults(run=calling("core.cli.charter:run_invite"))
+
+
+def _add_charter(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--charter", type=Path, required=True, metavar="DIR", help="the collaboration's manifest, keys and files"
+    )
 
 
 def _add_averaging_memory(command: argparse.ArgumentParser, *, words: str) -> None:

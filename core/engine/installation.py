@@ -3,7 +3,7 @@
 import platform
 from dataclasses import dataclass
 
-from core.backbone.join import usable_name
+from core.backbone.names import usable_name
 from core.base.signing import KeyPair
 from core.control.notices import NoticeRing
 from core.engine.options import EngineOptions

@@ -40,6 +40,8 @@ async def join(
     )
     if not options.help_bytes:
         check_source(joined.manifest, options.text)
+    if joined.name != installation.name:
+        installation.notices.add("info", f"In this collaboration this computer is called {joined.name}.")
     if abs(joined.clock_ahead_s) > CLOCK_SKEW_MAX_S:
         installation.notices.add(*clock_notice(joined.clock_ahead_s))
     return VolunteerSession(installation, joined, joining, changed=changed)

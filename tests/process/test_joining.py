@@ -8,17 +8,20 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from random import Random
 
+import aiohttp
 import msgspec
 import pytest
 
 from core.backbone import charter as charters
+from core.backbone.admission_log import AdmissionLog
 from core.backbone.authority import Authority
+from core.backbone.invitations import write_invitations
 from core.backbone.join import Joining
 from core.backbone.link import Link, parse_link
 from core.backbone.signed_time import SignedTime
-from core.backbone.welcome import KnownPeer, WelcomeDesk
+from core.backbone.welcome import ADMITTED_BURST, KnownPeer, PassRequest, WelcomeDesk
 from core.base.manifest import AveragingNumbers, Manifest, sign_manifest
-from core.base.problems import BadInput, NotTrusted
+from core.base.problems import BadInput, NotTrusted, RemoteProblem
 from core.base.signing import KeyPair
 from core.base.trace import Trace
 from core.base.wire import PROTOCOL
@@ -56,6 +59,7 @@ async def desk(
     welcome = WelcomeDesk(
         charter=charter,
         authority=authority,
+        admission_log=AdmissionLog(charter.folder),
         contacts=lambda: [KnownPeer(key.peer_id, "127.0.0.1", 7)],
         now=lambda: NOW,
         trace=trace,
@@ -207,6 +211,68 @@ def test_a_newcomer_of_another_protocol_is_told_so(
         async with desk(charter, Trace()) as link:
             with pytest.raises(BadInput, match=said):
                 await joining(link, tmp_path, KeyPair.generate()).try_once(username="A", device="", now=lambda: NOW)
+
+    asyncio.run(run())
+
+
+def test_invented_people_are_limited_by_address(tmp_path: Path) -> None:
+    """A member renews meanwhile, and the 429 says when to come back."""
+    charter, trace = found(tmp_path), Trace()
+
+    async def run() -> None:
+        async with desk(charter, trace) as link:
+            ada = joining(link, tmp_path, KeyPair.generate())
+            await ada.try_once(username="Ada", device="", now=lambda: NOW)
+            for number in range(ADMITTED_BURST - 1):
+                person = joining(link, tmp_path, KeyPair.generate())
+                await person.try_once(username=f"Eve {number}", device="", now=lambda: NOW)
+            one_more = joining(link, tmp_path, KeyPair.generate())
+            with pytest.raises(RemoteProblem, match="Too many"):
+                await one_more.try_once(username="Eve", device="", now=lambda: NOW)
+            context = ssl.create_default_context()
+            context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+            guess = PassRequest("guess", pass_request(KeyPair.generate()), "Eve", "", PROTOCOL)
+            async with (
+                aiohttp.ClientSession(connector=aiohttp.TCPConnector(ssl=context)) as session,
+                session.post(f"{link.base_url}/v1/pass", data=msgspec.json.encode(guess)) as answer,
+            ):
+                assert answer.status == 429
+                assert int(answer.headers["Retry-After"]) > 0
+            await ada.try_once(username="Ada", device="", now=lambda: NOW)
+
+    asyncio.run(run())
+    assert trace["welcome.pass"] == ADMITTED_BURST + 1
+
+
+def test_one_key_has_one_name_and_keeps_it(tmp_path: Path) -> None:
+    charter, key = found(tmp_path), KeyPair.generate()
+
+    async def run() -> None:
+        async with desk(charter, Trace()) as link:
+            ada = joining(link, tmp_path, key)
+            names = [(await ada.try_once(username=name, device="", now=lambda: NOW)).name for name in ("Ada", "Bob")]
+            assert names == ["Ada", "Ada"]
+            other = KeyPair.generate()
+            second = await joining(link, tmp_path, other).try_once(username="ADA", device="", now=lambda: NOW)
+            assert second.name.startswith("ADA ")
+            assert second.name[4:].isdigit()
+            again = await joining(link, tmp_path, other).try_once(username="ADA", device="", now=lambda: NOW)
+            assert again.name == second.name
+
+    asyncio.run(run())
+
+
+def test_member_whose_invitation_was_withdrawn_renews(tmp_path: Path) -> None:
+    charter, key = found(tmp_path), KeyPair.generate()
+
+    async def run() -> None:
+        async with desk(charter, Trace()) as link:
+            ada = joining(link, tmp_path, key)
+            await ada.try_once(username="Ada", device="", now=lambda: NOW)
+            write_invitations(charter.folder, [])
+            await ada.try_once(username="Ada", device="", now=lambda: NOW)
+            with pytest.raises(NotTrusted, match="not valid"):
+                await joining(link, tmp_path, KeyPair.generate()).try_once(username="Eve", device="", now=lambda: NOW)
 
     asyncio.run(run())
 

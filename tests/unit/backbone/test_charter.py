@@ -32,7 +32,7 @@ def test_a_charter_is_read_as_it_was_written(tmp_path: Path) -> None:
 
 def test_the_key_and_the_invitation_are_for_their_owner_only(tmp_path: Path) -> None:
     made = make(tmp_path)
-    for name in (charters.AUTHORITY, charters.INVITE):
+    for name in (charters.AUTHORITY, charters.INVITATIONS):
         assert (made.folder / name).stat().st_mode & 0o077 == 0
 
 
@@ -74,12 +74,19 @@ def test_garbage_is_no_manifest(tmp_path: Path) -> None:
         charters.load_charter(made.folder)
 
 
-@pytest.mark.parametrize("name", [charters.AUTHORITY, charters.INVITE, charters.MANIFEST])
+@pytest.mark.parametrize("name", [charters.AUTHORITY, charters.INVITATIONS, charters.MANIFEST])
 def test_a_missing_file_is_damage(tmp_path: Path, name: str) -> None:
     made = make(tmp_path)
     (made.folder / name).unlink()
     with pytest.raises(Damaged):
         charters.load_charter(made.folder)
+
+
+def test_charter_with_the_one_earlier_invitation_is_read(tmp_path: Path) -> None:
+    made = make(tmp_path)
+    (made.folder / charters.INVITATIONS).unlink()
+    (made.folder / charters.EARLIER_INVITATION).write_text("long-known\n")
+    assert charters.load_charter(made.folder).invite == "long-known"
 
 
 def test_a_folder_that_holds_no_collaboration_is_the_persons_mistake(tmp_path: Path) -> None:
@@ -92,8 +99,8 @@ def test_a_folder_that_holds_no_collaboration_is_the_persons_mistake(tmp_path: P
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     made = make(tmp_path)
-    (made.folder / charters.INVITE).unlink()
-    with pytest.raises(Damaged, match=r"invite\.txt: No such file") as caught:
+    (made.folder / charters.INVITATIONS).unlink()
+    with pytest.raises(Damaged, match=r"invitations\.json: No such file") as caught:
         charters.load_charter(made.folder)
     assert "Errno" not in str(caught.value)
 

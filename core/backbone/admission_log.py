@@ -1,0 +1,133 @@
+"""Who was let in: which key with which invitation, and under which name.
+
+One log in the charter, `admitted.log`, a line of JSON for each key, appended and synced before its first pass goes out.
+All else follows from it: how often an invitation was used, which name is taken, and which key may renew its pass
+without an invitation.  A name belongs to the key that got it first, and a key has one name.
+
+What the worst newcomer gains: one name and one key for each use of an invitation; names that look like another's are
+refused.  What a member gains that renews its pass again and again: nothing but that pass.
+"""
+
+from collections import Counter
+from pathlib import Path
+from typing import Annotated, Final
+
+import msgspec
+from msgspec import Meta
+
+from core.backbone.invitations import Invitation, found_in
+from core.backbone.names import check_name, skeleton
+from core.base.ids import PeerId
+from core.base.problems import BadInput, NotTrusted
+from core.system.atomic_files import append_synced, read_bounded
+
+ADMITTED: Final = "admitted.log"
+_BYTES_MAX: Final = 256 * 1024 * 1024
+
+
+class Admitted(msgspec.Struct, frozen=True, kw_only=True):
+    """A key that was let in."""
+
+    key: Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
+    name: str
+    invitation: str
+    """`Invitation.id`; empty: the backbone itself."""
+    at: float
+    """When, Unix seconds."""
+
+
+class NameTaken(BadInput):
+    """The name belongs to another key."""
+
+    code = "name_taken"
+
+
+class AdmissionLog:
+    """All that were let in, by key, by name and by invitation.
+
+    Args:
+        folder: The charter's.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / ADMITTED
+        self._by_key: dict[PeerId, Admitted] = {}
+        self._by_name: dict[str, PeerId] = {}
+        self._used: Counter[str] = Counter()
+        for line in (read_bounded(self._path, _BYTES_MAX) or b"").splitlines():
+            try:
+                self._enter(msgspec.json.decode(line, type=Admitted))
+            except msgspec.MsgspecError:
+                continue  # half of a line, whose pass never went out
+
+    def name_of(self, key: PeerId) -> str | None:
+        """The name of a key; None: it was never let in."""
+        admission = self._by_key.get(key)
+        return None if admission is None else admission.name
+
+    def keys_of(self, name: str) -> list[PeerId]:
+        """The keys that people would call by this name: one, or none."""
+        key = self._by_name.get(skeleton(name))
+        return [] if key is None else [key]
+
+    def used(self, invitation: Invitation) -> int:
+        """Number of keys that an invitation has let in."""
+        return self._used[invitation.id]
+
+    def admit(self, key: PeerId, name: str, *, invitations: list[Invitation], secret: str, now: float) -> str:
+        """Let a key in, or let it in again.
+
+        Args:
+            key: Its holder has proven to have it.
+            name: The wanted name, which counts only the first time.
+            invitations: Those that hold.
+            secret: What the newcomer says; counts only the first time.
+            now: Unix seconds.
+
+        Returns:
+            The key's name.
+
+        Raises:
+            NotTrusted: the invitation is wrong, used up, or has expired.
+            BadInput: the name cannot be used, or belongs to another key.
+            NoSpace: the disk is full.
+        """
+        known = self.name_of(key)
+        if known is not None:
+            return known
+        invitation = found_in(invitations, secret)
+        if invitation is None:
+            raise NotTrusted("This invitation is not valid.", hint="Ask for a new link.")
+        if invitation.has_expired(now):
+            raise NotTrusted("This invitation has expired.", hint="Ask for a new link.")
+        if invitation.is_used_up(self.used(invitation)):
+            raise NotTrusted("This invitation has been used as often as it may be.", hint="Ask for a new link.")
+        self.enter(key, name, invitation=invitation.id, now=now)
+        return name
+
+    def enter(self, key: PeerId, name: str, *, invitation: str, now: float) -> None:
+        """Write down a new key.
+
+        Args:
+            key: The key.
+            name: Its name.
+            invitation: `Invitation.id`; empty: the backbone itself.
+            now: Unix seconds.
+
+        Raises:
+            BadInput: the name cannot be used, or belongs to another key.
+            NoSpace: the disk is full.
+        """
+        check_name(name)
+        if skeleton(name) in self._by_name:
+            raise NameTaken(f"The name {name!r} belongs to somebody else here.", hint="Choose another name.")
+        admission = Admitted(key=key.hex(), name=name, invitation=invitation, at=now)
+        append_synced(self._path, b"\n" + msgspec.json.encode(admission))  # first the end of what may be half a line
+        self._enter(admission)
+
+    def _enter(self, admission: Admitted) -> None:
+        key = PeerId(bytes.fromhex(admission.key))
+        if key not in self._by_key:
+            self._by_key[key] = admission
+            self._by_name.setdefault(skeleton(admission.name), key)
+            self._used[admission.invitation] += 1

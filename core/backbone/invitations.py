@@ -1,0 +1,110 @@
+"""Invitations: secrets that let people in, each with a number of uses and an end.
+
+They lie in the charter as `invitations.json`, which `potluck invite` writes and the backbone reads again whenever it
+has changed.  How often one was used follows from who was admitted with it (`core.backbone.admission_log`).
+"""
+
+import hmac
+import secrets
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Final
+
+import msgspec
+from msgspec import Meta
+
+from core.base.content import digest
+from core.base.problems import BadInput, Damaged
+from core.system.atomic_files import read_bounded, write_atomic
+
+INVITATIONS: Final = "invitations.json"
+EARLIER_INVITATION: Final = "invite.txt"
+"""The one invitation of a charter that was founded before there were several: for many, without an end."""
+INVITATIONS_MAX: Final = 1000
+"""Number of invitations that are kept: a withdrawn one makes room."""
+_BYTES_MAX: Final = 512 * 1024
+
+
+class Invitation(msgspec.Struct, frozen=True, kw_only=True):
+    """What lets people in, as long as it lasts."""
+
+    secret: Annotated[str, Meta(pattern="^[A-Za-z0-9_-]{1,128}$")]
+    uses_max: Annotated[int, Meta(ge=1, le=1_000_000)] | None = None
+    """Number of computers that it lets in; None: any number."""
+    expires: Annotated[float, Meta(ge=0, le=1e12)] | None = None
+    """Last time of use, Unix seconds; None: it has no end."""
+
+    @property
+    def id(self) -> str:
+        """Eight letters that name it without giving it away."""
+        return digest(self.secret.encode()).hex()[:8]
+
+    def has_expired(self, now: float) -> bool:
+        """Whether its time is over."""
+        return self.expires is not None and now > self.expires
+
+    def is_used_up(self, used: int) -> bool:
+        """Whether it lets nobody in any more, after `used` uses."""
+        return self.uses_max is not None and used >= self.uses_max
+
+
+_Invitations = Annotated[list[Invitation], Meta(max_length=INVITATIONS_MAX)]
+
+
+def new_invitation(*, uses_max: int | None = None, expires: float | None = None) -> Invitation:
+    """An invitation with a secret of 192 random bits.
+
+    Args:
+        uses_max: Number of computers that it lets in; None: any number.
+        expires: Last time of use, Unix seconds; None: it has no end.
+    """
+    return Invitation(secret=secrets.token_urlsafe(24), uses_max=uses_max, expires=expires)
+
+
+def read_invitations(folder: Path) -> list[Invitation]:
+    """The invitations of a charter, the oldest first.
+
+    Raises:
+        Damaged: the file is missing or unreadable.
+    """
+    try:
+        data = read_bounded(folder / INVITATIONS, _BYTES_MAX)
+        if data is not None:
+            return list(msgspec.json.decode(data, type=_Invitations))
+        earlier = read_bounded(folder / EARLIER_INVITATION, _BYTES_MAX)
+        if earlier is not None:
+            return [msgspec.convert({"secret": earlier.decode().strip()}, Invitation)]
+    except ValueError as error:
+        raise Damaged(
+            f"The invitations of the collaboration in {folder} are damaged.", hint=f"Bring back {INVITATIONS}."
+        ) from error
+    raise Damaged(
+        f"The collaboration in {folder} cannot be read ({INVITATIONS}: No such file).", hint="Bring back a copy of it."
+    )
+
+
+def write_invitations(folder: Path, invitations: Sequence[Invitation]) -> None:
+    """Replace the invitations of a charter.
+
+    Args:
+        folder: The charter's.
+        invitations: All that are to hold.
+
+    Raises:
+        BadInput: there are too many.
+        NoSpace: the disk is full; what held before still holds.
+    """
+    if len(invitations) > INVITATIONS_MAX:
+        raise BadInput(f"There are {INVITATIONS_MAX} invitations already.", hint="Withdraw some of them.")
+    write_atomic(folder / INVITATIONS, msgspec.json.format(msgspec.json.encode(list(invitations)), indent=1))
+
+
+def found_in(invitations: Sequence[Invitation], secret: str) -> Invitation | None:
+    """The invitation with this secret; None: there is none.
+
+    Args:
+        invitations: Those that hold.
+        secret: What a newcomer says.
+    """
+    same = [one for one in invitations if hmac.compare_digest(one.secret.encode(), secret.encode())]
+    return same[0] if same else None

@@ -1,0 +1,71 @@
+"""Commands of an organiser, at the folder of a collaboration: `invite`."""
+
+import argparse
+import asyncio
+
+from core.backbone.admission_log import AdmissionLog
+from core.backbone.charter import Charter, load_charter
+from core.backbone.invitations import Invitation, new_invitation, write_invitations
+from core.backbone.link import Link
+from core.backbone.serve import PORTS, kept_ports
+from core.base.problems import BadInput, Busy
+from core.cli.say import say_json
+from core.net.clock import Clock
+from core.system.file_lock import held
+
+DAY_S = 86_400.0
+LOCK = "organiser.lock"
+LOCK_S = 10.0
+
+
+def run_invite(args: argparse.Namespace) -> int:
+    """`potluck invite`; see `potluck invite --help`."""
+    return asyncio.run(_invite(args))
+
+
+async def _invite(args: argparse.Namespace) -> int:
+    charter = load_charter(args.charter.expanduser().absolute())
+    now = Clock().now()
+    busy = Busy("Another command changes this collaboration.", hint="Try again in a moment.")
+    async with held(charter.folder / LOCK, patience_s=LOCK_S, otherwise=busy):
+        invitations = charter.invitations
+        if args.withdraw is not None:
+            _withdraw(charter, invitations, args.withdraw)
+        elif not args.list:
+            expires = None if args.days is None else now + args.days * DAY_S
+            made = new_invitation(uses_max=args.uses, expires=expires)
+            write_invitations(charter.folder, [*invitations, made])
+            invitations = [made]
+    if args.withdraw is None:
+        log = AdmissionLog(charter.folder)
+        for invitation in invitations:
+            _say(args, invitation, link=_link(charter, invitation, args.host), used=log.used(invitation), now=now)
+    elif not args.json:
+        print("Withdrawn: it lets nobody in any more.  Those whom it has let in stay members.")
+    return 0
+
+
+def _withdraw(charter: Charter, invitations: list[Invitation], named: str) -> None:
+    left = [invitation for invitation in invitations if named not in {invitation.id, invitation.secret}]
+    if len(left) == len(invitations):
+        raise BadInput(f"There is no invitation {named[:40]}.", hint="List all with: potluck invite --list")
+    write_invitations(charter.folder, left)
+
+
+def _link(charter: Charter, invitation: Invitation, host: str | None) -> str:
+    """The link with an invitation; empty: it is not known where the backbone is."""
+    kept = kept_ports(charter.folder / PORTS)
+    told = host or kept.host
+    return str(Link(told, kept.desk, charter.manifest.id, invitation.secret)) if told and kept.desk else ""
+
+
+def _say(args: argparse.Namespace, invitation: Invitation, *, link: str, used: int, now: float) -> None:
+    if args.json:
+        facts = {"id": invitation.id, "uses_max": invitation.uses_max, "used": used, "expires": invitation.expires}
+        say_json({"event": "invitation", "link": link, **facts})
+        return
+    most = "any number of computers" if invitation.uses_max is None else f"{invitation.uses_max} computers"
+    days = None if invitation.expires is None else (invitation.expires - now) / DAY_S
+    lasts = "without an end" if days is None else f"for {days:.1f} days more" if days > 0 else "expired"
+    print(f"{invitation.id}  lets in {most}, has let in {used}, {lasts}")
+    print(f"          {link or 'Start the backbone once, then list the invitations: the link names its address.'}")

@@ -1,0 +1,49 @@
+"""Invitations are made, listed and withdrawn while the backbone runs."""
+
+import asyncio
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from core.backbone.charter import Charter
+from core.backbone.join import Joining
+from core.backbone.link import parse_link
+from core.base.problems import NotTrusted
+from core.base.signing import KeyPair
+from core.net.clock import Clock
+from tests.process.swarm import CORE, ENVIRONMENT, collaboration, found
+
+pytestmark = pytest.mark.process
+
+
+def invite(charter: Charter, *words: str) -> list[dict[str, object]]:
+    command = [*CORE, "invite", "--charter", str(charter.folder), "--json", *words]
+    done = subprocess.run(command, check=True, capture_output=True, text=True, env=ENVIRONMENT, timeout=60)
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def test_invitation_for_one_lets_in_one_until_withdrawn(tmp_path: Path) -> None:
+    charter = found(tmp_path, target_samples=64)
+
+    async def join(link: object, name: str) -> str:
+        newcomer = Joining(link=parse_link(str(link)), key=KeyPair.generate(), folder=tmp_path, blobs=tmp_path)
+        return (await newcomer.try_once(username=name, device="", now=Clock().now)).name
+
+    async def run() -> None:
+        async with collaboration(charter, tmp_path) as swarm:
+            (one,) = await asyncio.to_thread(invite, charter, "--uses", "1", "--days", "7")
+            assert one["uses_max"] == 1
+            assert await join(one["link"], "Ada") == "Ada"
+            assert (await join(swarm.link, "Backbone")).startswith("Backbone ")
+            with pytest.raises(NotTrusted, match="as often as it may"):
+                await join(one["link"], "Bob")
+            standing, listed = await asyncio.to_thread(invite, charter, "--list")
+            assert standing["link"] == swarm.link
+            assert (listed["id"], listed["used"]) == (one["id"], 1)
+            await asyncio.to_thread(invite, charter, "--withdraw", str(standing["id"]))
+            with pytest.raises(NotTrusted, match="not valid"):
+                await join(swarm.link, "Bob")
+
+    asyncio.run(run())

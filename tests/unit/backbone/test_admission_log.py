@@ -1,0 +1,63 @@
+from pathlib import Path
+
+import pytest
+
+from core.backbone.admission_log import ADMITTED, AdmissionLog, NameTaken
+from core.backbone.invitations import Invitation, new_invitation
+from core.base.problems import BadInput, NotTrusted
+from tests.unit.net.people import NOW, id_of
+
+OPEN = new_invitation()
+
+
+def admit(log: AdmissionLog, who: str, invitation: Invitation = OPEN, *, name: str = "", now: float = NOW) -> str:
+    return log.admit(id_of(who), name or who, invitations=[OPEN, invitation], secret=invitation.secret, now=now)
+
+
+def test_invitation_lets_in_as_many_as_it_says(tmp_path: Path) -> None:
+    log, two = AdmissionLog(tmp_path), new_invitation(uses_max=2)
+    assert [admit(log, who, two) for who in ("ada", "bob")] == ["ada", "bob"]
+    for read in (log, AdmissionLog(tmp_path)):
+        with pytest.raises(NotTrusted, match="as often as it may"):
+            admit(read, "carl", two)
+        assert read.used(two) == 2
+        assert admit(read, "ada", two) == "ada", "a renewal is no use"
+
+
+def test_expired_and_unknown_invitations_let_nobody_in(tmp_path: Path) -> None:
+    log, short = AdmissionLog(tmp_path), new_invitation(expires=NOW + 60)
+    admit(log, "ada", short)
+    with pytest.raises(NotTrusted, match="has expired"):
+        admit(log, "bob", short, now=NOW + 61)
+    for secret in ("", "guess", OPEN.secret[:-1], "\u00e9"):
+        with pytest.raises(NotTrusted, match="not valid"):
+            log.admit(id_of("bob"), "bob", invitations=[OPEN], secret=secret, now=NOW)
+
+
+def test_admitted_key_renews_without_an_invitation(tmp_path: Path) -> None:
+    admit(AdmissionLog(tmp_path), "ada")
+    log = AdmissionLog(tmp_path)
+    assert log.admit(id_of("ada"), "another", invitations=[], secret="", now=NOW + 1e6) == "ada"
+
+
+@pytest.mark.parametrize("name", ["ada", "ADA", "Ada", "a da", "\uff41da"])
+def test_name_belongs_to_the_key_that_got_it_first(tmp_path: Path, name: str) -> None:
+    admit(AdmissionLog(tmp_path), "ada")
+    log = AdmissionLog(tmp_path)
+    with pytest.raises(BadInput):
+        admit(log, "eve", name=name)
+    assert log.keys_of(name) == [id_of("ada")]
+    assert log.name_of(id_of("eve")) is None
+    assert admit(log, "eve") == "eve"
+
+
+def test_half_a_line_is_passed_over(tmp_path: Path) -> None:
+    admit(AdmissionLog(tmp_path), "ada")
+    path = tmp_path / ADMITTED
+    whole = path.read_bytes()
+    path.write_bytes(whole + whole[: len(whole) // 2])
+    admit(AdmissionLog(tmp_path), "bob")
+    log = AdmissionLog(tmp_path)
+    assert [log.name_of(id_of(who)) for who in ("ada", "bob")] == ["ada", "bob"]
+    with pytest.raises(NameTaken):
+        admit(log, "eve", name="Bob")
