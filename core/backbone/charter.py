@@ -3,12 +3,13 @@
 manifest.json      signed
 authority.key      the authority's secret seed, mode 0600
 invitations.json   what lets people in (core.backbone.invitations)
+records.signed     what the authority has decided since (core.base.authority_records)
 admitted.log       who was let in (core.backbone.admission_log)
 blobs/             files named by the hex digest of their content
 """
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,15 +22,24 @@ from core.backbone.invitations import (
     write_invitations,
 )
 from core.backbone.support import check_averaging
+from core.base.authority_records import (
+    RECORDS_BYTES_MAX,
+    REVOKED_MAX,
+    AuthorityRecords,
+    read_records,
+    sign_records,
+)
 from core.base.content import digest
+from core.base.ids import PeerId
 from core.base.manifest import Manifest, read_manifest, sign_manifest
-from core.base.problems import BadInput, Damaged, Problem
+from core.base.problems import BadInput, Damaged, Problem, RemoteProblem
 from core.base.signing import SEED_BYTES, Ed25519Verifier, KeyPair
-from core.system.atomic_files import make_directory, write_atomic
+from core.system.atomic_files import make_directory, read_bounded, write_atomic
 
 MANIFEST = "manifest.json"
 AUTHORITY = "authority.key"
 BLOBS = "blobs"
+RECORDS = "records.signed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +73,46 @@ class Charter:
     def blobs(self) -> Path:
         """The folder whose files newcomers download, each named by its digest in hex."""
         return self.folder / BLOBS
+
+
+def read_charter_records(charter: Charter) -> tuple[bytes, AuthorityRecords]:
+    """The newest records of the authority, signed and read; empty: nothing has been decided.
+
+    Args:
+        charter: The collaboration.
+
+    Raises:
+        Damaged: the file is unreadable, or not the authority's.
+    """
+    manifest = charter.manifest
+    try:
+        signed = read_bounded(charter.folder / RECORDS, RECORDS_BYTES_MAX) or b""
+        if not signed:
+            return b"", AuthorityRecords()
+        return signed, read_records(
+            signed, authority_id=manifest.authority_id, manifest_id=manifest.id, verifier=Ed25519Verifier()
+        )
+    except (ValueError, RemoteProblem) as error:
+        raise Damaged(f"The file {RECORDS} of the collaboration in {charter.folder} is damaged.") from error
+
+
+def revoke(charter: Charter, keys: Sequence[PeerId], *, now: float) -> AuthorityRecords:
+    """Revoke the passes of keys, which get no other; peers learn it from a backbone that runs, within seconds.
+
+    Args:
+        charter: The collaboration.
+        keys: The keys.
+        now: Unix seconds: no list's number is smaller, so that one made from an earlier copy of the charter counts too.
+
+    Raises:
+        Damaged: the records are unreadable.
+        NoSpace: the disk is full; nothing has changed.
+    """
+    _, known = read_charter_records(charter)
+    revoked = (*(key for key in known.revoked if key not in keys), *keys)[-REVOKED_MAX:]
+    records = AuthorityRecords(number=max(known.number + 1, int(now)), revoked=revoked)
+    write_atomic(charter.folder / RECORDS, sign_records(records, charter.authority, charter.manifest.id))
+    return records
 
 
 def new_authority() -> KeyPair:

@@ -29,6 +29,7 @@ from core.base.manifest import MANIFEST_BYTES_MAX, Manifest, read_manifest
 from core.base.problems import BadInput, NotTrusted, ProofProblem, RemoteProblem, WireProblem
 from core.base.signing import Ed25519Verifier, KeyPair
 from core.base.wire import PROTOCOL
+from core.net.admission import Admission
 from core.net.passes import USERNAME_BYTES_MAX, Pass, PassRole, pass_request, verify_authority, verify_pass
 from core.net.tls import NO_CHECK_TIME
 from core.system.atomic_files import write_atomic
@@ -52,8 +53,20 @@ class JoinedCollaboration:
     contacts: list[KnownPeer]
     name: str
     """This peer's name in the collaboration, as its pass has it."""
+    records: bytes
+    """The newest records of the authority, signed; empty: there are none."""
     clock_ahead_s: float
     """How far the backbone's clock is ahead of ours."""
+
+    def admission(self, key: KeyPair) -> Admission:
+        """What lets this peer, with its key, among the others."""
+        return Admission(
+            keys=key,
+            pass_der=self.certificate,
+            authority_der=self.authority,
+            manifest_id=self.manifest.id,
+            records=self.records,
+        )
 
 
 class Joining:
@@ -146,6 +159,7 @@ class Joining:
             grant.certificate,
             grant.contacts,
             found.username,
+            grant.records,
             clock_ahead_s,
         )
 

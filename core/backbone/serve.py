@@ -16,7 +16,7 @@ from core.averaging.receipts.exchange import Receipted
 from core.averaging.receipts.receipt import Receipt
 from core.backbone.admission_log import AdmissionLog
 from core.backbone.authority import Authority
-from core.backbone.charter import Charter
+from core.backbone.charter import Charter, read_charter_records
 from core.backbone.link import Link
 from core.backbone.remembered import RememberedContacts
 from core.backbone.welcome import KnownPeer, WelcomeDesk
@@ -45,6 +45,8 @@ PEERS = "peers.json"
 RECEIPTS = "receipts"
 BACKBONE_NAME = "Backbone"
 REMEMBER_S = 30.0
+HEED_S = 3.0
+"""Seconds between two looks at what the organiser has decided."""
 LOCK = "backbone.lock"
 HELP_BYTES = 512 * 1024 * 1024
 """A backbone is there all the time and has no model: it averages for the others what their lines are too slow for."""
@@ -157,6 +159,7 @@ class Backbone:
                 pass_der=self._new_pass(),
                 authority_der=self._authority.certificate,
                 manifest_id=charter.manifest.id,
+                records=read_charter_records(charter)[0],
             ),
             clock=clock,
             owner=self._on_event,
@@ -202,7 +205,7 @@ class Backbone:
         """The backbone lets people in and keeps its own pass fresh until `stop` is set, then closes."""
         try:
             async with asyncio.TaskGroup() as group:
-                tasks = (self._session.run(), self._session.keep_pass(self._renewed), self._remember())
+                tasks = (self._session.run(), self._session.keep_pass(self._renewed), self._remember(), self._heed())
                 living = [group.create_task(task) for task in tasks]
                 await stop.wait()
                 for task in living:
@@ -224,6 +227,15 @@ class Backbone:
         while True:
             await asyncio.sleep(REMEMBER_S * SystemRandom().uniform(0.8, 1.2))
             self._remembered.save(self._session.peer.contacts)
+
+    async def _heed(self) -> None:
+        """Tell the swarm what the organiser has decided meanwhile (`potluck revoke`)."""
+        while True:
+            await asyncio.sleep(HEED_S)
+            try:
+                self._session.learn_records(read_charter_records(self._charter)[0])
+            except Problem as problem:
+                _LOG.warning("the records of the authority are not read: %s", problem)
 
     async def _renewed(self) -> bytes:
         """A new pass, which the welcome desk shows as well."""

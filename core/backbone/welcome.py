@@ -22,8 +22,9 @@ from msgspec import Meta
 
 from core.backbone.admission_log import AdmissionLog
 from core.backbone.authority import Authority, requested_key
-from core.backbone.charter import Charter
+from core.backbone.charter import Charter, read_charter_records
 from core.backbone.signed_time import TIME_NONCE_BYTES, TIMES
+from core.base.authority_records import RECORDS_BYTES_MAX
 from core.base.contact import HOST_CHARACTERS_MAX, Peer32
 from core.base.problems import BadInput, Busy, NotTrusted, Problem, ProofProblem, WireProblem
 from core.base.rate_limit import RateLimit, household
@@ -74,6 +75,8 @@ class PassGrant(msgspec.Struct, frozen=True):
     """The pass: an X.509 certificate (DER)."""
     contacts: list[KnownPeer]
     """Live peers to begin with; the first is the backbone."""
+    records: Annotated[bytes, Meta(max_length=RECORDS_BYTES_MAX)] = b""
+    """The newest records of the authority, as it has signed them; empty: there are none."""
 
 
 class JoinRefusal(msgspec.Struct, frozen=True):
@@ -186,22 +189,42 @@ class WelcomeDesk:
         if asked.protocol != PROTOCOL:
             return self._refuse(400, other_protocol(asked.protocol))
         try:
-            key = requested_key(asked.csr)
-            if self._admission_log.name_of(key) is None and not self._admitted.admits(host, now):
-                return self._refuse(429, TOO_OFTEN)
-            name = self._admission_log.admit(
-                key, asked.username, invitations=self._charter.invitations, secret=asked.invite, now=now
-            )
-            certificate = self._authority.issue(asked.csr, username=name, device=asked.device, now=now)
+            grant = self._grant(asked, host, now)
         except (NotTrusted, BadInput, ProofProblem) as problem:
             status = 403 if isinstance(problem, NotTrusted) else 400
             return self._refuse(status, JoinRefusal(problem.code, problem.message, problem.hint))
         except Problem as problem:
             _LOG.warning("nobody can be let in: %s", problem)
             return self._refuse(503, OUT_OF_ORDER)
+        if grant is None:
+            return self._refuse(429, TOO_OFTEN)
         self._trace.mark("welcome.pass")
-        grant = PassGrant(certificate, list(self._contacts()))
         return web.Response(body=msgspec.json.encode(grant), content_type="application/json")
+
+    def _grant(self, asked: PassRequest, host: str, now: float) -> PassGrant | None:
+        """A pass for a newcomer or a member; None: its household has asked too often.
+
+        Args:
+            asked: What it asks for.
+            host: Its household.
+            now: Unix seconds.
+
+        Raises:
+            NotTrusted: it is not let in.
+            BadInput: its name cannot be used.
+            ProofProblem: it has not proven to hold the key.
+            Damaged: the charter is unreadable; so does NoSpace, when the disk is full.
+        """
+        key = requested_key(asked.csr)
+        records, decided = read_charter_records(self._charter)
+        if key in decided.revoked:
+            raise NotTrusted("The organiser has shut this computer out of the collaboration.")
+        if self._admission_log.name_of(key) is None and not self._admitted.admits(host, now):
+            return None
+        invitations = self._charter.invitations
+        name = self._admission_log.admit(key, asked.username, invitations=invitations, secret=asked.invite, now=now)
+        certificate = self._authority.issue(asked.csr, username=name, device=asked.device, now=now)
+        return PassGrant(certificate, list(self._contacts()), records)
 
     def _refuse(self, status: int, refusal: JoinRefusal) -> web.Response:
         self._trace.mark("welcome.refused")

@@ -1,13 +1,16 @@
-"""Commands of an organiser, at the folder of a collaboration: `invite`."""
+"""Commands of an organiser, at the folder of a collaboration: `invite`, `revoke`."""
 
 import argparse
 import asyncio
+import re
+from contextlib import AbstractAsyncContextManager
 
 from core.backbone.admission_log import AdmissionLog
-from core.backbone.charter import Charter, load_charter
+from core.backbone.charter import Charter, load_charter, revoke
 from core.backbone.invitations import Invitation, new_invitation, write_invitations
 from core.backbone.link import Link
-from core.backbone.serve import PORTS, kept_ports
+from core.backbone.serve import BACKBONE_NAME, PORTS, kept_ports
+from core.base.ids import PeerId
 from core.base.problems import BadInput, Busy
 from core.cli.say import say_json
 from core.net.clock import Clock
@@ -23,11 +26,49 @@ def run_invite(args: argparse.Namespace) -> int:
     return asyncio.run(_invite(args))
 
 
+def run_revoke(args: argparse.Namespace) -> int:
+    """`potluck revoke`; see `potluck revoke --help`."""
+    return asyncio.run(_revoke(args))
+
+
+async def _revoke(args: argparse.Namespace) -> int:
+    charter = load_charter(args.charter.expanduser().absolute())
+    async with _only_command(charter):
+        log = AdmissionLog(charter.folder)
+        keys = _keys(log, args.who)
+        records = revoke(charter, keys, now=Clock().now())
+    for key in keys:
+        if args.json:
+            say_json({"event": "revoked", "key": key.hex(), "name": log.name_of(key), "number": records.number})
+        else:
+            print(f"{log.name_of(key) or key.hex()} is shut out: all peers learn it within a minute.")
+    return 0
+
+
+def _keys(log: AdmissionLog, who: str) -> list[PeerId]:
+    """The keys that an organiser means.
+
+    Raises:
+        BadInput: nobody is called so, or it is the backbone itself.
+    """
+    keys = [PeerId(bytes.fromhex(who))] if re.fullmatch("[0-9a-f]{64}", who) else log.keys_of(who)
+    if not keys:
+        raise BadInput(f"Nobody here is called {who[:40]!r}.", hint="Give a name as the leaderboard has it, or a key.")
+    if any(log.name_of(key) == BACKBONE_NAME for key in keys):
+        raise BadInput("The backbone itself cannot be shut out.")
+    return keys
+
+
+def _only_command(charter: Charter) -> AbstractAsyncContextManager[None]:
+    """Hold the lock of the commands that change a charter."""
+    busy = Busy("Another command changes this collaboration.", hint="Try again in a moment.")
+    return held(charter.folder / LOCK, patience_s=LOCK_S, otherwise=busy)
+
+
 async def _invite(args: argparse.Namespace) -> int:
     charter = load_charter(args.charter.expanduser().absolute())
     now = Clock().now()
-    busy = Busy("Another command changes this collaboration.", hint="Try again in a moment.")
-    async with held(charter.folder / LOCK, patience_s=LOCK_S, otherwise=busy):
+    async with _only_command(charter):
         invitations = charter.invitations
         if args.withdraw is not None:
             _withdraw(charter, invitations, args.withdraw)

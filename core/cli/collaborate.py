@@ -1,4 +1,4 @@
-"""Commands that take part in a collaboration or organise one: `demo`, `engine`, `backbone`, `invite`.
+"""Commands that take part in a collaboration (`demo`, `engine`) or organise one (`backbone`, `invite`, `revoke`).
 
 packaging/bootstrap.py reads the options of `demo` before anything is installed: what this module imports, and what that
 imports, is of the standard library.
@@ -19,6 +19,7 @@ def add(commands: Commands) -> None:
     _add_engine(commands)
     _add_backbone(commands)
     _add_invite(commands)
+    _add_revoke(commands)
 
 
 def _add_demo(commands: Commands) -> None:
@@ -133,6 +134,18 @@ def _add_invite(commands: Commands) -> None:
     which.add_argument("--list", action="store_true", help="list the invitations, with their links")
     which.add_argument("--withdraw", metavar="ID", help="end an invitation; those whom it has let in stay members")
     invite.set_defaults(run=calling("core.cli.charter:run_invite"))
+
+
+def _add_revoke(commands: Commands) -> None:
+    revoke = commands.add_parser(
+        "revoke",
+        help="shut somebody out of a collaboration",
+        description="Revoke the pass of a member: every peer refuses it within a minute, and it gets no other.",
+    )
+    revoke.add_argument("who", metavar="NAME|KEY", help="name as the leaderboard has it, or public key in hex")
+    _add_charter(revoke)
+    add_json(revoke)
+    revoke.set_defaults(run=calling("core.cli.charter:run_revoke"))
 
 
 def _add_charter(command: argparse.ArgumentParser) -> None:

@@ -28,7 +28,6 @@ from core.engine.port_test import try_port
 from core.engine.snapshots import Standpoint, clock_notice
 from core.nat.events import CheckReachability, ReachChanged, RelayAllowed
 from core.nat.relay import RelaySettings
-from core.net.admission import Admission
 from core.net.interfaces import is_loopback
 from core.session.participant import Role, participant_of
 from core.session.session import Session
@@ -82,12 +81,7 @@ class VolunteerSession:
         alone = is_loopback(options.bind)
         self._session: Session[Participant] = Session(
             participant_of(joined.manifest, _role(installation), keys=installation.key, folder=folder),
-            admission=Admission(
-                keys=installation.key,
-                pass_der=joined.certificate,
-                authority_der=joined.authority,
-                manifest_id=joined.manifest.id,
-            ),
+            admission=joined.admission(installation.key),
             clock=installation.clock,
             owner=self._on_event,
             pace=None if alone else installation.usage_policy.pace,
@@ -242,6 +236,7 @@ class VolunteerSession:
         except Problem as problem:
             installation.notices.add("warning", f"The access pass could not be renewed: {problem}")
             return None
+        self._session.learn_records(joined.records)
         return joined.certificate
 
     def _on_event(self, event: Any, _now: float) -> None:

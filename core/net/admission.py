@@ -9,7 +9,7 @@ from core.base.meter import Meter
 from core.base.signing import KeyPair
 from core.base.trace import Trace
 from core.net.pace import Pace
-from core.net.passes import Pass, authority_id_of, verify_pass
+from core.net.passes import PassVerifier, authority_id_of
 from core.net.streams import PeerStream
 
 
@@ -22,17 +22,18 @@ class Admission:
         pass_der: Its first pass; see `Host.renew`.
         authority_der: The certificate of the authority that signs passes, already checked against the manifest.
         manifest_id: The collaboration; passes of another are refused.
+        records: The newest records of the authority that are known, signed; empty: none.
     """
 
     keys: KeyPair
     pass_der: bytes
     authority_der: bytes
     manifest_id: bytes
+    records: bytes = b""
 
-    def verifier(self) -> Callable[[bytes, float], Pass]:
-        """Return a function that reads the pass in a certificate at a time; it raises ProofProblem."""
-        authority_id = authority_id_of(self.authority_der)
-        return lambda der, now: verify_pass(der, authority_id, self.manifest_id, now)
+    def verifier(self) -> PassVerifier:
+        """Make what decides whose pass holds."""
+        return PassVerifier(authority_id_of(self.authority_der), self.manifest_id)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,7 +26,7 @@ from core.base.ids import PEER_ID_BYTES, PeerId
 from core.base.problems import ProofProblem, WireProblem
 from core.base.signing import SIGNATURE_BYTES, Ed25519Verifier, Signer
 from core.base.wire import PROTOCOL, Schema
-from core.net.passes import PASS_BYTES_MAX, Pass
+from core.net.passes import PASS_BYTES_MAX, Pass, PassVerifier
 from core.net.replay import WINDOW_S, ReplayGuard
 
 DATAGRAM_BYTES_MAX = 1200
@@ -96,7 +96,7 @@ class Envelopes:
     Args:
         signer: This peer's identity.
         pass_der: This peer's pass.
-        verify: Reads the pass in a certificate at a time; raises ProofProblem.
+        passes: Decides whose pass holds.
         nonce: Draws a nonce; must never repeat one.
     """
 
@@ -105,11 +105,11 @@ class Envelopes:
         *,
         signer: Signer,
         pass_der: bytes,
-        verify: Callable[[bytes, float], Pass],
+        passes: PassVerifier,
         nonce: Callable[[], bytes],
     ) -> None:
         self._signer = signer
-        self._verify = verify
+        self._verifier = passes
         self._nonce = nonce
         self._passes: OrderedDict[bytes, Pass] = OrderedDict()
         self._introduced: OrderedDict[PeerId, None] = OrderedDict()
@@ -206,9 +206,9 @@ class Envelopes:
             if known is not None:
                 self._passes.move_to_end(proof)
         else:
-            known = self._passes.get(digest(proof)[:HASH_BYTES]) or self._verify(proof, now)
+            known = self._passes.get(digest(proof)[:HASH_BYTES]) or self._verifier.read(proof, now)
         if known is not None:
-            known.check_time(now)
+            self._verifier.check(known, now)
         return known
 
     def _match(self, sender: PeerId, reply_to: bytes, now: float) -> None:

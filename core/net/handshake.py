@@ -65,7 +65,7 @@ class Handshake:
         try:
             if not self.channel.handshake():
                 return None
-            proven = self._terms.verify(self.channel.peer_pass, self._terms.now())
+            proven = self._terms.passes.read(self.channel.peer_pass, self._terms.now())
         except (ssl.SSLError, ProofProblem) as error:
             self._terms.trace.mark("net.drop.handshake")
             raise ProofProblem(reason_of(error)) from error

@@ -64,14 +64,15 @@ class Host:
         self._trace = owner.trace
         self._meter = line.meter
         self._pace = line.pace or Pace(now=clock.now)
-        self._verify = admission.verifier()
+        self.passes = admission.verifier()
+        """Decides whose pass holds."""
         self._credentials = Credentials(
             keys=admission.keys, pass_der=admission.pass_der, authority_der=admission.authority_der
         )
         self._envelopes = Envelopes(
             signer=admission.keys,
             pass_der=admission.pass_der,
-            verify=self._verify,
+            passes=self.passes,
             nonce=lambda: token_bytes(NONCE_BYTES),
         )
         self.tasks = BackgroundTasks()
@@ -116,7 +117,7 @@ class Host:
         self._links = links = Links(
             StreamTerms(
                 credentials=self._credentials,
-                verify=self._verify,
+                passes=self.passes,
                 now=self._clock.now,
                 trace=self._trace,
                 pace=self._pace,

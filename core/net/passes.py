@@ -108,6 +108,49 @@ def verify_pass(der: bytes, authority_id: PeerId, manifest_id: bytes, now: float
     return found
 
 
+class PassVerifier:
+    """Decides whose pass holds: at a handshake or a first datagram, and again whenever a known pass is used.
+
+    Args:
+        authority_id: The authority's public key, from the manifest.
+        manifest_id: The collaboration.
+    """
+
+    def __init__(self, authority_id: PeerId, manifest_id: bytes) -> None:
+        self.authority_id = authority_id
+        self.manifest_id = manifest_id
+        self.revoked: frozenset[PeerId] = frozenset()
+        """Peers whose passes hold no longer, by the newest records of the authority."""
+
+    def read(self, der: bytes, now: float) -> Pass:
+        """The pass in a certificate.
+
+        Args:
+            der: The certificate.
+            now: Unix seconds.
+
+        Raises:
+            ProofProblem: not a pass, not of this authority or collaboration, not valid now, or revoked.
+        """
+        found = verify_pass(der, self.authority_id, self.manifest_id, now)
+        self.check(found, now)
+        return found
+
+    def check(self, found: Pass, now: float) -> None:
+        """Check that a pass that was read still holds.
+
+        Args:
+            found: The pass.
+            now: Unix seconds.
+
+        Raises:
+            ProofProblem: it has expired, or was revoked.
+        """
+        found.check_time(now)
+        if found.peer in self.revoked:
+            raise ProofProblem(f"The pass of {found.username} was revoked.")
+
+
 def verify_authority(der: bytes, authority_id: PeerId) -> None:
     """Check that the certificate is the authority's own.
 

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 from core.base.trace import Trace
 from core.net.delay_pacing import Uplink
 from core.net.pace import Pace
-from core.net.passes import Pass
+from core.net.passes import PassVerifier
 from core.net.tls import Credentials
 
 SCRATCH_BYTES = 256 * 1024
@@ -49,8 +49,8 @@ class StreamTerms:
     """Resources and rules that all links of a host share."""
 
     credentials: Credentials
-    verify: Callable[[bytes, float], Pass]
-    """Reads the pass in a certificate at a time; raises ProofProblem."""
+    passes: PassVerifier
+    """Decides whose pass holds."""
     now: Callable[[], float]
     """Unix seconds, for the passes."""
     trace: Trace

@@ -191,9 +191,9 @@ class PeerStream(asyncio.BufferedProtocol):
         if not self.receiver.reads:
             self.liveness.heard_at = self._loop.time()
         try:
-            self.proven.check_time(self._terms.now())
-        except ProofProblem:
-            self.close("its pass has expired")
+            self._terms.passes.check(self.proven, self._terms.now())
+        except ProofProblem as error:
+            self.close(str(error))
             return
         match self.liveness.verdict(self._loop.time()):
             case "dead":

@@ -10,9 +10,11 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from random import SystemRandom
 from typing import Any, ClassVar, Final, Generic, Protocol, TypeVar
 
-from core.base.contact import Contact
+from core.base.contact import Contact, Observed
 from core.base.ids import PeerId, short
+from core.base.machine import Received, Tick, earliest
 from core.base.meter import Meter
+from core.base.problems import RemoteProblem
 from core.base.trace import Trace
 from core.base.wire import Message, MessageCodec
 from core.dht.events import Learned
@@ -24,9 +26,11 @@ from core.net.clock import Clock
 from core.net.host import Host
 from core.net.locator import Locator
 from core.net.pace import Pace
+from core.net.passes import authority_id_of
 from core.net.stats import HostStats
 from core.net.streams import PeerStream
 from core.net.traverse import Traverser
+from core.session.authority_news import AuthorityDecided, AuthorityNews
 
 PASS_RENEW_S: Final = 6 * 3600.0
 """How often a pass, valid for 24 hours, is renewed, at the latest."""
@@ -66,6 +70,37 @@ class SessionPeer(Protocol):
 P = TypeVar("P", bound=SessionPeer)
 
 
+class _WithNews:
+    """Runs the machine of the authority's records beside a peer's machine.
+
+    Args:
+        peer: The peer's machine.
+        news: Takes its own messages, ticks, and a look at each peer that is seen.
+    """
+
+    def __init__(self, peer: SessionPeer, news: AuthorityNews) -> None:
+        self._peer = peer
+        self._news = news
+
+    @property
+    def deadline(self) -> float | None:
+        """The earlier one of both."""
+        return earliest(self._peer.deadline, self._news.deadline)
+
+    def handle(self, event: Any, now: float) -> Sequence[object]:
+        """Give each of both what concerns it."""
+        match event:
+            case Received(message=message) if isinstance(message, AuthorityNews.MESSAGES):
+                return self._news.handle(event, now)
+            case Observed():
+                return [*self._news.handle(event, now), *self._peer.handle(event, now)]
+            case Tick():
+                outputs = list(self._news.handle(event, now))
+                due = self._peer.deadline is not None and self._peer.deadline <= now
+                return [*outputs, *(self._peer.handle(event, now) if due else ())]
+        return self._peer.handle(event, now)
+
+
 class Session(Generic[P]):
     """Runs one peer's machine on the network: opens its ports, joins the swarm, renews its pass.
 
@@ -90,10 +125,16 @@ class Session(Generic[P]):
         self._clock = clock
         self._owner = owner
         reaches = peer.traversal is not None
+        self._news = AuthorityNews(
+            authority_id=authority_id_of(admission.authority_der),
+            manifest_id=admission.manifest_id,
+            random=SystemRandom(),
+            trace=peer.trace,
+        )
         self.host = Host(
-            peer,
+            _WithNews(peer, self._news),
             admission=admission,
-            codec=MessageCodec(peer.MESSAGES),
+            codec=MessageCodec((*peer.MESSAGES, *AuthorityNews.MESSAGES)),
             clock=clock,
             owner=HostOwner(
                 event=self._event,
@@ -104,6 +145,7 @@ class Session(Generic[P]):
             line=LineUse(pace=pace, meter=peer.meter),
         )
         self._traverser = None if peer.traversal is None else Traverser(self.host, peer.traversal, now=clock.now)
+        self._records = admission.records
         self._bind = ""
         self.locator: Locator | None = None
         """Knows where this computer is; None before `join`, and where nobody has to be found through routers."""
@@ -122,7 +164,9 @@ class Session(Generic[P]):
             BadInput: this computer has no such address.
         """
         self._bind = bind
-        return await self.host.start(bind=bind, port=port)
+        port = await self.host.start(bind=bind, port=port)
+        self.learn_records(self._records)
+        return port
 
     async def join(
         self,
@@ -179,6 +223,19 @@ class Session(Generic[P]):
         """Give the machine an event, and perform what follows."""
         self.host.deliver(event)
 
+    def learn_records(self, signed: bytes) -> None:
+        """Take the authority's records, if they are newer than those known, and hand them on.
+
+        Args:
+            signed: As the backbone gave them; empty: there are none.
+        """
+        if not signed:
+            return
+        try:
+            self.host.perform(self._news.learn(signed))
+        except RemoteProblem as problem:
+            _LOG.warning("the records of the authority are not taken: %s", problem)
+
     @property
     def stats(self) -> HostStats:
         """Bytes moved and links open, as the host has counted them."""
@@ -195,6 +252,9 @@ class Session(Generic[P]):
         if self._traverser is not None and self._traverser.perform(event):
             return
         match event:
+            case AuthorityDecided(records=records):
+                self.host.passes.revoked = frozenset(PeerId(peer) for peer in records.revoked)
+                _LOG.info("records of the authority, number %d: %d keys revoked", records.number, len(records.revoked))
             case Learned(contact=contact):
                 self.host.learn(contact.peer_id, contact.host, contact.port)
             case DialEnded(peer=peer, way=None, reason=reason):

@@ -14,7 +14,7 @@ from core.base.problems import ProofProblem
 from core.net import replay
 from core.net.clock import Clock
 from core.net.envelope import NONCE_BYTES, Envelopes, VerifiedDatagram
-from core.net.passes import pass_request, verify_pass
+from core.net.passes import PassVerifier, pass_request
 from core.net.tls import Credentials
 from tests.process.between import Change, datagrams, records
 from tests.process.net_people import AUTHORITY, CODEC, RUN, Answer, Ask, Peer, Say, eventually, id_of, in_loop, keys
@@ -32,7 +32,7 @@ def envelopes(name: str, *, now: float, showing: str = "") -> Envelopes:
     return Envelopes(
         signer=keys(name),
         pass_der=pass_of(showing or name, now),
-        verify=lambda der, at: verify_pass(der, AUTHORITY.id, RUN, at),
+        passes=PassVerifier(AUTHORITY.id, RUN),
         nonce=lambda: token_bytes(NONCE_BYTES),
     )
 

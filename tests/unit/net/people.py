@@ -8,7 +8,7 @@ from core.base.ids import PeerId, hashed_key
 from core.base.signing import KeyPair
 from core.base.trace import Trace
 from core.net.envelope import Envelopes
-from core.net.passes import Pass, pass_request, verify_pass
+from core.net.passes import PassVerifier, pass_request
 from core.net.tls import Credentials
 
 NOW = 1_790_000_000.0
@@ -29,8 +29,8 @@ def issue(name: str, *, authority: Authority = AUTHORITY, now: float = NOW, user
     return authority.issue(pass_request(keys(name)), username=username or name, device="test", now=now)
 
 
-def verifier(authority: Authority = AUTHORITY, run: bytes = RUN) -> Callable[[bytes, float], Pass]:
-    return lambda der, now: verify_pass(der, authority.id, run, now)
+def verifier(authority: Authority = AUTHORITY, run: bytes = RUN) -> PassVerifier:
+    return PassVerifier(authority.id, run)
 
 
 def nonces(name: str) -> Callable[[], bytes]:
@@ -40,7 +40,7 @@ def nonces(name: str) -> Callable[[], bytes]:
 
 def envelopes(name: str, *, pass_der: bytes | None = None, username: str = "") -> Envelopes:
     return Envelopes(
-        signer=keys(name), pass_der=pass_der or issue(name, username=username), verify=verifier(), nonce=nonces(name)
+        signer=keys(name), pass_der=pass_der or issue(name, username=username), passes=verifier(), nonce=nonces(name)
     )
 
 

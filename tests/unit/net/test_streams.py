@@ -271,7 +271,7 @@ async def test_a_link_ends_when_the_pass_does():
     anna, ben = await pair()
     ben.now += 90_000
     await pass_time(HEARTBEAT_S)
-    assert ben.ear.closed == ["its pass has expired"]
+    assert ben.ear.closed == ["The pass of anna has expired."]
     await anna.ear.until(lambda ear: ear.closed)
 
 

@@ -200,7 +200,7 @@ class Side:
         self.ear, self.trace, self.now = Ear(), Trace(), now
         terms = StreamTerms(
             credentials=credentials,
-            verify=verifier(),
+            passes=verifier(),
             now=lambda: self.now,
             trace=self.trace,
             pace=Pace(now=lambda: self.now),
