@@ -46,12 +46,6 @@ CLOCK_FUTURE_S: Final = 300.0
 _COSTS_UNKNOWN: Final = (
     "The system does not say whether it costs. If it does, set limits, as in: potluck settings month 5GB"
 )
-_IDLE_SEEN: Final = "Potluck can see when nobody uses this computer."
-_GPU_SCRIPT: Final = (
-    "import torch\n"
-    "name = torch.cuda.get_device_name(0) if torch.cuda.is_available() else ''\n"
-    "print(name or ('Apple graphics' if torch.backends.mps.is_available() else 'none'))"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,46 +201,14 @@ def disk(examined: Examined) -> Finding:
     return Finding("fine", sentence)
 
 
-def gpu(examined: Examined) -> Finding:
-    """Find the processor on which training would run."""
+def training(examined: Examined) -> Finding:
+    """Check that this computer can train."""
+    install = 'Install it: pip install "potluck[train]"'
     if importlib.util.find_spec("torch") is None:
-        return Finding(
-            "note", "torch is not installed: this computer cannot train.", 'Install it: pip install "potluck[train]"'
-        )
-    name = examined.ask((sys.executable, "-c", _GPU_SCRIPT)).strip()
-    if not name:
-        return Finding(
-            "problem", "torch is installed, but does not start.", 'Install it again: pip install "potluck[train]"'
-        )
-    if name != "none":
-        return Finding("fine", f"Training can use {name}.")
-    if examined.ask(("nvidia-smi", "-L")).strip():
-        return Finding(
-            "note",
-            "There is an NVIDIA card, but torch cannot use it.",
-            "Install the CUDA build of torch, and its driver.",
-        )
-    return Finding("note", "No graphics card that training can use was found; the processor is used.")
-
-
-def idle(examined: Examined) -> Finding:
-    """Whether it can be seen that nobody uses the computer."""
-    unseen = "Potluck cannot see when nobody uses this computer."
-    if examined.platform in {"win32", "darwin"}:
-        return Finding("fine", _IDLE_SEEN)
-    mutter = ("busctl", "--user", "--timeout=3", "call", "org.gnome.Mutter.IdleMonitor",
-              "/org/gnome/Mutter/IdleMonitor/Core", "org.gnome.Mutter.IdleMonitor", "GetIdletime")  # fmt: skip
-    if examined.ask(mutter).startswith("t "):
-        return Finding("fine", _IDLE_SEEN)
-    if examined.environ.get("WAYLAND_DISPLAY"):
-        return Finding("note", unseen, "This desktop does not tell. Pause Potluck yourself while you need all power.")
-    if not examined.environ.get("DISPLAY"):
-        return Finding("note", unseen, "There is no desktop here; a computer without one counts as unused.")
-    if examined.ask((sys.executable, "-c", "import ctypes; ctypes.CDLL('libXss.so.1'); print('yes')")).strip():
-        return Finding("fine", _IDLE_SEEN)
-    return Finding(
-        "note", unseen, "Install the system library libXss. On Debian and Ubuntu: sudo apt-get install libxss1"
-    )
+        return Finding("note", "torch is not installed: this computer cannot train.", install)
+    if not examined.ask((sys.executable, "-c", "import torch; print(torch.__version__)")).strip():
+        return Finding("problem", "torch is installed, but does not start.", install)
+    return Finding("fine", "Training runs on the processor; a graphics card is not used.")
 
 
 def window(examined: Examined) -> Finding:
@@ -334,7 +296,6 @@ CHECKS: Final[tuple[tuple[str, Check], ...]] = (
     ("clock", clock),
     ("keyring", keyring),
     ("disk", disk),
-    ("graphics", gpu),
-    ("idleness", idle),
+    ("training", training),
     ("window", window),
 )
