@@ -12,13 +12,15 @@ from msgspec import Meta
 from core.api.snapshot import LossView, ProblemView
 
 METHODS = (
-    "snapshot", "pause", "resume", "quit", "show", "notices", "evaluate", "settings", "configure", "test_port",
+    "snapshot", "pause", "resume", "quit", "restart", "show", "notices", "evaluate", "settings", "configure",
+    "test_port",
 )  # fmt: skip
-"""snapshot: the Snapshot now.  pause, resume: the person's switch.  quit: stop the engine.  show: ask a window, if one
-is connected, to come to the front (notification `show` to every client).  notices(since): a list of Notice.
-evaluate: look at the held-out text now; the answer is an Evaluation.  settings: the SettingsView.  configure(Wish):
-change what is named, all of it or nothing; the answer is the SettingsView after that (core.api.settings).  test_port:
-have others call this computer; the answer, after some seconds, is a PortTest."""
+"""snapshot: the Snapshot now.  pause, resume: the person's switch.  quit: stop the engine.  restart: begin anew in the
+same process, with the collaboration that is current then; a hostile caller gains what it gains by quit, the samples of
+this epoch.  show: ask a window, if one is connected, to come to the front (notification `show` to every client).
+notices(since): a list of Notice.  evaluate: look at the held-out text now; the answer is an Evaluation.  settings: the
+SettingsView.  configure(Wish): change what is named, all of it or nothing; the answer is the SettingsView after that
+(core.api.settings).  test_port: have others call this computer; the answer, after some seconds, is a PortTest."""
 
 ERROR_PARSE = -32700
 ERROR_REQUEST = -32600

@@ -7,7 +7,10 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-PROTOCOL_VERSION = 2
+from core.api import verdict as verdicts
+from core.api.verdict import Verdict, VerdictCode
+
+PROTOCOL_VERSION = 3
 VOLUNTEER = "volunteer"
 """The role of a peer that trains."""
 BACKBONE = "backbone"
@@ -155,9 +158,8 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     pid: int
     time: float
     """Unix seconds at which this was taken."""
-    activity: Activity
-    sentence: str
-    """One plain sentence: what is happening, and why."""
+    verdict: Verdict
+    """What is happening, and why."""
     contributing: bool
     """Where the person's switch stands."""
     collaboration: Collaboration | None = None
@@ -171,11 +173,28 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     leaderboard: list[LeaderboardRow] = []
     curve: list[CurvePoint] = []
     """At most 500 points, oldest first; thinned evenly when there are more epochs."""
-    problem: ProblemView | None = None
     reach: ReachView | None = None
     """None: all others are on this computer, or there is no connection to report yet."""
     notice_last: int = 0
     """Number of the newest notice."""
+
+    @property
+    def sentence(self) -> str:
+        """The verdict in plain words."""
+        return verdicts.sentence(self.verdict)
+
+    @property
+    def problem(self) -> ProblemView | None:
+        """The problem that the verdict is about; None: it is about none."""
+        if self.verdict.code is not VerdictCode.PROBLEM:
+            return None
+        words = self.verdict.args
+        return ProblemView(self.verdict.reason, str(words.get("message", "")), str(words.get("hint", "")))
+
+    @property
+    def activity(self) -> Activity:
+        """The activity that this computer reports in the table of peers."""
+        return activity_of(self.verdict)
 
     @property
     def volunteers(self) -> int:
@@ -186,6 +205,24 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     def always_on(self) -> int:
         """How many backbones are here: they welcome and watch, and do not train."""
         return sum(peer.role == BACKBONE for peer in self.peers)
+
+
+def activity_of(verdict: Verdict) -> Activity:
+    """What a peer with this verdict is at, as others see it."""
+    match verdict.code, verdict.reason:
+        case VerdictCode.RESTING, Activity.FINISHED.value:
+            return Activity.FINISHED
+        case VerdictCode.RESTING | VerdictCode.PAUSED, _:
+            return Activity.PAUSED
+        case VerdictCode.PROBLEM, _:
+            return Activity.PROBLEM
+        case VerdictCode.NOT_CONNECTED, "offline":
+            return Activity.TRAINING
+        case VerdictCode.CONTRIBUTING, "assisting":
+            return Activity.HELPING
+        case VerdictCode.CONTRIBUTING | VerdictCode.STARTING, reason if reason in set(Activity):
+            return Activity(reason)
+    return Activity.STARTING
 
 
 class Notice(msgspec.Struct, frozen=True):

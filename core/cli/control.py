@@ -6,21 +6,26 @@ import sys
 from collections.abc import Awaitable, Callable
 from functools import partial
 
-from core.api.snapshot import Notice
+import msgspec
+
+from core.api.snapshot import PROTOCOL_VERSION, Notice, Snapshot
+from core.api.verdict import Verdict, decide, headline, not_connected, sentence
+from core.base.problems import UserProblem
 from core.cli.options import Commands, add_home, add_json
 from core.cli.say import say_json
 from core.cli.tables import leaderboard_text, notice_text, status_text
-from core.control.client import ControlClient
+from core.control.client import ControlClient, NotRunning, read_engine_file
 from core.engine.notice_file import NoticeFile
 from core.storage.paths import Home
 
 Command = Callable[[ControlClient, argparse.Namespace], Awaitable[None]]
+EXIT_NOT_CONNECTED = 2
 
 
 def add(commands: Commands) -> None:
     """Add the commands to the program."""
     for name, words, command in (
-        ("status", "what the engine does, and why", _status),
+        ("status", "what the engine does, and why", None),
         ("pause", "stop contributing; the training process ends at once", partial(_switch, "pause")),
         ("resume", "contribute again", partial(_switch, "resume")),
         ("quit", "stop the engine", _quit),
@@ -31,7 +36,7 @@ def add(commands: Commands) -> None:
         parser = commands.add_parser(name, help=words, description=f"Ask the running engine: {words}.")
         add_home(parser)
         add_json(parser)
-        parser.set_defaults(run=partial(_run, command))
+        parser.set_defaults(run=_run_status if command is None else partial(_run, command))
         if name == "log":
             which = parser.add_mutually_exclusive_group()
             which.add_argument("--follow", action="store_true", help="go on as things happen")
@@ -52,12 +57,32 @@ def _run(command: Command, args: argparse.Namespace) -> int:
     return 0
 
 
-async def _status(client: ControlClient, args: argparse.Namespace) -> None:
-    snapshot = await client.snapshot()
+def _run_status(args: argparse.Namespace) -> int:
+    """Tell the verdict, also when no engine answers; 0: one does, 2: none."""
+    home = Home.find(args.home)
+    snapshot, verdict = asyncio.run(_ask_status(home))
     if args.json:
-        say_json({"event": "status", "snapshot": snapshot})
-    else:
+        said = {**msgspec.to_builtins(verdict), "sentence": sentence(verdict), "snapshot": snapshot}
+        say_json({"event": "status", **said})
+    elif snapshot is not None:
         print(status_text(snapshot))
+    else:
+        print(f"{headline(verdict)}. {sentence(verdict)} Start it with: potluck, or without a screen: potluck engine")
+    return EXIT_NOT_CONNECTED if snapshot is None else 0
+
+
+async def _ask_status(home: Home) -> tuple[Snapshot | None, Verdict]:
+    """The engine's state; where none answers, what that means."""
+    try:
+        async with ControlClient.connect(home) as client:
+            snapshot = await client.snapshot()
+            return snapshot, snapshot.verdict
+    except (NotRunning, TimeoutError):
+        absence = "stopped" if read_engine_file(home) is None else "killed"
+    except UserProblem:
+        file = read_engine_file(home)
+        absence = "full" if file is not None and file.protocol == PROTOCOL_VERSION else "version"
+    return None, decide(absence=not_connected(absence))
 
 
 async def _leaderboard(client: ControlClient, args: argparse.Namespace) -> None:
@@ -72,7 +97,8 @@ async def _switch(method: str, client: ControlClient, args: argparse.Namespace) 
     await client.call(method)
     snapshot = await client.snapshot()
     if args.json:
-        say_json({"event": method, "contributing": snapshot.contributing, "sentence": snapshot.sentence})
+        said = {"contributing": snapshot.contributing, "code": snapshot.verdict.code, "sentence": snapshot.sentence}
+        say_json({"event": method, **said})
     else:
         print(snapshot.sentence)
 

@@ -5,6 +5,7 @@ from datetime import datetime
 
 from core.api.numbers import amount, company, gathered, volume
 from core.api.snapshot import CurvePoint, LeaderboardRow, LossView, Notice, Snapshot
+from core.api.verdict import headline
 
 
 def clean(text: str) -> str:
@@ -28,9 +29,9 @@ def status_text(snapshot: Snapshot) -> str:
     """The engine's state in a few lines."""
     collaboration = snapshot.collaboration
     training, heldout = newest_loss(snapshot.curve)
-    rows = [("", clean(snapshot.sentence))]
-    if snapshot.problem is not None:
-        rows.append(("Problem", clean(f"{snapshot.problem.message} {snapshot.problem.hint}".strip())))
+    rows = [("", f"{headline(snapshot.verdict)}. {clean(snapshot.sentence)}")]
+    if snapshot.problem is not None and snapshot.problem.hint:
+        rows.append(("What to do", clean(snapshot.problem.hint)))
     if collaboration is not None:
         rows.append(("Collaboration", clean(f"{collaboration.name}, organised by {collaboration.organiser}")))
         samples = gathered(snapshot.epoch_samples, collaboration.target_samples)

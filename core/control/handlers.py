@@ -144,6 +144,10 @@ class Methods:
         msgspec.convert(params, _NoParams)
         await self._intents.quit()
 
+    async def _do_restart(self, params: dict[str, Any]) -> None:
+        msgspec.convert(params, _NoParams)
+        await self._intents.restart()
+
     async def _do_evaluate(self, params: dict[str, Any]) -> object:
         msgspec.convert(params, _NoParams)
         return await self._intents.evaluate()

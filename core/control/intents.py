@@ -23,6 +23,9 @@ class Intents(Protocol):
     async def quit(self) -> None:
         """Stop the engine; returns before it has stopped, so that the answer still goes out."""
 
+    async def restart(self) -> None:
+        """Stop the engine and begin anew in the same process; returns before that."""
+
     async def evaluate(self) -> ModelEvaluation:
         """Have the worker evaluate the held-out text."""
 

@@ -3,16 +3,18 @@
 import asyncio
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from core.api import verdict as verdicts
 from core.api.commands import ModelEvaluation
 from core.api.settings import PortTest, SettingsView
 from core.api.snapshot import Snapshot
+from core.api.verdict import Verdict
 from core.base.problems import Problem
 from core.engine.installation import Installation
 from core.engine.preferences import view
 from core.engine.session import VolunteerSession
-from core.engine.snapshots import Standpoint, take_snapshot
+from core.engine.snapshots import Standpoint, take_snapshot, verdict_of
 
 
 @dataclass(slots=True, kw_only=True)
@@ -22,15 +24,17 @@ class Life:
     Attributes:
         installation: What it knows from its first moment.
         quit: Set when it is to end.
-        stage: What is being prepared, as a sentence.
-        problem: What keeps it from going on.
+        again: A client wants it to begin anew after that, in the collaboration that is current by then.
+        stage: What is being prepared, or waited for.
+        failure: What keeps it from going on.
         session: Its part in the collaboration; None: it has not joined.
     """
 
     installation: Installation
     quit: asyncio.Event
-    stage: str = "Potluck is starting."
-    problem: Problem | None = None
+    again: bool = False
+    stage: Verdict = field(default_factory=lambda: verdicts.starting("preparing", stage="Potluck is starting."))
+    failure: Problem | None = None
     session: VolunteerSession | None = None
 
     def end(self) -> None:
@@ -54,35 +58,24 @@ class Controls:
 
     def snapshot(self) -> Snapshot:
         """The engine's whole state at this moment, as clients show it."""
-        life, installation = self._life, self._life.installation
-        at = Standpoint(
-            pid=os.getpid(),
-            now=installation.clock.now(),
-            stage=life.stage,
-            contributing=installation.preferences.settings.contributing,
-            name=installation.name,
-            me=installation.key.peer_id,
-            problem=life.problem,
-            resting=installation.usage_policy.reason,
-            notice_last=installation.notices.last,
-        )
-        return take_snapshot(at if life.session is None else life.session.seen(at))
+        return take_snapshot(self._standpoint())
+
+    def verdict(self) -> Verdict:
+        """What the engine is doing at this moment."""
+        return verdict_of(self._standpoint())
 
     async def pause(self) -> None:
         """Switch off.  The worker is gone when this returns."""
-        if self._life.session is not None:
-            await self._life.session.pause()
-        self._keep(contributing=False)
-        self._life.installation.notices.add("info", "Paused by you.")
-        self._announce()
+        await self._switch(on=False)
 
     async def resume(self) -> None:
-        """The person contributes again: the wish outlives this run, and the session resumes if there is one."""
-        self._keep(contributing=True)
-        if self._life.session is not None:
-            self._life.session.resume()
-        self._life.installation.notices.add("info", "Contributing again.")
-        self._announce()
+        """The person contributes again: the wish outlives this run, and a training process that waits is started."""
+        await self._switch(on=True)
+
+    async def restart(self) -> None:
+        """End, and begin anew in the same process; the call returns before the end."""
+        self._life.again = True
+        self._life.end()
 
     async def quit(self) -> None:
         """A client asks the engine to end; the call returns before it has."""
@@ -117,10 +110,29 @@ class Controls:
             raise Problem("The engine has not joined a collaboration yet.", hint="Try again in a moment.")
         return session
 
-    def _keep(self, *, contributing: bool) -> None:
-        """Keep the person's choice for the next start."""
+    def _standpoint(self) -> Standpoint:
+        """What is known at this moment."""
+        life, installation = self._life, self._life.installation
+        at = Standpoint(
+            pid=os.getpid(),
+            now=installation.clock.now(),
+            stage=life.stage,
+            contributing=installation.preferences.settings.contributing,
+            name=installation.name,
+            me=installation.key.peer_id,
+            failure=life.failure,
+            rest=installation.usage_policy.rest,
+            notice_last=installation.notices.last,
+        )
+        return at if life.session is None else life.session.seen(at)
+
+    async def _switch(self, *, on: bool) -> None:
+        """Have the person's choice in force, and keep it for the next start."""
         installation = self._life.installation
         try:
-            installation.preferences.contribute(on=contributing)
+            installation.preferences.contribute(on=on)
         except Problem as problem:
             installation.notices.add("problem", f"Your choice holds, but only until the next start: {problem}")
+        if self._life.session is not None:
+            await self._life.session.heed()
+        self._announce()

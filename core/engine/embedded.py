@@ -14,12 +14,12 @@ import platform
 import re
 import shutil
 import subprocess
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from random import Random
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import msgspec
 
@@ -40,6 +40,8 @@ FORMAT = 2
 DISHES = ("Paprika", "Juniper", "Saffron", "Clementine", "Basil", "Chestnut", "Rosemary", "Quince", "Fennel")
 LOOPBACK = "127.0.0.1"
 Start = Callable[[], Awaitable[asyncio.subprocess.Process]]
+WhileAllowed = Callable[[Callable[[], Coroutine[None, None, Any]]], Awaitable[Any]]
+"""Does work as the person's switch and rules allow it (core.engine.usage_policy.UsagePolicy.while_allowed)."""
 _STATE = re.compile(r"^state-(\d{8})-[0-9a-f-]+\.safetensors$")
 
 
@@ -86,10 +88,15 @@ class Embedded:
     Args:
         home: This engine's home; the others' homes are inside it.
         options: What it is to be.
+        random: Spreads restarts.
+        while_allowed: Under it everything runs that computes; None: nothing forbids that.
     """
 
-    def __init__(self, *, home: Home, options: EmbeddedOptions, random: Random) -> None:
+    def __init__(
+        self, *, home: Home, options: EmbeddedOptions, random: Random, while_allowed: WhileAllowed | None = None
+    ) -> None:
         self._options = options
+        self._while_allowed = while_allowed or _at_once
         self.stage: Callable[[str], None] = lambda _: None
         """Told in a sentence what is being prepared."""
         self._random = random
@@ -114,7 +121,7 @@ class Embedded:
                 problem.hint = f"It was kept as {aside.name}. Start Potluck again to begin a new collaboration."
                 raise
         self.stage("Reading text and preparing what is to be learned.")
-        prepared = await self._prepare()
+        prepared: Prepared = await self._while_allowed(self._prepare)
         authority = charters.new_authority()
         blobs = charters.keep_blobs(folder, prepared.blobs)
         manifest = Manifest(
@@ -148,10 +155,14 @@ class Embedded:
             again = partial(self._restart_backbone, charter, link)
             group.create_task(self._keep_alive("The backbone", again, backbone))
             linked(link)
-            last = self.last_epoch(charter)
+            await self._while_allowed(partial(self._run_companions, link, self.last_epoch(charter)))
+
+    async def _run_companions(self, link: Link, last_epoch: int | None) -> None:
+        """Keep the companions alive until cancelled."""
+        async with asyncio.TaskGroup() as group:
             for number, home in enumerate(volunteer_homes(self._home, self._options)[1:]):
                 name = DISHES[number % len(DISHES)]
-                words = _companion(home, link, name, last, text=self._options.text)
+                words = _companion(home, link, name, last_epoch, text=self._options.text)
                 group.create_task(
                     self._keep_alive(f"The companion {name}", partial(self._start_companion, home, words))
                 )
@@ -281,6 +292,10 @@ class Embedded:
     def _open_log(self) -> BinaryIO:
         make_directory(self._home.logs)
         return open_log(self._home.logs / "embedded.log")
+
+
+async def _at_once(work: Callable[[], Coroutine[None, None, Any]]) -> Any:
+    return await work()
 
 
 def volunteer_homes(home: Home, options: EmbeddedOptions) -> list[Home]:

@@ -7,12 +7,16 @@ what they were given.
 import asyncio
 import logging
 import os
+from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from random import SystemRandom
+from typing import Final, TypeVar
 
+from core.api import verdict as verdicts
+from core.api.verdict import Verdict, VerdictCode
 from core.backbone.link import Link
 from core.base.problems import Problem
-from core.control.notices import NoticeRing
+from core.control.notices import Level, NoticeRing
 from core.control.service import ControlService
 from core.engine.controls import Controls, Life
 from core.engine.installation import Installation
@@ -27,6 +31,16 @@ from core.storage.identity import load_identity, system_keyring
 from core.storage.settings import load_settings
 
 _LOG = logging.getLogger(__name__)
+VERDICT_S: Final = 0.5
+"""Least time between two looks at the verdict, seconds: the log tells states that last, and a look costs little."""
+LEVELS: Final[dict[VerdictCode, Level]] = {
+    VerdictCode.CONTRIBUTING: "info",
+    VerdictCode.RESTING: "info",
+    VerdictCode.PAUSED: "info",
+    VerdictCode.NOT_CONNECTED: "warning",
+}
+"""Verdicts that the log tells; starting is no news, and a problem is told where it is found."""
+T = TypeVar("T")
 
 
 class Engine:
@@ -63,8 +77,10 @@ class Engine:
             usage_policy=self._usage_policy,
         )
         self._life = Life(installation=installation, quit=asyncio.Event())
-        controls = Controls(self._life, announce=self._announce)
-        self._door = ControlService(home=home, intents=controls, notices=self._notices, now=clock.now)
+        self._controls = Controls(self._life, announce=self._announce)
+        self._changed = asyncio.Event()
+        self._door = ControlService(home=home, intents=self._controls, notices=self._notices, now=clock.now)
+        self._usage_policy.follow(self._announce)
 
     async def open(self) -> None:
         """Claim the home and let clients in.
@@ -79,15 +95,23 @@ class Engine:
 
     def stage(self, sentence: str) -> None:
         """The engine shows its clients in a sentence what it prepares now."""
-        self._life.stage = sentence
-        self._announce()
+        self._at(verdicts.starting("preparing", stage=sentence))
 
     def fail(self, problem: Problem) -> None:
         """Show a problem that keeps the engine from going on, until somebody quits it."""
-        self._life.problem = problem
+        self._life.failure = problem
         _LOG.error("%s", problem)
         self._notices.add("problem", str(problem))
         self._announce()
+
+    async def while_allowed(self, work: Callable[[], Coroutine[None, None, T]]) -> T:
+        """Do what computes on this computer beside the worker, as the usage policy allows it."""
+        return await self._usage_policy.while_allowed(work)
+
+    @property
+    def again(self) -> bool:
+        """Whether a client wants the engine to begin anew after its end."""
+        return self._life.again
 
     @property
     def serving(self) -> bool:
@@ -116,19 +140,48 @@ class Engine:
         """
         self.stage("Joining the collaboration.")
         session = self._life.session = await join(
-            link, self._life.installation, changed=self._announce, waiting=self.stage
+            link,
+            self._life.installation,
+            changed=self._announce,
+            waiting=lambda sentence: self._at(verdicts.not_connected("backbone", stage=sentence)),
         )
         if self._life.quit.is_set():
             session.stop()
+        await session.run()
+
+    async def keep_watch(self) -> None:
+        """Keep the usage policy, and follow the verdict: until cancelled."""
         async with asyncio.TaskGroup() as group:
-            keeping = group.create_task(self._usage_policy.keep())
-            await session.run()
-            keeping.cancel()
+            group.create_task(self._usage_policy.keep())
+            group.create_task(self._follow_verdict())
 
     async def close(self) -> None:
         """Say goodbye to clients and give the home back."""
         self._notices.add("info", ENDS)
         await self._door.close()
 
+    def _at(self, stage: Verdict) -> None:
+        self._life.stage = stage
+        self._announce()
+
     def _announce(self) -> None:
+        self._changed.set()
         self._door.announce()
+
+    async def _follow_verdict(self) -> None:
+        """Tell in the log when the verdict is another one; time given counts while it is to contribute."""
+        told: tuple[VerdictCode, str] | None = None
+        while True:
+            verdict = self._controls.verdict()
+            works = verdict.code is VerdictCode.CONTRIBUTING
+            if self._life.session is not None:
+                self._life.session.count_time(on=works)
+            news = (verdict.code, "" if works else verdict.reason)
+            if news != told and verdict.code is not VerdictCode.STARTING:
+                told = news
+                if verdict.code in LEVELS:
+                    said = "Contributing." if works else verdicts.sentence(verdict)
+                    self._notices.add(LEVELS[verdict.code], said)
+            await asyncio.sleep(VERDICT_S)
+            await self._changed.wait()
+            self._changed.clear()

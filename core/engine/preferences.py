@@ -83,7 +83,7 @@ class Preferences:
             NoSpace: the disk is full.
             UserProblem: the system does not allow it.
         """
-        self.settings = msgspec.structs.replace(self.settings, contributing=on)
+        self._hold(msgspec.structs.replace(self.settings, contributing=on))
         self.save()
 
     def change(self, wish: Mapping[str, object]) -> None:
@@ -97,6 +97,10 @@ class Preferences:
         """
         settings = changed(self.settings, wish)
         save_settings(self._path, settings)
+        self._hold(settings)
+
+    def _hold(self, settings: Settings) -> None:
+        """Have new choices in force."""
         self.settings = settings
         for told in self._followers:
             told(settings)

@@ -127,8 +127,7 @@ class VolunteerSession:
                         metered=self._installation.usage_policy.metered,
                     )
                     tasks.append(group.create_task(monitor.run()))
-                if preferences.settings.contributing:
-                    self.resume()
+                self._rest_changed.set()
                 await self._over.wait()
                 await self._trainer.pause()
                 for task in tasks:
@@ -148,16 +147,17 @@ class VolunteerSession:
 
     # --- what the person wants ---------------------------------------------------------------------------------------
 
-    def resume(self) -> None:
-        """Contribute, unless the network is to be left alone."""
-        self._journal.contributing(on=True)
-        if not self._installation.usage_policy.reason:
+    async def heed(self) -> None:
+        """Train if the usage policy allows it, at once; if not, return when the worker is gone."""
+        if self._installation.usage_policy.rest is None:
             self._trainer.resume()
+        else:
+            await self._trainer.pause()
+        self._changed()
 
-    async def pause(self) -> None:
-        """Contribute no longer; the worker is gone when this returns."""
-        await self._trainer.pause()
-        self._journal.contributing(on=False)
+    def count_time(self, *, on: bool) -> None:
+        """Begin or end to count the time that this computer gives."""
+        self._journal.contributing(on=on)
 
     async def evaluate(self) -> ModelEvaluation:
         """Look at the held-out text.
@@ -195,7 +195,7 @@ class VolunteerSession:
             bytes_sent=stats.bytes_sent,
             bytes_received=stats.bytes_received,
             contributing_s=self._journal.contributed_s,
-            problem=at.problem or trainer.problem,
+            trouble=trainer.problem,
             reach=self._session.reach,
         )
 
@@ -258,20 +258,11 @@ class VolunteerSession:
         return {peer: report.name for peer, report in peers.items()} | {participant.me: installation.name}
 
     async def _heed(self) -> None:
-        """While the network is not to be used, train nothing: nobody would get it."""
-        installation = self._installation
+        """Follow the usage policy: while the network is not to be used, nobody would get what is trained."""
         while True:
             await self._rest_changed.wait()
             self._rest_changed.clear()
-            reason, wanted = installation.usage_policy.reason, installation.preferences.settings.contributing
-            self._journal.contributing(on=wanted and not reason)
-            if reason:
-                installation.notices.add("warning", reason)
-                await self._trainer.pause()
-            elif wanted:
-                installation.notices.add("info", "Contributing again: nothing stands in the way any more.")
-                self._trainer.resume()
-            self._changed()
+            await self.heed()
 
     def _trainer_changed(self) -> None:
         """End with the problem that a person has to mend, unless we stay to tell it."""

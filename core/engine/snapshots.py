@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from core.api.numbers import amount, gathered
+from core.api import verdict as verdicts
+from core.api.numbers import amount
 from core.api.snapshot import (
     BACKBONE,
     HELPER,
@@ -12,20 +13,22 @@ from core.api.snapshot import (
     LossView,
     Mine,
     PeerView,
-    ProblemView,
     ReachView,
     Snapshot,
+    activity_of,
 )
+from core.api.verdict import Verdict
 from core.api.version import VERSION
 from core.averaging.plan import Rates
 from core.base.ids import PeerId, short
 from core.base.manifest import Manifest
 from core.base.problems import Problem
 from core.ledger.contributions import Ledger
-from core.nat.reachability import OwnReach
+from core.nat.reachability import OwnReach, Reachability
 from core.swarm.epoch import Phase
 from core.swarm.presentation import HELPING
 from core.swarm.progress import ProgressReport
+from core.swarm.states import StateName
 from core.swarm.view import ParticipantView
 
 ACTIVITIES = {
@@ -40,12 +43,6 @@ ACTIVITIES = {
     Phase.LOADING: Activity.CATCHING_UP,
     Phase.FINISHED: Activity.FINISHED,
 }
-SENTENCES = {
-    Activity.JOINING: "Looking for the others and for the newest state of the model.",
-    Activity.WAITING: "Welcoming people and watching: this peer does not train.",
-    Activity.HELPING: "Helping: this computer averages what the others have trained, and trains nothing itself.",
-}
-ASSISTING = "Helps to average: this line is too slow for its own gradients."
 WORKING = frozenset({Activity.TRAINING, Activity.AVERAGING})
 """Activities in which a peer's speed says something about what it gives."""
 
@@ -56,8 +53,8 @@ class Standpoint:
 
     pid: int
     now: float
-    stage: str
-    """What is being prepared, as a sentence, while there is no participant yet."""
+    stage: Verdict
+    """What the engine is at while there is no participant yet."""
     contributing: bool
     name: str
     me: PeerId | None = None
@@ -69,33 +66,35 @@ class Standpoint:
     bytes_sent: int = 0
     bytes_received: int = 0
     contributing_s: float = 0.0
-    problem: Problem | None = None
+    failure: Problem | None = None
+    """What keeps the engine from going on."""
+    trouble: Problem | None = None
+    """What is wrong with the training process."""
     reach: OwnReach | None = None
-    resting: str = ""
-    """Why the network is left alone, as a sentence; empty: it is not."""
+    rest: Verdict | None = None
+    """Why nothing may be computed; None: it may."""
     notice_last: int = 0
 
 
 def take_snapshot(at: Standpoint) -> Snapshot:
     """Everything people see, as of `at.now`."""
-    activity = _activity(at)
+    verdict = verdict_of(at)
+    activity = activity_of(verdict)
     samples, speed = _together(at, activity)
     return Snapshot(
         version=VERSION,
         pid=at.pid,
         time=at.now,
-        activity=activity,
-        sentence=_sentence(at, activity),
+        verdict=verdict,
         contributing=at.contributing,
         collaboration=_collaboration(at),
         me=_mine(at, activity),
-        epoch=_epoch(at.participant),
+        epoch=_epoch(at.participant.followed if at.participant is not None else None),
         epoch_samples=samples,
         samples_per_s=speed,
         peers=_peers(at, activity),
         leaderboard=at.ledger.standings(at.me) if at.ledger is not None and at.me is not None else [],
         curve=at.ledger.curve.thinned() if at.ledger is not None else [],
-        problem=ProblemView(at.problem.code, at.problem.message, at.problem.hint) if at.problem is not None else None,
         reach=_reach(at),
         notice_last=at.notice_last,
     )
@@ -117,36 +116,67 @@ def clock_notice(offset_s: float) -> tuple[Literal["info", "warning"], str]:
     return "warning", words
 
 
-def _activity(at: Standpoint) -> Activity:
-    if at.problem is not None:
-        return Activity.PROBLEM
-    if at.participant is None:
-        return Activity.STARTING
-    if at.participant.settings.role == BACKBONE:
-        return Activity.WAITING
-    if not at.contributing or at.resting:
-        return Activity.PAUSED
-    if at.participant.settings.role == HELPER:
-        return Activity.HELPING
-    activity = ACTIVITIES[at.participant.phase]
-    assists = activity is Activity.TRAINING and at.participant.assists
-    return Activity.HELPING if assists else activity
+def verdict_of(at: Standpoint) -> Verdict:
+    """What Potluck is doing, as the engine knows it."""
+    return verdicts.decide(
+        failure=_problem(at.failure),
+        rest=at.rest,
+        trouble=_problem(at.trouble),
+        doing=at.stage if at.participant is None else _doing(at, at.participant),
+    )
+
+
+def _problem(problem: Problem | None) -> Verdict | None:
+    return None if problem is None else verdicts.problem(problem.code, problem.message, problem.hint)
+
+
+def _doing(at: Standpoint, participant: ParticipantView) -> Verdict:
+    """What the participant is at, where nothing is in its way."""
+    if participant.settings.role == HELPER:
+        return verdicts.contributing(Activity.HELPING.value)
+    activity = ACTIVITIES[participant.phase]
+    epoch = _epoch(participant.state)
+    match activity:
+        case Activity.STARTING:
+            return verdicts.starting("trainer")
+        case Activity.FINISHED:
+            return verdicts.resting(activity.value, epoch=epoch)
+        case Activity.CATCHING_UP:
+            piece = participant.fetching
+            return verdicts.starting(
+                activity.value, **({"done": piece.done, "total": piece.total} if piece is not None else {})
+            )
+        case Activity.JOINING:
+            return verdicts.starting(activity.value)
+    reach = _heard(at)
+    if reach is not None and reach.standing is Reachability.OFFLINE:
+        return verdicts.not_connected(Reachability.OFFLINE.value)
+    if activity is Activity.TRAINING and participant.assists:
+        return verdicts.contributing("assisting")
+    return verdicts.contributing(
+        activity.value,
+        others=sum(report.in_step for report in participant.peers.values()),
+        samples=_together(at, activity)[0],
+        target=participant.settings.target_samples,
+        epoch=epoch,
+        overlaps=int(participant.settings.averaging.overlaps),
+    )
 
 
 def _together(at: Standpoint, activity: Activity) -> tuple[int, float]:
     """Samples and speed of the whole collaboration in this epoch."""
     participant = at.participant
-    if participant is None or participant.state is None:
+    if participant is None or participant.followed is None:
         return 0, 0.0
+    mine = participant.samples if participant.followed == participant.state else 0
     return (
-        participant.others_samples + participant.samples,
+        participant.others_samples + mine,
         participant.others_samples_per_s + _speed(activity, participant.samples_per_s),
     )
 
 
-def _epoch(participant: ParticipantView | None) -> int:
-    """Of the state that the participant holds; of a helper, at which it stands."""
-    return 0 if participant is None or participant.state is None else participant.state.epoch
+def _epoch(state: StateName | None) -> int:
+    return 0 if state is None else state.epoch
 
 
 def _speed(activity: Activity, samples_per_s: float) -> float:
@@ -167,11 +197,15 @@ def _collaboration(at: Standpoint) -> Collaboration | None:
     )
 
 
+def _heard(at: Standpoint) -> OwnReach | None:
+    """How others reach this computer, with what it hears of them; None: not known."""
+    audible = at.participant is not None and at.participant.audible
+    return at.reach.hearing(others=audible) if at.reach is not None else None
+
+
 def _reach(at: Standpoint) -> ReachView | None:
-    if at.reach is None:
-        return None
-    reach = at.reach.hearing(others=at.participant is not None and at.participant.audible)
-    return ReachView(reach.standing, reach.sentence, reach.advice)
+    reach = _heard(at)
+    return ReachView(reach.standing, reach.sentence, reach.advice) if reach is not None else None
 
 
 def _mine(at: Standpoint, activity: Activity) -> Mine:
@@ -205,7 +239,7 @@ def _peers(at: Standpoint, activity: Activity) -> list[PeerView]:
         is_me=True,
         role=participant.settings.role,
         activity=activity.value,
-        epoch=_epoch(participant),
+        epoch=_epoch(participant.state),
         samples_pending=participant.samples,
         samples_per_s=_speed(activity, participant.samples_per_s),
     )
@@ -239,38 +273,3 @@ def _phase(word: str) -> Phase:
         return Phase(word)
     except ValueError:
         return Phase.IDLE
-
-
-def _sentence(at: Standpoint, activity: Activity) -> str:
-    participant = at.participant
-    match activity:
-        case Activity.PROBLEM if at.problem is not None:
-            return at.problem.message
-        case Activity.PAUSED:
-            by_you = "Paused by you: nothing is computed until you switch contributing on again."
-            return at.resting if at.contributing else by_you
-        case Activity.STARTING:
-            return at.stage if participant is None else "The training program is starting."
-        case Activity.HELPING if participant is not None and participant.assists:
-            return ASSISTING
-        case Activity.JOINING | Activity.WAITING | Activity.HELPING:
-            return SENTENCES[activity]
-    assert participant is not None
-    samples, _ = _together(at, activity)
-    target = participant.settings.target_samples
-    others = sum(report.in_step for report in participant.peers.values())
-    company = {0: "alone for now", 1: "together with one other"}.get(others, f"together with {others} others")
-    epoch = _epoch(participant)
-    match activity:
-        case Activity.TRAINING:
-            if samples >= target:
-                return f"Training {company}: all {amount(target)} samples for epoch {epoch + 1} are gathered."
-            return f"Training {company}: {gathered(samples, target)} for epoch {epoch + 1}."
-        case Activity.AVERAGING:
-            meanwhile = " while training goes on" if participant.settings.averaging.overlaps else ""
-            return f"Averaging {company}{meanwhile}: everyone's work becomes epoch {epoch + 1} of the model."
-        case Activity.CATCHING_UP:
-            piece = participant.fetching
-            share = f", {piece.done} of {piece.total} pieces are here" if piece is not None else ""
-            return f"Catching up with the others, who are ahead{share}."
-    return f"Finished: epoch {epoch} was the last that was asked for."

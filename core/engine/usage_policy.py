@@ -1,17 +1,19 @@
-"""What the person lets Potluck use: limits of the network, a month's use, connections that cost, hours of the week."""
+"""What the person lets Potluck do: the switch, limits of the network, a month's use, metered connections, hours."""
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Final, TypeVar
 
 import msgspec
 from msgspec import Meta
 
+from core.api import verdict as verdicts
+from core.api.verdict import Verdict
 from core.api.week import read_week
 from core.base.problems import Problem
-from core.net.pace import Hindrance, Limits, MonthUse, Pace
+from core.net.pace import Limits, MonthUse, Pace
 from core.schedule.hours import Hours
 from core.storage.settings import Settings
 from core.system.atomic_files import read_bounded, set_aside, write_atomic
@@ -19,6 +21,7 @@ from core.system.atomic_files import read_bounded, set_aside, write_atomic
 LOOK_S: Final = 5.0
 SAVE_S: Final = 60.0
 FILE_BYTES_MAX: Final = 1024
+T = TypeVar("T")
 
 
 class _Use(msgspec.Struct, frozen=True):
@@ -52,7 +55,7 @@ class UsagePolicy:
         self._alone = alone
         self._offset_s = offset_s or _local_offset_s
         self._costs = False
-        self._reasons: tuple[Hindrance, ...] = ()
+        self._reasons: tuple[str, ...] = ()
         used = self._load()
         self.pace = Pace(now=now, used=MonthUse(used.month, used.used_bytes) if used.month else None)
         self.apply(settings)
@@ -83,21 +86,46 @@ class UsagePolicy:
         self.look()
 
     @property
-    def reason(self) -> str:
-        """Why Potluck rests now, as a sentence; empty: it need not."""
-        match self._resting():
-            case ("schedule", "metered", *_):
-                return (
-                    "Paused: this is outside the hours that you chose, and the connection costs money by the megabyte. "
-                    f"It continues with another one, {self._opening()} at the earliest."
-                )
-            case ("schedule", *_):
-                return f"Paused: this is outside the hours that you chose. It continues {self._opening()}."
-            case ("metered", *_):
-                return "Paused: this connection costs money by the megabyte. It goes on with another one."
-            case ("month",):
-                return "Paused: the month's limit for the network is used up. It goes on with the next month."
-        return ""
+    def rest(self) -> Verdict | None:
+        """Why nothing may be computed now; None: it may."""
+        reasons = self._resting()
+        if not reasons:
+            return None
+        if reasons[0] == "paused":
+            return verdicts.paused()
+        if reasons[0] != "schedule":
+            return verdicts.resting(reasons[0])
+        now = self._now()
+        opens = self._hours.next_change(now)
+        opening = self._hours.words(opens, now) if opens is not None else "with other hours"
+        reason = "schedule_metered" if "metered" in reasons else "schedule"
+        return verdicts.resting(reason, until=opens, opening=opening)
+
+    async def until(self, *, resting: bool) -> None:
+        """Return when there is a reason to rest, or when there is none."""
+        told = asyncio.Event()
+        unfollow = self.follow(told.set)
+        try:
+            while bool(self._reasons) is not resting:
+                told.clear()
+                await told.wait()
+        finally:
+            unfollow()
+
+    async def while_allowed(self, work: Callable[[], Coroutine[None, None, T]]) -> T:
+        """Do the work; it is cancelled when there is a reason to rest, and begun again when there is none."""
+        while True:
+            await self.until(resting=False)
+            working = asyncio.create_task(work())
+            resting = asyncio.create_task(self.until(resting=True))
+            try:
+                await asyncio.wait({working, resting}, return_when=asyncio.FIRST_COMPLETED)
+                if working.done():
+                    return working.result()
+            finally:
+                for task in (working, resting):
+                    task.cancel()
+                await asyncio.gather(working, resting, return_exceptions=True)
 
     def metered(self, costs: bool | None) -> None:  # noqa: FBT001 - the system's answer itself
         """The system says whether the connection costs; None: it does not know."""
@@ -135,21 +163,16 @@ class UsagePolicy:
             for told in list(self._followers):
                 told()
 
-    def _resting(self) -> tuple[Hindrance, ...]:
+    def _resting(self) -> tuple[str, ...]:
         """All reasons to rest, in the order in which they are told."""
         month = self._settings.month_bytes
-        holds: dict[Hindrance, bool] = {
+        holds = {
+            "paused": not self._settings.contributing,
             "schedule": not self._hours.open(self._now()),
             "metered": self._costs and not self._settings.use_metered,
             "month": not self._alone and month is not None and self.pace.used.used_bytes >= month,
         }
         return tuple(reason for reason, so in holds.items() if so)
-
-    def _opening(self) -> str:
-        """When the hours begin again: "at 20:00"."""
-        now = self._now()
-        opens = self._hours.next_change(now)
-        return self._hours.words(opens, now) if opens is not None else "with other hours"
 
     def _load(self) -> _Use:
         try:

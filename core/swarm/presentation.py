@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Final
 
 from core.swarm.catch_up import CatchUp
-from core.swarm.epoch import IN_STEP
+from core.swarm.epoch import IN_STEP, Phase
 from core.swarm.membership import Membership
 from core.swarm.progress import NAME_CHARACTERS_MAX, ProgressReport
 from core.swarm.rounds import Rounds
@@ -81,17 +81,19 @@ class Presentation:
         """What people may see of it."""
         epochs, contributing, membership = self._trainer.epochs, self._trainer.contributing, self._membership
         name = epochs.state.name if epochs.state is not None else self._standby.name
+        followed = (membership.majority(now) if epochs.phase is Phase.IDLE else None) or name
         live = membership.live()
         return ParticipantView(
             settings=self._settings,
             phase=epochs.phase,
             state=name,
+            followed=followed,
             assists=contributing.assists,
             fetching=self._catch_up.fetching,
             samples=contributing.pending.samples,
             samples_per_s=contributing.pending.samples_per_s,
-            others_samples=membership.samples(name, now) if name is not None else 0,
-            others_samples_per_s=membership.samples_per_s(name, now) if name is not None else 0.0,
+            others_samples=membership.samples(followed, now) if followed is not None else 0,
+            others_samples_per_s=membership.samples_per_s(followed, now) if followed is not None else 0.0,
             peers=live,
             silent=frozenset(peer for peer in live if membership.silent(peer, now)),
             audible=membership.audible(now),

@@ -20,11 +20,13 @@ class ParticipantView:
         settings: What it was told at birth.
         phase: Where it stands between two steps.
         state: The state that its trainer holds; of a helper, at which it stands; None: nothing yet.
+        followed: The state from which the present epoch began: its own; while its trainer is away, that of most others;
+            None: nothing yet.
         assists: It computes nothing for now, because no plan wants any of its contribution.
         fetching: How far the download of a newer state is; None: there is none.
         samples: What it has accumulated for the next step.
         samples_per_s: Its trainer's speed, as measured last.
-        others_samples: What the others at its state have accumulated by now.
+        others_samples: What the others at the followed state have accumulated by now.
         others_samples_per_s: Their joint speed.
         peers: The reports of all others that are here.
         silent: Those of them that have not reported lately.
@@ -36,6 +38,7 @@ class ParticipantView:
     settings: ParticipantSettings
     phase: Phase
     state: StateName | None
+    followed: StateName | None
     assists: bool
     fetching: Fetching | None
     samples: int

@@ -94,6 +94,22 @@ def test_pause_ends_the_worker_at_once_and_resume_goes_on(tmp_path: Path) -> Non
     asyncio.run(run())
 
 
+def test_a_paused_volunteer_sees_how_far_the_others_are(tmp_path: Path) -> None:
+    charter = found(tmp_path, target_samples=64)
+
+    async def run() -> None:
+        async with collaboration(charter, tmp_path) as swarm:
+            ada, bob = swarm.join("ada"), swarm.join("bob")
+            await asyncio.gather(*(one.until(lambda news: news.epoch >= 1) for one in (ada, bob)))
+            await call_pause(bob.home)
+            paused = await bob.snapshot()
+            ahead = await ada.until(lambda news: news.epoch > paused.epoch + 1)
+            seen = await bob.until(lambda news: news.epoch >= ahead.epoch and news.samples_per_s > 0)
+            assert seen.verdict.code == "paused"
+
+    asyncio.run(run())
+
+
 def test_a_choice_to_pause_outlives_the_engine(tmp_path: Path) -> None:
     charter = found(tmp_path, target_samples=64)
 

@@ -6,17 +6,16 @@ from pathlib import Path
 
 import pytest
 
+from core.api import verdict as verdicts
 from core.api.commands import ModelEvaluation
 from core.api.settings import PortTest, SettingsView
 from core.api.snapshot import (
-    Activity,
     Collaboration,
     CurvePoint,
     LeaderboardRow,
     LossView,
     Mine,
     PeerView,
-    ProblemView,
     Snapshot,
 )
 from core.base.problems import NoSpace, UserProblem
@@ -26,6 +25,8 @@ from core.engine.preferences import Preferences, view
 from core.storage.paths import Home
 from core.storage.settings import Settings
 
+TRAINING = verdicts.contributing("training", others=2, samples=400, target=1000, epoch=3)
+TRAINING_WORDS = "Training together with 2 others: 400 of 1 000 samples for epoch 4."
 LOSS = LossView("masked-word loss", "nats", {"word frequencies": 6.5})
 
 
@@ -34,8 +35,7 @@ def a_snapshot(**changes) -> Snapshot:
         "version": "0.1.0",
         "pid": 1,
         "time": 1000.0,
-        "activity": Activity.TRAINING,
-        "sentence": "Training epoch 3 with two others.",
+        "verdict": TRAINING,
         "contributing": True,
         "collaboration": Collaboration(
             name="Python's words", id="00", summary="", organiser="you", target_samples=1000, loss=LOSS
@@ -71,12 +71,13 @@ class CardboardEngine:
     def __init__(self, home: Home) -> None:
         self.contributing = True
         self.full = False
+        self.restarted = False
         self.advice = ""
         self.preferences = Preferences(home.settings_file, Settings(port=22_222))
 
     def snapshot(self) -> Snapshot:
-        problem = ProblemView("x", "A problem.", "A hint.") if self.full else None
-        return a_snapshot(contributing=self.contributing, problem=problem)
+        verdict = verdicts.problem("x", "A problem.", "A hint.") if self.full else TRAINING
+        return a_snapshot(contributing=self.contributing, verdict=verdict)
 
     async def pause(self) -> None:
         if self.full:
@@ -88,6 +89,9 @@ class CardboardEngine:
 
     async def quit(self) -> None:
         pass
+
+    async def restart(self) -> None:
+        self.restarted = True
 
     async def evaluate(self) -> ModelEvaluation:
         return ModelEvaluation(epoch=1, loss=1.0, meaning=LOSS)

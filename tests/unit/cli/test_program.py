@@ -10,17 +10,21 @@ import sys
 import types
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from core.__main__ import main
+from core.api.commands import EngineFile
+from core.api.snapshot import PROTOCOL_VERSION
 from core.base.problems import Damaged
 from core.cli.options import whole
 from core.cli.program import PARTS, parser
+from tests.unit.cli.conftest import TRAINING_WORDS
 
 ROOT = Path(__file__).parents[3]
 
 
-@pytest.mark.parametrize("command", ["status", "pause", "resume", "quit", "show", "leaderboard", "log", "log --follow"])
+@pytest.mark.parametrize("command", ["pause", "resume", "quit", "show", "leaderboard", "log", "log --follow"])
 def test_nobody_runs(home, capsys, command):
     assert main([*command.split(), "--json"]) == 2
     out, err = capsys.readouterr()
@@ -35,7 +39,7 @@ def test_nobody_runs(home, capsys, command):
 
 def test_nobody_runs_in_a_process(home):
     done = subprocess.run(
-        [sys.executable, "-m", "core", "status"], cwd=ROOT, capture_output=True, text=True, check=False, timeout=60
+        [sys.executable, "-m", "core", "pause"], cwd=ROOT, capture_output=True, text=True, check=False, timeout=60
     )
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "potluck: Potluck is not running. Start it with: potluck\n"
@@ -50,18 +54,39 @@ def test_control_commands_load_neither_torch_nor_qt(home):
     done = subprocess.run(
         [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True, timeout=60
     )
-    assert done.stdout == "[]\n"
+    assert done.stdout.splitlines()[-1] == "[]"
 
 
 def test_status(running, capsys):
     assert main(["status"]) == 0
     out = capsys.readouterr().out
-    assert "Training epoch 3 with two others." in out
+    assert out.startswith(f"Contributing. {TRAINING_WORDS}\n")
     assert "12 345 samples in 2 epochs" in out
     assert main(["status", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
-    assert told["event"] == "status"
+    assert (told["event"], told["code"], told["reason"]) == ("status", "contributing", "training")
+    assert told["sentence"] == TRAINING_WORDS
     assert told["snapshot"]["epoch"] == 3
+
+
+@pytest.mark.parametrize(("left_behind", "reason"), [(False, "stopped"), (True, "killed")])
+def test_status_tells_what_it_means_that_no_engine_answers(home, capsys, left_behind, reason):
+    if left_behind:
+        home.engine_file.write_bytes(
+            msgspec.json.encode(EngineFile(pid=1, port=1, token="t", protocol=PROTOCOL_VERSION, started=1.0))
+        )
+    assert main(["status", "--json"]) == 2
+    told = json.loads(capsys.readouterr().out)
+    assert (told["code"], told["reason"], told["snapshot"]) == ("not_connected", reason, None)
+    assert main(["status"]) == 2
+    assert capsys.readouterr().out.startswith(f"Not connected. {told['sentence']}")
+
+
+def test_status_of_an_engine_of_another_version(home, capsys):
+    file = EngineFile(pid=1, port=1, token="t", protocol=PROTOCOL_VERSION + 1, started=1.0)
+    home.engine_file.write_bytes(msgspec.json.encode(file))
+    assert main(["status", "--json"]) == 2
+    assert json.loads(capsys.readouterr().out)["reason"] == "version"
 
 
 def test_home_may_be_named(running, monkeypatch, capsys):
@@ -74,7 +99,7 @@ def test_pause_and_resume(running, capsys):
     assert main(["pause", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["contributing"] is False
     assert main(["resume"]) == 0
-    assert capsys.readouterr().out == "Training epoch 3 with two others.\n"
+    assert capsys.readouterr().out == f"{TRAINING_WORDS}\n"
     assert running.engine.contributing
 
 
@@ -84,7 +109,9 @@ def test_a_problem_of_the_engine_is_said(running, capsys):
     out, err = capsys.readouterr()
     assert (out, err) == ("", "potluck: The disk is full. Free some space.\n")
     assert main(["status"]) == 0
-    assert "A problem. A hint." in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "Problem. A problem.\n" in out
+    assert "A hint." in out
 
 
 def test_leaderboard(running, capsys):
@@ -262,6 +289,15 @@ def test_the_window_opens(monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: name)
     monkeypatch.setattr(importlib, "import_module", lambda _name: app)
     assert main([]) == 3
+
+
+def test_the_window_opens_with_a_link_that_was_clicked(monkeypatch):
+    seen = []
+    app = types.SimpleNamespace(main=lambda argv: seen.append(argv) or 0)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: name)
+    monkeypatch.setattr(importlib, "import_module", lambda _name: app)
+    assert main(["potluck://host:1/ab#cd"]) == 0
+    assert seen == [["potluck://host:1/ab#cd"]]
 
 
 def test_reader_of_the_output_may_stop(running):

@@ -4,7 +4,7 @@ import io
 
 import pytest
 
-from core.api.snapshot import Activity
+from core.api.verdict import starting
 from core.cli.progress import LiveLine, live_text
 from tests.unit.cli.conftest import a_snapshot
 
@@ -22,7 +22,7 @@ def test_plain_lines_without_a_terminal():
     line.message("Hello.")
     for samples in range(5):
         line.update(a_snapshot(epoch_samples=samples))
-    line.update(a_snapshot(epoch=4, activity=Activity.CATCHING_UP))
+    line.update(a_snapshot(epoch=4, verdict=starting("catching_up")))
     line.close()
     assert stream.getvalue().splitlines() == [
         "Hello.",

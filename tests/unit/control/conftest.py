@@ -7,7 +7,8 @@ import pytest
 
 from core.api.commands import ModelEvaluation
 from core.api.settings import PortTest, SettingsView
-from core.api.snapshot import Activity, LossView, Mine, Snapshot
+from core.api.snapshot import LossView, Mine, Snapshot
+from core.api.verdict import contributing
 from core.engine.preferences import view
 from core.storage.paths import Home
 from core.storage.settings import Settings
@@ -30,8 +31,7 @@ class CardboardEngine:
             version="0.1.0",
             pid=1,
             time=1000.0,
-            activity=Activity.TRAINING,
-            sentence="Training.",
+            verdict=contributing("training"),
             contributing=self.contributing,
             me=Mine(peer="abcdefgh", name="me"),
             epoch=self.epoch,
@@ -47,6 +47,9 @@ class CardboardEngine:
 
     async def quit(self) -> None:
         self._remember("quit")
+
+    async def restart(self) -> None:
+        self._remember("restart")
 
     async def evaluate(self) -> ModelEvaluation:
         self._remember("evaluate")

@@ -8,6 +8,7 @@ import pytest
 from core.api.commands import ModelEvaluation
 from core.api.settings import PortTest
 from core.api.snapshot import Activity, LossView
+from core.api.verdict import starting
 from core.base.problems import Problem
 from core.base.signing import KeyPair
 from core.control.notices import NoticeRing
@@ -33,11 +34,8 @@ class Session:
         self.told.append("seen")
         return at
 
-    def resume(self):
-        self.told.append("resume")
-
-    async def pause(self):
-        self.told.append("pause")
+    async def heed(self):
+        self.told.append("heed")
 
     def stop(self):
         self.told.append("stop")
@@ -65,6 +63,7 @@ class Stage:
             notices=self.notices,
             usage_policy=UsagePolicy(settings, path=folder / "usage.json", now=clock.now, alone=True),
         )
+        self.preferences.follow(self.installation.usage_policy.apply)
         self.session = session
         self.life = Life(installation=self.installation, quit=asyncio.Event(), session=session)
         self.controls = Controls(self.life, announce=self._announce)
@@ -85,16 +84,15 @@ def test_the_switch_is_kept_and_told_to_the_session(tmp_path, *, joined):
     assert stage.preferences.settings.contributing
     assert stage.announced == 2
     if joined:
-        assert stage.session.told == ["pause", "resume"]
+        assert stage.session.told == ["heed", "heed"]
 
 
 def test_a_switch_that_cannot_be_written_holds_all_the_same(tmp_path, monkeypatch):
-    def full(*, on):
-        stage.preferences.settings = Settings(contributing=on)
+    def full():
         raise Problem("The disk is full.")
 
     stage = Stage(tmp_path)
-    monkeypatch.setattr(stage.preferences, "contribute", full)
+    monkeypatch.setattr(stage.preferences, "save", full)
     asyncio.run(stage.controls.pause())
     assert not stage.preferences.settings.contributing
     assert "only until the next start" in stage.said()[0]
@@ -116,9 +114,10 @@ def test_the_session_answers_once_it_has_joined(tmp_path):
 
 def test_snapshot_tells_of_preparation_until_a_session_tells_more(tmp_path):
     stage = Stage(tmp_path)
-    stage.life.stage = "Joining the collaboration."
+    stage.life.stage = starting("preparing", stage="Joining the collaboration.")
     snapshot = stage.controls.snapshot()
     assert (snapshot.activity, snapshot.sentence) == (Activity.STARTING, "Joining the collaboration.")
+    assert stage.controls.verdict() == snapshot.verdict
     stage.life.session = Session()
     stage.controls.snapshot()
     assert stage.life.session.told == ["seen"]
@@ -135,3 +134,18 @@ def test_quitting_ends_the_session_and_the_engine(tmp_path):
     asyncio.run(stage.controls.quit())
     assert stage.session.told == ["stop"]
     assert stage.life.quit.is_set()
+
+
+def test_a_switch_that_is_off_is_the_first_reason_to_rest(tmp_path):
+    stage = Stage(tmp_path)
+    asyncio.run(stage.controls.pause())
+    assert stage.controls.verdict().code == "paused"
+    stage.life.failure = Problem("The link is wrong.")
+    assert stage.controls.verdict().code == "problem"
+
+
+def test_a_restart_ends_the_engine_and_asks_for_another(tmp_path):
+    stage = Stage(tmp_path, Session())
+    asyncio.run(stage.controls.restart())
+    assert stage.life.quit.is_set()
+    assert stage.life.again

@@ -2,6 +2,7 @@
 
 import pytest
 
+from core.api import verdict as verdicts
 from core.api.snapshot import Activity
 from core.averaging.plan import Rates
 from core.base.ids import PeerId
@@ -20,6 +21,7 @@ from core.swarm.view import ParticipantView
 KEY = KeyPair(b"k" * 32)
 MANIFEST = Manifest(name="n", organiser="o", task="albert", authority=KEY.peer_id.hex(), target_samples=100)
 BEA = PeerId(b"b" * 32)
+HELD = StateName(7, b"l" * 32)
 
 
 def seen(role="volunteer", averaging=None, **changes):
@@ -35,7 +37,8 @@ def seen(role="volunteer", averaging=None, **changes):
     fields = {
         "settings": settings,
         "phase": Phase.TRAINING,
-        "state": StateName(7, b"l" * 32),
+        "state": HELD,
+        "followed": HELD,
         "assists": False,
         "fetching": None,
         "samples": 0,
@@ -59,8 +62,11 @@ def report(**changes):
     return ProgressReport(**(fields | changes))
 
 
+STAGE = verdicts.starting("preparing", stage="Reading text.")
+
+
 def at(**changes):
-    fields = {"pid": 1, "now": 10.0, "stage": "Reading text.", "contributing": True, "name": "Ada", "me": KEY.peer_id}
+    fields = {"pid": 1, "now": 10.0, "stage": STAGE, "contributing": True, "name": "Ada", "me": KEY.peer_id}
     return Standpoint(**(fields | changes))
 
 
@@ -71,9 +77,9 @@ def test_before_it_has_joined_the_engine_says_what_it_prepares():
     assert snapshot.collaboration is None
 
 
-def test_a_problem_goes_before_everything():
+def test_what_keeps_the_engine_from_going_on_goes_before_everything():
     problem = NoSpace("The disk is full.", hint="Free some space.")
-    snapshot = take_snapshot(at(participant=seen(), manifest=MANIFEST, problem=problem))
+    snapshot = take_snapshot(at(participant=seen(), manifest=MANIFEST, failure=problem, rest=verdicts.paused()))
     assert snapshot.activity is Activity.PROBLEM
     assert snapshot.sentence == "The disk is full."
     assert snapshot.problem is not None
@@ -81,16 +87,36 @@ def test_a_problem_goes_before_everything():
 
 
 def test_pause_is_the_persons_own_word():
-    snapshot = take_snapshot(at(participant=seen(), manifest=MANIFEST, contributing=False))
-    assert snapshot.activity is Activity.PAUSED
+    snapshot = take_snapshot(
+        at(participant=seen(), manifest=MANIFEST, contributing=False, rest=verdicts.paused(), trouble=NoSpace("Full."))
+    )
+    assert (snapshot.verdict.code, snapshot.activity) == ("paused", Activity.PAUSED)
     assert "you" in snapshot.sentence
 
 
 def test_a_network_that_is_left_alone_says_why():
-    snapshot = take_snapshot(at(participant=seen(), manifest=MANIFEST, resting="Paused: it costs."))
-    assert snapshot.activity is Activity.PAUSED
-    assert snapshot.sentence == "Paused: it costs."
+    snapshot = take_snapshot(at(participant=seen(), manifest=MANIFEST, rest=verdicts.resting("metered")))
+    assert (snapshot.verdict.code, snapshot.activity) == ("resting", Activity.PAUSED)
+    assert "costs money" in snapshot.sentence
     assert snapshot.contributing
+
+
+def test_a_peer_that_trains_and_hears_nobody_is_not_connected():
+    view, offline = seen(), OwnReach(Reachability.OFFLINE)
+    snapshot = take_snapshot(at(participant=view, manifest=MANIFEST, reach=offline))
+    assert (snapshot.verdict.code, snapshot.verdict.reason) == ("not_connected", "offline")
+    assert snapshot.activity is Activity.TRAINING
+    joining = seen(phase=Phase.JOINING)
+    assert take_snapshot(at(participant=joining, manifest=MANIFEST, reach=offline)).verdict.code == "starting"
+
+
+def test_a_paused_peer_sees_where_the_others_are():
+    ahead = StateName(25, b"m" * 32)
+    peers = {BEA: report(epoch=25, lineage=ahead.lineage)}
+    view = seen(phase=Phase.IDLE, followed=ahead, samples=40, others_samples=30, others_samples_per_s=61.8, peers=peers)
+    snapshot = take_snapshot(at(participant=view, manifest=MANIFEST, contributing=False, rest=verdicts.paused()))
+    assert (snapshot.epoch, snapshot.epoch_samples, snapshot.samples_per_s) == (25, 30, 61.8)
+    assert snapshot.peers[0].epoch == 7
 
 
 def test_how_others_reach_this_computer_is_told():
@@ -156,7 +182,7 @@ def test_a_peer_that_only_averages_says_why():
 
 def test_a_peer_that_has_stopped_has_no_speed():
     view = seen(samples=40, peers={BEA: report(activity="finished", in_step=False)})
-    snapshot = take_snapshot(at(participant=view, manifest=MANIFEST, contributing=False))
+    snapshot = take_snapshot(at(participant=view, manifest=MANIFEST, rest=verdicts.paused()))
     assert (snapshot.me.samples_per_s, snapshot.samples_per_s) == (0.0, 0.0)
     me, bea = snapshot.peers
     assert (me.samples_per_s, bea.name, bea.activity, bea.samples_per_s) == (0.0, "Bea", "finished", 0.0)
@@ -166,14 +192,6 @@ def test_a_peer_that_has_stopped_has_no_speed():
 def test_a_silent_peer_has_no_speed(silent, speed):
     view = seen(peers={BEA: report()}, silent=silent)
     assert take_snapshot(at(participant=view, manifest=MANIFEST)).peers[1].samples_per_s == speed
-
-
-def test_a_backbone_watches():
-    view = seen(role="backbone", phase=Phase.IDLE, state=None)
-    snapshot = take_snapshot(at(participant=view, manifest=MANIFEST))
-    assert snapshot.activity is Activity.WAITING
-    assert "Welcoming" in snapshot.sentence
-    assert "does not train" in snapshot.sentence
 
 
 def test_a_wrong_clock_is_told_with_what_to_do():

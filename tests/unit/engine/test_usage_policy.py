@@ -5,6 +5,7 @@ import time
 
 import pytest
 
+from core.api.verdict import sentence
 from core.engine import usage_policy as allowance_module
 from core.engine.usage_policy import UsagePolicy
 from core.storage.settings import Settings
@@ -30,6 +31,11 @@ class Kept:
 
     def _changed(self):
         self.changes += 1
+
+
+def said(kept):
+    rest = kept.usage_policy.rest
+    return sentence(rest) if rest is not None else ""
 
 
 def use(kept, count):
@@ -59,31 +65,32 @@ def test_metered_connection_is_not_used_unless_the_person_allows_it(tmp_path):
     for costs, changes in ((None, 0), (True, 1), (True, 1), (False, 2)):
         kept.usage_policy.metered(costs)
         assert kept.changes == changes
-        assert bool(kept.usage_policy.reason) is bool(costs)
+        assert bool(said(kept)) is bool(costs)
     kept = Kept(tmp_path, Settings(use_metered=True))
     kept.usage_policy.metered(True)
-    assert kept.usage_policy.reason == ""
+    assert said(kept) == ""
 
 
 def test_outside_the_hours_it_rests_and_says_until_when(tmp_path):
     kept = Kept(tmp_path, NIGHTS)
     assert kept.usage_policy.pace.hindrance == "schedule"
-    assert kept.usage_policy.reason.endswith("outside the hours that you chose. It continues at 20:00.")
+    assert said(kept).endswith("outside the hours that you chose. Potluck continues at 20:00.")
+    assert kept.usage_policy.rest.until == NOVEMBER + 8 * 3600 - 400
     assert kept.changes == 1
     kept.now += 8 * 3600
     kept.usage_policy.look()
     assert kept.usage_policy.pace.hindrance is None
-    assert kept.usage_policy.reason == ""
+    assert said(kept) == ""
     kept.now += 2.5 * 86_400
     kept.usage_policy.look()
-    assert kept.usage_policy.reason.endswith("It continues on Monday at 20:00.")
+    assert said(kept).endswith("Potluck continues on Monday at 20:00.")
     assert kept.changes == 3
 
 
 def test_policy_pauses_until_both_hour_and_connection_are_right(tmp_path):
     kept = Kept(tmp_path, NIGHTS)
     kept.usage_policy.metered(True)
-    assert "another one, at 20:00 at the earliest" in kept.usage_policy.reason
+    assert "another one, at 20:00 at the earliest" in said(kept)
     kept.now += 8 * 3600
     kept.usage_policy.look()
     assert kept.usage_policy.pace.hindrance == "metered"
@@ -102,10 +109,10 @@ def test_other_choices_hold_at_once(tmp_path):
     use(kept, 2_000_000)
     kept.usage_policy.metered(True)
     kept.usage_policy.apply(Settings(use_metered=True, upload_bytes_s=50_000.0))
-    assert kept.usage_policy.reason == ""
+    assert said(kept) == ""
     assert kept.usage_policy.pace.upload.limited
     kept.usage_policy.apply(Settings(use_metered=True, month_bytes=1_000_000))
-    assert "month" in kept.usage_policy.reason
+    assert "month" in said(kept)
     assert kept.usage_policy.pace.hindrance == "month"
     kept.usage_policy.apply(NIGHTS)
     assert kept.usage_policy.pace.hindrance == "schedule"
@@ -119,10 +126,10 @@ def test_alone_on_this_computer_only_the_hours_count(tmp_path):
     settings = Settings(month_bytes=1000, upload_bytes_s=50_000.0)
     kept = Kept(tmp_path, settings, alone=True)
     use(kept, 5000)
-    assert kept.usage_policy.reason == ""
+    assert said(kept) == ""
     assert not kept.usage_policy.pace.upload.limited
     kept.usage_policy.apply(NIGHTS)
-    assert "hours" in kept.usage_policy.reason
+    assert "hours" in said(kept)
 
 
 @pytest.mark.skipif(not hasattr(time, "tzset"), reason="this system keeps one time zone for a process")
@@ -131,7 +138,7 @@ def test_this_computers_own_clock(tmp_path, monkeypatch, zone, resting):
     monkeypatch.setenv("TZ", zone)
     try:
         usage_policy = UsagePolicy(NIGHTS, path=tmp_path / "usage.json", now=lambda: NOVEMBER)
-        assert bool(usage_policy.reason) is resting
+        assert bool(usage_policy.rest) is resting
     finally:
         monkeypatch.undo()
         time.tzset()
@@ -143,11 +150,11 @@ def test_a_month_is_remembered_and_ends(tmp_path):
     use(kept, 600)
     kept.usage_policy.save()
     again = Kept(tmp_path, settings)
-    assert again.usage_policy.reason == ""
+    assert said(again) == ""
     use(again, 600)
-    assert "month" in again.usage_policy.reason
+    assert "month" in said(again)
     again.now += 31 * 86_400
-    assert again.usage_policy.reason == ""
+    assert said(again) == ""
 
 
 def test_keeping_saves_at_the_end_and_tells_of_changes(tmp_path, monkeypatch):
@@ -169,7 +176,7 @@ def test_keeping_saves_at_the_end_and_tells_of_changes(tmp_path, monkeypatch):
 @pytest.mark.parametrize("content", [b"", b"{", b'{"used_bytes": -1}', b"x" * 5000])
 def test_a_damaged_file_is_kept_aside(tmp_path, content):
     (tmp_path / "usage.json").write_bytes(content)
-    assert Kept(tmp_path).usage_policy.reason == ""
+    assert said(Kept(tmp_path)) == ""
     (aside,) = tmp_path.iterdir()
     assert aside.name != "usage.json"
 
@@ -177,3 +184,36 @@ def test_a_damaged_file_is_kept_aside(tmp_path, content):
 def test_a_disk_that_is_full_is_no_reason_to_stop(tmp_path):
     kept = Kept(tmp_path / "missing" / "folder")
     kept.usage_policy.save()
+
+
+def test_switch_goes_first_and_leaves_the_network_alone(tmp_path):
+    kept = Kept(tmp_path, Settings(contributing=False, month_bytes=1000))
+    use(kept, 2000)
+    assert kept.usage_policy.rest.code == "paused"
+    kept.usage_policy.apply(Settings())
+    kept.usage_policy.apply(Settings(contributing=False))
+    assert kept.usage_policy.pace.hindrance is None
+
+
+def test_work_is_cancelled_at_a_rest_and_begun_again(tmp_path):
+    kept, done = Kept(tmp_path, Settings(contributing=False)), []
+
+    async def work():
+        done.append("begun")
+        try:
+            await asyncio.sleep(0.05 if len(done) > 1 else 3600)
+        except asyncio.CancelledError:
+            done.append("cancelled")
+            raise
+        return "result"
+
+    async def run():
+        working = asyncio.create_task(kept.usage_policy.while_allowed(work))
+        for contributing in (False, True, False, True):
+            kept.usage_policy.apply(Settings(contributing=contributing))
+            await asyncio.sleep(0.01)
+            assert not working.done()
+        return await working
+
+    assert asyncio.run(run()) == "result"
+    assert done == ["begun", "cancelled", "begun"]

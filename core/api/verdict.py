@@ -1,0 +1,193 @@
+"""The verdict: what Potluck is doing, as a code with arguments, decided here and shown by everything that tells people.
+
+The engine decides and puts the verdict into each snapshot; where no engine answers, window and command line decide by
+the same function.  Headline and sentence follow from the verdict alone.
+"""
+
+from collections.abc import Callable, Mapping
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Final
+
+import msgspec
+
+from core.api.numbers import amount, gathered
+
+
+class VerdictCode(StrEnum):
+    """What a person has to know first."""
+
+    CONTRIBUTING = "contributing"
+    RESTING = "resting"
+    """The person's own rules, or the last epoch that was asked for, are the reason why nothing is computed."""
+    PAUSED = "paused"
+    STARTING = "starting"
+    """Nothing is computed yet, and nothing is wrong."""
+    NOT_CONNECTED = "not_connected"
+    """No engine answers, or the engine does not reach the others."""
+    PROBLEM = "problem"
+
+
+class Verdict(msgspec.Struct, frozen=True, kw_only=True):
+    """A code, and what its sentence is made of."""
+
+    code: VerdictCode
+    reason: str = ""
+    """Which of the code's sentences; of a problem its own code."""
+    until: float | None = None
+    """Unix seconds at which a rest ends; None: no moment is known."""
+    args: dict[str, str | int] = {}
+
+
+SENTENCES: Final[Mapping[tuple[VerdictCode, str], str]] = MappingProxyType(
+    {
+        (VerdictCode.CONTRIBUTING, "helping"): (
+            "Helping: this computer averages what the others have trained, and trains nothing itself."
+        ),
+        (VerdictCode.CONTRIBUTING, "assisting"): "Helps to average: this line is too slow for its own gradients.",
+        (VerdictCode.RESTING, "schedule"): "This is outside the hours that you chose. Potluck continues {opening}.",
+        (VerdictCode.RESTING, "schedule_metered"): (
+            "This is outside the hours that you chose, and the connection costs money by the megabyte. "
+            "Potluck continues with another one, {opening} at the earliest."
+        ),
+        (VerdictCode.RESTING, "metered"): (
+            "This connection costs money by the megabyte. Potluck continues with another one."
+        ),
+        (VerdictCode.RESTING, "month"): (
+            "The month's limit for the network is used up. Potluck continues with the next month."
+        ),
+        (VerdictCode.RESTING, "finished"): "Finished: epoch {epoch} was the last that was asked for.",
+        (VerdictCode.PAUSED, ""): "Paused by you: nothing is computed until you switch contributing on again.",
+        (VerdictCode.STARTING, "preparing"): "{stage}",
+        (VerdictCode.STARTING, "trainer"): "The training program is starting.",
+        (VerdictCode.STARTING, "joining"): "Looking for the others and for the newest state of the model.",
+        (VerdictCode.STARTING, "catching_up"): "Catching up with the others, who are ahead{pieces}.",
+        (VerdictCode.STARTING, "resuming"): "Beginning to contribute again…",
+        (VerdictCode.NOT_CONNECTED, "backbone"): "{stage}",
+        (VerdictCode.NOT_CONNECTED, "offline"): (
+            "There is no connection to other volunteers: this computer trains alone, and its work may not be kept."
+        ),
+        (VerdictCode.NOT_CONNECTED, "stopped"): "Potluck is not running: nothing is computed.",
+        (VerdictCode.NOT_CONNECTED, "killed"): "Potluck ended unexpectedly: nothing is computed.",
+        (VerdictCode.NOT_CONNECTED, "again"): (
+            "Potluck ended unexpectedly: nothing is computed. It is started again in {seconds} s."
+        ),
+        (VerdictCode.NOT_CONNECTED, "beginning"): (
+            "Starting the engine: the part of Potluck that trains and talks to the others."
+        ),
+        (VerdictCode.NOT_CONNECTED, "connecting"): "The engine is starting; this window connects to it in a moment.",
+        (VerdictCode.NOT_CONNECTED, "absent"): "Potluck is not running here. This window waits for it to start.",
+        (VerdictCode.NOT_CONNECTED, "version"): (
+            "The Potluck that runs in the background is of another version. Stop it, then start again."
+        ),
+        (VerdictCode.NOT_CONNECTED, "full"): (
+            "Too many windows and commands are connected to the engine. Close one of them."
+        ),
+        (VerdictCode.NOT_CONNECTED, "refused"): "{why}",
+    }
+)
+"""By code and reason; the three that count (`_counted`) and a problem's own words stand apart."""
+
+HEADLINES: Final[Mapping[VerdictCode, str]] = MappingProxyType(
+    {
+        VerdictCode.CONTRIBUTING: "Contributing",
+        VerdictCode.RESTING: "Resting",
+        VerdictCode.PAUSED: "Paused",
+        VerdictCode.STARTING: "Starting",
+        VerdictCode.NOT_CONNECTED: "Not connected",
+        VerdictCode.PROBLEM: "Problem",
+    }
+)
+
+
+def decide(
+    *,
+    absence: Verdict | None = None,
+    failure: Verdict | None = None,
+    rest: Verdict | None = None,
+    trouble: Verdict | None = None,
+    doing: Verdict | None = None,
+) -> Verdict:
+    """The verdict: the first of these that there is.
+
+    Args:
+        absence: No engine can be asked.
+        failure: What keeps the engine from going on until a person acts.
+        rest: The person's switch and rules: while these forbid to compute, a training process's trouble is no news.
+        trouble: What is wrong with the training process, or with the disk that it needs.
+        doing: What the engine is at otherwise.
+    """
+    return absence or failure or rest or trouble or doing or not_connected("stopped")
+
+
+def contributing(reason: str, **args: str | int) -> Verdict:
+    """This computer computes or averages for the collaboration."""
+    return Verdict(code=VerdictCode.CONTRIBUTING, reason=reason, args=args)
+
+
+def resting(reason: str, *, until: float | None = None, **args: str | int) -> Verdict:
+    """Nothing is computed, as the person wants it."""
+    return Verdict(code=VerdictCode.RESTING, reason=reason, until=until, args=args)
+
+
+def paused() -> Verdict:
+    """The person's switch is off."""
+    return Verdict(code=VerdictCode.PAUSED)
+
+
+def starting(reason: str, **args: str | int) -> Verdict:
+    """Nothing is computed yet."""
+    return Verdict(code=VerdictCode.STARTING, reason=reason, args=args)
+
+
+def not_connected(reason: str, **args: str | int) -> Verdict:
+    """No engine answers, or the engine does not reach the others."""
+    return Verdict(code=VerdictCode.NOT_CONNECTED, reason=reason, args=args)
+
+
+def problem(code: str, message: str, hint: str = "") -> Verdict:
+    """Something is wrong, in the words of what found it."""
+    return Verdict(code=VerdictCode.PROBLEM, reason=code, args={"message": message, "hint": hint})
+
+
+def headline(verdict: Verdict, translate: Callable[[str], str] = str) -> str:
+    """The verdict in a word or two."""
+    return translate(HEADLINES[verdict.code])
+
+
+def sentence(verdict: Verdict, translate: Callable[[str], str] = str) -> str:
+    """The verdict as a plain sentence: what is happening, and why.
+
+    Args:
+        verdict: As it was decided.
+        translate: Gives a sentence with its fields in braces in the person's language.
+    """
+    if verdict.code is VerdictCode.PROBLEM:
+        return str(verdict.args.get("message", ""))
+    template = SENTENCES.get((verdict.code, verdict.reason))
+    if template is None:
+        return _counted(verdict, translate)
+    return translate(template).format_map({"pieces": _pieces(verdict, translate), **verdict.args})
+
+
+def _counted(verdict: Verdict, translate: Callable[[str], str]) -> str:
+    """The sentences about samples and company, which depend on numbers."""
+    numbers = {name: value for name, value in verdict.args.items() if isinstance(value, int)}
+    others, samples, target, epoch = (numbers.get(name, 0) for name in ("others", "samples", "target", "epoch"))
+    company = {0: "alone for now", 1: "together with one other"}.get(others, "together with {others} others")
+    words = {"company": translate(company).format(others=others), "epoch": epoch + 1, "target": amount(target)}
+    if verdict.reason == "averaging":
+        meanwhile = translate(" while training goes on") if numbers.get("overlaps") else ""
+        told = translate("Averaging {company}{meanwhile}: everyone's work becomes epoch {epoch} of the model.")
+        return told.format(meanwhile=meanwhile, **words)
+    if samples >= target:
+        return translate("Training {company}: all {target} samples for epoch {epoch} are gathered.").format(**words)
+    told = translate("Training {company}: {gathered} for epoch {epoch}.")
+    return told.format(gathered=gathered(samples, target), **words)
+
+
+def _pieces(verdict: Verdict, translate: Callable[[str], str]) -> str:
+    """How far a download is; empty while its size is not known."""
+    if "total" not in verdict.args:
+        return ""
+    return translate(", {done} of {total} pieces are here").format_map(verdict.args)

@@ -1,0 +1,45 @@
+"""The verdict's words, and what goes before what."""
+
+import string
+
+import pytest
+
+from core.api import verdict as verdicts
+from core.api.verdict import HEADLINES, SENTENCES, Verdict, VerdictCode
+
+FAILURE, REST, TROUBLE = verdicts.problem("bad_input", "Wrong."), verdicts.paused(), verdicts.problem("worker", "Gone.")
+DOING, ABSENCE = verdicts.contributing("training"), verdicts.not_connected("killed")
+
+
+def test_the_first_of_the_rules_counts():
+    facts = {"absence": ABSENCE, "failure": FAILURE, "rest": REST, "trouble": TROUBLE, "doing": DOING}
+    while facts:
+        assert verdicts.decide(**facts) == next(iter(facts.values()))
+        facts.pop(next(iter(facts)))
+    assert verdicts.decide().code == "not_connected"
+
+
+@pytest.mark.parametrize(("code", "reason"), SENTENCES)
+def test_every_sentence_can_be_made(code, reason):
+    fields = [name for _, name, _, _ in string.Formatter().parse(SENTENCES[code, reason]) if name]
+    verdict = Verdict(code=code, reason=reason, args={name: "X" for name in fields if name != "pieces"})
+    said = verdicts.sentence(verdict)
+    assert said
+    assert "{" not in said
+
+
+def test_sentences_are_translated_before_they_are_filled_in():
+    seen = []
+    verdict = verdicts.contributing("training", others=2, samples=40, target=100, epoch=7)
+    said = verdicts.sentence(verdict, lambda template: seen.append(template) or template)
+    assert seen == ["together with {others} others", "Training {company}: {gathered} for epoch {epoch}."]
+    assert said == "Training together with 2 others: 40 of 100 samples for epoch 8."
+
+
+def test_every_code_has_a_headline():
+    assert set(HEADLINES) == set(VerdictCode)
+    assert verdicts.headline(REST) == "Paused"
+
+
+def test_a_problem_speaks_for_itself():
+    assert verdicts.sentence(verdicts.problem("x", "It {broke}.", "Mend it.")) == "It {broke}."
