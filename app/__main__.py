@@ -32,11 +32,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.screenshot is not None:
         return _refuse(why) if (why := launch.screenshot(options)) else 0
     home = (options.home or home_dir()).expanduser().absolute()
-    return launch.run(home, attach=options.attach)
+    return launch.run(home, attach=options.attach, link=options.link)
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="potluck", description="The window of Potluck.")
+    parser.add_argument("link", nargs="?", default="", metavar="LINK", help="potluck://… of a collaboration to join")
     parser.add_argument("--home", type=Path, help="home directory of the engine")
     parser.add_argument("--attach", action="store_true", help="never start an engine")
     developer = parser.add_argument_group("for developers")

@@ -10,9 +10,9 @@ from PySide6.QtWidgets import QApplication
 from app import text
 from app.choices import Choices, Closing
 from app.client import Client
-from app.engine_process import EngineProcess
+from app.engine_process import EngineProcess, own_program
 from app.intents import Intents
-from app.link import Link, LinkState
+from app.joining import JoinCommand
 from app.starting import Starter
 from app.store import Store
 from app.theme import Theme
@@ -50,13 +50,14 @@ class Application(QObject):
         self.client = Client(home, chance or random.SystemRandom(), self)
         self.intents = Intents(self.client.call, self.store, self)
         self.theme = Theme(qt, self.choices.theme)
-        self.window = MainWindow(self.store, self.intents, theme=self.theme, choices=self.choices)
+        self.window = MainWindow(
+            self.store, self.intents, JoinCommand(home, own_program(), self), theme=self.theme, choices=self.choices
+        )
         self.tray = Tray(self.store, self.window.actions_, self)
-        self.question = ClosingQuestion(self.window)
+        self.question = ClosingQuestion(self.window, text.where_it_hides(tray=self.tray.available))
         self.process = EngineProcess(home, engine or (), self)
-        self.starter = Starter(self.process, may_start=engine is not None, parent=self)
+        self.starter = Starter(self.process, self.store, may_start=engine is not None)
         self._connected = False
-        self._quitting = False
         self._leaving = False
         self._patience = QTimer(self, singleShot=True, interval=QUIT_PATIENCE_MS)
         self._wire()
@@ -69,7 +70,7 @@ class Application(QObject):
         self.tray.show()
         self.client.start()
 
-    def leave(self, *, stop: bool) -> None:
+    def leave(self, *, stop: bool = True) -> None:
         """Go away.
 
         Args:
@@ -90,10 +91,6 @@ class Application(QObject):
             self.process.stop()
         self.finish()
 
-    def interrupt(self) -> None:
-        """Ctrl-C: all ends, unless the person chose that the engine goes on."""
-        self.leave(stop=self.choices.closing is not Closing.KEEP)
-
     def _wire(self) -> None:
         client, window = self.client, self.window
         client.snapshot_came.connect(self.store.put)
@@ -102,23 +99,19 @@ class Application(QObject):
         client.link_changed.connect(self._follow_link)
         client.answered.connect(self._answered)
         client.failed.connect(self._failed)
-        self.starter.changed.connect(window.show_start)
         window.start_asked.connect(self.starter.start)
         window.start_asked.connect(client.hurry)
         window.close_asked.connect(self._close_asked)
-        window.actions_.quit.triggered.connect(self._quit_asked)
+        window.actions_.quit.triggered.connect(self.leave)
         self.question.answered.connect(self._choose)
-        self._patience.timeout.connect(self.finish)
+        self._patience.timeout.connect(self._lose_patience)
 
-    def _follow_link(self, link: Link) -> None:
-        self._connected = link.state is LinkState.CONNECTED
-        self.tray.set_connected(self._connected)
-        self.window.show_link(link)
-        if self._leaving:
-            if not self._connected:
-                self.finish()
-            return
-        self.starter.follow(link)
+    def _follow_link(self, reason: str) -> None:
+        self._connected = not reason
+        if not self._leaving:
+            self.starter.follow(reason)
+        elif reason:
+            self.finish()
 
     def _answered(self, method: str, result: object) -> None:
         if method == "quit" and self._leaving:
@@ -140,30 +133,30 @@ class Application(QObject):
         self.window.show_failure(problem)
 
     def _close_asked(self) -> None:
-        self._ask_to_leave(quitting=False)
-
-    def _quit_asked(self) -> None:
-        self._ask_to_leave(quitting=True)
-
-    def _ask_to_leave(self, *, quitting: bool) -> None:
-        self._quitting = quitting
         if not self._connected and not self.process.running:
             self.leave(stop=False)
         elif self.choices.closing is Closing.ASK:
             self.window.come_forward()
             self.question.ask()
         else:
-            self._go(self.choices.closing)
+            self._close(self.choices.closing)
 
     def _choose(self, choice: Closing) -> None:
         self.choices.closing = choice
-        self._go(choice)
+        self._close(choice)
 
-    def _go(self, choice: Closing) -> None:
-        if choice is Closing.KEEP and not self._quitting and self.tray.available:
+    def _close(self, choice: Closing) -> None:
+        if choice is Closing.QUIT:
+            self.leave()
+        elif self.tray.available:
             self.window.hide()
-            return
-        self.leave(stop=choice is Closing.STOP)
+        else:
+            self.window.showMinimized()
+
+    def _lose_patience(self) -> None:
+        """The engine does not end by itself."""
+        self.process.stop()
+        self.finish()
 
     def _session_ends(self) -> None:
         """The person logs out: no questions."""

@@ -10,11 +10,12 @@ _Kind = TypeVar("_Kind", bound=StrEnum)
 
 
 class Closing(StrEnum):
-    """Effect of closing the window on the engine."""
+    """What closing the window means."""
 
     ASK = "ask"
-    KEEP = "keep"
-    STOP = "stop"
+    HIDE = "keep"
+    """Potluck contributes on without a window."""
+    QUIT = "stop"
 
 
 class ThemeChoice(StrEnum):
@@ -37,7 +38,7 @@ class Choices:
 
     @property
     def closing(self) -> Closing:
-        """Effect of closing the window on the engine."""
+        """What closing the window means."""
         return _member(Closing, self._settings.value("closing"), Closing.ASK)
 
     @closing.setter

@@ -17,7 +17,6 @@ from websockets.exceptions import InvalidStatus, WebSocketException
 from websockets.sync.client import ClientConnection, connect
 
 from app import text
-from app.link import Link, LinkState
 from core.api.commands import (
     ENGINE_FILE_BYTES_MAX,
     ENGINE_MESSAGE_BYTES_MAX,
@@ -64,7 +63,8 @@ class Client(QObject):
     snapshot_came = Signal(object)
     notice_came = Signal(object)
     show_asked = Signal()
-    link_changed = Signal(object)
+    link_changed = Signal(str)
+    """Why no engine is connected, as `core.api.verdict` names the reasons; empty: one is."""
     answered = Signal(str, object)
     """A method, and its result, of the type that RESULTS names, else None."""
     failed = Signal(str, object)
@@ -78,7 +78,7 @@ class Client(QObject):
         self._hurry = threading.Event()
         self._lock = threading.Lock()
         self._socket: ClientConnection | None = None
-        self._link = Link(LinkState.CONNECTING)
+        self._link = "connecting"
         self._numbers = itertools.count(1)
         self._pending: dict[int, str] = {}
         self._thread = threading.Thread(target=self._run, name="control", daemon=True)
@@ -128,40 +128,39 @@ class Client(QObject):
         retry_s = RETRY_FIRST_S
         while not self._stopped.is_set():
             link = self._visit()
-            if link.state is LinkState.CONNECTED:
-                retry_s, link = RETRY_FIRST_S, Link(LinkState.CONNECTING)
+            if link == "connecting":
+                retry_s = RETRY_FIRST_S
             self._say(link)
             self._hurry.wait(retry_s * self._chance.uniform(0.7, 1.3))
             self._hurry.clear()
             retry_s = min(retry_s * 1.6, RETRY_MAX_S)
 
-    def _say(self, link: Link) -> None:
+    def _say(self, link: str) -> None:
         if link != self._link and not self._stopped.is_set():
             self._link = link
             self.link_changed.emit(link)
 
-    def _visit(self) -> Link:
-        """Connect and read to the end; returns the state of the link then."""
+    def _visit(self) -> str:
+        """Connect and read to the end; returns why no engine is connected then."""
         file = read_engine_file(self._home)
         if file is None:
-            return Link(LinkState.ABSENT)
+            return "stopped"
         if file.protocol != PROTOCOL_VERSION:
-            return Link(LinkState.REFUSED, text.engine_of_another_version())
+            return "version"
         try:
             socket = _open(file)
         except InvalidStatus as error:
-            full = error.response.status_code == 503
-            return Link(LinkState.REFUSED, text.engine_full()) if full else Link(LinkState.ABSENT)
+            return "full" if error.response.status_code == 503 else "killed"
         except (WebSocketException, OSError, ValueError):
-            return Link(LinkState.ABSENT)
+            return "killed"
         with socket:
             with self._lock:
                 self._socket = socket
             if not self._stopped.is_set():
-                self._say(Link(LinkState.CONNECTED))
+                self._say("")
                 self._read(socket)
         self._forget()
-        return Link(LinkState.CONNECTED)
+        return "connecting"
 
     def _forget(self) -> None:
         with self._lock:

@@ -9,17 +9,20 @@ from pathlib import Path
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from app import text
-from core.api.snapshot import ProblemView
 
 LOG_BYTES_MAX = 1024 * 1024
 TAIL_BYTES = 8192
 LOOK_MS = 200
 
 
+def own_program() -> list[str]:
+    """How to run a command of Potluck, in a frozen build or with this Python."""
+    return [sys.executable] if getattr(sys, "frozen", False) else [sys.executable, "-m", "core"]
+
+
 def engine_command(home: Path) -> list[str]:
-    """How to start an engine on `home`, in a frozen build or with this Python."""
-    program = [sys.executable] if getattr(sys, "frozen", False) else [sys.executable, "-m", "core"]
-    return [*program, "engine", "--home", str(home), "--embedded"]
+    """How to start an engine on `home`: in the collaboration that was joined last, else alone on this computer."""
+    return [*own_program(), "engine", "--home", str(home), "--or-embedded", "--stay"]
 
 
 class EngineProcess(QObject):
@@ -30,8 +33,8 @@ class EngineProcess(QObject):
         command: The command line.
     """
 
-    died = Signal(object)
-    """The process ended by itself; a ProblemView says why."""
+    died = Signal()
+    """The process ended by itself; `code` and `last_line` say how."""
 
     def __init__(self, home: Path, command: Sequence[str], parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -48,21 +51,31 @@ class EngineProcess(QObject):
         """Whether an engine that this window started still runs."""
         return self.child is not None and self.child.poll() is None
 
-    def start(self) -> ProblemView | None:
+    @property
+    def code(self) -> int | None:
+        """The exit code of the engine that this window started; None: it runs, or there was none."""
+        return self.child.poll() if self.child is not None else None
+
+    def start(self) -> str:
         """Start an engine, unless it runs.
 
         Returns:
-            Why it could not be started; None: it runs.
+            Why it could not be started, as a sentence; empty: it runs.
         """
         if self.running:
-            return None
+            return ""
         try:
             self._home.mkdir(mode=0o700, parents=True, exist_ok=True)
             self.child = self._spawn()
         except OSError as error:
             return text.engine_not_started(error.strerror or str(error))
         self._looking.start()
-        return None
+        return ""
+
+    def forget_dead(self) -> None:
+        """Another engine is connected: how an earlier one ended is no news any more."""
+        if not self.running:
+            self.let_go()
 
     def stop(self) -> None:
         """End an engine that could not be asked to quit: it is still starting, or does not answer."""
@@ -94,12 +107,11 @@ class EngineProcess(QObject):
             )
 
     def _look(self) -> None:
-        if self.child is None or (code := self.child.poll()) is None:
-            return
-        self._looking.stop()
-        self.died.emit(text.engine_died(code, self._last_line()))
+        if self.code is not None:
+            self._looking.stop()
+            self.died.emit()
 
-    def _last_line(self) -> str:
+    def last_line(self) -> str:
         """The last thing that the engine said in this run, shortened."""
         try:
             with self._log.open("rb") as log:
@@ -108,7 +120,8 @@ class EngineProcess(QObject):
                 lines = log.read(TAIL_BYTES).decode("utf-8", "replace").split("\n")
         except OSError:
             return ""
-        return next((line.strip()[:300] for line in reversed(lines) if line.strip()), "")
+        last = next((line.strip() for line in reversed(lines) if line.strip()), "")
+        return last.removeprefix("potluck: ")[:300]
 
 
 def _detached() -> int:

@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtCore import QObject, QTimer
 
 from app.store import Store
 from core.api.settings import Wish
@@ -23,37 +23,23 @@ class Intents(QObject):
 
     Args:
         call: Asks the engine.
-        store: The last snapshot.
+        store: Where the wish shows until the engine has heard of it.
     """
-
-    changed = Signal()
-    """Emitted when the switch should perhaps show something else."""
 
     def __init__(self, call: Call, store: Store, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._call = call
         self._store = store
-        self._wanted: bool | None = None
         self._patience = QTimer(self, singleShot=True, interval=PATIENCE_MS)
         self._patience.timeout.connect(self.forget)
-        store.changed.connect(self._compare)
-
-    @property
-    def contributing(self) -> bool:
-        """Where the switch stands: as the person last put it, until the engine's word on that is in."""
-        if self._wanted is not None:
-            return self._wanted
-        snapshot = self._store.snapshot
-        return snapshot is not None and snapshot.contributing
 
     def contribute(self, wanted: bool) -> None:  # noqa: FBT001 - a Qt slot of `toggled(bool)`
         """Ask the engine to contribute, or to pause."""
-        if wanted == self.contributing:
+        if wanted == self._store.contributing:
             return
-        self._wanted = wanted
+        self._store.want(wanted)
         self._patience.start()
         self._call("resume" if wanted else "pause")
-        self.changed.emit()
 
     def evaluate(self) -> None:
         """Look at the held-out text now."""
@@ -77,12 +63,5 @@ class Intents(QObject):
 
     def forget(self) -> None:
         """The call failed, or took too long: the snapshot decides again."""
-        if self._wanted is not None:
-            self._wanted = None
-            self._patience.stop()
-            self.changed.emit()
-
-    def _compare(self) -> None:
-        snapshot = self._store.snapshot
-        if snapshot is not None and snapshot.contributing == self._wanted:
-            self.forget()
+        self._patience.stop()
+        self._store.want(None)

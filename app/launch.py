@@ -15,22 +15,30 @@ from app.signals import Interrupts
 from app.single import SingleWindow
 
 
-def run(home: Path, *, attach: bool) -> int:
+def run(home: Path, *, attach: bool, link: str) -> int:
     """The window of `home`, or the one that is there already, brought to the front.
+
+    Args:
+        home: The home directory, absolute.
+        attach: Never start an engine.
+        link: Of a collaboration, which the window asks about; empty: none.
 
     Returns:
         The exit code.
     """
     qt = make_application()
     single = SingleWindow(home)
-    if not single.claim():
+    if not single.claim(link):
         return 0
     application = Application(home, qt, engine=None if attach else engine_command(home))
     single.show_asked.connect(application.window.come_forward)
     interrupts = Interrupts()
-    interrupts.came.connect(application.interrupt)
+    interrupts.came.connect(application.leave)
+    single.link_given.connect(application.window.join.ask)
     application.left.connect(qt.quit)
     application.start()
+    if link:
+        application.window.join.ask(link)
     code = qt.exec()
     interrupts.close()
     single.release()

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QApplication
 
 from app.choices import Choices, ThemeChoice
 from app.intents import Intents
-from app.link import Link, LinkState
+from app.joining import JoinCommand
 from app.store import Store
 from app.theme import Theme
 from app.views.main_window import MainWindow
@@ -39,10 +39,9 @@ def take(qt: QApplication, target: Path, *, snapshot: Path | None, size: tuple[i
     with tempfile.TemporaryDirectory() as folder:
         choices = Choices(Path(folder) / "window.ini")
         intents = Intents(_nobody, store)
-        window = MainWindow(store, intents, theme=colours, choices=choices)
+        window = MainWindow(store, intents, JoinCommand(Path(folder), ()), theme=colours, choices=choices)
         window.resize(*size)
         if shown is not None:
-            window.show_link(Link(LinkState.CONNECTED))
             store.put(shown)
         window.show()
         for _ in range(5):

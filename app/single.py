@@ -1,4 +1,4 @@
-"""One window a home: a second start brings the first one's window to the front."""
+"""One window a home: a second start brings the first one's window to the front, with the link that it was given."""
 
 import hashlib
 from pathlib import Path
@@ -7,7 +7,7 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtNetwork import QLocalServer, QLocalSocket
 
 REACH_TIMEOUT_MS = 500
-ASK = b"show\n"
+LINE_BYTES_MAX = 1024
 
 
 class SingleWindow(QObject):
@@ -19,6 +19,8 @@ class SingleWindow(QObject):
 
     show_asked = Signal()
     """Another start asked for this window."""
+    link_given = Signal(str)
+    """Another start was given this link, of whatever form."""
 
     def __init__(self, home: Path, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -28,12 +30,16 @@ class SingleWindow(QObject):
         self._server.setSocketOptions(QLocalServer.SocketOption.UserAccessOption)
         self._server.newConnection.connect(self._welcome)
 
-    def claim(self) -> bool:
-        """Become the window of the home; False if there is one, which is then asked to come to the front."""
+    def claim(self, link: str = "") -> bool:
+        """Become the window of the home; False if there is one, which is then asked to come to the front.
+
+        Args:
+            link: Passed on to the window that is there already; empty: none.
+        """
         socket = QLocalSocket()
         socket.connectToServer(self._name)
         if socket.waitForConnected(REACH_TIMEOUT_MS):
-            socket.write(ASK)
+            socket.write(f"{link}\n".encode())
             socket.waitForBytesWritten(REACH_TIMEOUT_MS)
             socket.disconnectFromServer()
             return False
@@ -49,5 +55,12 @@ class SingleWindow(QObject):
     def _welcome(self) -> None:
         while (socket := self._server.nextPendingConnection()) is not None:
             socket.disconnected.connect(socket.deleteLater)
-            socket.close()
+            socket.readyRead.connect(lambda caller=socket: self._read(caller))
             self.show_asked.emit()
+
+    def _read(self, socket: QLocalSocket) -> None:
+        if socket.canReadLine() or socket.bytesAvailable() > LINE_BYTES_MAX:
+            link = bytes(socket.readLine(LINE_BYTES_MAX).data()).decode(errors="replace").strip()
+            socket.close()
+            if link:
+                self.link_given.emit(link)

@@ -1,68 +1,87 @@
 """When an engine is started, and what is said until there is one."""
 
-from PySide6.QtCore import QObject, Signal
+import time
 
-from app import text
+from PySide6.QtCore import QObject, QTimer
+
 from app.engine_process import EngineProcess
-from app.link import Link, LinkState
-from core.api.snapshot import ProblemView
+from app.store import Store
+from core.api.verdict import not_connected
+
+REFUSED = 2
+"""Exit code of an engine that said in a sentence what a person has to mend."""
+AGAIN_FIRST_S = 1
+AGAIN_LONGEST_S = 60
+GOOD_S = 120.0
+"""An engine that was connected for so long ended by chance: the next wait is the first again."""
 
 
 class Starter(QObject):
-    """Starts an engine once, if none runs when the window opens; later only when the person asks.
+    """Starts an engine if none runs: when the window opens, after one was killed, and when the person asks.
+
+    An engine that was told to quit stays away.  After one that was killed the waits double.
 
     Args:
         process: The engine that it may start.
+        store: Told why no engine is connected.
         may_start: False where the window only attaches to an engine.
     """
 
-    changed = Signal(int, object)
-    """The step of `StartPage.show_step`, and what is in the way of the start, a `ProblemView` or None."""
-
-    def __init__(self, process: EngineProcess, *, may_start: bool, parent: QObject | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, process: EngineProcess, store: Store, *, may_start: bool) -> None:
+        super().__init__(process)
         self._process = process
+        self._store = store
         self._may_start = may_start
+        self._reason = "connecting"
         self._tried = False
-        self._met = False
-        self._connected = False
-        self._step = 0
-        self._problem: ProblemView | None = None
-        process.died.connect(self._died)
+        self._connected_at = 0.0
+        self._wait_s = AGAIN_FIRST_S
+        self._again = QTimer(self, singleShot=True)
+        self._again.timeout.connect(self.start)
+        process.died.connect(self._consider)
 
-    def follow(self, link: Link) -> None:
-        """The way to the engine changed."""
-        self._connected = link.state is LinkState.CONNECTED
-        match link.state:
-            case LinkState.CONNECTED:
-                self._met, self._step, self._problem = True, 2, None
-            case LinkState.CONNECTING:
-                self._step = 1
-            case LinkState.REFUSED:
-                self._problem = link.problem
-            case LinkState.ABSENT:
-                self._absent()
-        self.changed.emit(self._step, self._problem)
+    def follow(self, reason: str) -> None:
+        """The way to the engine changed.
+
+        Args:
+            reason: Why none is connected, as `core.api.verdict` names it; empty: one is.
+        """
+        if self._reason == "" and time.monotonic() - self._connected_at >= GOOD_S:
+            self._wait_s = AGAIN_FIRST_S
+        self._reason = reason
+        self._consider()
 
     def start(self) -> None:
         """Start an engine, or say what prevents it."""
         self._tried = True
-        self._met = False
-        self._step = 0
-        self._problem = self._process.start()
-        self.changed.emit(self._step, self._problem)
+        self._again.stop()
+        why = self._process.start()
+        self._store.miss(not_connected("refused", why=why) if why else not_connected("beginning"))
 
-    def _absent(self) -> None:
-        if self._process.running or self._problem is not None:
-            return
-        if self._met:
-            self._problem = text.engine_gone()
+    def _consider(self) -> None:
+        if not self._reason:
+            self._tried = True
+            self._connected_at = time.monotonic()
+            self._again.stop()
+            self._process.forget_dead()
+        elif self._reason in {"stopped", "killed"}:
+            self._act_on_absence()
+        else:
+            self._store.miss(not_connected(self._reason))
+
+    def _act_on_absence(self) -> None:
+        code = self._process.code
+        if self._process.running:
+            self._store.miss(not_connected("beginning"))
         elif not self._may_start:
-            self._problem = text.engine_absent()
+            self._store.miss(not_connected("absent"))
         elif not self._tried:
             self.start()
-
-    def _died(self, problem: ProblemView) -> None:
-        if not self._connected:  # else another engine was first, and is as good
-            self._problem = problem
-            self.changed.emit(self._step, self._problem)
+        elif code == REFUSED:
+            self._store.miss(not_connected("refused", why=self._process.last_line()))
+        elif self._reason == "stopped" and not code:
+            self._store.miss(not_connected("stopped"))
+        elif not self._again.isActive():
+            self._store.miss(not_connected("again", seconds=self._wait_s))
+            self._again.start(1000 * self._wait_s)
+            self._wait_s = min(2 * self._wait_s, AGAIN_LONGEST_S)

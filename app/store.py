@@ -1,25 +1,61 @@
-"""The last snapshot, and nothing else."""
+"""What the window knows: the last snapshot, why there is none, and a wish that the engine has not heard of yet."""
 
 from PySide6.QtCore import QObject, Signal
 
+from core.api import verdict as verdicts
 from core.api.snapshot import Snapshot
+from core.api.verdict import Verdict
 
 
 class Store(QObject):
-    """Holds the engine's last snapshot and says when there is a new one."""
+    """Holds what all views show, and says when it is something else."""
 
     changed = Signal()
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._snapshot: Snapshot | None = None
+        self._absence = verdicts.not_connected("connecting")
+        self._wanted: bool | None = None
 
     @property
     def snapshot(self) -> Snapshot | None:
-        """The last one; None before the first."""
+        """The last one of the engine that is connected; None: there is none yet, or no engine."""
         return self._snapshot
+
+    @property
+    def verdict(self) -> Verdict:
+        """What Potluck is doing; while the engine has not followed the switch yet, what it is about to do."""
+        if self._snapshot is None:
+            return verdicts.decide(absence=self._absence)
+        if self.contributing == self._snapshot.contributing:
+            return self._snapshot.verdict
+        return verdicts.decide(
+            rest=None if self.contributing else verdicts.paused(), doing=verdicts.starting("resuming")
+        )
+
+    @property
+    def contributing(self) -> bool:
+        """Where the switch stands: as the person last put it, until the engine's word on that is in."""
+        if self._wanted is not None:
+            return self._wanted
+        return self._snapshot is not None and self._snapshot.contributing
 
     def put(self, snapshot: Snapshot) -> None:
         """Replace the snapshot as a whole."""
         self._snapshot = snapshot
+        if snapshot.contributing == self._wanted:
+            self._wanted = None
         self.changed.emit()
+
+    def miss(self, absence: Verdict) -> None:
+        """No engine is connected: what the last one said is true no longer."""
+        if self._snapshot is not None or absence != self._absence:
+            self._snapshot, self._absence = None, absence
+            self.changed.emit()
+
+    def want(self, contributing: bool | None) -> None:  # noqa: FBT001 - where the switch stands
+        """The person has put the switch there; None: the engine's word counts again."""
+        if contributing is not self._wanted:
+            self._wanted = contributing
+            self.changed.emit()

@@ -8,14 +8,13 @@ import math
 
 from PySide6.QtCore import QCoreApplication
 
-from app.link import LinkState
+from core.api import verdict as verdicts
 from core.api.commands import ModelEvaluation
 from core.api.numbers import amount
 from core.api.snapshot import BACKBONE, HELPER, VOLUNTEER, Activity, CurvePoint, LossView, ProblemView, Snapshot
+from core.api.verdict import Verdict
 
 NOTHING = "–"  # noqa: RUF001 - the dash of an empty cell
-NOTHING_TO_START = frozenset(("version", "full", "absent"))
-"""Codes of the window's own problems that starting an engine does not help against."""
 
 
 def tr(sentence: str) -> str:
@@ -99,25 +98,14 @@ def role(value: str) -> str:
     return {VOLUNTEER: tr("Volunteer"), BACKBONE: tr("Always on"), HELPER: tr("Helper")}.get(value, value[:20])
 
 
-def switch_state(contributing: bool) -> str:  # noqa: FBT001 - the state itself
-    """The words that stand beside the switch."""
-    return tr("Contributing") if contributing else tr("Paused")
+def headline(verdict: Verdict) -> str:
+    """What Potluck is doing, in a word or two."""
+    return verdicts.headline(verdict, tr)
 
 
-def state(snapshot: Snapshot, *, contributing: bool) -> str:
-    """Beside the switch, with what the engine makes of it."""
-    if contributing and (snapshot.problem is not None or snapshot.activity is Activity.PROBLEM):
-        return tr("Held up")
-    if contributing and snapshot.activity is Activity.FINISHED:
-        return tr("Finished")
-    return switch_state(contributing)
-
-
-def sentence(snapshot: Snapshot, *, contributing: bool) -> str:
-    """The present activity and its reason; while the engine has not followed the switch yet, what it is about to do."""
-    if contributing == snapshot.contributing:
-        return snapshot.sentence
-    return tr("Beginning to contribute again…") if contributing else tr("Stopping what is computed here…")
+def sentence(verdict: Verdict) -> str:
+    """What Potluck is doing, and why."""
+    return one_line(verdicts.sentence(verdict, tr))
 
 
 def name(person: str, peer: str, is_me: bool) -> str:  # noqa: FBT001 - a field of the row
@@ -157,22 +145,16 @@ def window_title(snapshot: Snapshot | None) -> str:
     return f"{plain(snapshot.collaboration.name)} – Potluck"  # noqa: RUF001 - the dash of window titles
 
 
+def where_it_hides(*, tray: bool) -> str:
+    """Where a window that was closed is found again."""
+    if tray:
+        return tr("Its icon beside the clock brings the window back.")
+    return tr("The window is minimised then: this desktop has no place for icons.")
+
+
 def about(version: str) -> str:
     """The name, and the version where it is known."""
     return f"Potluck {version}".strip()
-
-
-def link(state: LinkState) -> str:
-    """Whether the engine can be reached."""
-    match state:
-        case LinkState.CONNECTED:
-            return tr("Connected to the engine")
-        case LinkState.CONNECTING:
-            return tr("Connecting to the engine…")
-        case LinkState.ABSENT:
-            return tr("No engine runs")
-        case LinkState.REFUSED:
-            return tr("The engine cannot be used")
 
 
 def epoch_title(snapshot: Snapshot) -> str:
@@ -207,13 +189,9 @@ def here(snapshot: Snapshot) -> str:
 
 
 def reach(snapshot: Snapshot) -> str:
-    """How other volunteers reach this computer; empty where there are none but on this computer."""
-    return one_line(snapshot.reach.sentence) if snapshot.reach is not None else ""
-
-
-def reach_advice(snapshot: Snapshot) -> str:
-    """Advice on how others could reach this computer better."""
-    return one_line(snapshot.reach.advice) if snapshot.reach is not None else ""
+    """How other volunteers reach this computer, and what would help; empty where all are on this computer."""
+    known = snapshot.reach
+    return one_line(f"{known.sentence} {known.advice}") if known is not None else ""
 
 
 def traffic(snapshot: Snapshot) -> str:
@@ -266,43 +244,6 @@ def engine_away() -> ProblemView:
     return ProblemView("away", tr("The engine cannot be reached right now."), tr("Try again in a moment."))
 
 
-def engine_of_another_version() -> ProblemView:
-    """Problem: `engine.json` names another version of the protocol."""
-    return ProblemView(
-        "version",
-        tr("The Potluck that runs in the background is of another version."),
-        tr("Stop it, then start again."),
-    )
-
-
-def engine_full() -> ProblemView:
-    """The control service has too many clients."""
-    return ProblemView("full", tr("Too many windows are connected to the engine."), tr("Close one of them."))
-
-
-def engine_gone() -> ProblemView:
-    """Problem: the engine, which this window did not start, has ended."""
-    return ProblemView("gone", tr("The engine has stopped."), tr("Nothing is computed until you start it again."))
-
-
-def engine_absent() -> ProblemView:
-    """Problem: with --attach no engine runs, and this window may not start one."""
-    return ProblemView("absent", tr("No engine runs here."), tr("Waiting for one to start."))
-
-
-def engine_not_started(why: str) -> ProblemView:
-    """Problem: the system did not allow starting an engine."""
-    return ProblemView("spawn", tr("The engine could not be started: {why}.").format(why=why))
-
-
-def engine_died(code: int, last_line: str) -> ProblemView:
-    """Its process ended; code 2 is a sentence for the person."""
-    if code == 0:
-        return engine_gone()
-    last_line = last_line.removeprefix("potluck: ")
-    hint = tr("The file engine.log in the home folder says more.")
-    if code == 2 and last_line:
-        return ProblemView("refused", last_line, hint)
-    if last_line:
-        return ProblemView("died", tr("The engine stopped: {why}").format(why=last_line), hint)
-    return ProblemView("died", tr("The engine stopped without a word (exit code {code}).").format(code=code), hint)
+def engine_not_started(why: str) -> str:
+    """The system did not allow starting an engine."""
+    return tr("The engine could not be started: {why}.").format(why=why)

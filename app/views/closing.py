@@ -8,25 +8,34 @@ from app.choices import Closing
 
 
 class ClosingQuestion(QObject):
-    """Asks whether the engine goes on without the window."""
+    """Asks whether Potluck goes on without its window.
+
+    Args:
+        window: The window that closes.
+        place: Where the window is found again, as a sentence.
+    """
 
     answered = Signal(object)
-    """Closing.KEEP or Closing.STOP; a person who cancels answers nothing."""
+    """Closing.HIDE or Closing.QUIT; a person who cancels answers nothing."""
 
-    def __init__(self, window: QWidget) -> None:
+    def __init__(self, window: QWidget, place: str) -> None:
         super().__init__(window)
         tr = text.tr
         self.box = QMessageBox(window)
         self.box.setWindowTitle("Potluck")
-        self.box.setIcon(QMessageBox.Icon.Question)
-        self.box.setText(tr("Keep contributing in the background?"))
+        self.box.setIcon(QMessageBox.Icon.NoIcon)
+        self.box.setText(tr("Close the window, or quit Potluck?"))
         self.box.setInformativeText(
-            tr("Your answer is remembered. You can change it in the menu Potluck, When the window closes.")
+            tr(
+                "Without its window Potluck goes on contributing. {place} "
+                "When you quit, nothing is computed any more.\n\n"
+                "Your answer is remembered. You can change it in the menu Potluck, When the window closes."
+            ).format(place=place)
         )
-        self.keep = self.box.addButton(tr("&Keep contributing"), QMessageBox.ButtonRole.AcceptRole)
-        self.stop = self.box.addButton(tr("&Stop"), QMessageBox.ButtonRole.DestructiveRole)
-        self.box.addButton(QMessageBox.StandardButton.Cancel)
-        self.box.setDefaultButton(self.keep)
+        self.hide = self.box.addButton(tr("&Close the window"), QMessageBox.ButtonRole.AcceptRole)
+        self.quit = self.box.addButton(tr("&Quit Potluck"), QMessageBox.ButtonRole.DestructiveRole)
+        self.box.addButton(tr("C&ancel"), QMessageBox.ButtonRole.RejectRole)
+        self.box.setDefaultButton(self.hide)
         self.box.finished.connect(self._finish)
 
     def ask(self) -> None:
@@ -36,7 +45,7 @@ class ClosingQuestion(QObject):
 
     def _finish(self) -> None:
         clicked = self.box.clickedButton()
-        if clicked is self.keep:
-            self.answered.emit(Closing.KEEP)
-        elif clicked is self.stop:
-            self.answered.emit(Closing.STOP)
+        if clicked is self.hide:
+            self.answered.emit(Closing.HIDE)
+        elif clicked is self.quit:
+            self.answered.emit(Closing.QUIT)

@@ -4,6 +4,7 @@ from PySide6.QtWidgets import QGridLayout, QVBoxLayout, QWidget
 
 from app import text
 from app.intents import Intents
+from app.store import Store
 from app.theme import Theme
 from app.views.epoch_bar import EpochBar
 from app.views.figures import Figures
@@ -17,9 +18,9 @@ from core.api.snapshot import LossView, Snapshot
 class Dashboard(QWidget):
     """Shows snapshots in all its panels."""
 
-    def __init__(self, intents: Intents, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.header = Header(intents, theme)
+    def __init__(self, store: Store, intents: Intents, theme: Theme) -> None:
+        super().__init__()
+        self.header = Header(store, intents, theme)
         self.figures = Figures()
         self.epoch_bar = EpochBar()
         self.curve = LossCurve(theme)
@@ -29,7 +30,6 @@ class Dashboard(QWidget):
 
     def show_snapshot(self, snapshot: Snapshot) -> None:
         """Show a snapshot in all panels."""
-        self.header.show_snapshot(snapshot)
         self.figures.show_snapshot(snapshot)
         self.epoch_bar.show_snapshot(snapshot)
         collaboration = snapshot.collaboration

@@ -1,25 +1,39 @@
 """The top of the window: the switch, what is happening and why, and the pot."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from app import text
 from app.intents import Intents
+from app.store import Store
 from app.theme import Theme
 from app.widgets.icons import Picture
 from app.widgets.labels import card, label, sentence
 from app.widgets.switch import Switch
-from core.api.snapshot import Activity, Snapshot
+from core.api.verdict import VerdictCode
+
+POTS: Final[Mapping[VerdictCode, str]] = MappingProxyType(
+    {
+        VerdictCode.CONTRIBUTING: "pot-contributing",
+        VerdictCode.RESTING: "pot-paused",
+        VerdictCode.PAUSED: "pot-paused",
+        VerdictCode.STARTING: "pot-starting",
+        VerdictCode.NOT_CONNECTED: "pot-problem",
+        VerdictCode.PROBLEM: "pot-problem",
+    }
+)
 
 
 class Header(QWidget):
-    """Shows the activity, and flips the switch."""
+    """Shows the verdict, and flips the switch."""
 
-    def __init__(self, intents: Intents, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._intents = intents
-        self._snapshot: Snapshot | None = None
-        """The shown snapshot; None while no engine is connected."""
+    def __init__(self, store: Store, intents: Intents, theme: Theme) -> None:
+        super().__init__()
+        self._store = store
         self.switch = Switch(theme)
         self.switch.setText(text.tr("&Contribute"))  # not drawn: a mnemonic
         self.switch.setAccessibleName(text.tr("Contribute"))
@@ -31,38 +45,26 @@ class Header(QWidget):
         self._pot = Picture("pot-starting", 4.6)
         self._build()
         self.switch.toggled.connect(intents.contribute)
-        intents.changed.connect(self._follow_switch)
+        store.changed.connect(self._follow)
+        self._follow()
 
-    def show_snapshot(self, snapshot: Snapshot) -> None:
-        """Show the activity of a snapshot."""
-        self._snapshot = snapshot
-        self._follow_switch()
+    @property
+    def words(self) -> tuple[str, str]:
+        """Headline and sentence, as they are shown."""
+        return self._state.text(), self._sentence.text()
 
-    def show_away(self, sentence_now: str) -> None:
-        """Say why no engine is connected, and disable the switch."""
-        self._snapshot = None
-        self._sentence.setText(sentence_now)
-        self.switch.setEnabled(False)
-        self._pot.show_icon("pot-starting")
-
-    def _follow_switch(self) -> None:
-        on = self._intents.contributing
+    def _follow(self) -> None:
+        on, verdict = self._store.contributing, self._store.verdict
         blocked = self.switch.blockSignals(True)
         self.switch.setChecked(on)
         self.switch.blockSignals(blocked)
         self.switch.glide()
-        self.switch.setEnabled(self._snapshot is not None)
+        self.switch.setEnabled(self._store.snapshot is not None)
         self.switch.setToolTip(text.tr("Pause (Space)") if on else text.tr("Contribute (Space)"))
-        if self._snapshot is not None:
-            self._say(self._snapshot, contributing=on)
-
-    def _say(self, snapshot: Snapshot, *, contributing: bool) -> None:
-        """The engine's words; until it has heard of what the person wants, that."""
-        said = text.sentence(snapshot, contributing=contributing)
-        self._state.setText(text.state(snapshot, contributing=contributing))
-        self._sentence.setText(said)
-        self.switch.setAccessibleDescription(said)
-        self._pot.show_icon(pot_icon(snapshot, contributing=contributing))
+        self.switch.setAccessibleDescription(text.sentence(verdict))
+        self._state.setText(text.headline(verdict))
+        self._sentence.setText(text.sentence(verdict))
+        self._pot.show_icon(POTS[verdict.code])
 
     def _build(self) -> None:
         frame, column = card(margin=14)
@@ -79,13 +81,3 @@ class Header(QWidget):
         outer = QVBoxLayout(self)
         outer.setContentsMargins(0, 0, 0, 0)
         outer.addWidget(frame)
-
-
-def pot_icon(snapshot: Snapshot, *, contributing: bool) -> str:
-    """The icon of the pot for this state."""
-    if snapshot.problem is not None or snapshot.activity is Activity.PROBLEM:
-        return "pot-problem"
-    if not contributing:
-        return "pot-paused"
-    starting = snapshot.activity in {Activity.STARTING, Activity.JOINING, Activity.CATCHING_UP}
-    return "pot-starting" if starting else "pot-contributing"

@@ -7,28 +7,31 @@ from PySide6.QtWidgets import QMainWindow, QMessageBox, QStackedWidget, QVBoxLay
 from app import text
 from app.choices import Choices
 from app.intents import Intents
-from app.link import Link, LinkState
+from app.joining import Answer, JoinCommand
 from app.store import Store
 from app.theme import Theme
 from app.views.actions import Actions
 from app.views.dashboard import Dashboard
+from app.views.join_dialog import JoinDialog
 from app.views.menus import Menus
 from app.views.settings import SettingsDialog
 from app.views.start_page import StartPage
 from app.views.status_line import StatusLine
 from app.widgets import icons
 from app.widgets.banner import Banner
-from core.api.snapshot import Activity, ProblemView, Snapshot
+from core.api.snapshot import ProblemView
+from core.api.verdict import VerdictCode
 
 SIZE_FIRST = (1100, 720)
 
 
 class MainWindow(QMainWindow):
-    """Shows the store, the link and problems.
+    """Shows what the store holds.
 
     Args:
-        store: The last snapshot.
+        store: The verdict, and the last snapshot.
         intents: Takes the person's intents.
+        command: Looks at links, and joins.
         theme: The colours.
         choices: The person's choices about the window.
     """
@@ -37,19 +40,18 @@ class MainWindow(QMainWindow):
     start_asked = Signal()
     """The person wants the engine started again."""
 
-    def __init__(self, store: Store, intents: Intents, *, theme: Theme, choices: Choices) -> None:
+    def __init__(self, store: Store, intents: Intents, command: JoinCommand, *, theme: Theme, choices: Choices) -> None:
         super().__init__()
         self._store = store
-        self._link = Link(LinkState.CONNECTING)
-        self._own_problem: ProblemView | None = None
         self._failure: ProblemView | None = None
         self.actions_ = Actions(store, intents, self)
         self.menus = Menus(self.menuBar(), self.actions_, choices=choices, theme=theme)
         self.banner = Banner()
         self.start_page = StartPage()
-        self.dashboard = Dashboard(intents, theme)
+        self.dashboard = Dashboard(store, intents, theme)
         self.status = StatusLine()
         self.settings = SettingsDialog(intents, theme, self)
+        self.join = JoinDialog(command, self)
         self._pages = QStackedWidget()
         self._build()
         self.actions_.close.triggered.connect(self.close)
@@ -57,34 +59,18 @@ class MainWindow(QMainWindow):
         self.actions_.open.triggered.connect(self.come_forward)
         self.actions_.settings.triggered.connect(self.settings.ask)
         self.settings.saved.connect(lambda note: self.status.tell(f"{text.tr('The settings are saved.')} {note}"))
-        self.banner.action_asked.connect(self.start_asked)
         self.banner.closed.connect(self._dismiss)
-        store.changed.connect(self._show_snapshot)
-        self.status.show_link(self._link.state, None)
-        self._show_problem()
+        self.start_page.start_asked.connect(self.start_asked)
+        self.start_page.join_asked.connect(self.join.ask)
+        self.actions_.join.triggered.connect(self.start_page.join_asked)
+        self.join.joined.connect(self._joined)
+        store.changed.connect(self._show)
+        self._show()
 
     @property
     def shows_dashboard(self) -> bool:
         """Whether it shows the dashboard, and not the start page."""
         return self._pages.currentWidget() is self.dashboard
-
-    def show_link(self, link: Link) -> None:
-        """The way to the engine changed."""
-        self._link = link
-        connected = link.state is LinkState.CONNECTED
-        self.actions_.set_connected(connected)
-        self.status.show_link(link.state, self._store.snapshot)
-        if not connected:
-            self.dashboard.header.show_away(text.link(link.state))
-
-    def show_start(self, step: int, problem: ProblemView | None) -> None:
-        """How far the start is (StartPage.show_step), or what is in its way."""
-        self._own_problem = problem
-        if problem is not None:
-            self.start_page.show_stopped()
-        elif self._store.snapshot is None:
-            self.start_page.show_step(step)
-        self._show_problem()
 
     def show_failure(self, problem: ProblemView) -> None:
         """Something that the person asked for failed."""
@@ -119,19 +105,24 @@ class MainWindow(QMainWindow):
         column.addWidget(self.status)
         self.setCentralWidget(centre)
 
-    def _show_snapshot(self) -> None:
-        snapshot = self._store.snapshot
-        if snapshot is None:
-            return
-        if snapshot.activity is Activity.STARTING and snapshot.collaboration is None:
+    def _show(self) -> None:
+        snapshot, verdict = self._store.snapshot, self._store.verdict
+        prepares = verdict.code in {VerdictCode.STARTING, VerdictCode.NOT_CONNECTED}
+        if snapshot is None or (snapshot.collaboration is None and prepares):
             self._pages.setCurrentWidget(self.start_page)
-            self.start_page.show_step(2, snapshot.sentence)
+            self.start_page.show_verdict(verdict)
         else:
             self.dashboard.show_snapshot(snapshot)
             self._show_dashboard()
         self.setWindowTitle(text.window_title(snapshot))
-        self.status.show_link(self._link.state, snapshot)
+        self.status.show_verdict(verdict, snapshot)
         self._show_problem()
+
+    def _joined(self, answer: Answer) -> None:
+        """The person has joined; an engine that runs goes there, else one is started."""
+        self.status.tell(text.tr("You take part in {name}.").format(name=text.plain(answer.name)))
+        if not answer.running:
+            self.start_asked.emit()
 
     def _show_dashboard(self) -> None:
         if not self.shows_dashboard:
@@ -139,13 +130,9 @@ class MainWindow(QMainWindow):
             self.dashboard.header.switch.setFocus()
 
     def _show_problem(self) -> None:
-        """The most pressing one: the window's own, the engine's, or a failed wish."""
-        snapshot: Snapshot | None = self._store.snapshot
-        if self._own_problem is not None:
-            can_start = self._own_problem.code not in text.NOTHING_TO_START
-            action = text.tr("&Start again") if can_start else ""
-            self.banner.show_problem(self._own_problem, action=action)
-        elif snapshot is not None and snapshot.problem is not None:
+        """The engine's problem, or a failed wish."""
+        snapshot = self._store.snapshot
+        if snapshot is not None and snapshot.problem is not None and self._store.verdict.code is VerdictCode.PROBLEM:
             self.banner.show_problem(snapshot.problem)
         else:
             self.banner.show_problem(self._failure, can_close=True)

@@ -25,13 +25,14 @@ class Menus:
         main.addAction(actions.toggle)
         main.addAction(actions.evaluate)
         main.addSeparator()
+        main.addAction(actions.join)
         main.addAction(actions.settings)
         self.closing_actions = _choice_menu(
             main.addMenu(tr("When the window c&loses")),
             {
                 Closing.ASK: tr("&Ask"),
-                Closing.KEEP: tr("&Keep contributing in the background"),
-                Closing.STOP: tr("&Stop contributing"),
+                Closing.HIDE: tr("&Contribute on without it"),
+                Closing.QUIT: tr("&Quit Potluck"),
             },
         )
         main.addSeparator()

@@ -63,7 +63,7 @@ class People(QWidget):
     def show_snapshot(self, snapshot: Snapshot) -> None:
         """Show the peers and contributions of a snapshot."""
         self._peers.follow(snapshot.peers)
-        self._upper.say(text.reach(snapshot), text.tooltip(text.reach_advice(snapshot)))
+        self._upper.say(text.reach(snapshot))
         self._leaderboard.follow(snapshot.leaderboard)
         self._upper.count_rows()
         self._lower.count_rows()
@@ -120,10 +120,9 @@ class Panel(QFrame):
         """The sentence below the table, as shown."""
         return self._words.text()
 
-    def say(self, words: str, tooltip: str) -> None:
-        """Show a sentence below the table."""
+    def say(self, words: str) -> None:
+        """Show sentences below the table."""
         self._words.setText(words)
-        self._words.setToolTip(tooltip)
         self._words.setVisible(bool(words))
 
     def count_rows(self) -> None:

@@ -1,27 +1,31 @@
-"""The page that is shown while the engine starts."""
+"""The page that is shown while there is no engine, or no collaboration yet."""
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QVBoxLayout, QWidget
+from typing import Final
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QPushButton, QVBoxLayout, QWidget
 
 from app import text
 from app.widgets.icons import Picture
 from app.widgets.labels import label, sentence
+from core.api.verdict import Verdict, VerdictCode
+
+STARTABLE: Final = frozenset(("stopped", "again", "refused"))
+"""Reasons for an engine's absence that starting one may end."""
+STEPS: Final = {"beginning": 0, "connecting": 1, "preparing": 2, "backbone": 2, "trainer": 2, "joining": 2}
+"""How far the start is, by the verdict's reason; a verdict of another one is no start."""
 
 
 class StartPage(QWidget):
-    """Shows the start of an engine, step by step."""
+    """Shows the start of an engine, step by step, or why there is none."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    start_asked = Signal()
+    join_asked = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
         tr = text.tr
-        self._steps = (
-            (
-                tr("Start the engine"),
-                tr("Starting the engine: the part of Potluck that trains and talks to the others."),
-            ),
-            (tr("Connect to it"), tr("The engine is starting; this window connects to it in a moment.")),
-            (tr("Prepare the model and the text"), tr("The engine prepares the model and the text.")),
-        )
+        self._steps = (tr("Start the engine"), tr("Connect to it"), tr("Prepare the model and the text"))
         self._pot = Picture("pot-starting", 7)
         self._title = label(tr("Warming up the pot"), factor=1.8, bold=True)
         self._sentence = sentence(factor=1.05)
@@ -30,35 +34,37 @@ class StartPage(QWidget):
         self._bar.setFixedWidth(320)
         self._bar.setAccessibleName(tr("Getting started"))
         self._names = [label(tone="muted") for _ in self._steps]
+        self.start = QPushButton(tr("&Start Potluck"))
+        self.join = QPushButton(tr("&Join with a link…"))
+        self.start.clicked.connect(self.start_asked)
+        self.join.clicked.connect(self.join_asked)
         self._build()
-        self.show_step(0)
 
-    def show_step(self, step: int, said: str = "") -> None:
-        """Show how far it is.
+    @property
+    def words(self) -> str:
+        """The sentence, as it is shown."""
+        return self._sentence.text()
 
-        Args:
-            step: 0 starts the engine, 1 connects, 2 waits for the engine's preparations.
-            said: The engine's own sentence about it, if it has one.
-        """
-        self._pot.show_icon("pot-starting")
-        self._title.setText(text.tr("Warming up the pot"))
-        self._sentence.setText(said or self._steps[step][1])
-        self._bar.setVisible(True)
+    def show_verdict(self, verdict: Verdict) -> None:
+        """Show how far the start is, or why nothing starts."""
+        starts = verdict.code in {VerdictCode.STARTING, VerdictCode.NOT_CONNECTED} and verdict.reason in STEPS
+        self._pot.show_icon(
+            "pot-starting" if starts else "pot-problem" if verdict.reason == "refused" else "pot-paused"
+        )
+        self._title.setText(text.tr("Warming up the pot") if starts else text.tr("The pot is cold"))
+        self._sentence.setText(text.sentence(verdict))
+        appears = verdict.reason in STARTABLE and self.start.isHidden()
+        self.start.setVisible(verdict.reason in STARTABLE)
+        if appears:
+            self.start.setFocus()
+        self._bar.setVisible(starts)
+        step = STEPS.get(verdict.reason, 0)
         self._bar.setValue(2 * step + 1)  # half way through the step
         self._bar.setAccessibleDescription(self._sentence.text())
         for place, name in enumerate(self._names):
             sign = "✓" if place < step else "•" if place == step else " "
-            name.setText(f"{sign}  {self._steps[place][0]}")
-            name.setVisible(True)
-
-    def show_stopped(self) -> None:
-        """It does not get started; the banner says why."""
-        self._pot.show_icon("pot-problem")
-        self._title.setText(text.tr("The pot is cold"))
-        self._sentence.setText(text.tr("Potluck is not running."))
-        self._bar.setVisible(False)
-        for name in self._names:
-            name.setVisible(False)
+            name.setText(f"{sign}  {self._steps[place]}")
+            name.setVisible(starts)
 
     def _build(self) -> None:
         centre = Qt.AlignmentFlag.AlignHCenter
@@ -73,9 +79,18 @@ class StartPage(QWidget):
         steps.setSpacing(4)
         for name in self._names:
             steps.addWidget(name)
-        row = QHBoxLayout()
-        row.addStretch(1)
-        row.addLayout(steps)
-        row.addStretch(1)
-        column.addLayout(row)
+        column.addLayout(_centred(steps))
+        buttons = QHBoxLayout()
+        buttons.setSpacing(8)
+        buttons.addWidget(self.start)
+        buttons.addWidget(self.join)
+        column.addLayout(_centred(buttons))
         column.addStretch(3)
+
+
+def _centred(inner: QVBoxLayout | QHBoxLayout) -> QHBoxLayout:
+    row = QHBoxLayout()
+    row.addStretch(1)
+    row.addLayout(inner)
+    row.addStretch(1)
+    return row

@@ -4,10 +4,10 @@ from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QWidget
 
 from app import text
-from app.link import LinkState
 from app.widgets.icons import Picture
 from app.widgets.labels import Elided, label
 from core.api.snapshot import Notice, Snapshot
+from core.api.verdict import Verdict
 
 NEWS_MS = 10_000
 """Time for which a piece of news is shown."""
@@ -16,7 +16,7 @@ NEWS_PRESSING_MS = 120_000
 
 
 class StatusLine(QFrame):
-    """One line of small text: the link, and news."""
+    """One line of small text: the verdict, and news."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -24,7 +24,7 @@ class StatusLine(QFrame):
         self._icon = Picture("disconnected", 1.0)
         self._words = label(tone="muted")
         self._news = Elided(tone="muted")
-        self._sentence = ""
+        self._headline = self._sentence = ""
         self.fade = QTimer(self, singleShot=True)
         self.fade.timeout.connect(self._forget)
         row = QHBoxLayout(self)
@@ -42,18 +42,17 @@ class StatusLine(QFrame):
 
     @property
     def words(self) -> str:
-        """The words about the link as they are shown."""
+        """The words about verdict, company and traffic, as they are shown."""
         return self._words.text()
 
-    def show_link(self, state: LinkState, snapshot: Snapshot | None) -> None:
-        """Say whether the engine can be reached, and how many are here."""
-        connected = state is LinkState.CONNECTED
-        self._sentence = snapshot.sentence if snapshot is not None else ""
+    def show_verdict(self, verdict: Verdict, snapshot: Snapshot | None) -> None:
+        """Say what Potluck is doing, and how many are here."""
+        self._headline, self._sentence = text.headline(verdict), text.sentence(verdict)
         if self._is_said(self._news.text()):
             self._forget()
-        self._icon.show_icon("connected" if connected else "disconnected")
-        parts = [text.link(state)]
-        if connected and snapshot is not None:
+        self._icon.show_icon("connected" if snapshot is not None else "disconnected")
+        parts = [self._headline]
+        if snapshot is not None:
             parts += [text.here(snapshot), text.traffic(snapshot)]
         self._words.setText("  ·  ".join(parts))
         self.setAccessibleName(text.tr("Status: {words}").format(words=", ".join(parts)))
@@ -80,4 +79,4 @@ class StatusLine(QFrame):
         self.fade.stop()
 
     def _is_said(self, words: str) -> bool:
-        return bool(words) and self._sentence.startswith(words.rstrip("."))
+        return bool(words) and (words == f"{self._headline}." or self._sentence.startswith(words.rstrip(".")))

@@ -1,5 +1,9 @@
 """The icon in the system's tray."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
 from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QMenu, QSystemTrayIcon
 
@@ -7,25 +11,26 @@ from app import text
 from app.store import Store
 from app.views.actions import Actions
 from app.widgets import icons
-from core.api.snapshot import Activity, Snapshot
+from core.api.verdict import VerdictCode
 
 TOOLTIP_LETTERS = 120
-
-
-def tray_state(snapshot: Snapshot | None, *, connected: bool) -> str:
-    """The state of the icon: contributing, paused or problem."""
-    if snapshot is None or not connected:
-        return "paused"
-    if snapshot.problem is not None or snapshot.activity is Activity.PROBLEM:
-        return "problem"
-    return "contributing" if snapshot.contributing else "paused"
+ICONS: Final[Mapping[VerdictCode, str]] = MappingProxyType(
+    {
+        VerdictCode.CONTRIBUTING: "tray-contributing",
+        VerdictCode.RESTING: "tray-paused",
+        VerdictCode.PAUSED: "tray-paused",
+        VerdictCode.STARTING: "tray-paused",
+        VerdictCode.NOT_CONNECTED: "tray-problem",
+        VerdictCode.PROBLEM: "tray-problem",
+    }
+)
 
 
 class Tray(QObject):
     """Shows what is going on, and has the most needed commands.
 
     Args:
-        store: The last snapshot.
+        store: Has the verdict.
         actions: Open, pause, quit.
     """
 
@@ -33,8 +38,8 @@ class Tray(QObject):
         super().__init__(parent)
         self._store = store
         self._actions = actions
-        self._connected = False
-        self._state = ""
+        self.shown: VerdictCode | None = None
+        """The code of the verdict that the icon shows."""
         self._menu = QMenu()
         self._menu.addAction(actions.open)
         self._menu.addAction(actions.toggle)
@@ -51,6 +56,11 @@ class Tray(QObject):
         """Whether this desktop has a tray, so that the window may hide there."""
         return QSystemTrayIcon.isSystemTrayAvailable()
 
+    @property
+    def words(self) -> str:
+        """The tooltip."""
+        return self._icon.toolTip()
+
     def show(self) -> None:
         """Appear, where there is a tray."""
         if self.available:
@@ -60,19 +70,13 @@ class Tray(QObject):
         """Remove the icon from the tray."""
         self._icon.hide()
 
-    def set_connected(self, connected: bool) -> None:  # noqa: FBT001 - like setEnabled
-        """Whether there is an engine to talk to."""
-        self._connected = connected
-        self._follow()
-
     def _follow(self) -> None:
-        snapshot = self._store.snapshot
-        state = tray_state(snapshot, connected=self._connected)
-        if state != self._state:
-            self._state = state
-            self._icon.setIcon(icons.icon(f"tray-{state}"))
-        said = snapshot.sentence if snapshot is not None and self._connected else text.tr("Not connected")
-        self._icon.setToolTip(f"Potluck: {text.one_line(said)[:TOOLTIP_LETTERS]}")
+        verdict = self._store.verdict
+        if verdict.code is not self.shown:
+            self.shown = verdict.code
+            self._icon.setIcon(icons.icon(ICONS[verdict.code]))
+        said = f"{text.headline(verdict)}. {text.sentence(verdict)}"
+        self._icon.setToolTip(f"Potluck: {said[:TOOLTIP_LETTERS]}")
 
     def _activated(self, reason: QSystemTrayIcon.ActivationReason) -> None:
         if reason in {QSystemTrayIcon.ActivationReason.Trigger, QSystemTrayIcon.ActivationReason.DoubleClick}:

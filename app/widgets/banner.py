@@ -13,7 +13,6 @@ from core.api.snapshot import ProblemView
 class Banner(QFrame):
     """Shows one problem, or nothing: then it takes no room."""
 
-    action_asked = Signal()
     closed = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -23,7 +22,6 @@ class Banner(QFrame):
         self._message = sentence()
         self._message.setFont(label(bold=True).font())
         self._hint = sentence()
-        self._action = QPushButton()
         self._close = QPushButton(text.tr("&Dismiss"))
         words = QVBoxLayout()
         words.setSpacing(2)
@@ -34,9 +32,7 @@ class Banner(QFrame):
         row.setSpacing(12)
         row.addWidget(Picture("problem", 1.6, role=QPalette.ColorRole.WindowText), alignment=Qt.AlignmentFlag.AlignTop)
         row.addLayout(words, stretch=1)
-        row.addWidget(self._action)
         row.addWidget(self._close)
-        self._action.clicked.connect(self.action_asked)
         self._close.clicked.connect(self.closed)
         self.hide()
 
@@ -45,12 +41,11 @@ class Banner(QFrame):
         """The problem that is shown; None: the banner is hidden."""
         return self._problem
 
-    def show_problem(self, problem: ProblemView | None, *, action: str = "", can_close: bool = False) -> None:
+    def show_problem(self, problem: ProblemView | None, *, can_close: bool = False) -> None:
         """Show a problem, or hide.
 
         Args:
             problem: The problem to show; None: hide.
-            action: Label of a button that does something about it.
             can_close: Whether the person may dismiss it.
         """
         news = problem is not None and problem != self._problem
@@ -61,8 +56,6 @@ class Banner(QFrame):
         self._message.setText(problem.message)
         self._hint.setText(problem.hint)
         self._hint.setVisible(bool(problem.hint))
-        self._action.setText(action)
-        self._action.setVisible(bool(action))
         self._close.setVisible(can_close)
         self.setAccessibleName(text.tr("Problem: {message}").format(message=problem.message))
         self.setAccessibleDescription(problem.hint)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 
+from core.api import verdict as verdicts
 from core.api.settings import SettingsView
 from core.api.snapshot import (
     Activity,
@@ -17,12 +18,14 @@ from core.api.snapshot import (
     LossView,
     Mine,
     PeerView,
-    ProblemView,
     ReachView,
     Snapshot,
+    activity_of,
 )
+from core.api.verdict import Verdict, VerdictCode
 
 TARGET = 2048
+TRAINING = verdicts.contributing("training", others=2, samples=1264, target=TARGET, epoch=40)
 PEOPLE = (("lantern7", "Ada's laptop", 104.2), ("maple2xk", "Bee", 61.8), ("quiet4vd", "Kitchen PC", 9.4))
 
 
@@ -82,22 +85,14 @@ def curve(epochs: int) -> list[CurvePoint]:
     return points
 
 
-def snapshot(
-    activity: Activity = Activity.TRAINING,
-    sentence: str = "Training together with 2 others: 1 264 of 2 048 samples for epoch 41.",
-    *,
-    epoch: int = 40,
-    samples: int = 1264,
-    problem: ProblemView | None = None,
-) -> Snapshot:
+def snapshot(verdict: Verdict = TRAINING, *, epoch: int = 40, samples: int = 1264) -> Snapshot:
     """A collaboration after some epochs."""
-    contributing = activity is not Activity.PAUSED
+    contributing, activity = verdict.code is not VerdictCode.PAUSED, activity_of(verdict)
     return Snapshot(
         version="0.1.0",
         pid=4242,
         time=1_760_000_000.0,
-        activity=activity,
-        sentence=sentence,
+        verdict=verdict,
         contributing=contributing,
         collaboration=Collaboration(
             name="A small ALBERT on Python's documentation",
@@ -125,7 +120,6 @@ def snapshot(
         peers=peers(activity, epoch),
         leaderboard=standings(epoch) if epoch else [],
         curve=curve(epoch),
-        problem=problem,
         reach=ReachView(
             "punchable",
             "This computer is behind a router. Other volunteers reach it directly after a short introduction.",
@@ -137,16 +131,15 @@ def snapshot(
 
 def starting(sentence: str = "Training a tokenizer on the text: this is done once.") -> Snapshot:
     """Before there is a collaboration."""
+    verdict = verdicts.starting("preparing", stage=sentence)
     return msgspec.structs.replace(
-        snapshot(Activity.STARTING, sentence, epoch=0, samples=0), collaboration=None, peers=[], samples_per_s=0.0
+        snapshot(verdict, epoch=0, samples=0), collaboration=None, peers=[], samples_per_s=0.0
     )
 
 
 def empty() -> Snapshot:
     """A collaboration in which nothing has happened."""
-    whole = snapshot(
-        Activity.JOINING, "Looking for the others and for the newest state of the model.", epoch=0, samples=0
-    )
+    whole = snapshot(verdicts.starting("joining"), epoch=0, samples=0)
     me = msgspec.structs.replace(whole.me, samples=0, samples_pending=0, samples_per_s=0.0, epochs=0)
     return msgspec.structs.replace(whole, me=me, peers=[], samples_per_s=0.0)
 
@@ -167,25 +160,17 @@ def settings() -> SettingsView:
 
 STATES = {
     "training": snapshot,
-    "averaging": lambda: snapshot(
-        Activity.AVERAGING,
-        "Averaging together with 2 others: everyone's work becomes epoch 41 of the model.",
-        samples=2048,
-    ),
-    "paused": lambda: snapshot(
-        Activity.PAUSED, "Paused by you: nothing is computed until you switch contributing on again."
-    ),
-    "catching_up": lambda: snapshot(
-        Activity.CATCHING_UP, "Catching up with the others, who are ahead, 12 of 57 pieces are here."
-    ),
+    "averaging": lambda: snapshot(verdicts.contributing("averaging", others=2, epoch=40), samples=2048),
+    "paused": lambda: snapshot(verdicts.paused()),
+    "resting": lambda: snapshot(verdicts.resting("schedule", until=1_760_040_000.0, opening="at 20:30")),
+    "catching_up": lambda: snapshot(verdicts.starting("catching_up", done=12, total=57)),
+    "offline": lambda: snapshot(verdicts.not_connected("offline")),
     "problem": lambda: snapshot(
-        Activity.PROBLEM,
-        "The disk is full: the model cannot be saved.",
-        problem=ProblemView(
+        verdicts.problem(
             "no_space",
             "The disk is full: the model cannot be saved.",
             "Free at least 200 MB where Potluck keeps its files. Training continues by itself then.",
-        ),
+        )
     ),
     "preparing": starting,
     "empty": empty,

@@ -22,7 +22,8 @@ from websockets.sync.server import Server, ServerConnection, serve
 
 from core.api.commands import ERROR_METHOD, ERROR_PROBLEM, METHODS, EngineFile, EngineRequest
 from core.api.places import engine_file
-from core.api.snapshot import PROTOCOL_VERSION, Activity, Notice, ProblemView, Snapshot
+from core.api.snapshot import PROTOCOL_VERSION, Notice, ProblemView, Snapshot
+from core.api.verdict import contributing, paused
 
 TOKEN = "a-token-for-tests"
 TARGET = 2048
@@ -136,9 +137,9 @@ class FakeService:
     def _carry_out(self, method: str) -> None:
         match method:
             case "pause":
-                self.put(_with(self.snapshot, activity=Activity.PAUSED, contributing=False, sentence="Paused by you."))
+                self.put(_with(self.snapshot, verdict=paused(), contributing=False))
             case "resume":
-                self.put(_with(self.snapshot, activity=Activity.TRAINING, contributing=True, sentence="Training."))
+                self.put(_with(self.snapshot, verdict=_examples().TRAINING, contributing=True))
             case "show":
                 self.tell("show", {})
             case "quit":
@@ -161,8 +162,8 @@ def _advance(service: FakeService, step: int) -> None:
     if not service.snapshot.contributing:
         return
     samples = part * TARGET // 32
-    sentence = f"Training together with 2 others: {samples:,} of {TARGET:,} samples for epoch {epoch + 1}."
-    service.put(examples.snapshot(Activity.TRAINING, sentence, epoch=epoch, samples=samples))
+    verdict = contributing("training", others=2, samples=samples, target=TARGET, epoch=epoch)
+    service.put(examples.snapshot(verdict, epoch=epoch, samples=samples))
     if part == 0 and epoch:
         service.tell("notice", Notice(epoch, 1.0, "info", f"Epoch {epoch} is done."))
 

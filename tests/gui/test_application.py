@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtTest import QTest
 
+from app import starting
 from app.application import Application
 from app.choices import Closing
 from app.engine_process import EngineProcess, engine_command
@@ -51,36 +52,45 @@ def test_it_starts_an_engine_and_stops_it(open_window, monkeypatch, tmp_path, un
     until(lambda: application.window.shows_dashboard, 10_000)
     assert process.running
     child = process.child
-    application.choices.closing = Closing.STOP
-    application.window.close()
+    application.window.actions_.quit.trigger()
     until(lambda: application.left_count)
     assert child.wait(10) == 0
 
 
 def test_an_engine_that_refuses_says_why(open_window, tmp_path, until):
     application = open_window([sys.executable, "-c", "import sys; sys.exit(print('No room.', file=sys.stderr) or 2)"])
-    until(lambda: application.window.banner.problem is not None, 10_000)
-    assert application.window.banner.problem.message == "No room."
+    until(lambda: application.store.verdict.reason == "refused", 10_000)
+    assert application.store.verdict.args["why"] == "No room."
     assert "No room." in (tmp_path / "engine.log").read_text()
 
 
 def test_an_engine_that_cannot_be_run(open_window, tmp_path, until):
     application = open_window([str(tmp_path / "nothing")])
-    until(lambda: application.window.banner.problem is not None)
-    assert "could not be started" in application.window.banner.problem.message
+    until(lambda: application.store.verdict.reason == "refused")
+    assert "could not be started" in application.store.verdict.args["why"]
 
 
 def test_attached_it_starts_none(open_window, until):
     application = open_window()
-    until(lambda: application.window.banner.problem is not None)
-    assert application.window.banner.problem.code == "absent"
+    until(lambda: application.store.verdict.reason == "absent")
+
+
+def test_an_engine_that_crashes_is_started_again_with_growing_waits(open_window, tmp_path, until, monkeypatch):
+    monkeypatch.setattr(starting, "AGAIN_FIRST_S", 0)
+    log = tmp_path / "engine.log"
+    application = open_window([sys.executable, "-c", "print('Here.', flush=True); import os; os.kill(os.getpid(), 9)"])
+    application.starter._wait_s = 0  # the first wait; later ones stay at 0 when doubled
+    until(lambda: log.exists() and log.read_text().count("Here.") >= 3, 20_000)
+    application.starter._wait_s = 7
+    until(lambda: application.store.verdict.args.get("seconds") == 7, 10_000)
+    assert application.starter._wait_s == 14
 
 
 def test_the_log_is_bounded(qt, tmp_path):
     log = tmp_path / "engine.log"
     log.write_bytes(b"x" * 2_000_000)
     process = EngineProcess(tmp_path, [sys.executable, "-c", "pass"])
-    assert process.start() is None
+    assert process.start() == ""
     child = process.child
     child.wait(10)
     process.let_go()
@@ -88,7 +98,7 @@ def test_the_log_is_bounded(qt, tmp_path):
     assert (tmp_path / "engine.log.old").stat().st_size == 2_000_000
 
 
-def test_closing_asks_once_and_keeps(connected, until):
+def test_closing_asks_once_and_contributes_on(connected, until):
     application, service = connected
     application.window.close()
     question = application.question
@@ -97,27 +107,28 @@ def test_closing_asks_once_and_keeps(connected, until):
     assert application.choices.closing is Closing.ASK
     assert application.left_count == 0
     application.window.close()
-    question.keep.click()
-    assert application.choices.closing is Closing.KEEP
-    until(lambda: application.left_count or not application.window.isVisible())
+    question.hide.click()
+    assert application.choices.closing is Closing.HIDE
+    until(lambda: not application.window.isVisible() or application.window.isMinimized())
+    assert application.left_count == 0
     assert "quit" not in service.calls
 
 
-def test_quit_stops_the_engine_if_so_chosen(connected, until):
+@pytest.mark.parametrize("choice", list(Closing))
+def test_quit_ends_the_engine_whatever_closing_means(connected, until, choice):
     application, service = connected
-    application.choices.closing = Closing.STOP
+    application.choices.closing = choice
     application.window.actions_.quit.trigger()
     until(lambda: application.left_count)
     assert service.quit_asked.is_set()
 
 
-def test_quit_with_keep_leaves_the_engine(connected, until):
+def test_closing_may_mean_to_quit(connected, until):
     application, service = connected
-    application.choices.closing = Closing.KEEP
-    application.window.actions_.quit.trigger()
+    application.choices.closing = Closing.QUIT
+    application.window.close()
     until(lambda: application.left_count)
-    until(lambda: not service.clients)
-    assert service.calls == []
+    assert service.quit_asked.is_set()
 
 
 def test_show_brings_the_window_up(connected, until):
@@ -127,11 +138,12 @@ def test_show_brings_the_window_up(connected, until):
     until(application.window.isVisible)
 
 
-def test_an_engine_that_stops_is_not_started_again_by_itself(connected, fake_engine, until):
+def test_engine_that_quits_is_no_error_and_stays_away(connected, until):
     application, service = connected
     service.__exit__()
-    until(lambda: application.window.banner.problem is not None)
-    assert application.window.banner.problem.code == "gone"
+    until(lambda: application.store.verdict.code == "not_connected")
+    until(lambda: application.store.verdict.reason == "absent")  # it only attaches
+    assert application.window.banner.problem is None
     assert not application.process.running
 
 
@@ -156,12 +168,16 @@ def _left():
 
 def test_one_window_a_home(qt, tmp_path, until):
     first, second, other = SingleWindow(tmp_path), SingleWindow(tmp_path), SingleWindow(tmp_path / "other")
-    asked = []
+    asked, links = [], []
     first.show_asked.connect(lambda: asked.append(1))
+    first.link_given.connect(links.append)
     assert first.claim()
     assert not second.claim()
     assert other.claim()
     until(lambda: asked)
+    assert not second.claim("potluck://there")
+    until(lambda: links)
+    assert (len(asked), links) == (2, ["potluck://there"])
     first.release()
     assert second.claim()
     second.release()
@@ -169,7 +185,8 @@ def test_one_window_a_home(qt, tmp_path, until):
 
 
 def test_commands(monkeypatch, tmp_path):
-    assert engine_command(tmp_path) == [sys.executable, "-m", "core", "engine", "--home", str(tmp_path), "--embedded"]
+    words = ["engine", "--home", str(tmp_path), "--or-embedded", "--stay"]
+    assert engine_command(tmp_path) == [sys.executable, "-m", "core", *words]
     monkeypatch.setattr(sys, "frozen", True, raising=False)
     assert engine_command(tmp_path)[:2] == [sys.executable, "engine"]
 

@@ -51,10 +51,3 @@ def test_an_evaluation_in_words_has_the_task_s_unit():
     assert said == "Held-out loss at epoch 40: 4.81 nats. Word frequencies alone: 6.31 nats."
     assert text.evaluated(ModelEvaluation(epoch=1, loss=2.0, meaning=LossView())) == "Held-out loss at epoch 1: 2.00."
     assert (text.loss_axis(meaning), text.loss_axis(LossView())) == ("Loss (nats)", "Loss")
-
-
-def test_how_an_engine_died():
-    assert text.engine_died(2, "potluck: The port is in use.").message == "The port is in use."
-    assert text.engine_died(1, "MemoryError").message == "The engine stopped: MemoryError"
-    assert "exit code -9" in text.engine_died(-9, "").message
-    assert text.engine_died(0, "whatever") == text.engine_gone()

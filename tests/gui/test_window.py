@@ -9,11 +9,10 @@ from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QProgressBa
 
 from app import text
 from app.choices import Closing, ThemeChoice
-from app.link import Link, LinkState
 from app.theme import DARK, LIGHT
 from app.views import status_line
-from app.views.tray import tray_state
-from core.api.snapshot import Activity, Notice, ProblemView
+from core.api import verdict as verdicts
+from core.api.snapshot import Notice
 
 TAB_STOPS_MAX = 30
 
@@ -59,6 +58,7 @@ def test_switch_flips_on_space_and_waits_for_the_engine(parts, examples):
     parts.window.show()
     parts.store.put(examples.snapshot())
     assert switch.isChecked()
+    assert parts.dashboard.header.words[0] == "Contributing"
     QTest.keyClick(switch, Qt.Key.Key_Space)
     assert parts.calls == ["pause"]
     parts.store.put(examples.snapshot())  # taken before the engine heard of it
@@ -76,11 +76,11 @@ def test_the_sentence_follows_the_switch_at_once(parts, examples):
     parts.store.put(examples.STATES["paused"]())
     assert "Paused by you" in words(parts.window)
     parts.intents.contribute(True)
-    assert "Paused by you" not in words(parts.window)
-    assert "Beginning to contribute again…" in words(parts.window)
+    assert parts.dashboard.header.words == ("Starting", "Beginning to contribute again…")
     parts.store.put(examples.snapshot())
     assert "Training together" in words(parts.window)
     parts.intents.contribute(False)
+    assert parts.dashboard.header.words[0] == "Paused"
     assert "Training together" not in words(parts.window)
 
 
@@ -104,6 +104,13 @@ def test_status_news_omits_what_its_sentence_says(parts, examples):
     assert parts.window.status.news == ""
 
 
+def test_status_news_omits_what_its_headline_says(parts, examples):
+    parts.store.put(examples.snapshot())
+    parts.window.status.show_news(Notice(1, 0.0, "info", "Contributing."))
+    assert parts.window.status.news == ""
+    assert parts.window.status.words.startswith("Contributing  ·  3 volunteers here")
+
+
 def test_more_than_enough_samples(parts, examples):
     parts.window.show()
     parts.store.put(examples.snapshot(samples=5472))
@@ -118,19 +125,19 @@ def test_a_failed_wish_puts_the_switch_back(parts, examples):
     assert parts.dashboard.header.switch.isChecked()
 
 
-def test_the_switch_rests_without_an_engine(parts, examples):
+def test_without_an_engine_nothing_stale_is_shown(parts, examples):
+    parts.window.show()
     parts.store.put(examples.snapshot())
-    parts.window.show_link(Link(LinkState.CONNECTING))
-    assert not parts.dashboard.header.switch.isEnabled()
+    parts.store.miss(verdicts.not_connected("again", seconds=4))
+    assert not parts.window.shows_dashboard
     assert not parts.window.actions_.toggle.isEnabled()
-    assert parts.window.status.words == "Connecting to the engine…"
-    parts.intents.contribute(False)
-    parts.intents.forget()  # the call could not be sent
-    assert not parts.dashboard.header.switch.isEnabled()
-    assert "Training together" not in words(parts.window)
-    parts.window.show_link(Link(LinkState.CONNECTED))
+    assert parts.window.status.words == "Not connected"
+    said = words(parts.window)
+    assert "started again in 4 s" in said
+    assert "Contributing" not in said
     parts.store.put(examples.snapshot())
     assert parts.dashboard.header.switch.isEnabled()
+    assert parts.window.shows_dashboard
 
 
 def test_tab_reaches_every_control(parts, examples, until):
@@ -172,7 +179,7 @@ def test_problems_have_a_banner(parts, examples):
     parts.store.put(examples.STATES["problem"]())
     assert parts.window.banner.isVisibleTo(parts.window)
     assert "Free at least 200 MB" in words(parts.window)
-    assert "Held up" in words(parts.window)
+    assert parts.dashboard.header.words[0] == "Problem"
     parts.store.put(examples.snapshot())
     assert not parts.window.banner.isVisibleTo(parts.window)
 
@@ -186,15 +193,23 @@ def test_a_failure_can_be_dismissed(parts, examples):
     assert parts.window.banner.problem is None
 
 
-def test_a_dead_engine_can_be_started_again(parts):
-    asked = []
+@pytest.mark.parametrize(("reason", "can_start"), [("stopped", True), ("again", True), ("full", False)])
+def test_an_engine_can_be_started_where_that_helps(parts, reason, can_start):
+    asked, page = [], parts.window.start_page
     parts.window.start_asked.connect(lambda: asked.append(1))
     parts.window.show()
-    parts.window.show_start(0, text.engine_died(2, "The port 4001 is in use."))
+    parts.store.miss(verdicts.not_connected(reason, seconds=1))
+    assert page.start.isVisibleTo(parts.window) is can_start
+    assert page.join.isVisibleTo(parts.window)
+    if can_start:
+        QTest.keyClick(page.start, Qt.Key.Key_Space)
+        assert asked == [1]
+
+
+def test_why_an_engine_refused_is_said(parts):
+    parts.window.show()
+    parts.store.miss(verdicts.not_connected("refused", why="The port 4001 is in use."))
     assert "The port 4001 is in use." in words(parts.window)
-    button = next(b for b in parts.window.banner.findChildren(QAbstractButton) if b.isVisibleTo(parts.window))
-    QTest.keyClick(button, Qt.Key.Key_Space)
-    assert asked == [1]
 
 
 def test_low_windows_have_tabs(parts, examples, qt):
@@ -211,15 +226,15 @@ def test_low_windows_have_tabs(parts, examples, qt):
 def test_how_others_reach_this_computer_stands_below_them(parts, examples):
     whole = examples.snapshot()
     parts.store.put(whole)
-    assert parts.dashboard.people.reach == whole.reach.sentence
     assert whole.reach.sentence in words(parts.window)
+    assert whole.reach.advice in words(parts.window)
     parts.store.put(msgspec.structs.replace(whole, reach=None))
     assert parts.dashboard.people.reach == ""
 
 
 @pytest.mark.parametrize("size", [(800, 560), (1100, 720)])
 def test_no_label_is_cut(parts, examples, qt, size):
-    parts.store.put(examples.snapshot(Activity.CATCHING_UP, "Catching up. " * 12))
+    parts.store.put(examples.snapshot(verdicts.not_connected("backbone", stage="It does not answer. " * 8)))
     parts.window.resize(*size)
     parts.window.show()
     qt.processEvents()
@@ -267,20 +282,12 @@ def test_contrast(colours):
 
 def test_menus_remember(parts):
     menus = parts.window.menus
-    menus.closing_actions[Closing.KEEP].trigger()
+    menus.closing_actions[Closing.HIDE].trigger()
     menus.theme_actions[ThemeChoice.DARK].trigger()
-    assert parts.choices.closing is Closing.KEEP
+    assert parts.choices.closing is Closing.HIDE
     assert parts.choices.theme is ThemeChoice.DARK
     assert parts.theme.colours is DARK
     menus.theme_actions[ThemeChoice.LIGHT].trigger()
-
-
-def test_tray_states(examples):
-    assert tray_state(None, connected=True) == "paused"
-    assert tray_state(examples.snapshot(), connected=True) == "contributing"
-    assert tray_state(examples.snapshot(), connected=False) == "paused"
-    assert tray_state(examples.STATES["problem"](), connected=True) == "problem"
-    assert tray_state(examples.STATES["paused"](), connected=True) == "paused"
 
 
 def test_odd_snapshots_do_not_hurt(parts, examples):
@@ -289,5 +296,5 @@ def test_odd_snapshots_do_not_hurt(parts, examples):
     me = msgspec.structs.replace(whole.me, samples_per_s=float("nan"), samples=10**15)
     parts.store.put(msgspec.structs.replace(whole, me=me, epoch_samples=10**9, samples_per_s=float("inf"), curve=[]))
     parts.store.put(msgspec.structs.replace(whole, collaboration=None, peers=[], leaderboard=[]))
-    parts.store.put(msgspec.structs.replace(whole, problem=ProblemView("x", "<b>Bold</b>")))
+    parts.store.put(msgspec.structs.replace(whole, verdict=verdicts.problem("x", "<b>Bold</b>")))
     assert "<b>Bold</b>" in words(parts.window)

@@ -1,0 +1,129 @@
+"""The dialog in which a person joins: what is shown before, and what comes of yes and no."""
+
+import sys
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QAbstractButton, QLabel, QLineEdit
+
+from app.joining import JoinCommand
+from app.views.join_dialog import JoinDialog
+
+LINK = f"potluck://pot.example:4000/{'ab' * 32}#invitation"
+PROGRAM = """
+import json, sys
+from pathlib import Path
+link = sys.stdin.readline().strip()
+with Path(sys.argv[sys.argv.index("--home") + 1], "calls").open("a") as calls:
+    calls.write(json.dumps([link, [word for word in sys.argv if word in ("--show", "--yes", "join", "-")]]) + "\\n")
+if "refused" in link:
+    said = {"event": "problem", "code": "user", "message": "The backbone does not answer.", "hint": "Try later."}
+elif "--show" in sys.argv:
+    said = {"event": "collaboration", "name": "Poems", "organiser": "Ada\\u202e", "fingerprint": "0123 4567",
+            "summary": "A model that writes <b>poems</b>.", "download_bytes": 1_234_567, "id": "ab"}
+else:
+    said = {"event": "joined", "running": True}
+print(json.dumps(said))
+"""
+
+
+@pytest.fixture
+def dialog(parts, tmp_path):
+    command = JoinCommand(tmp_path, [sys.executable, "-c", PROGRAM])
+    made = JoinDialog(command, parts.window)
+    made.answers = []
+    made.joined.connect(made.answers.append)
+    parts.window.show()
+    yield made
+    made.reject()
+
+
+def calls(folder):
+    import json
+
+    path = folder / "calls"
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def shown(dialog):
+    return {name: words for name, words in dialog.facts.items() if words}
+
+
+def test_nothing_is_joined_before_it_was_shown(dialog, tmp_path, until):
+    dialog.ask()
+    assert not dialog.yes.isEnabled()
+    QTest.keyClicks(dialog.link, LINK)
+    QTest.keyClick(dialog.link, Qt.Key.Key_Return)
+    until(lambda: dialog.facts, 20_000)
+    facts = shown(dialog)
+    assert (facts["name"], facts["organiser"], facts["fingerprint"]) == ("Poems", "Ada", "0123 4567")
+    assert facts["summary"] == "A model that writes <b>poems</b>."
+    assert "1.2 MB of files" in facts["download"]
+    assert calls(tmp_path) == [[LINK, ["join", "-", "--show"]]]
+    assert dialog.yes.text() == "&Join"
+    QTest.keyClick(dialog.yes, Qt.Key.Key_Space)
+    until(lambda: dialog.answers, 20_000)
+    assert calls(tmp_path)[1] == [LINK, ["join", "-", "--yes"]]
+    assert not dialog.isVisible()
+
+
+def test_no_joins_nothing(dialog, tmp_path, until):
+    dialog.ask(LINK)
+    until(lambda: dialog.facts, 20_000)
+    QTest.keyClick(dialog, Qt.Key.Key_Escape)
+    assert not dialog.isVisible()
+    assert [how for _, (*_, how) in calls(tmp_path)] == ["--show"]
+    assert not dialog.answers
+
+
+def test_another_link_is_looked_at_first(dialog, until):
+    dialog.ask(LINK)
+    until(lambda: dialog.facts, 20_000)
+    dialog.link.setText(f"{LINK}x")
+    assert not dialog.facts
+    assert dialog.yes.text() == "&Look at it"
+
+
+def test_what_is_wrong_is_a_sentence(dialog, until):
+    dialog.ask(f"{LINK}refused")
+    until(lambda: "does not answer" in dialog.said, 20_000)
+    assert dialog.yes.isEnabled()
+    assert "Try later." in dialog.said
+    assert not dialog.facts
+
+
+def test_a_copied_link_is_offered(dialog):
+    QGuiApplication.clipboard().setText(f" {LINK}\n")
+    dialog.ask()
+    assert dialog.link.text().strip() == LINK
+    QGuiApplication.clipboard().setText("something else")
+    dialog.ask()
+    assert dialog.link.text() == ""
+
+
+def test_every_part_has_a_name(dialog, until):
+    dialog.ask(LINK)
+    until(lambda: dialog.facts, 20_000)
+    for kind in (QAbstractButton, QLineEdit):
+        for widget in dialog.findChildren(kind):
+            assert widget.accessibleName() or widget.text(), widget
+    assert all(value.accessibleName() for value in dialog.findChildren(QLabel) if value.text() in dialog.facts.values())
+
+
+def test_a_program_that_cannot_be_run_is_told(parts, tmp_path, until):
+    answers = []
+    JoinCommand(tmp_path, [str(tmp_path / "nothing")], parts.window).look(LINK, answers.append)
+    until(lambda: answers)
+    assert answers[0].problem.code == "join"
+
+
+def test_menu_and_start_page_open_it(parts):
+    parts.window.show()
+    parts.window.start_page.join.click()
+    assert parts.window.join.isVisible()
+    parts.window.join.reject()
+    parts.window.actions_.join.trigger()
+    assert parts.window.join.isVisible()
+    parts.window.join.reject()

@@ -1,0 +1,81 @@
+"""A window on a real engine: killed, paused, told to quit."""
+
+import random
+import subprocess
+import sys
+import time
+
+import psutil
+import pytest
+
+from app.application import Application
+
+NOWHERE = f"potluck://127.0.0.1:1/{'ab' * 32}#invitation"
+
+pytestmark = pytest.mark.process
+
+
+@pytest.fixture
+def window(qt, delete, tmp_path, monkeypatch):
+    monkeypatch.setenv("POTLUCK_KEYRING", "off")
+    words = ["engine", "--home", str(tmp_path), "--join", NOWHERE, "--stay", "--bind", "127.0.0.1", "--port", "0"]
+    application = Application(tmp_path, qt, engine=[sys.executable, "-m", "core", *words], chance=random.Random(1))
+    application.gone = []
+    application.left.connect(lambda: application.gone.append(1))
+    application.start()
+    yield application
+    child = application.process.child
+    application.leave()
+    if child is not None:
+        child.kill()
+        child.wait(10)
+    application.finish()
+    delete(application.window, application.theme, application)
+
+
+def potluck(home, *words):
+    command = [sys.executable, "-m", "core", *words, "--home", str(home)]
+    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
+
+
+def test_killed_engine_is_started_again_and_says_so(window, until):
+    until(lambda: window.store.verdict.reason == "backbone", 30_000)
+    first = window.process.child.pid
+    window.process.child.kill()
+    killed = time.monotonic()
+    until(lambda: window.store.verdict.reason == "again", 10_000)
+    assert window.tray.shown == "not_connected"
+    until(lambda: window.store.verdict.reason == "backbone", 30_000)
+    assert time.monotonic() - killed < 20, "10 s on an idle computer"
+    assert window.process.child.pid != first
+
+
+def test_pause_is_kept_over_a_crash_and_told_everywhere(window, tmp_path, until):
+    until(lambda: window.store.verdict.reason == "backbone", 30_000)
+    potluck(tmp_path, "pause")
+    until(lambda: window.store.verdict.code == "paused")
+    assert window.window.dashboard.header.words[0] == "Paused"
+    window.process.child.kill()
+    until(lambda: window.store.verdict.code == "not_connected", 10_000)
+    until(lambda: window.store.verdict.code == "paused", 30_000)
+    said = potluck(tmp_path, "log", "--all")
+    assert "Paused by you" in said
+    assert "Waiting for the backbone" in said
+
+
+def test_quit_leaves_no_process(window, until):
+    until(lambda: window.store.verdict.reason == "backbone", 30_000)
+    engine = psutil.Process(window.process.child.pid)
+    window.window.actions_.quit.trigger()
+    until(lambda: window.gone, 10_000)
+    psutil.wait_procs([engine], timeout=10)
+    assert not engine.is_running() or engine.status() == psutil.STATUS_ZOMBIE
+
+
+def test_engine_that_is_told_to_quit_stays_away(window, tmp_path, until):
+    until(lambda: window.store.verdict.reason == "backbone", 30_000)
+    potluck(tmp_path, "quit")
+    until(lambda: window.store.verdict.reason == "stopped", 20_000)
+    assert window.window.start_page.start.isVisibleTo(window.window)
+    assert window.window.banner.problem is None
+    assert not window.process.running
