@@ -26,7 +26,7 @@ from core.backbone.welcome import (
 )
 from core.base.content import digest
 from core.base.manifest import MANIFEST_BYTES_MAX, Manifest, read_manifest
-from core.base.problems import BadInput, NotTrusted, ProofProblem, RemoteProblem, WireProblem
+from core.base.problems import BadInput, NotTrusted, ProofProblem, RemoteProblem, UserProblem, WireProblem
 from core.base.signing import Ed25519Verifier, KeyPair
 from core.base.wire import PROTOCOL
 from core.net.admission import Admission
@@ -116,32 +116,24 @@ class Joining:
                     hint="Ask the organiser for a new link.",
                 ) from error
             except RemoteProblem as problem:
-                waiting(f"The backbone at {self._where} is not ready yet: {problem.message}")
+                waiting(f"The backbone at {self._link.where} is not ready yet: {problem.message}")
             except aiohttp.ClientConnectorDNSError:
-                waiting(f"No computer is called {self._where}, as the link says. It is looked for again and again.")
+                waiting(
+                    f"No computer is called {self._link.where}, as the link says. It is looked for again and again."
+                )
             except (aiohttp.ClientError, TimeoutError, OSError):
-                waiting(f"Waiting for the backbone at {self._where}, which does not answer yet.")
+                waiting(f"Waiting for the backbone at {self._link.where}, which does not answer yet.")
             await asyncio.sleep(delay_s * random.uniform(0.5, 1.5))
             delay_s = min(2 * delay_s, 30.0)
 
     async def try_once(self, *, username: str, device: str, now: Callable[[], float]) -> JoinedCollaboration:
         """Like `join`, but fails when the backbone does not answer."""
-        nonce = secrets.token_bytes(TIME_NONCE_BYTES)
-        manifest_data, authority, time_data = await self._introduce(nonce)
-        manifest = read_manifest(manifest_data, Ed25519Verifier())
-        if manifest.id != self._link.manifest_id:
-            raise NotTrusted(
-                "The backbone offers another collaboration than the link names.", hint="Ask the organiser for the link."
-            )
+        introduced = await _introduce(self._link, now)
+        manifest, authority = introduced.manifest, introduced.authority
         check_averaging(manifest.averaging)
-        verify_authority(authority, manifest.authority_id)
-        clock_ahead_s = read_time(time_data, nonce, manifest.authority_id) - now()
-
-        def proven(der: bytes) -> Pass:
-            return verify_pass(der, manifest.authority_id, manifest.id, now() + clock_ahead_s)
-
-        write_atomic(self._folder / "manifest.json", manifest_data)
-        async with self._session(_trusting(authority, proven)) as session:
+        proven = introduced.verifier(now)
+        write_atomic(self._folder / "manifest.json", introduced.signed)
+        async with _session(self._link, _trusting(authority, proven)) as session:
             for name in manifest.blobs.values():
                 await self._fetch_blob(session, name)
             try:
@@ -160,23 +152,8 @@ class Joining:
             grant.contacts,
             found.username,
             grant.records,
-            clock_ahead_s,
+            introduced.clock_ahead_s,
         )
-
-    @property
-    def _where(self) -> str:
-        return self._link.base_url.removeprefix("https://")
-
-    async def _introduce(self, nonce: bytes) -> tuple[bytes, bytes, bytes]:
-        """Manifest, authority and signed time.  The connection is not trusted yet: all are checked against the link."""
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        context.minimum_version = ssl.TLSVersion.TLSv1_3
-        context.check_hostname = False
-        context.verify_mode = ssl.CERT_NONE
-        async with self._session(context) as session:
-            manifest = await _get(session, "/v1/manifest", MANIFEST_BYTES_MAX)
-            authority = await _get(session, "/v1/authority", MANIFEST_BYTES_MAX)
-            return manifest, authority, await _get(session, f"/v1/time/{nonce.hex()}", MANIFEST_BYTES_MAX)
 
     async def _fetch_blob(self, session: aiohttp.ClientSession, name: str) -> None:
         path = self._blobs / name
@@ -208,12 +185,92 @@ class Joining:
         room_bytes = USERNAME_BYTES_MAX - len(digits)
         return name[: NAME_CHARS_MAX - len(digits)].encode()[:room_bytes].decode(errors="ignore").rstrip() + digits
 
-    def _session(self, context: ssl.SSLContext) -> aiohttp.ClientSession:
-        return aiohttp.ClientSession(
-            self._link.base_url,
-            connector=aiohttp.TCPConnector(ssl=context),
-            timeout=aiohttp.ClientTimeout(total=TIMEOUT_S),
+
+@dataclass(frozen=True, slots=True)
+class Invited:
+    """What a link leads to, before anybody has joined."""
+
+    manifest: Manifest
+    signed: bytes
+    """The manifest as its file has it."""
+    download_bytes: int
+    """Size of the collaboration's files, as the backbone says."""
+
+
+async def look(link: Link, now: Callable[[], float]) -> Invited:
+    """Ask the backbone what the link leads to; nothing is kept, and no pass is asked for.
+
+    Args:
+        link: Of the collaboration.
+        now: Unix seconds.
+
+    Raises:
+        NotTrusted: the backbone offers another collaboration, or one that is not signed as its manifest says.
+        UserProblem: the backbone does not answer.
+    """
+    try:
+        introduced = await _introduce(link, now)
+        async with _session(link, _trusting(introduced.authority, introduced.verifier(now))) as session:
+            sizes = [await _blob_bytes(session, name) for name in set(introduced.manifest.blobs.values())]
+    except (RemoteProblem, aiohttp.ClientError, TimeoutError, OSError) as error:
+        raise UserProblem(
+            f"The backbone at {link.where} does not answer as one.",
+            hint="Check the link and your connection, and try again later.",
+        ) from error
+    return Invited(introduced.manifest, introduced.signed, sum(sizes))
+
+
+@dataclass(frozen=True, slots=True)
+class _Introduced:
+    """What a backbone says before it is trusted, checked against the link."""
+
+    manifest: Manifest
+    signed: bytes
+    authority: bytes
+    clock_ahead_s: float
+    """How far the authority's clock is ahead of this computer's."""
+
+    def verifier(self, now: Callable[[], float]) -> Callable[[bytes], Pass]:
+        """Return what verifies a pass of this collaboration at the authority's time."""
+        return lambda der: verify_pass(der, self.manifest.authority_id, self.manifest.id, now() + self.clock_ahead_s)
+
+
+async def _introduce(link: Link, now: Callable[[], float]) -> _Introduced:
+    """Get manifest, authority and signed time over a connection that is not trusted yet.
+
+    Raises:
+        NotTrusted: they are not what the link names.
+        BadInput: what the backbone holds is not a manifest.
+    """
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.minimum_version = ssl.TLSVersion.TLSv1_3
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    nonce = secrets.token_bytes(TIME_NONCE_BYTES)
+    async with _session(link, context) as session:
+        signed = await _get(session, "/v1/manifest", MANIFEST_BYTES_MAX)
+        authority = await _get(session, "/v1/authority", MANIFEST_BYTES_MAX)
+        time = await _get(session, f"/v1/time/{nonce.hex()}", MANIFEST_BYTES_MAX)
+    manifest = read_manifest(signed, Ed25519Verifier())
+    if manifest.id != link.manifest_id:
+        raise NotTrusted(
+            "The backbone offers another collaboration than the link names.", hint="Ask the organiser for the link."
         )
+    verify_authority(authority, manifest.authority_id)
+    return _Introduced(manifest, signed, authority, read_time(time, nonce, manifest.authority_id) - now())
+
+
+async def _blob_bytes(session: aiohttp.ClientSession, name: str) -> int:
+    async with session.head(f"/v1/blobs/{name}") as response:
+        return response.content_length or 0
+
+
+def _session(link: Link, context: ssl.SSLContext) -> aiohttp.ClientSession:
+    return aiohttp.ClientSession(
+        link.base_url,
+        connector=aiohttp.TCPConnector(ssl=context),
+        timeout=aiohttp.ClientTimeout(total=TIMEOUT_S),
+    )
 
 
 def _trusting(authority: bytes, proven: Callable[[bytes], Pass]) -> ssl.SSLContext:

@@ -21,14 +21,18 @@ class Link:
     invite: str
 
     def __str__(self) -> str:
+        return f"{SCHEME}://{self.where}/{self.manifest_id.hex()}#{self.invite}"
+
+    @property
+    def where(self) -> str:
+        """Host and port of the backbone, as people read them."""
         host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"{SCHEME}://{host}:{self.port}/{self.manifest_id.hex()}#{self.invite}"
+        return f"{host}:{self.port}"
 
     @property
     def base_url(self) -> str:
         """Where the backbone's welcome desk answers."""
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"https://{host}:{self.port}"
+        return f"https://{self.where}"
 
 
 def parse_link(text: str) -> Link:

@@ -1,4 +1,6 @@
-"""Commands that take part in a collaboration (`demo`, `engine`) or organise one (`backbone`, `invite`, `revoke`).
+"""Commands that take part in a collaboration or organise one.
+
+Part: `demo`, `engine`, `join`, `leave`, `collaborations`; organise: `backbone`, `invite`, `revoke`.
 
 packaging/bootstrap.py reads the options of `demo` before anything is installed: what this module imports, and what that
 imports, is of the standard library.
@@ -20,6 +22,7 @@ def add(commands: Commands) -> None:
     _add_backbone(commands)
     _add_invite(commands)
     _add_revoke(commands)
+    _add_joining(commands)
 
 
 def _add_demo(commands: Commands) -> None:
@@ -71,6 +74,9 @@ def _add_engine(commands: Commands) -> None:
     which.add_argument("--join", metavar="LINK", help="the link of the collaboration to take part in")
     which.add_argument(
         "--embedded", action="store_true", help="bring a collaboration along: a backbone and other volunteers"
+    )
+    which.add_argument(
+        "--or-embedded", action="store_true", help="bring one along only if this computer has joined none"
     )
     engine.add_argument(
         "--peers",
@@ -152,6 +158,24 @@ def _add_charter(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--charter", type=Path, required=True, metavar="DIR", help="the collaboration's manifest, keys and files"
     )
+
+
+def _add_joining(commands: Commands) -> None:
+    """Joining by a link, going back to a collaboration, and leaving one."""
+    for name, words, argument, meaning in (
+        ("join", "take part in a collaboration", "LINK", "its link; the name of one that was joined; - to be read"),
+        ("leave", "take part in a collaboration no longer; its files stay", "NAME", "which one (default: this one)"),
+        ("collaborations", "the collaborations that were joined", "", ""),
+    ):
+        parser = commands.add_parser(name, help=words, description=f"{words[0].upper()}{words[1:]}.")
+        add_home(parser)
+        add_json(parser)
+        if argument:
+            parser.add_argument("which", nargs="?" if name == "leave" else None, metavar=argument, help=meaning)
+        if name == "join":
+            parser.add_argument("--show", action="store_true", help="say who runs it and what for, and join nothing")
+            parser.add_argument("--yes", action="store_true", help="ask nothing")
+        parser.set_defaults(run=calling(f"core.cli.joining:{name}"))
 
 
 def _add_averaging_memory(command: argparse.ArgumentParser, *, words: str) -> None:

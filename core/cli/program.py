@@ -16,6 +16,8 @@ EXIT_OK = 0
 EXIT_PROBLEM = 2
 EXIT_INTERRUPTED = 130
 
+SCHEME = "potluck"
+"""Of links (core.backbone.link), which is too much to load for each command."""
 PARTS: Mapping[str, str] = MappingProxyType(
     {"app": "app.__main__", "prepare": "core.tasks.prepare", "worker": "core.training.__main__"}
 )
@@ -32,7 +34,7 @@ def parser() -> argparse.ArgumentParser:
     )
     top.add_argument("--version", action="store_true", help="print the version and end")
     add_home(top)
-    top.set_defaults(run=window.run, json=False, home=None)
+    top.set_defaults(run=window.run, json=False, home=None, link="")
     commands = top.add_subparsers(title="commands", metavar="COMMAND")
     for group in (collaborate, control, ledger, settings, doctor, simulate, bench):
         group.add(commands)
@@ -48,7 +50,9 @@ def run(argv: Sequence[str]) -> int:
     """
     if argv and argv[0] in PARTS:
         return int(importlib.import_module(PARTS[argv[0]]).main(list(argv[1:])) or 0)
-    args = parser().parse_args(argv)
+    link, words = _clicked(argv)
+    args = parser().parse_args(words)
+    args.link = link
     if args.version:
         print(_version())
         return EXIT_OK
@@ -65,6 +69,13 @@ def run(argv: Sequence[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_OK
     return code
+
+
+def _clicked(argv: Sequence[str]) -> tuple[str, Sequence[str]]:
+    """A link in the place of a command, as a desktop gives it that was clicked; and the other words."""
+    if argv and argv[-1].startswith(f"{SCHEME}:") and "join" not in argv and "--join" not in argv:
+        return argv[-1], argv[:-1]
+    return "", argv
 
 
 def _version() -> str:

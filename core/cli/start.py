@@ -2,10 +2,10 @@
 
 import argparse
 import asyncio
+import contextlib
 import logging
 import sys
 from collections.abc import Coroutine
-from pathlib import Path
 from random import SystemRandom
 
 from aiohttp.http_exceptions import HttpProcessingError
@@ -15,6 +15,7 @@ from core.backbone.link import Link, parse_link
 from core.backbone.serve import Ports, serve_backbone
 from core.base.problems import BadInput, Problem
 from core.cli.options import text_folder
+from core.engine.collaborations import Collaborations
 from core.engine.embedded import LOOPBACK, Embedded, EmbeddedOptions
 from core.engine.engine import Engine
 from core.engine.options import EngineOptions
@@ -24,7 +25,6 @@ from core.net.name_resolver import is_literal, is_name
 from core.storage.paths import Home
 from core.system.parent_watch import stop_on_signals, watch_parent
 
-EXIT_PROBLEM = 2
 MIB = 1024 * 1024
 EVERYWHERE = "0.0.0.0"  # noqa: S104 - a peer is there to be reached
 
@@ -32,10 +32,6 @@ EVERYWHERE = "0.0.0.0"  # noqa: S104 - a peer is there to be reached
 def run_engine(args: argparse.Namespace) -> int:
     """`potluck engine`; see `potluck engine --help`."""
     _log_to_stderr()
-    if args.join is None and not args.embedded:
-        raise BadInput(
-            "No collaboration is named.", hint="Give its link with --join, or bring one along with --embedded."
-        )
     return asyncio.run(_run_engine(args))
 
 
@@ -61,53 +57,89 @@ def run_backbone(args: argparse.Namespace) -> int:
 
 
 async def _run_engine(args: argparse.Namespace) -> int:
-    clock = Clock()
-    home = Home.find(args.home)
+    """Run an engine, and again one as often as a client asks for it: then the current collaboration goes first."""
+    home, clock = Home.find(args.home), Clock()
     home.create()
-    text = text_folder(args.text)
-    embedded = _embedded(args, home, text)
-    engine_options = EngineOptions(
-        home=home,
-        name=args.name or "",
-        bind=args.bind or (LOOPBACK if args.embedded else EVERYWHERE),
-        host=_told(args.host or (LOOPBACK if args.embedded else "")),
-        port=args.port,
-        threads=args.threads or 1,
-        text=text,
-        last_epoch=args.last_epoch,
-        evaluate_first=args.embedded,
-        help_bytes=_help_bytes(args),
-        stay=args.stay,
-    )
-    engine = Engine(engine_options, clock)
-    await engine.open()
-    stop_on_signals(engine.stop)
+    collaborations = Collaborations(home)
+    if args.join is not None:
+        collaborations.keep(parse_link(args.join))
+    running: list[Engine] = []
+
+    def stop() -> None:
+        if running:
+            running[-1].stop()
+
+    stop_on_signals(stop)
     if args.with_parent:
-        watch_parent(engine.stop)
+        watch_parent(stop)
+    alone = args.embedded
+    while True:
+        link = None if alone else collaborations.current
+        if link is None and not args.embedded and not args.or_embedded:
+            raise BadInput(
+                "No collaboration is named.", hint="Give its link with --join, or bring one along with --embedded."
+            )
+        running = [Engine(_engine_options(args, home, alone=link is None), clock)]
+        code = await _run_once(running[0], link, args)
+        if not running[0].again:
+            return code
+        alone = False
+
+
+async def _run_once(engine: Engine, link: Link | None, args: argparse.Namespace) -> int:
+    """Run an engine from its claim of the home to its goodbye."""
+    await engine.open()
+    watching = asyncio.create_task(engine.keep_watch())
+    watching.add_done_callback(lambda _: engine.stop())  # a mistake in it ends the engine
     try:
-        return await _until_quit(_work(engine, embedded, args), engine)
+        return await _until_quit(_work(engine, link, args), engine)
     except Problem as problem:
         if not args.stay:
             raise
         engine.fail(problem)
         await engine.until_quit()
-        return EXIT_PROBLEM
+        return 0
     finally:
+        watching.cancel()
         await engine.close()
+        with contextlib.suppress(asyncio.CancelledError):
+            await watching
 
 
-async def _work(engine: Engine, embedded: Embedded | None, args: argparse.Namespace) -> None:
-    """Take part, with or without an embedded collaboration."""
+def _engine_options(args: argparse.Namespace, home: Home, *, alone: bool) -> EngineOptions:
+    """The options of an engine; one that is alone on this computer with its companions is to be seen by nobody else."""
+    return EngineOptions(
+        home=home,
+        name=args.name or "",
+        bind=args.bind or (LOOPBACK if alone else EVERYWHERE),
+        host=_told(args.host or (LOOPBACK if alone else "")),
+        port=args.port,
+        threads=args.threads or 1,
+        text=text_folder(args.text),
+        last_epoch=args.last_epoch,
+        evaluate_first=alone,
+        help_bytes=_help_bytes(args),
+        stay=args.stay,
+    )
+
+
+async def _work(engine: Engine, link: Link | None, args: argparse.Namespace) -> None:
+    """Take part in the collaboration of the link, else in an embedded one."""
     try:
-        if embedded is None:
-            await engine.serve(parse_link(args.join))
+        if link is not None:
+            await engine.serve(link)
         else:
-            await _work_embedded(engine, embedded)
+            await _work_embedded(engine, args)
     except BaseExceptionGroup as errors:
         raise _first_problem(errors) from errors
 
 
-async def _work_embedded(engine: Engine, embedded: Embedded) -> None:
+async def _work_embedded(engine: Engine, args: argparse.Namespace) -> None:
+    text = text_folder(args.text)
+    options = EmbeddedOptions(peers=args.peers, text=text, epochs=args.epochs, delayed=args.delayed, task=args.task)
+    embedded = Embedded(
+        home=Home.find(args.home), options=options, while_allowed=engine.while_allowed, random=SystemRandom()
+    )
     embedded.stage = engine.stage
     charter = await embedded.found()
     engine.stop_after(embedded.last_epoch(charter))
@@ -131,13 +163,6 @@ async def _until_quit(work: Coroutine[None, None, None], engine: Engine) -> int:
     except asyncio.CancelledError:
         return 0
     return 0
-
-
-def _embedded(args: argparse.Namespace, home: Home, text: Path | None) -> Embedded | None:
-    if not args.embedded:
-        return None
-    options = EmbeddedOptions(peers=args.peers, text=text, epochs=args.epochs, delayed=args.delayed, task=args.task)
-    return Embedded(home=home, options=options, random=SystemRandom())
 
 
 def _help_bytes(args: argparse.Namespace) -> int:

@@ -19,4 +19,5 @@ def run(args: argparse.Namespace) -> int:
             hint='Install it with: pip install "potluck[app]" - or use a command, see: potluck --help',
         )
     words = ["--home", str(args.home)] if args.home is not None else []
+    words += [args.link] if args.link else []
     return int(importlib.import_module("app.__main__").main(words) or 0)

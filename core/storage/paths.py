@@ -45,6 +45,11 @@ class Home:
         return self.directory / "settings.json"
 
     @property
+    def collaborations_file(self) -> Path:
+        """`collaborations.json`: the links of the collaborations that were joined (core.engine.collaborations)."""
+        return self.directory / "collaborations.json"
+
+    @property
     def usage_file(self) -> Path:
         """`usage.json`: what was sent and received this month (core.engine.usage_policy)."""
         return self.directory / "usage.json"

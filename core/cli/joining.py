@@ -1,0 +1,165 @@
+"""`potluck join`, `leave` and `collaborations`: who runs a collaboration and what for is shown before anybody joins."""
+
+import argparse
+import asyncio
+import contextlib
+import sys
+
+from core.api.numbers import volume
+from core.backbone.join import Invited, look
+from core.backbone.link import SCHEME, Link, parse_link
+from core.backbone.support import check_averaging
+from core.base.manifest import Manifest
+from core.base.problems import BadInput
+from core.cli.say import say_json
+from core.cli.tables import clean
+from core.control.client import ControlClient, NotRunning
+from core.engine.collaborations import Collaborations, KeptCollaboration
+from core.net.clock import Clock
+from core.storage.paths import Home
+
+LINK_LETTERS_MAX = 600
+FINGERPRINT_LETTERS = 32
+"""Of the organiser's public key in hex: 128 bits, which nobody can find another key for."""
+
+
+def join(args: argparse.Namespace) -> int:
+    """Show a collaboration, ask, and make it the current one.
+
+    Raises:
+        UserProblem: the link, the backbone or the disk is wrong; nothing has changed.
+    """
+    home = Home.find(args.home)
+    collaborations = Collaborations(home)
+    link = _link(args.which, collaborations)
+    invited = asyncio.run(look(link, Clock().now))
+    check_averaging(invited.manifest.averaging)
+    if args.json:
+        say_json({"event": "collaboration", **description(invited)})
+    else:
+        print(_as_text(invited))
+    if args.show:
+        return 0
+    if not args.yes and not _agrees():
+        print("Nothing has changed.")
+        return 0
+    collaborations.keep(link, invited.signed)
+    _tell(args, "joined", f"You take part in {clean(invited.manifest.name)}.", running=asyncio.run(_go_there(home)))
+    return 0
+
+
+def leave(args: argparse.Namespace) -> int:
+    """Forget a collaboration's link; what it left on this computer stays.
+
+    Raises:
+        BadInput: none is called so.
+    """
+    home = Home.find(args.home)
+    collaborations = Collaborations(home)
+    was_current = collaborations.current
+    left = collaborations.leave(args.which or "")
+    said = (
+        f"You have left {clean(left.name)}. Its files stay in {left.folder}; delete that folder if you need the room."
+    )
+    running = left.link == was_current and asyncio.run(_go_there(home))
+    if not args.json:
+        print(said)
+    _tell(args, "left", _next(collaborations), running=running, name=left.name, folder=str(left.folder))
+    return 0
+
+
+def collaborations(args: argparse.Namespace) -> int:
+    """List what was joined, the current one first."""
+    kept = Collaborations(Home.find(args.home)).all()
+    for place, each in enumerate(kept):
+        if args.json:
+            say_json({"event": "collaboration", "current": place == 0, "id": each.id, "name": each.name})
+        else:
+            print(f"{'*' if place == 0 else ' '} {_line(each)}")
+    if not kept and not args.json:
+        print("This computer has joined no collaboration. Join one with: potluck join LINK")
+    return 0
+
+
+def description(invited: Invited) -> dict[str, str | int]:
+    """What a person should know before joining."""
+    manifest = invited.manifest
+    return {
+        "id": manifest.id.hex(),
+        "name": clean(manifest.name),
+        "organiser": clean(manifest.organiser),
+        "fingerprint": fingerprint(manifest),
+        "summary": clean(manifest.summary),
+        "task": clean(manifest.task),
+        "download_bytes": invited.download_bytes,
+    }
+
+
+def fingerprint(manifest: Manifest) -> str:
+    """The organiser's public key, as people compare it: 8 groups of 4 letters."""
+    letters = manifest.authority[:FINGERPRINT_LETTERS]
+    return " ".join(letters[at : at + 4] for at in range(0, FINGERPRINT_LETTERS, 4))
+
+
+def _link(which: str, kept: Collaborations) -> Link:
+    """The link that was given, read, or kept.
+
+    Raises:
+        BadInput: it is none.
+    """
+    words = sys.stdin.readline(LINK_LETTERS_MAX) if which == "-" else which
+    if words.strip().startswith(f"{SCHEME}:") or which == "-":
+        return parse_link(words)
+    return kept.find(words).link
+
+
+def _as_text(invited: Invited) -> str:
+    """For a person: name, organiser, purpose, and what is downloaded."""
+    words = description(invited)
+    rows = (
+        ("Collaboration", words["name"]),
+        ("Organised by", words["organiser"]),
+        ("Fingerprint", words["fingerprint"]),
+        ("What for", words["summary"] or "The organiser does not say."),
+        ("Download", f"{volume(invited.download_bytes)} of files, then the model; numbers only, no programs"),
+    )
+    return "\n".join(f"{name:<14} {text}" for name, text in rows)
+
+
+def _agrees() -> bool:
+    """Ask the person.
+
+    Raises:
+        BadInput: nobody is there to be asked.
+    """
+    if not sys.stdin.isatty():
+        raise BadInput("Nobody can be asked here whether to join.", hint="To join without a question, add --yes.")
+    return input("Take part? [y/N] ").strip().lower() in {"y", "yes"}
+
+
+async def _go_there(home: Home) -> bool:
+    """Have a running engine begin anew with the current collaboration; False: none runs."""
+    with contextlib.suppress(NotRunning):
+        async with ControlClient.connect(home) as client:
+            await client.call("restart")
+            return True
+    return False
+
+
+def _tell(args: argparse.Namespace, event: str, said: str, *, running: bool, **more: str) -> None:
+    if args.json:
+        say_json({"event": event, "running": running, **more})
+    else:
+        print(said if running else f"{said} Start Potluck with: potluck, or without a screen: potluck engine")
+
+
+def _next(kept: Collaborations) -> str:
+    link = kept.current
+    if link is None:
+        return "No collaboration is left: the window trains alone on this computer from now on."
+    return f"The current one is {clean(kept.find(link.manifest_id.hex()).name)}."
+
+
+def _line(kept: KeptCollaboration) -> str:
+    organiser = f", organised by {kept.manifest.organiser}" if kept.manifest is not None else ""
+    return clean(f"{kept.name}{organiser} ({kept.id[:16]})")

@@ -1,0 +1,142 @@
+"""The collaborations that this computer has joined: their links, of which the first is the current one.
+
+A link holds an invitation, so the file is for its owner only.  What a collaboration has left on the disk stays there
+when its link is removed.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Final
+
+import msgspec
+from msgspec import Meta
+
+from core.backbone.link import Link, parse_link
+from core.base.manifest import Manifest, read_manifest
+from core.base.problems import BadInput, Damaged, Problem
+from core.base.signing import Ed25519Verifier
+from core.storage.paths import Home
+from core.system.atomic_files import make_directory, read_bounded, set_aside, write_atomic
+
+LINKS_MAX: Final = 100
+FILE_BYTES_MAX: Final = 64 * 1024
+
+
+class _Kept(msgspec.Struct, frozen=True):
+    links: Annotated[list[Annotated[str, Meta(max_length=600)]], Meta(max_length=LINKS_MAX)] = []
+
+
+@dataclass(frozen=True, slots=True)
+class KeptCollaboration:
+    """A collaboration that was joined."""
+
+    link: Link
+    manifest: Manifest | None
+    """None: it was never reached, or its manifest is damaged."""
+    folder: Path
+    """What this computer keeps of it."""
+
+    @property
+    def id(self) -> str:
+        """Hex digest of the manifest."""
+        return self.link.manifest_id.hex()
+
+    @property
+    def name(self) -> str:
+        """The manifest's name for it, else the beginning of its id."""
+        return self.manifest.name if self.manifest is not None else self.id[:16]
+
+
+class Collaborations:
+    """See the module's docstring.
+
+    Args:
+        home: Where they are kept.
+    """
+
+    def __init__(self, home: Home) -> None:
+        self._home = home
+
+    @property
+    def current(self) -> Link | None:
+        """The one that an engine goes to; None: none was joined, or all were left."""
+        return next(iter(self._links()), None)
+
+    def all(self) -> list[KeptCollaboration]:
+        """All that were joined and not left, the current one first."""
+        return [self._kept(link) for link in self._links()]
+
+    def keep(self, link: Link, signed_manifest: bytes = b"") -> None:
+        """Make a collaboration the current one; an older link to it is forgotten.
+
+        Args:
+            link: Leads to it.
+            signed_manifest: Kept for its name and organiser; empty: not known yet.
+
+        Raises:
+            NoSpace: the disk is full.
+            UserProblem: the system does not allow it.
+        """
+        if signed_manifest:
+            folder = self._home.state(link.manifest_id.hex())
+            make_directory(folder)
+            write_atomic(folder / "manifest.json", signed_manifest)
+        others = [other for other in self._links() if other.manifest_id != link.manifest_id]
+        self._save([link, *others][:LINKS_MAX])
+
+    def leave(self, named: str) -> KeptCollaboration:
+        """Forget the link of a collaboration.
+
+        Args:
+            named: Its name, or how its id begins; empty: the current one.
+
+        Raises:
+            BadInput: there is none, or several are called so.
+        """
+        left = self.find(named)
+        self._save([link for link in self._links() if link.manifest_id != left.link.manifest_id])
+        return left
+
+    def find(self, named: str) -> KeptCollaboration:
+        """The collaboration of this name, or whose id begins so; empty: the current one.
+
+        Raises:
+            BadInput: there is none, or several are called so.
+        """
+        found = [kept for kept in self.all() if kept.name == named or kept.id.startswith(named)]
+        if not found and not named:
+            raise BadInput("This computer has joined no collaboration.", hint="Join one with: potluck join LINK")
+        if not found or (named and len(found) > 1):
+            how_many = "Several collaborations are" if found else "No collaboration is"
+            raise BadInput(f"{how_many} called {named[:60]!a}.", hint="See them with: potluck collaborations")
+        return found[0]
+
+    def _links(self) -> list[Link]:
+        """The links in their order.
+
+        Raises:
+            Damaged: they cannot be read; the file was set aside, so that the next call begins anew.
+        """
+        try:
+            data = read_bounded(self._home.collaborations_file, FILE_BYTES_MAX)
+            kept = _Kept() if data is None else msgspec.json.decode(data, type=_Kept)
+            return [parse_link(link) for link in kept.links]
+        except (ValueError, BadInput):
+            aside = set_aside(self._home.collaborations_file)
+        raise Damaged(
+            f"The links of the collaborations could not be read; the damaged file was kept as {aside.name}.",
+            hint="Join again with the organiser's link.",
+        )
+
+    def _save(self, links: Sequence[Link]) -> None:
+        kept = _Kept([str(link) for link in links])
+        write_atomic(self._home.collaborations_file, msgspec.json.encode(kept))
+
+    def _kept(self, link: Link) -> KeptCollaboration:
+        folder = self._home.state(link.manifest_id.hex())
+        try:
+            manifest = read_manifest((folder / "manifest.json").read_bytes(), Ed25519Verifier())
+        except (OSError, Problem):
+            manifest = None
+        return KeptCollaboration(link, manifest, folder)

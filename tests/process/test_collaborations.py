@@ -1,0 +1,123 @@
+"""Joining by the command line, at a real welcome desk; a restart goes back to what was joined."""
+
+import asyncio
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from core.backbone.join import look
+from core.backbone.link import Link
+from core.base.problems import NotTrusted, UserProblem
+from core.base.trace import Trace
+from core.control.client import ControlClient
+from core.engine.collaborations import Collaborations
+from core.storage.paths import Home
+from tests.process.swarm import LOOPBACK, Volunteer, start
+from tests.process.test_joining import NOW, desk
+from tests.process.test_joining import found as found_desk
+
+pytestmark = pytest.mark.process
+
+
+def potluck(*words: object, stdin: str = "") -> tuple[int, list[dict], str]:
+    command = [sys.executable, "-m", "core", *map(str, words)]
+    done = subprocess.run(command, input=stdin, capture_output=True, text=True, check=False, timeout=60)
+    return done.returncode, [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")], done.stderr
+
+
+def test_a_link_is_shown_joined_and_left(tmp_path: Path) -> None:
+    charter, home = found_desk(tmp_path), Home(tmp_path / "home")
+    where = ["--home", home.directory, "--json"]
+
+    async def run() -> None:
+        async with desk(charter, Trace()) as link:
+            code, told, _ = await asyncio.to_thread(potluck, "join", "-", "--show", *where, stdin=f"{link}\n")
+            assert code == 0
+            (shown,) = told
+            assert (shown["name"], shown["organiser"], shown["download_bytes"]) == ("n", "o", 6000)
+            assert shown["fingerprint"].replace(" ", "") == charter.manifest.authority[:32]
+            assert not home.collaborations_file.exists()
+            code, _, err = await asyncio.to_thread(potluck, "join", link, *where)
+            assert code == 2
+            assert "--yes" in err
+            code, told, _ = await asyncio.to_thread(potluck, "join", link, "--yes", *where)
+            assert (code, told[-1]) == (0, {"event": "joined", "running": False})
+            assert Collaborations(home).current == link
+            code, told, _ = await asyncio.to_thread(potluck, "collaborations", *where)
+            assert [(each["name"], each["current"]) for each in told] == [("n", True)]
+
+    asyncio.run(run())
+    code, told, _ = potluck("leave", *where)
+    assert code == 0
+    assert Path(told[0]["folder"]).is_dir()
+    assert Collaborations(home).current is None
+
+
+def test_what_a_link_leads_to_is_proven(tmp_path: Path) -> None:
+    charter = found_desk(tmp_path)
+
+    async def run() -> None:
+        async with desk(charter, Trace()) as link:
+            assert (await look(link, lambda: NOW)).manifest == charter.manifest
+            with pytest.raises(NotTrusted, match="another collaboration"):
+                await look(Link(link.host, link.port, b"\7" * 32, link.invite), lambda: NOW)
+        with pytest.raises(UserProblem, match="does not answer"):
+            await look(link, lambda: NOW)
+
+    asyncio.run(run())
+
+
+def test_restarted_engine_goes_to_the_current_collaboration(tmp_path: Path) -> None:
+    home = Home(tmp_path / "home")
+    home.create()
+    first, second = (Link("127.0.0.1", 1 + n, bytes([n]) * 32, "invitation") for n in range(2))
+    Collaborations(home).keep(first)
+    words = [
+        "engine",
+        "--home",
+        str(home.directory),
+        "--or-embedded",
+        "--with-parent",
+        "--stay",
+        *LOOPBACK,
+        "--port",
+        "0",
+    ]
+    ada = Volunteer(home, start(words, tmp_path / "ada.log"))
+
+    async def run() -> None:
+        waiting = await ada.until(lambda news: news.verdict.reason == "backbone")
+        assert "127.0.0.1:1," in waiting.sentence
+        Collaborations(home).keep(second)
+        async with ControlClient.connect(home) as client:
+            await client.call("restart")
+        again = await ada.until(lambda news: "127.0.0.1:2," in news.sentence)
+        assert again.pid == waiting.pid
+        async with ControlClient.connect(home) as client:
+            await client.call("quit")
+        assert await asyncio.to_thread(ada.process.wait, 10) == 0
+
+    try:
+        asyncio.run(run())
+    finally:
+        ada.kill()
+
+
+def test_engine_remembers_the_link_that_it_was_started_with(tmp_path: Path) -> None:
+    home = Home(tmp_path / "home")
+    home.create()
+    link = Link("127.0.0.1", 1, b"\1" * 32, "invitation")
+    words = ["engine", "--home", str(home.directory), "--with-parent", *LOOPBACK, "--port", "0"]
+    for more in (["--join", str(link)], []):
+        ada = Volunteer(home, start([*words, *more], tmp_path / "ada.log"))
+        try:
+            asyncio.run(ada.until(lambda news: "127.0.0.1:1," in news.sentence))
+        finally:
+            ada.kill()
+    assert Collaborations(home).leave("").link == link
+    code, _, err = potluck(*words)
+    assert code == 2
+    assert "No collaboration is named" in err
