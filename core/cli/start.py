@@ -60,6 +60,7 @@ async def _run_engine(args: argparse.Namespace) -> int:
     """Run an engine, and again one as often as a client asks for it: then the current collaboration goes first."""
     home, clock = Home.find(args.home), Clock()
     home.create()
+    args.text = text_folder(args.text)
     collaborations = Collaborations(home)
     if args.join is not None:
         collaborations.keep(parse_link(args.join))
@@ -115,7 +116,7 @@ def _engine_options(args: argparse.Namespace, home: Home, *, alone: bool) -> Eng
         host=_told(args.host or (LOOPBACK if alone else "")),
         port=args.port,
         threads=args.threads or 1,
-        text=text_folder(args.text),
+        text=args.text,
         last_epoch=args.last_epoch,
         evaluate_first=alone,
         help_bytes=_help_bytes(args),
@@ -135,10 +136,14 @@ async def _work(engine: Engine, link: Link | None, args: argparse.Namespace) -> 
 
 
 async def _work_embedded(engine: Engine, args: argparse.Namespace) -> None:
-    text = text_folder(args.text)
-    options = EmbeddedOptions(peers=args.peers, text=text, epochs=args.epochs, delayed=args.delayed, task=args.task)
+    options = EmbeddedOptions(
+        peers=args.peers, text=args.text, epochs=args.epochs, delayed=args.delayed, task=args.task
+    )
     embedded = Embedded(
-        home=Home.find(args.home), options=options, while_allowed=engine.while_allowed, random=SystemRandom()
+        home=Home.find(args.home),
+        options=options,
+        while_allowed=engine.usage_policy.while_allowed,
+        random=SystemRandom(),
     )
     embedded.stage = engine.stage
     charter = await embedded.found()

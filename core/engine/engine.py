@@ -7,10 +7,9 @@ what they were given.
 import asyncio
 import logging
 import os
-from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from random import SystemRandom
-from typing import Final, TypeVar
+from typing import Final
 
 from core.api import verdict as verdicts
 from core.api.verdict import Verdict, VerdictCode
@@ -40,7 +39,6 @@ LEVELS: Final[dict[VerdictCode, Level]] = {
     VerdictCode.NOT_CONNECTED: "warning",
 }
 """Verdicts that the log tells; starting is no news, and a problem is told where it is found."""
-T = TypeVar("T")
 
 
 class Engine:
@@ -61,26 +59,27 @@ class Engine:
         for notice in (read.notice, identity.notice):
             if notice is not None:
                 self._notices.add("warning", notice)
-        self._usage_policy = UsagePolicy(
+        self.usage_policy = UsagePolicy(
             preferences.settings,
             path=home.usage_file,
             now=clock.now,
             alone=is_loopback(options.bind),
         )
-        preferences.follow(self._usage_policy.apply)
+        """What it lets the engine do holds for all that computes on this computer."""
+        preferences.follow(self.usage_policy.apply)
         installation = Installation(
             options=options,
             key=identity.keys,
             clock=clock,
             preferences=preferences,
             notices=self._notices,
-            usage_policy=self._usage_policy,
+            usage_policy=self.usage_policy,
         )
         self._life = Life(installation=installation, quit=asyncio.Event())
         self._controls = Controls(self._life, announce=self._announce)
         self._changed = asyncio.Event()
         self._door = ControlService(home=home, intents=self._controls, notices=self._notices, now=clock.now)
-        self._usage_policy.follow(self._announce)
+        self.usage_policy.follow(self._announce)
 
     async def open(self) -> None:
         """Claim the home and let clients in.
@@ -103,10 +102,6 @@ class Engine:
         _LOG.error("%s", problem)
         self._notices.add("problem", str(problem))
         self._announce()
-
-    async def while_allowed(self, work: Callable[[], Coroutine[None, None, T]]) -> T:
-        """Do what computes on this computer beside the worker, as the usage policy allows it."""
-        return await self._usage_policy.while_allowed(work)
 
     @property
     def again(self) -> bool:
@@ -152,7 +147,7 @@ class Engine:
     async def keep_watch(self) -> None:
         """Keep the usage policy, and follow the verdict: until cancelled."""
         async with asyncio.TaskGroup() as group:
-            group.create_task(self._usage_policy.keep())
+            group.create_task(self.usage_policy.keep())
             group.create_task(self._follow_verdict())
 
     async def close(self) -> None:

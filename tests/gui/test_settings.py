@@ -19,6 +19,7 @@ SHIFT = Qt.KeyboardModifier.ShiftModifier
 def asked(parts, examples, qt):
     """The settings, open, with what the engine said."""
     parts.window.show()
+    parts.store.put(examples.snapshot())
     parts.window.actions_.settings.trigger()
     parts.settings = parts.window.settings
     parts.settings.show_answer("settings", examples.settings())
@@ -40,8 +41,9 @@ def drag(grid, first, last):
     QTest.mouseRelease(grid.viewport(), Qt.MouseButton.LeftButton, pos=middle(last))
 
 
-def test_it_asks_the_engine_and_waits_for_it(parts):
+def test_it_asks_the_engine_and_waits_for_it(parts, examples):
     parts.window.show()
+    parts.store.put(examples.snapshot())
     parts.window.actions_.settings.trigger()
     assert parts.calls == ["settings"]
     assert not parts.window.settings.save.isEnabled()

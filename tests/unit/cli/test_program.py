@@ -10,12 +10,9 @@ import sys
 import types
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from core.__main__ import main
-from core.api.commands import EngineFile
-from core.api.snapshot import PROTOCOL_VERSION
 from core.base.problems import Damaged
 from core.cli.options import whole
 from core.cli.program import PARTS, parser
@@ -55,38 +52,6 @@ def test_control_commands_load_neither_torch_nor_qt(home):
         [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True, timeout=60
     )
     assert done.stdout.splitlines()[-1] == "[]"
-
-
-def test_status(running, capsys):
-    assert main(["status"]) == 0
-    out = capsys.readouterr().out
-    assert out.startswith(f"Contributing. {TRAINING_WORDS}\n")
-    assert "12 345 samples in 2 epochs" in out
-    assert main(["status", "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert (told["event"], told["code"], told["reason"]) == ("status", "contributing", "training")
-    assert told["sentence"] == TRAINING_WORDS
-    assert told["snapshot"]["epoch"] == 3
-
-
-@pytest.mark.parametrize(("left_behind", "reason"), [(False, "stopped"), (True, "killed")])
-def test_status_tells_what_it_means_that_no_engine_answers(home, capsys, left_behind, reason):
-    if left_behind:
-        home.engine_file.write_bytes(
-            msgspec.json.encode(EngineFile(pid=1, port=1, token="t", protocol=PROTOCOL_VERSION, started=1.0))
-        )
-    assert main(["status", "--json"]) == 2
-    told = json.loads(capsys.readouterr().out)
-    assert (told["code"], told["reason"], told["snapshot"]) == ("not_connected", reason, None)
-    assert main(["status"]) == 2
-    assert capsys.readouterr().out.startswith(f"Not connected. {told['sentence']}")
-
-
-def test_status_of_an_engine_of_another_version(home, capsys):
-    file = EngineFile(pid=1, port=1, token="t", protocol=PROTOCOL_VERSION + 1, started=1.0)
-    home.engine_file.write_bytes(msgspec.json.encode(file))
-    assert main(["status", "--json"]) == 2
-    assert json.loads(capsys.readouterr().out)["reason"] == "version"
 
 
 def test_home_may_be_named(running, monkeypatch, capsys):

@@ -136,7 +136,7 @@ def test_quitting_ends_the_session_and_the_engine(tmp_path):
     assert stage.life.quit.is_set()
 
 
-def test_a_switch_that_is_off_is_the_first_reason_to_rest(tmp_path):
+def test_only_a_failure_goes_before_a_pause(tmp_path):
     stage = Stage(tmp_path)
     asyncio.run(stage.controls.pause())
     assert stage.controls.verdict().code == "paused"

@@ -1,0 +1,43 @@
+"""What `potluck status` says, with an engine and without one."""
+
+import json
+
+import msgspec
+import pytest
+
+from core.__main__ import main
+from core.api.commands import EngineFile
+from core.api.snapshot import PROTOCOL_VERSION
+from tests.unit.cli.conftest import TRAINING_WORDS
+
+
+def test_status(running, capsys):
+    assert main(["status"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith(f"Contributing. {TRAINING_WORDS}\n")
+    assert "12 345 samples in 2 epochs" in out
+    assert main(["status", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["event"], told["code"], told["reason"]) == ("status", "contributing", "training")
+    assert told["sentence"] == TRAINING_WORDS
+    assert told["snapshot"]["epoch"] == 3
+
+
+@pytest.mark.parametrize(("left_behind", "reason"), [(False, "stopped"), (True, "killed")])
+def test_status_tells_what_it_means_that_no_engine_answers(home, capsys, left_behind, reason):
+    if left_behind:
+        home.engine_file.write_bytes(
+            msgspec.json.encode(EngineFile(pid=1, port=1, token="t", protocol=PROTOCOL_VERSION, started=1.0))
+        )
+    assert main(["status", "--json"]) == 2
+    told = json.loads(capsys.readouterr().out)
+    assert (told["code"], told["reason"], told["snapshot"]) == ("not_connected", reason, None)
+    assert main(["status"]) == 2
+    assert capsys.readouterr().out.startswith(f"Not connected. {told['sentence']}")
+
+
+def test_status_of_an_engine_of_another_version(home, capsys):
+    file = EngineFile(pid=1, port=1, token="t", protocol=PROTOCOL_VERSION + 1, started=1.0)
+    home.engine_file.write_bytes(msgspec.json.encode(file))
+    assert main(["status", "--json"]) == 2
+    assert json.loads(capsys.readouterr().out)["reason"] == "version"
