@@ -129,10 +129,11 @@ class Controls:
     async def _switch(self, *, on: bool) -> None:
         """Have the person's choice in force, and keep it for the next start."""
         installation = self._life.installation
-        try:
-            installation.preferences.contribute(on=on)
-        except Problem as problem:
-            installation.notices.add("problem", f"Your choice holds, but only until the next start: {problem}")
+        installation.preferences.contribute(on=on)
         if self._life.session is not None:
             await self._life.session.heed()
+        try:
+            installation.preferences.save()
+        except Problem as problem:
+            installation.notices.add("problem", f"Your choice holds, but only until the next start: {problem}")
         self._announce()

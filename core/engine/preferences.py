@@ -77,14 +77,8 @@ class Preferences:
         save_settings(self._path, self.settings)
 
     def contribute(self, *, on: bool) -> None:
-        """The big switch; its new place holds even if it cannot be written.
-
-        Raises:
-            NoSpace: the disk is full.
-            UserProblem: the system does not allow it.
-        """
+        """The big switch; its new place holds at once, and even if `save` cannot write it."""
         self._hold(msgspec.structs.replace(self.settings, contributing=on))
-        self.save()
 
     def change(self, wish: Mapping[str, object]) -> None:
         """Do what the person wants, all of it or nothing.

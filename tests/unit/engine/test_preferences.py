@@ -36,6 +36,7 @@ def test_all_of_them_are_kept_told_and_shown(tmp_path):
         "hours": "mon-fri 20:00-07:00, sat sun",
     }
     preferences.contribute(on=False)
+    preferences.save()
     assert load_settings(path).settings.contributing is False
 
 
