@@ -8,6 +8,7 @@ from typing import Any
 from core.base.back_off import BackOff
 from core.base.ids import PeerId
 from core.net.address_book import Address, AddressBook
+from core.net.connection_limit import ConnectionLimit
 from core.net.link_maker import LinkMaker
 from core.net.peer_links import LinkOwner, PeerLinks
 from core.net.ports import has_address
@@ -15,10 +16,9 @@ from core.net.punch import Put, Rendezvous
 from core.net.stream_terms import StreamTerms
 from core.net.streams import CLOSE_S, PeerStream, Way
 
-HANDSHAKES_MAX = 64
-"""Number of accepted connections at a time whose handshake is not complete."""
-HANDSHAKE_PLACE_S = 1.0
-"""A handshake that takes longer makes way when others wait: nobody can hold all places by doing nothing."""
+HANDSHAKES_MAX = 256
+HANDSHAKES_OF_ONE_MAX = 32
+"""Number of connections at a time whose handshake is not complete, of all and of one address."""
 LINKS_MAX = 1024
 PEERS_MAX = 4096
 CALL_AGAIN_S = 0.25
@@ -60,8 +60,12 @@ class Links:
         )
         self.connections: set[PeerStream] = set()
         """Streams of all connections, also of those whose handshake is not complete."""
-        self.handshaking: dict[PeerStream, float] = {}
-        """Time of arrival of each connection without a complete handshake, oldest first."""
+        self.handshaking: ConnectionLimit[PeerStream] = ConnectionLimit(
+            most=HANDSHAKES_MAX, most_of_one=HANDSHAKES_OF_ONE_MAX
+        )
+        """Incoming connections without a complete handshake."""
+        self.stream_heard = self.handshaking.spoke
+        """Told of a connection on which something has arrived: silent ones make way before it."""
         self._closing = False
         self.past_bytes_sent = 0
         self.past_bytes_received = 0
@@ -104,19 +108,9 @@ class Links:
             if stream.route.own_host is not None and not has_address(stream.route.own_host):
                 stream.abort("has another address now")
 
-    def accept(self) -> asyncio.BaseProtocol:
-        """Make a protocol for an incoming connection."""
-        if len(self.handshaking) >= HANDSHAKES_MAX:
-            self._make_room()
-        if (
-            self._closing
-            or len(self.handshaking) >= HANDSHAKES_MAX
-            or len(self.connections) >= LINKS_MAX + HANDSHAKES_MAX
-        ):
-            self._terms.trace.mark("net.drop.crowded")
-            return _TurnedAway()
+    def accept(self) -> PeerStream:
+        """Make the stream of an incoming connection."""
         stream = PeerStream(self._terms, self, expected=None)
-        self.handshaking[stream] = self._loop.time()
         self.connections.add(stream)
         return stream
 
@@ -132,9 +126,19 @@ class Links:
 
     # --- told by the streams -----------------------------------------------------------------------------------------
 
+    def stream_connected(self, stream: PeerStream) -> None:
+        """Count an incoming connection, for which another one may have to make way."""
+        if self._closing:
+            stream.abort("we are leaving")
+        elif not stream.initiated:
+            victim = self.handshaking.enter(stream, stream.route.household)
+            if victim is not None:
+                self._terms.trace.mark("net.drop.crowded")
+                victim.abort("made way for others")
+
     def stream_opened(self, stream: PeerStream) -> None:
         """Register a link whose handshake is complete."""
-        self.handshaking.pop(stream, None)
+        self.handshaking.leave(stream)
         if self._owner.opened is not None:
             self._loop.call_soon(self._tell_opened, stream)
         self.to(stream.peer).add(stream, room=stream.peer != self._me and len(self.streams()) < LINKS_MAX)
@@ -146,7 +150,7 @@ class Links:
     def stream_closed(self, stream: PeerStream, reason: str) -> None:
         """Forget a link that has ended or was never made."""
         self.connections.discard(stream)
-        self.handshaking.pop(stream, None)
+        self.handshaking.leave(stream)
         self.past_bytes_sent += stream.sender.bytes_sent
         self.past_bytes_received += stream.receiver.bytes_received
         if stream.proven is not None:
@@ -160,17 +164,3 @@ class Links:
     def _tell_opened(self, stream: PeerStream) -> None:
         if self._owner.opened is not None and stream.closed is None:
             self._owner.opened(stream)
-
-    def _make_room(self) -> None:
-        """End the oldest incomplete handshake, if it has had its time."""
-        oldest, since = next(iter(self.handshaking.items()))
-        if self._loop.time() - since >= HANDSHAKE_PLACE_S:
-            self._terms.trace.mark("net.drop.slow")
-            oldest.abort("made way for others")
-
-
-class _TurnedAway(asyncio.Protocol):
-    """Protocol of a surplus connection, which it ends."""
-
-    def connection_made(self, transport: Any) -> None:
-        transport.abort()

@@ -24,6 +24,12 @@ class Scratch:
 class StreamOwner(Protocol):
     """Callbacks to the owner of a link, inside the loop's callbacks."""
 
+    def stream_connected(self, stream: Any) -> None:
+        """The connection stands, and the handshake is about to begin."""
+
+    def stream_heard(self, stream: Any) -> None:
+        """Something of the other side's handshake has arrived."""
+
     def stream_opened(self, stream: Any) -> None:
         """The handshake is complete and the other side's pass holds: `stream.proven` is set."""
 

@@ -6,6 +6,7 @@ from typing import Any, Literal, Self
 
 from core.base.ids import PeerId
 from core.base.problems import ProofProblem
+from core.base.rate_limit import household
 from core.net.address_book import Address
 from core.net.handshake import Handshake
 from core.net.liveness import HEARTBEAT_S, Liveness
@@ -30,6 +31,8 @@ class Route:
     """The address of this computer that it leaves from, if it is bound to one."""
     other_address: Address | None = None
     """The other end's address as this socket sees it; None if nobody else could call that."""
+    household: str = ""
+    """Part of that address that one household has for itself; empty: the link passes through a relay."""
 
     @classmethod
     def of(cls, transport: asyncio.Transport) -> Self:
@@ -39,6 +42,7 @@ class Route:
             way=transport.get_extra_info("way", "tcp"),
             own_host=str(own[0]) if isinstance(own, tuple) else None,
             other_address=source_of(other) if isinstance(other, tuple) else None,
+            household=household(other[0]) if isinstance(other, tuple) else "",
         )
 
 
@@ -117,6 +121,8 @@ class PeerStream(asyncio.BufferedProtocol):
         """Begin the handshake on a connection that stands."""
         self.transport = transport
         self.route = Route.of(transport)
+        if self.closed is None:
+            self._owner.stream_connected(self)
         if self.closed is not None:
             transport.abort()
             return
@@ -134,6 +140,7 @@ class PeerStream(asyncio.BufferedProtocol):
         """Handle the bytes that arrived in the buffer."""
         data = self.receiver.count(nbytes)
         if self.proven is None:
+            self._owner.stream_heard(self)
             self._proceed(data)
         else:
             self.receiver.feed(data)

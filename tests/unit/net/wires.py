@@ -121,6 +121,12 @@ class Ear:
         self.closed: list[str] = []
         self.changed = asyncio.Event()
 
+    def stream_connected(self, stream: PeerStream) -> None:
+        """There is room for every stream."""
+
+    def stream_heard(self, stream: PeerStream) -> None:
+        """It has begun its handshake."""
+
     def stream_opened(self, stream: PeerStream) -> None:
         assert stream.proven is not None
         self.opened.append(stream.proven)
