@@ -6,11 +6,12 @@ GET  /v1/time/<nonce>  the time, signed by the authority for this nonce in hex (
 GET  /v1/blobs/<hex>   a blob; checked against its digest
 POST /v1/pass          PassRequest in, PassGrant out: invitation and certificate request for a short-lived pass
 
-What the worst stranger gains: of one address so many answers as `ASKED` says, and tries of invitations or new passes
-as `ADMITTED` says, each limit for the whole household.
+What the worst stranger gains: from one address so many answers about passes as `ASKED_PER_S` says, and so many new
+passes or tries of invitations as `ADMITTED_S` says; the connections of `core.net.guarded_server`.  The manifest and its
+files are nobody's secret.
 """
 
-import contextlib
+import asyncio
 import logging
 import ssl
 from collections.abc import Callable, Sequence
@@ -30,12 +31,15 @@ from core.base.problems import BadInput, Busy, NotTrusted, Problem, ProofProblem
 from core.base.rate_limit import RateLimit, household
 from core.base.trace import Trace
 from core.base.wire import PROTOCOL, Schema
+from core.net.guarded_server import GuardedServer, listening_sockets
 from core.net.listening import ANY, ANY6
 
 _LOG = logging.getLogger(__name__)
 
 REQUEST_BYTES_MAX = 16 * 1024
 GRANT_BYTES_MAX = 64 * 1024
+REQUEST_S: Final = 5.0
+"""Seconds for a request to arrive."""
 ASKED_PER_S: Final = 2.0
 ASKED_BURST: Final = 64
 """Requests for a pass of one address, with renewals: a household has few computers, a school behind one router has a
@@ -126,6 +130,7 @@ class WelcomeDesk:
         self._asked = RateLimit[str](rate_per_s=ASKED_PER_S, burst=ASKED_BURST)
         self._admitted = RateLimit[str](rate_per_s=1 / ADMITTED_S, burst=ADMITTED_BURST)
         self._runner: web.AppRunner | None = None
+        self._server: GuardedServer | None = None
 
     async def open(self, host: str, context: ssl.SSLContext, *, port: int = 0) -> int:
         """Listen on a port, or on a free one; returns it.  `ANY` is IPv6 too, where that is to be had.
@@ -143,22 +148,24 @@ class WelcomeDesk:
                 web.post("/v1/pass", self._pass),
             ]
         )
-        self._runner = web.AppRunner(app, access_log=None)
+        app.on_response_prepare.append(_without_version)
+        # The headers of a request must be there in `REQUEST_S`, and so must its body, for which see `_pass`.
+        self._runner = web.AppRunner(app, access_log=None, keepalive_timeout=REQUEST_S, lingering_time=0.0)
         await self._runner.setup()
-        site = web.TCPSite(self._runner, host, port, ssl_context=context)
         try:
-            await site.start()
+            sockets = listening_sockets(host, port, also=ANY6 if host == ANY else "")
         except OSError as error:
             await self._runner.cleanup()
             raise Busy(f"Port {port} cannot be used: {error.strerror}.", hint="Choose another port.") from error
-        number = int(self._runner.addresses[0][1])
-        if host == ANY:
-            with contextlib.suppress(OSError):
-                await web.TCPSite(self._runner, ANY6, number, ssl_context=context).start()
-        return number
+        server = self._runner.server
+        assert server is not None
+        self._server = GuardedServer(sockets, context, server)
+        return int(sockets[0].getsockname()[1])
 
     async def close(self) -> None:
         """The owner ends the desk; one that never listened may be closed as well."""
+        if self._server is not None:
+            await self._server.close()
         if self._runner is not None:
             await self._runner.cleanup()
 
@@ -183,7 +190,10 @@ class WelcomeDesk:
         if not self._asked.admits(host, now):
             return self._refuse(429, TOO_OFTEN)
         try:
-            asked = REQUESTS.decode(await request.read())
+            async with asyncio.timeout(REQUEST_S):
+                asked = REQUESTS.decode(await request.read())
+        except (TimeoutError, ConnectionError):
+            return self._refuse(408, JoinRefusal("bad_input", "The request did not arrive in time."))
         except WireProblem:
             return self._refuse(400, JoinRefusal("bad_input", "This is not a request for a pass."))
         if asked.protocol != PROTOCOL:
@@ -232,6 +242,10 @@ class WelcomeDesk:
         return web.Response(
             status=status, headers=headers, body=msgspec.json.encode(refusal), content_type="application/json"
         )
+
+
+async def _without_version(_: web.Request, response: web.StreamResponse) -> None:
+    response.headers.pop("Server", None)
 
 
 def other_protocol(theirs: int) -> JoinRefusal:
