@@ -7,16 +7,22 @@ Only programs of this computer that know the token of `engine.json`: a web page 
 import asyncio
 import hmac
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 from aiohttp import web
 from aiohttp.typedefs import Handler
 
 from core.api.commands import MESSAGE_BYTES_MAX
+from core.net.connection_limit import ConnectionLimit
 
 PATH = "/control"
+LOOPBACK = "127.0.0.1"
 CLIENTS_MAX = 16
-SOCKETS_MAX = 64
-"""TCP connections, admitted or not."""
+BACKLOG = 128
+"""TCP connections that the system keeps until they are accepted, and that are accepted in one turn of the loop."""
+STRANGERS_MAX = 2 * BACKLOG
+"""TCP connections that are not admitted yet.  When there are as many, the oldest one makes way: a client says its token
+at once, and is in before another user of this computer has made so many new ones."""
 ADMISSION_S = 5.0
 """A TCP connection that is not admitted by then is cut."""
 HEARTBEAT_S = 20.0
@@ -37,7 +43,9 @@ class Server:
         self._expected = f"Bearer {token}".encode()
         self._serve = serve
         self._clients = 0
-        self._waiting: dict[object, asyncio.TimerHandle] = {}
+        self._strangers: ConnectionLimit[Any] = ConnectionLimit(most=STRANGERS_MAX, most_of_one=STRANGERS_MAX)
+        """Transports of connections that are not admitted."""
+        self._waiting: dict[Any, asyncio.TimerHandle] = {}
         app = web.Application(middlewares=[self._guard])
         app.router.add_get(PATH, self._enter)
         self._runner = web.AppRunner(app, access_log=None, handle_signals=False, shutdown_timeout=GOODBYE_S)
@@ -47,7 +55,9 @@ class Server:
     async def open(self) -> None:
         """Listen on a port of the system's choice; `port` tells which."""
         await self._runner.setup()
-        self._listener = await asyncio.get_running_loop().create_server(self._protocol, "127.0.0.1", 0)
+        self._listener = await asyncio.get_running_loop().create_server(
+            lambda: _Arrival(self._arrived), LOOPBACK, 0, backlog=BACKLOG
+        )
         self.port = self._listener.sockets[0].getsockname()[1]
 
     async def close(self) -> None:
@@ -58,21 +68,27 @@ class Server:
             timer.cancel()
         await self._runner.cleanup()
 
-    def _protocol(self) -> asyncio.BaseProtocol:
-        """The protocol of a new TCP connection."""
-        server = self._runner.server
-        if server is None or len(server.connections) >= SOCKETS_MAX:
-            return _Closed()
-        protocol: asyncio.Protocol = server()
-        self._waiting[protocol] = asyncio.get_running_loop().call_later(ADMISSION_S, self._expire, protocol)
-        return protocol
+    def _arrived(self, transport: asyncio.Transport) -> None:
+        """Serve a new TCP connection, for which another one may have to make way."""
+        assert self._runner.server is not None
+        victim = self._strangers.enter(transport, LOOPBACK)
+        if victim is not None:
+            self._cut(victim)
+        self._waiting[transport] = asyncio.get_running_loop().call_later(ADMISSION_S, self._cut, transport)
+        handler = self._runner.server()
+        transport.set_protocol(handler)
+        handler.connection_made(transport)
 
-    def _expire(self, protocol: asyncio.Protocol) -> None:
-        """Cut a connection that was not admitted in time."""
-        del self._waiting[protocol]
-        transport = getattr(protocol, "transport", None)
-        if transport is not None:
-            transport.abort()
+    def _cut(self, transport: asyncio.Transport) -> None:
+        """End a connection that is not admitted."""
+        self._wait_no_longer(transport)
+        transport.abort()
+
+    def _wait_no_longer(self, transport: asyncio.BaseTransport | None) -> None:
+        timer = self._waiting.pop(transport, None)
+        if timer is not None:
+            timer.cancel()
+            self._strangers.leave(transport)
 
     @web.middleware
     async def _guard(self, request: web.Request, handler: Handler) -> web.StreamResponse:
@@ -97,15 +113,18 @@ class Server:
             if not socket.can_prepare(request):
                 return web.Response(status=400, text="a WebSocket is expected\n")
             await socket.prepare(request)
-            self._waiting.pop(request.protocol).cancel()
+            self._wait_no_longer(request.transport)
             await self._serve(socket, request.transport)
             return socket
         finally:
             self._clients -= 1
 
 
-class _Closed(asyncio.Protocol):
-    """Protocol of a surplus connection, which it ends."""
+class _Arrival(asyncio.Protocol):
+    """Protocol of a connection until it stands."""
+
+    def __init__(self, arrived: Callable[[Any], None]) -> None:
+        self._arrived = arrived
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        transport.close()
+        self._arrived(transport)

@@ -222,21 +222,6 @@ def test_clients_have_a_limit(home, engine):
     run(test)
 
 
-def test_sockets_have_a_limit(home, engine, monkeypatch):
-    monkeypatch.setattr(server, "SOCKETS_MAX", 3)
-
-    async def test() -> None:
-        async with opened(home, engine):
-            _, _, file = address(home)
-            pairs = [await asyncio.open_connection("127.0.0.1", file.port) for _ in range(4)]
-            assert await pairs[3][0].read() == b""
-            for _, writer in pairs:
-                writer.close()
-                await writer.wait_closed()
-
-    run(test)
-
-
 def test_client_that_is_not_admitted_is_cut_off(home, engine, monkeypatch):
     monkeypatch.setattr(server, "ADMISSION_S", 0.05)
 
