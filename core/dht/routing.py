@@ -9,7 +9,7 @@ from random import Random
 
 from core.base.contact import Contact
 from core.base.ids import KEY_BYTES, Key, PeerId
-from core.dht.bucket import Entry, KBucket, TableChange
+from core.dht.bucket import FAR_BUCKETS, Entry, KBucket, TableChange
 from core.dht.prefixes import PrefixCounts
 from core.dht.settings import DhtSettings
 from core.dht.space import point, position
@@ -118,9 +118,14 @@ class RoutingTable:
         return int(count * (1 << bits)) // (known + 1)
 
     def stalest(self) -> KBucket | None:
-        """The bucket whose last lookup is longest ago; None: all buckets are empty."""
+        """The bucket whose last lookup is longest ago, the farthest of several; None: all buckets are empty."""
         used = [bucket for bucket in self._buckets.values() if bucket.entries]
-        return min(used, key=lambda bucket: bucket.refreshed, default=None)
+        return min(used, key=lambda bucket: (bucket.refreshed, -bucket.index), default=None)
+
+    def far_and_empty(self) -> list[KBucket]:
+        """The farthest buckets in which nobody is known."""
+        farthest = [self.bucket(self._me ^ 1 << index) for index in range(KEY_BYTES * 8 - FAR_BUCKETS, KEY_BYTES * 8)]
+        return [bucket for bucket in farthest if not bucket.entries]
 
     def random_key(self, bucket: KBucket, random: Random) -> Key:
         """A random key that belongs to the bucket.

@@ -2,6 +2,7 @@
 
 from core.base.ids import node_key
 from core.base.machine import earliest
+from core.dht.bucket import KBucket
 from core.dht.context import DhtContext
 from core.dht.events import ClockOff, Joined, Output
 from core.dht.operations import FindNode, Operation
@@ -85,7 +86,11 @@ class Upkeep:
         self.wake(now)
 
     def concluded(self, operation: Operation, now: float) -> list[Output]:
-        """Report `Joined` if the lookup that is over was that of this peer's position.
+        """Report `Joined` if the lookup that is over was that of this peer's position, and fill the farthest buckets.
+
+        That lookup finds peers near this one only, and so does each newcomer's: where nearly all come through one seed,
+        peers would know nobody in other parts of the key space, and their lookups would end in their own part
+        (Maymounkov and Mazieres 2002, section 2.3, refreshes all buckets).
 
         Args:
             operation: The operation that is over.
@@ -96,7 +101,10 @@ class Upkeep:
         self._joining = None
         self._clock_at = min(self._clock_at, now + self._settings.housekeeping_s)
         self.wake(now)
-        return [Joined(len(self._neighbours.table))]
+        outputs: list[Output] = [Joined(len(self._neighbours.table))]
+        for bucket in self._neighbours.table.far_and_empty():
+            outputs += self._refresh(bucket, now)
+        return outputs
 
     def tick(self, now: float) -> list[Output]:
         """Do what is due and plan the next tick."""
@@ -104,12 +112,9 @@ class Upkeep:
             return []
         self._last = now
         outputs = [*self._seeds(now), *self._stale(now), *self._ask_time(now), *self._rejoin(now)]
-        table = self._neighbours.table
-        bucket = table.stalest()
+        bucket = self._neighbours.table.stalest()
         if bucket is not None and bucket.refreshed < now - self._settings.refresh_s:
-            bucket.refreshed = now
-            lookup = self._neighbours.refresh_lookup(table.random_key(bucket, self._random), now)
-            outputs += self._query_runner.begin(FindNode(lookup), now)
+            outputs += self._refresh(bucket, now)
         if self._sweep_at is not None and self._sweep_at <= now:
             self._sweep_at = None
             until = earliest(self._records.expire(now), self._memory.expire(now), self._cache.expire(now))
@@ -117,6 +122,12 @@ class Upkeep:
                 self.kept(until, now)
         self._plan(now)
         return outputs
+
+    def _refresh(self, bucket: KBucket, now: float) -> list[Output]:
+        """Look up a random key of a bucket, which meets peers there."""
+        bucket.refreshed = now
+        lookup = self._neighbours.refresh_lookup(self._neighbours.table.random_key(bucket, self._random), now)
+        return self._query_runner.begin(FindNode(lookup), now)
 
     def _plan(self, now: float) -> None:
         settings = self._settings

@@ -98,6 +98,8 @@ class Population:
     """Share of the peers that sit behind a router and run as clients."""
     skew_s: float = 0.0
     """Their clocks are off by up to this."""
+    host: str | None = None
+    """Address of all of them, as on one computer; None: each has its own."""
 
 
 class DhtSwarm:
@@ -198,7 +200,9 @@ class DhtSwarm:
             return ()
 
         dressed = self.dressed(peer, machine)
-        node = world.add(peer, dressed, on_event=on_event, skew_s=self._skews[peer], router=router)
+        node = world.add(
+            peer, dressed, on_event=on_event, skew_s=self._skews[peer], host=self._population.host, router=router
+        )
         self.up[peer] = None
         contacts = [Contact(seed, world.nodes[seed].host, PORT) for seed in seeds if seed != peer]
         for contact in contacts:

@@ -1,5 +1,7 @@
 """The DHT over simulated links: loss, delay, and a quarter of the nodes gone at once."""
 
+from itertools import zip_longest
+from random import Random
 from typing import Any
 
 import pytest
@@ -13,7 +15,8 @@ from core.dht.messages import DHT_MESSAGES
 from core.dht.node import DhtNode
 from core.dht.settings import DhtSettings
 from core.sim.datagrams import PORT
-from core.sim.links import LinkSettings
+from core.sim.dht_swarm import DhtSwarm, Population
+from core.sim.links import LOCAL, LinkSettings
 from core.sim.node import End
 from core.sim.signing import SimSigner, SimVerifier
 from core.sim.world import World
@@ -123,3 +126,30 @@ def test_a_divided_network_finds_itself_again() -> None:
         network.store(network.random.choice(network.signers), number)
     network.world.run(15)
     assert network.share_of_keys_found() == 1.0
+
+
+@pytest.mark.parametrize("seed", [10, 48])
+def test_peers_that_join_at_once_through_one_seed_find_all(seed: int) -> None:
+    """As `potluck bench dht` does it; with these seeds, lookups ended among newcomers that knew only each other."""
+    swarm = DhtSwarm(seed, Population(peers=64, host="127.0.0.1"), links=LOCAL, settings=DhtSettings(replicas=5))
+    first, *others = swarm.signers
+    swarm.begin(first, [])
+    swarm.world.run(1)
+    processes = [others[:15], others[15:31], others[31:47], others[47:]]
+    for newcomers in zip_longest(*processes):
+        for peer in filter(None, newcomers):
+            swarm.begin(peer, [first])
+        swarm.world.run(0.004)
+    swarm.world.run(7)
+    writers, readers = [first, *processes[0]], processes[1]
+    random = Random(seed)
+    keys = [hashed_key(b"bench dht", b"key%d" % number) for number in range(200)]
+    for key in keys:
+        swarm.store(random.choice(writers), key, key[:8], lifetime_s=900)
+        swarm.world.run(0.03)
+    reads = []
+    for key in keys:
+        reads.append(swarm.get(random.choice(readers), key, quorum=1))
+        swarm.world.run(0.03)
+    swarm.world.run(5)
+    assert [read.records[0].value for read in reads if read.records] == [key[:8] for key in keys]
