@@ -34,6 +34,14 @@ def volume(count_bytes: float) -> str:
     return _scaled(count_bytes, ("bytes", "kB", "MB", "GB", "TB", "PB"))
 
 
+def lasting(seconds: float) -> str:
+    """A length of time, rounded to the largest unit of which there are two at least: 90 seconds, 2 days, 730 days."""
+    for unit, unit_s in (("days", 86_400), ("hours", 3_600), ("minutes", 60)):
+        if seconds >= 2 * unit_s:
+            return f"{amount(seconds / unit_s)} {unit}"
+    return f"{amount(seconds)} seconds"
+
+
 def _scaled(number: float, units: tuple[str, ...]) -> str:
     """With at most two decimals, in the largest unit that leaves a number from one on."""
     place = 0

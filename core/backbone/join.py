@@ -36,7 +36,6 @@ from core.system.atomic_files import write_atomic
 
 BLOB_BYTES_MAX = 256 * 1024 * 1024
 TIMEOUT_S = 20.0
-CLOCK_SKEW_MAX_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +55,7 @@ class JoinedCollaboration:
     records: bytes
     """The newest records of the authority, signed; empty: there are none."""
     clock_ahead_s: float
-    """How far the backbone's clock is ahead of ours."""
+    """How far the backbone's clock is ahead of this peer's, seconds."""
 
     def admission(self, key: KeyPair) -> Admission:
         """What lets this peer, with its key, among the others."""

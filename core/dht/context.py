@@ -8,7 +8,6 @@ from core.base.signing import Signer
 from core.base.trace import Trace
 from core.dht.cache import RecordCache
 from core.dht.client_mode import ClientMode
-from core.dht.clock_skew import ClockSkew
 from core.dht.memory import Memory
 from core.dht.neighbours import Neighbours
 from core.dht.query_runner import QueryRunner
@@ -29,7 +28,6 @@ class DhtContext:
     neighbours: Neighbours
     query_runner: QueryRunner
     republish: Republish
-    clock_skew: ClockSkew
     settings: DhtSettings
     client_mode: ClientMode
     random: Random

@@ -40,12 +40,5 @@ class Joined:
     contacts: int
 
 
-@dataclass(frozen=True, slots=True)
-class ClockOff:
-    """Most peers' clocks are `offset_s` ahead of this one (behind: negative); 0.0: a reported offset has vanished."""
-
-    offset_s: float
-
-
-DhtEvent = Found | RecordStored | Learned | Joined | ClockOff
+DhtEvent = Found | RecordStored | Learned | Joined
 Output = Send[Any] | DhtEvent

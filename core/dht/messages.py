@@ -82,10 +82,7 @@ class Ping(Request, frozen=True, tag="dht.ping"):
 
 
 class Pong(Answer, frozen=True, tag="dht.pong"):
-    """Answers a ping, with the sender's clock."""
-
-    time_ms: Milliseconds = 0
-    """Clock of the sender, Unix milliseconds; 0: not told."""
+    """Answers a ping."""
 
 
 class Find(Request, frozen=True, tag="dht.find"):

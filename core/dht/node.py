@@ -13,7 +13,6 @@ from core.base.trace import Trace
 from core.dht.bundles import append_ping, bundle_answers, bundle_requests
 from core.dht.cache import RecordCache
 from core.dht.client_mode import ClientMode
-from core.dht.clock_skew import ClockSkew
 from core.dht.context import DhtContext
 from core.dht.events import Output
 from core.dht.key_classes import KeyClasses, Validator
@@ -72,10 +71,8 @@ class DhtNode:
         self._republish = Republish(every_s=settings.republish_s, random=random)
         self._responder = Responder(self._neighbours.table, self.records, cache, trace=trace)
         self._rate_limit = RateLimit[PeerId](rate_per_s=settings.requests_per_s, burst=settings.requests_burst)
-        self._clock_skew = ClockSkew(warn_s=settings.clock_warn_s, keep_s=4 * settings.clock_s)
         self._query_runner = QueryRunner(
             self._neighbours,
-            self._clock_skew,
             self._concluded,
             settings=settings,
             queries=Queries(random, client_mode=self._client_mode, timeout_s=settings.query_timeout_s, trace=trace),
@@ -89,7 +86,6 @@ class DhtNode:
             neighbours=self._neighbours,
             query_runner=self._query_runner,
             republish=self._republish,
-            clock_skew=self._clock_skew,
             settings=settings,
             client_mode=self._client_mode,
             random=random,

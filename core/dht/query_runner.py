@@ -8,9 +8,8 @@ from core.base.contact import Contact
 from core.base.ids import Key, PeerId
 from core.base.machine import Send, earliest
 from core.dht.bucket import TableChange
-from core.dht.clock_skew import ClockSkew
 from core.dht.events import Learned, Output
-from core.dht.messages import Answer, Find, Get, Nodes, Ping, Pong, Request, Values
+from core.dht.messages import Answer, Find, Get, Nodes, Ping, Request, Values
 from core.dht.neighbours import Neighbours
 from core.dht.operations import Operation
 from core.dht.queries import Queries, Query
@@ -24,7 +23,6 @@ class QueryRunner:
 
     Args:
         neighbours: Told of answers and silences.
-        clock_skew: Told of others' clocks.
         conclude: Called with each operation that is over; returns outputs.
         settings: The collaboration's numbers.
         queries: The requests that wait for their answers.
@@ -33,14 +31,12 @@ class QueryRunner:
     def __init__(
         self,
         neighbours: Neighbours,
-        clock_skew: ClockSkew,
         conclude: Callable[[Operation, float], list[Output]],
         *,
         settings: DhtSettings,
         queries: Queries,
     ) -> None:
         self._neighbours = neighbours
-        self._clock_skew = clock_skew
         self._conclude = conclude
         self._settings = settings
         self._queries = queries
@@ -85,8 +81,6 @@ class QueryRunner:
         rtt_s = None if query.repeated else now - query.sent
         contact, heard = self._neighbours.alive(query.contact, now, rtt_s=rtt_s)
         outputs = [] if heard.to_ping is None else self._ping(heard.to_ping, now)
-        if isinstance(answer, Pong) and answer.time_ms and not query.repeated:
-            self._clock_skew.heard(sender, answer.time_ms / 1000, sent=query.sent, now=now)
         if query.operation in self._operations:
             if isinstance(answer, Nodes | Values) and isinstance(query.request, Find | Get):
                 key = Key(query.request.key)

@@ -53,7 +53,7 @@ class Responder:
             case Fetch():
                 return records_answer(request, self._records(Key(request.key), now))
             case Ping():
-                return Pong(request.query, int(now * 1000))
+                return Pong(request.query)
             case Cache():
                 return Stored(request.query, self._cache.put(Key(request.key), request.record, now))
         return None

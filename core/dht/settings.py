@@ -86,11 +86,6 @@ class DhtSettings:
     """The longest lifetime of a record: two days."""
     clock_slack_s: float = 60.0
     """Tolerated difference between the clocks of two peers."""
-    clock_warn_s: float = 30.0
-    """Difference from the median of others' clocks above which the owner is told."""
-    clock_peers: int = 5
-    """Number of peers asked for their clocks after joining and every `clock_s`."""
-    clock_s: float = 7200.0
     records_max: int = 10_000
     record_bytes_max: int = 4 * 1024 * 1024
     """Bytes of all values held for the swarm."""

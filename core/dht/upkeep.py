@@ -4,7 +4,7 @@ from core.base.ids import node_key
 from core.base.machine import earliest
 from core.dht.bucket import KBucket
 from core.dht.context import DhtContext
-from core.dht.events import ClockOff, Joined, Output
+from core.dht.events import Joined, Output
 from core.dht.operations import FindNode, Operation
 
 STALE_TOGETHER = 0.3
@@ -14,7 +14,7 @@ SEEDS_AT_ONCE = 4
 
 
 class Upkeep:
-    """Joins, refreshes buckets, pings silent neighbours and seeds, compares clocks, and forgets expired records."""
+    """Joins, refreshes buckets, pings silent neighbours and seeds, and forgets expired records."""
 
     def __init__(self, parts: DhtContext) -> None:
         self._place = node_key(parts.me)
@@ -23,7 +23,6 @@ class Upkeep:
         self._records = parts.records
         self._cache = parts.cache
         self._memory = parts.memory
-        self._clock_skew = parts.clock_skew
         self._settings = settings = parts.settings
         self._random = parts.random
         self._at: float | None = None
@@ -33,8 +32,6 @@ class Upkeep:
         self._join_pause_s = settings.housekeeping_s
         self._seeds_at = float("inf")
         self._seeds_pause_s = settings.seeds_s
-        self._clock_at = float("inf")
-        self._news_at: float | None = None
         self._sweep_at: float | None = None
 
     @property
@@ -99,7 +96,6 @@ class Upkeep:
         if operation is not self._joining:
             return []
         self._joining = None
-        self._clock_at = min(self._clock_at, now + self._settings.housekeeping_s)
         self.wake(now)
         outputs: list[Output] = [Joined(len(self._neighbours.table))]
         for bucket in self._neighbours.table.far_and_empty():
@@ -111,7 +107,7 @@ class Upkeep:
         if self._at is None or self._at > now:
             return []
         self._last = now
-        outputs = [*self._seeds(now), *self._stale(now), *self._ask_time(now), *self._rejoin(now)]
+        outputs = [*self._seeds(now), *self._stale(now), *self._rejoin(now)]
         bucket = self._neighbours.table.stalest()
         if bucket is not None and bucket.refreshed < now - self._settings.refresh_s:
             outputs += self._refresh(bucket, now)
@@ -139,8 +135,6 @@ class Upkeep:
             None if stalest is None else stalest.refreshed + settings.refresh_s,
             stale_at + settings.stale_after_s,
             self._seeds_at,
-            self._clock_at,
-            self._news_at,
             self._sweep_at,
             now + settings.idle_s,
         )
@@ -174,22 +168,6 @@ class Upkeep:
             return []
         soon = before + STALE_TOGETHER * self._settings.stale_after_s
         return [output for contact, seen in near if seen <= soon for output in self._query_runner.probe(contact, now)]
-
-    def _ask_time(self, now: float) -> list[Output]:
-        """Ping a few peers for their clocks, and report the result of the last pings."""
-        outputs: list[Output] = []
-        if self._news_at is not None and self._news_at <= now:
-            self._news_at = None
-            offset_s = self._clock_skew.news(now)
-            if offset_s is not None:
-                outputs.append(ClockOff(offset_s))
-        if self._clock_at <= now:
-            self._clock_at = now + self._settings.clock_s * self._random.uniform(0.75, 1.25)
-            self._news_at = now + 2 * self._settings.query_timeout_s
-            contacts = self._neighbours.table.contacts()
-            for contact in self._random.sample(contacts, min(self._settings.clock_peers, len(contacts))):
-                outputs += self._query_runner.probe(contact, now)
-        return outputs
 
     def _rejoin(self, now: float) -> list[Output]:
         """Join again if nobody is known, less and less often, or if a seed has come into reach."""

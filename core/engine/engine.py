@@ -52,7 +52,7 @@ class Engine:
     def __init__(self, options: EngineOptions, clock: Clock) -> None:
         home = options.home
         home.create()
-        self._notices = NoticeRing(clock.now)
+        self._notices = NoticeRing(clock.wall)
         read = load_settings(home.settings_file)
         identity = load_identity(home.identity_file, system_keyring(os.environ))
         preferences = Preferences(home.settings_file, read.settings.with_port(SystemRandom()))
@@ -62,7 +62,7 @@ class Engine:
         self.usage_policy = UsagePolicy(
             preferences.settings,
             path=home.usage_file,
-            now=clock.now,
+            now=clock.wall,
             alone=is_loopback(options.bind),
         )
         """What it lets the engine do holds for all that computes on this computer."""
@@ -78,7 +78,7 @@ class Engine:
         self._life = Life(installation=installation, quit=asyncio.Event())
         self._controls = Controls(self._life, announce=self._announce)
         self._changed = asyncio.Event()
-        self._door = ControlService(home=home, intents=self._controls, notices=self._notices, now=clock.now)
+        self._door = ControlService(home=home, intents=self._controls, notices=self._notices, now=clock.wall)
         self.usage_policy.follow(self._announce)
 
     async def open(self) -> None:
@@ -133,16 +133,20 @@ class Engine:
             UserProblem: the link, the pass, the disk or a port is wrong, or training ended for good; the sentence says
                 what to do.
         """
-        self.stage("Joining the collaboration.")
-        session = self._life.session = await join(
-            link,
-            self._life.installation,
-            changed=self._announce,
-            waiting=lambda sentence: self._at(verdicts.not_connected("backbone", stage=sentence)),
-        )
-        if self._life.quit.is_set():
-            session.stop()
-        await session.run()
+        while True:
+            self.stage("Joining the collaboration.")
+            session = self._life.session = await join(
+                link,
+                self._life.installation,
+                changed=self._announce,
+                waiting=lambda sentence: self._at(verdicts.not_connected("backbone", stage=sentence)),
+            )
+            if self._life.quit.is_set():
+                session.stop()
+            await session.run()
+            if self._life.quit.is_set() or not session.begins_again:
+                return
+            self._life.session = None
 
     async def keep_watch(self) -> None:
         """Keep the usage policy, and follow the verdict: until cancelled."""

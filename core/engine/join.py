@@ -4,12 +4,11 @@ import platform
 from collections.abc import Callable
 from random import SystemRandom
 
-from core.backbone.join import CLOCK_SKEW_MAX_S, Joining
+from core.backbone.join import Joining
 from core.backbone.link import Link
 from core.backbone.source import check_source
 from core.engine.installation import Installation
 from core.engine.session import VolunteerSession
-from core.engine.snapshots import clock_notice
 from core.system.atomic_files import make_directory
 
 
@@ -42,6 +41,5 @@ async def join(
         check_source(joined.manifest, options.text)
     if joined.name != installation.name:
         installation.notices.add("info", f"In this collaboration this computer is called {joined.name}.")
-    if abs(joined.clock_ahead_s) > CLOCK_SKEW_MAX_S:
-        installation.notices.add(*clock_notice(joined.clock_ahead_s))
+    installation.clock.correct(joined.clock_ahead_s)
     return VolunteerSession(installation, joined, joining, changed=changed)

@@ -5,7 +5,6 @@ An engine that takes part in several collaborations would hold one of these for 
 
 import asyncio
 import logging
-import platform
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -17,15 +16,14 @@ from core.api.commands import ModelEvaluation
 from core.api.settings import PortTest
 from core.api.snapshot import HELPER, VOLUNTEER
 from core.backbone.join import JoinedCollaboration, Joining
-from core.base.contact import Contact
 from core.base.ids import PeerId
 from core.base.problems import Busy, NoSpace, Problem
-from core.dht.events import ClockOff
+from core.engine.clock_watch import ClockWatch, contacts_of
 from core.engine.installation import Installation
 from core.engine.journal import Journal
 from core.engine.network_monitor import network_monitor_of
 from core.engine.port_test import try_port
-from core.engine.snapshots import Standpoint, clock_notice
+from core.engine.snapshots import Standpoint
 from core.nat.events import CheckReachability, ReachChanged, RelayAllowed
 from core.nat.relay import RelaySettings
 from core.net.interfaces import is_loopback
@@ -91,6 +89,8 @@ class VolunteerSession:
         """At which others are heard; 0 until then."""
         self._rest_changed = asyncio.Event()
         self._over = asyncio.Event()
+        self.begins_again = False
+        """Whether it ended to be begun again: the backbone's clock is behind this computer's."""
         self.fatal: Problem | None = None
         """The problem that ended training for good, and this session with it."""
 
@@ -107,16 +107,18 @@ class VolunteerSession:
             preferences.follow(lambda chosen: session.deliver(RelayAllowed(_relay(chosen)))),
             self._installation.usage_policy.follow(self._rest_changed.set),
         )
+        watch = ClockWatch(self._installation, self._joining, session, begin_again=self._begin_again)
         try:
             async with asyncio.TaskGroup() as group:
                 await self._begin()
                 self._changed()
                 tasks = [
                     group.create_task(session.run()),
-                    group.create_task(session.keep_pass(self._renewed)),
+                    group.create_task(session.keep_pass(watch.renewed)),
                     group.create_task(self._trainer.run()),
                     group.create_task(self._journal.keep(lambda: session.peer.contacts)),
                     group.create_task(self._heed()),
+                    group.create_task(watch.keep()),
                 ]
                 if session.locator is not None:
                     monitor = network_monitor_of(
@@ -144,6 +146,10 @@ class VolunteerSession:
     def stop(self) -> None:
         """The engine asks `run` to return; the call does not wait for it."""
         self._over.set()
+
+    def _begin_again(self) -> None:
+        self.begins_again = True
+        self.stop()
 
     # --- what the person wants ---------------------------------------------------------------------------------------
 
@@ -220,29 +226,14 @@ class VolunteerSession:
                 "warning", f"{busy.message} This time port {self.port} is used for other peers."
             )
         _LOG.info("listening for peers on port %d", self.port)
-        given = [Contact(known.peer, known.host, known.port) for known in self._joined.contacts]
+        given = contacts_of(self._joined.contacts)
         # What the backbone says now beats what we remember: it may have another port than last time.
         fresh = {contact.peer_id for contact in given}
         remembered = [contact for contact in self._journal.contacts if contact.peer_id not in fresh]
         await session.join([*given, *remembered], address=options.host, public=given)
 
-    async def _renewed(self) -> bytes | None:
-        """A new pass; None, and the person is told, if that fails."""
-        installation, device = self._installation, platform.node()[:40]
-        try:
-            joined = await self._joining.join(
-                username=installation.name, device=device, now=installation.clock.now, random=SystemRandom()
-            )
-        except Problem as problem:
-            installation.notices.add("warning", f"The access pass could not be renewed: {problem}")
-            return None
-        self._session.learn_records(joined.records)
-        return joined.certificate
-
     def _on_event(self, event: Any, _now: float) -> None:
         match event:
-            case ClockOff(offset_s=offset_s):
-                self._installation.notices.add(*clock_notice(offset_s))
             case orders.Changed() | ReachChanged():
                 pass
             case _ if isinstance(event, orders.TrainerOrder):

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from core.api import verdict as verdicts
-from core.api.numbers import amount
+from core.api.numbers import lasting
 from core.api.snapshot import (
     BACKBONE,
     HELPER,
@@ -100,18 +100,18 @@ def take_snapshot(at: Standpoint) -> Snapshot:
     )
 
 
-def clock_notice(offset_s: float) -> tuple[Literal["info", "warning"], str]:
+def clock_notice(ahead_s: float) -> tuple[Literal["info", "warning"], str]:
     """What to tell the person about this computer's clock: level and sentence.
 
     Args:
-        offset_s: How far the others' clocks are ahead of it, by their median; 0.0: it is right again.
+        ahead_s: How far it is ahead of the collaboration's time; 0.0: it is right again.
     """
-    if not offset_s:
-        return "info", "This computer's clock agrees with the others' again."
-    way = "behind" if offset_s > 0 else "ahead of"
+    if not ahead_s:
+        return "info", "This computer's clock agrees with the collaboration's time again."
+    way = "ahead of" if ahead_s > 0 else "behind"
     words = (
-        f"This computer's clock is {amount(abs(offset_s))} seconds {way} the other volunteers' clocks. "
-        "Let the system set it by itself (date and time settings); from a minute on others refuse its messages."
+        f"This computer's clock is {lasting(abs(ahead_s))} {way} the collaboration's time, by which Potluck goes on. "
+        "Let the system set the clock by itself (date and time settings): the hours that you chose follow it."
     )
     return "warning", words
 

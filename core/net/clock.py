@@ -1,38 +1,89 @@
-"""The one clock of a process.  Machines get its time as an argument."""
+"""The one clock of a process: the collaboration's time.  Machines get it as an argument."""
 
 import time
+from collections import OrderedDict
 from collections.abc import Callable
+from statistics import median_low
 
-SLEEP_S = 2.0
-"""Lead of the wall clock, seconds, which means that the computer slept or that somebody set the clock."""
+from core.base.ids import PeerId
+
+STEP_S = 30.0
+"""Differences below this are left alone, seconds: half of what a datagram's time may be off by."""
+OPINION_S = 30.0
+"""How long another peer's clock counts, seconds: peers that are here answer more often."""
+PEERS_MIN = 2
+"""Number of peers that must have answered before they set this clock: one may lie."""
+PEERS_MAX = 64
+"""Number of peers whose clocks are remembered; the one whose answer is oldest is forgotten first."""
+
+
+def steady_s() -> float:
+    """Seconds since some moment, which nobody sets, and which the computer's sleep does not stop."""
+    # Linux names the clock that counts sleep; macOS counts it in CLOCK_MONOTONIC, Windows in `time.monotonic`.
+    kind = getattr(time, "CLOCK_BOOTTIME", getattr(time, "CLOCK_MONOTONIC", None))
+    return time.monotonic() if kind is None else time.clock_gettime(kind)
 
 
 class Clock:
-    """Unix seconds that never go back: they run with the monotonic clock and follow the wall clock forward only.
+    """Unix seconds of the collaboration: a steady clock, and an offset that others have confirmed.
+
+    The computer's wall clock is the first guess only.  Whatever it shows afterwards changes nothing: a step of it is a
+    person's, or a mistake.  The backbone's time corrects the guess when this computer joins (`correct`).  Later the
+    answers of other peers move the clock forward (`heard`), since a steady clock loses time where a virtual machine
+    stands still.  They never move it back: machines rely on that `now` only grows.
 
     Args:
-        ahead_s: Added to the wall clock once, at the start: the offset that a trusted clock reported.
         wall: Unix seconds of the system.
-        monotonic: Seconds that never go back.
+        steady: Seconds that never go back and are never set.
     """
 
     def __init__(
         self,
         *,
-        ahead_s: float = 0.0,
         wall: Callable[[], float] = time.time,  # noqa: TID251 - this is the edge that the rule names
-        monotonic: Callable[[], float] = time.monotonic,
+        steady: Callable[[], float] = steady_s,
     ) -> None:
-        self._ahead_s = ahead_s
-        self._wall = wall
-        self._monotonic = monotonic
-        self._offset = wall() + ahead_s - monotonic()
+        self.wall = wall
+        """The computer's own clock, for the person's hours and notices: it may be wrong, and it may be set."""
+        self._steady = steady
+        self._offset = wall() - steady()
+        self._opinions: OrderedDict[PeerId, tuple[float, float]] = OrderedDict()
+        """By peer: when it answered, and the offset that its clock has, both by the steady clock."""
 
     def now(self) -> float:
         """The present time in Unix seconds."""
-        now = self._monotonic() + self._offset
-        lag_s = self._wall() + self._ahead_s - now
-        if lag_s > SLEEP_S:
-            self._offset += lag_s
-            now += lag_s
-        return now
+        return self._steady() + self._offset
+
+    @property
+    def wall_ahead_s(self) -> float:
+        """How far the computer's wall clock is ahead of the collaboration's time, seconds."""
+        return self.wall() - self.now()
+
+    def correct(self, ahead_s: float) -> None:
+        """Follow a trusted clock, the backbone's.  Only while no machine runs may it go back.
+
+        Args:
+            ahead_s: How far that clock is ahead of this one, seconds.
+        """
+        self._offset += ahead_s
+
+    def heard(self, peer: PeerId, ahead_s: float) -> None:
+        """Note the clock of another peer, and follow the peers forward if at least half of them are ahead.
+
+        The lower median decides, so that less than half of those that answered cannot move this clock beyond what one
+        of the others says.
+
+        Args:
+            peer: The peer, which has signed its time in answer to this one.
+            ahead_s: How far its clock is ahead of this one, seconds.
+        """
+        at = self._steady()
+        self._opinions[peer] = (at, self._offset + ahead_s)
+        self._opinions.move_to_end(peer)
+        if len(self._opinions) > PEERS_MAX:
+            self._opinions.popitem(last=False)
+        if ahead_s <= STEP_S:
+            return
+        offsets = [offset for answered, offset in self._opinions.values() if at - answered <= OPINION_S]
+        if len(offsets) >= PEERS_MIN and (middle := median_low(offsets)) - self._offset > STEP_S:
+            self._offset = middle

@@ -11,7 +11,7 @@ from core.base.ids import PeerId
 from core.base.problems import ProofProblem, WireProblem
 from core.base.trace import Trace
 from core.net.address_book import Address, AddressBook
-from core.net.envelope import Envelopes, PassRequested, UnknownPass, VerifiedDatagram, remember
+from core.net.envelope import Envelopes, Opened, PassRequested, UnknownPass, VerifiedDatagram, WrongTime, remember
 from core.net.name_resolver import is_literal
 from core.net.pace import Pace
 from core.net.udp import UdpSockets, source_of
@@ -160,7 +160,7 @@ class DatagramPort(asyncio.DatagramProtocol):
             return
         self._opened(found, source)
 
-    def _opened(self, found: VerifiedDatagram | UnknownPass | PassRequested | None, source: Address) -> None:
+    def _opened(self, found: Opened | None, source: Address) -> None:
         match found:
             case VerifiedDatagram():
                 self._letter(found, source)
@@ -171,6 +171,9 @@ class DatagramPort(asyncio.DatagramProtocol):
                     if is_literal(address[0]):
                         for datagram in datagrams:
                             self.put(datagram, address, cost=len(datagram))
+            case WrongTime(answer=answer):
+                self._trace.mark("net.drop.time")
+                self.put(answer, source, cost=len(answer))
             case None:
                 self._trace.mark("net.drop.unasked")
 

@@ -9,6 +9,9 @@ answers with NEED_PASS and the nonce, 9 bytes: less than any request, so nobody 
 sender then sends an introduction (an envelope with an empty body and the whole pass) and repeats its datagram, as a new
 envelope.
 
+A datagram whose time is not the receiver's, give or take a minute, is not delivered.  Its sender is answered with an
+empty envelope, which names the receiver's time: a peer whose clock is wrong learns it from those that refuse it.
+
 An answer carries the nonce of the request (`reply_to`) and is accepted only from the peer to which that request went.
 A machine that answers later than in the same step leaves it empty and matches by an id of its own in the body.
 """
@@ -39,6 +42,10 @@ PASSES_MAX = 4096
 """Number of passes and acquaintances remembered; the oldest is forgotten first."""
 SENT_MAX = 4096
 """Number of datagrams remembered, for answers and for repetitions."""
+TELL_TIME_S = 1.0
+"""Time between two answers to one peer that name nothing but the time, seconds."""
+ROUND_TRIP_MAX_S = 5.0
+"""An answer that took longer than this tells no time, seconds: half of it is by how much that time may be wrong."""
 _HEAD_BYTES = 1 + SIGNATURE_BYTES
 
 
@@ -82,6 +89,16 @@ class PassRequested:
     datagrams: list[bytes]
 
 
+@dataclass(frozen=True, slots=True)
+class WrongTime:
+    """The sender's clock is not this peer's; `answer` tells it so, and may be sent to the source of the datagram."""
+
+    answer: bytes
+
+
+Opened = VerifiedDatagram | UnknownPass | PassRequested | WrongTime
+
+
 @dataclass(slots=True)
 class _Sent:
     peer: PeerId
@@ -98,6 +115,7 @@ class Envelopes:
         pass_der: This peer's pass.
         passes: Decides whose pass holds.
         nonce: Draws a nonce; must never repeat one.
+        heard: Told how far a peer's clock is ahead, seconds, when it has answered.
     """
 
     def __init__(
@@ -107,10 +125,14 @@ class Envelopes:
         pass_der: bytes,
         passes: PassVerifier,
         nonce: Callable[[], bytes],
+        heard: Callable[[PeerId, float], None] = lambda _peer, _ahead_s: None,
     ) -> None:
         self._signer = signer
         self._verifier = passes
         self._nonce = nonce
+        self._heard = heard
+        self._told: OrderedDict[PeerId, float] = OrderedDict()
+        """When a peer was last told the time alone."""
         self._passes: OrderedDict[bytes, Pass] = OrderedDict()
         self._introduced: OrderedDict[PeerId, None] = OrderedDict()
         self._sent: OrderedDict[bytes, _Sent] = OrderedDict()
@@ -146,7 +168,7 @@ class Envelopes:
             raise ValueError(f"a datagram of {len(datagram)} bytes, the limit is {DATAGRAM_BYTES_MAX}")
         return [datagram]
 
-    def open(self, datagram: bytes, *, now: float) -> VerifiedDatagram | UnknownPass | PassRequested | None:
+    def open(self, datagram: bytes, *, now: float) -> Opened | None:
         """Open a datagram.
 
         Args:
@@ -179,14 +201,12 @@ class Envelopes:
         remember(self._sent, nonce, _Sent(to, now, body, reply_to), SENT_MAX)
         return ENVELOPE + self._signer.sign(DOMAIN + payload) + payload
 
-    def _open_envelope(self, datagram: bytes, now: float) -> VerifiedDatagram | UnknownPass:
+    def _open_envelope(self, datagram: bytes, now: float) -> VerifiedDatagram | UnknownPass | WrongTime:
         payload = datagram[_HEAD_BYTES:]
         fields = _SCHEMA.decode(payload)
         if fields.recipient != self._signer.peer_id:
             raise ProofProblem("recipient")
-        if abs(fields.time - now) > WINDOW_S:
-            raise ProofProblem("time")
-        known = self._pass_of(fields.proof, now)
+        known = self._pass_of(fields.proof, fields.time)
         if known is None:
             return UnknownPass(NEED_PASS + fields.nonce)
         if not Ed25519Verifier().verify(known.peer, datagram[1:_HEAD_BYTES], DOMAIN + payload):
@@ -194,28 +214,41 @@ class Envelopes:
         if len(fields.proof) > HASH_BYTES:
             remember(self._passes, digest(fields.proof)[:HASH_BYTES], known, PASSES_MAX)
         if fields.reply_to:
-            self._match(known.peer, fields.reply_to, now)
+            self._match(known.peer, fields, now)
+        if abs(fields.time - now) > WINDOW_S:
+            return self._tell_time(known.peer, fields, now)
+        self._verifier.check(known, now)
         if not self._replays.admit(known.peer, fields.nonce, time=fields.time, now=now):
             raise ProofProblem("replay")
         return VerifiedDatagram(known.peer, fields.nonce, fields.body)
 
-    def _pass_of(self, proof: bytes, now: float) -> Pass | None:
-        """Find the sender's pass by its hash, or verify it."""
+    def _tell_time(self, sender: PeerId, fields: _Fields, now: float) -> WrongTime:
+        """Answer a datagram of another time.  The answer is no longer than the datagram, and nothing answers it."""
+        told = self._told.get(sender, float("-inf"))
+        if fields.reply_to or len(fields.body) < NONCE_BYTES or now - told < TELL_TIME_S:
+            raise ProofProblem("time")
+        remember(self._told, sender, now, PASSES_MAX)
+        return WrongTime(self._seal_one(sender, b"", now=now, reply_to=fields.nonce, proof=self._pass_hash))
+
+    def _pass_of(self, proof: bytes, time: float) -> Pass | None:
+        """Find the sender's pass by its hash, or verify it: it must be valid at the time that the sender claims."""
         if len(proof) == HASH_BYTES:
             known = self._passes.get(proof)
             if known is not None:
                 self._passes.move_to_end(proof)
         else:
-            known = self._passes.get(digest(proof)[:HASH_BYTES]) or self._verifier.read(proof, now)
+            known = self._passes.get(digest(proof)[:HASH_BYTES]) or self._verifier.read(proof, time)
         if known is not None:
-            self._verifier.check(known, now)
+            self._verifier.check(known, time)
         return known
 
-    def _match(self, sender: PeerId, reply_to: bytes, now: float) -> None:
-        """Check that this peer asked `sender` exactly this."""
-        sent = self._sent.get(reply_to)
+    def _match(self, sender: PeerId, fields: _Fields, now: float) -> None:
+        """Check that this peer asked `sender` exactly this, and compare clocks (RFC 5905, NTP, section 8)."""
+        sent = self._sent.get(fields.reply_to)
         if sent is None or sent.peer != sender or now - sent.time > WINDOW_S:
             raise ProofProblem("answer")
+        if now - sent.time <= ROUND_TRIP_MAX_S:
+            self._heard(sender, fields.time - (sent.time + now) / 2)
 
     def _repeat(self, nonce: bytes, now: float) -> PassRequested | None:
         """Repeat the datagram with this nonce, which only its receiver knows; each is repeated once at most."""

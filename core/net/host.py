@@ -74,6 +74,7 @@ class Host:
             pass_der=admission.pass_der,
             passes=self.passes,
             nonce=lambda: token_bytes(NONCE_BYTES),
+            heard=clock.heard,
         )
         self.tasks = BackgroundTasks()
         self.address_book = AddressBook()

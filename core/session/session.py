@@ -5,6 +5,7 @@ session for each.
 """
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from random import SystemRandom
@@ -31,6 +32,7 @@ from core.net.stats import HostStats
 from core.net.streams import PeerStream
 from core.net.traverse import Traverser
 from core.session.authority_news import AuthorityDecided, AuthorityNews
+from core.swarm.facts import Seeds
 
 PASS_RENEW_S: Final = 6 * 3600.0
 """How often a pass, valid for 24 hours, is renewed, at the latest."""
@@ -147,6 +149,7 @@ class Session(Generic[P]):
         self._traverser = None if peer.traversal is None else Traverser(self.host, peer.traversal, now=clock.now)
         self._records = admission.records
         self._bind = ""
+        self._renew_now = asyncio.Event()
         self.locator: Locator | None = None
         """Knows where this computer is; None before `join`, and where nobody has to be found through routers."""
 
@@ -208,10 +211,23 @@ class Session(Generic[P]):
             renewed: Gets a new pass; None: there is none this time.
         """
         while True:
-            await asyncio.sleep(PASS_RENEW_S * SystemRandom().uniform(0.5, 1.0))
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(PASS_RENEW_S * SystemRandom().uniform(0.5, 1.0)):
+                    await self._renew_now.wait()
             pass_der = await renewed()
+            self._renew_now.clear()
             if pass_der is not None:
                 self.host.renew(pass_der)
+
+    def renew_soon(self) -> None:
+        """Have `keep_pass` renew the pass now: what the backbone says beside it is wanted."""
+        self._renew_now.set()
+
+    def meet(self, contacts: Sequence[Contact]) -> None:
+        """Look for further peers of the swarm; `join` goes before."""
+        for contact in contacts:
+            self.host.learn(contact.peer_id, contact.host, contact.port)
+        self.deliver(Seeds(tuple(contacts)))
 
     async def close(self) -> None:
         """Leave: tell the others, give the ports back."""

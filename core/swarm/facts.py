@@ -5,6 +5,8 @@ Others are `core.swarm.answers` (its trainer's) and `core.nat.events.ReachChange
 
 from dataclasses import dataclass
 
+from core.base.contact import Contact
+
 
 @dataclass(frozen=True, slots=True)
 class Help:
@@ -15,3 +17,14 @@ class Help:
     """
 
     room_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Seeds:
+    """Further peers through which the swarm may be found.
+
+    Attributes:
+        contacts: The peers.
+    """
+
+    contacts: tuple[Contact, ...]

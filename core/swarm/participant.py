@@ -37,7 +37,7 @@ from core.swarm.catch_up import CatchUp, CatchUpFailed, StateFetched
 from core.swarm.connectivity import Connectivity, NetworkEvent
 from core.swarm.donor import StateDonor
 from core.swarm.epoch import Phase
-from core.swarm.facts import Help
+from core.swarm.facts import Help, Seeds
 from core.swarm.fetch import StateSink
 from core.swarm.grouping import Grouping
 from core.swarm.line_news import SCHEMAS, LineNews
@@ -56,7 +56,7 @@ from core.swarm.view import ParticipantView
 
 MachineEvent = Found | RecordStored | Asked | Formed | Missed | Committed | StateFetched | CatchUpFailed | ReachChanged
 """What a participant's own machines report, and it acts on."""
-ParticipantEvent = Received[Any] | Tick | Lost | Observed | NetworkEvent | TrainerAnswer | Help | MachineEvent
+ParticipantEvent = Received[Any] | Tick | Lost | Observed | NetworkEvent | TrainerAnswer | Help | Seeds | MachineEvent
 
 
 class Participant:
@@ -190,6 +190,8 @@ class Participant:
                 outputs = [*self._machines.handle(event, now), *self._dht.handle(event, now)]
             case Help(room_bytes=room_bytes):
                 outputs = self._help(room_bytes, now)
+            case Seeds(contacts=contacts):
+                outputs = self._dht.bootstrap(contacts, now)
             case _ if isinstance(event, TrainerAnswer):
                 outputs = self._answered(event, now)
             case _ if isinstance(event, Received | NetworkEvent):

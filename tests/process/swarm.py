@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -81,19 +81,19 @@ class Collaboration:
         """Words that let an engine read the collaboration's folder of text."""
         return "--text", str(self.charter.manifest.numbers["source"])
 
-    def start_backbone(self) -> None:
+    def start_backbone(self, program: Sequence[str] = CORE) -> None:
         words = ["backbone", "--charter", str(self.charter.folder), *LOOPBACK, "--with-parent"]
-        self.backbone = start(words, self.folder / "backbone.log", stdout=subprocess.PIPE)
+        self.backbone = start(words, self.folder / "backbone.log", stdout=subprocess.PIPE, program=program)
         assert self.backbone.stdout is not None
         self.link = json.loads(self.backbone.stdout.readline())["link"]
 
-    def join(self, name: str, *extra: str) -> Volunteer:
-        """Start an engine, or start it again, on the home of that name."""
+    def join(self, name: str, *extra: str, program: Sequence[str] = CORE) -> Volunteer:
+        """Start an engine, or start it again, on the home of that name; `program` stands in for ours."""
         home = Home(self.folder / name)
         home.create()
         where = [*LOOPBACK, "--port", "0", "--with-parent", *self.allowed, *extra]
         words = ["engine", "--home", str(home.directory), "--join", self.link, "--name", name, *where]
-        volunteer = Volunteer(home, start(words, self.folder / f"{name}.log"))
+        volunteer = Volunteer(home, start(words, self.folder / f"{name}.log", program=program))
         self.volunteers.append(volunteer)
         return volunteer
 
@@ -117,12 +117,17 @@ class Collaboration:
 
 
 def start(
-    words: list[str], log: Path, *, stdout: int = subprocess.DEVNULL, more: Mapping[str, str] | None = None
+    words: list[str],
+    log: Path,
+    *,
+    stdout: int = subprocess.DEVNULL,
+    more: Mapping[str, str] | None = None,
+    program: Sequence[str] = CORE,
 ) -> "subprocess.Popen[bytes]":
     """One of our own programs that ends with this one; `more` environment."""
     env = {**ENVIRONMENT, **(more or {})}
     with log.open("ab") as file:
-        return subprocess.Popen([*CORE, *words], stdin=subprocess.PIPE, stdout=stdout, stderr=file, env=env)
+        return subprocess.Popen([*program, *words], stdin=subprocess.PIPE, stdout=stdout, stderr=file, env=env)
 
 
 def end(process: "subprocess.Popen[bytes]") -> None:

@@ -315,13 +315,13 @@ class WrongClock(Clock):
 @in_loop
 async def test_datagrams_with_a_clock_an_hour_off_are_dropped(ahead_s):
     clock = WrongClock()
-    async with Peer("anna", clock=clock) as anna, Peer("ben") as ben:
+    async with Peer("anna", clock=clock, age_s=2 * HOUR_S) as anna, Peer("ben") as ben:
         clock.wrong_s = ahead_s
         anna.knows(ben)
         ben.knows(anna)
         anna.say(ben, Ask("what time is it?"))
         ben.say(anna, Ask("and there?"))
-        await eventually(lambda: anna.trace["net.drop.proof"] and ben.trace["net.drop.proof"])
+        await eventually(lambda: anna.trace["net.drop.time"] and ben.trace["net.drop.time"])
         assert anna.book.heard == ben.book.heard == []
 
 

@@ -129,7 +129,7 @@ def test_a_divided_network_finds_itself_again() -> None:
 
 
 @pytest.mark.parametrize("seed", [10, 48])
-def test_peers_that_join_at_once_through_one_seed_find_all(seed: int) -> None:
+def test_newcomers_through_one_seed_find_all_names(seed: int) -> None:
     """As `potluck bench dht` does it; with these seeds, lookups ended among newcomers that knew only each other."""
     swarm = DhtSwarm(seed, Population(peers=64, host="127.0.0.1"), links=LOCAL, settings=DhtSettings(replicas=5))
     first, *others = swarm.signers

@@ -1,6 +1,6 @@
 """Numbers as people read them."""
 
-from core.api.numbers import amount, company, gathered, speed, volume
+from core.api.numbers import amount, company, gathered, lasting, speed, volume
 
 
 def test_thousands_are_set_apart_by_a_space():
@@ -36,3 +36,8 @@ def test_speeds_and_amounts_of_data():
         "50 GB",
         "10000 PB",
     ]
+
+
+def test_lengths_of_time_are_told_in_the_largest_unit():
+    times = {90: "90 seconds", 600: "10 minutes", 86_400: "24 hours", 172_800: "2 days", 63_072_000: "730 days"}
+    assert {seconds: lasting(seconds) for seconds in times} == times

@@ -66,7 +66,7 @@ def test_answers_are_never_longer_than_their_requests_paid_for(kinds):
     for send in bundle_requests(list(sent), client=False):
         inside = send.message.requests if isinstance(send.message, RequestBundle) else (send.message,)
         answers = [
-            nodes_answer(one, [contact(n) for n in range(12)]) if isinstance(one, Find) else Pong(one.query, 1)
+            nodes_answer(one, [contact(n) for n in range(12)]) if isinstance(one, Find) else Pong(one.query)
             for one in inside
         ]
         assert all(encoded_bytes(a) <= answer_room(r) for a, r in zip(answers, inside, strict=True))
@@ -91,7 +91,7 @@ def test_lone_requests_and_events_stay_as_they_are():
 
 def test_ping_travels_with_the_last_answer_if_it_fits():
     asked = Ping(77, False)
-    small, nodes = Pong(1, 5), Nodes(2, tuple(contact(n) for n in range(12)))
+    small, nodes = Pong(1), Nodes(2, tuple(contact(n) for n in range(12)))
     them, somebody = peer_id(1), peer_id(2)
     assert append_ping([Send(them, small)], [Send(them, asked)]) == [Send(them, Bundled(0, (small,), 77))]
     both = append_ping([Send(them, nodes), Send(them, Bundled(0, (small, small)))], [Send(them, asked)])

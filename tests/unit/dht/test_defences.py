@@ -7,13 +7,13 @@ import pytest
 
 from core.base.contact import Contact
 from core.base.ids import hashed_key
-from core.base.machine import Received, Send, Tick
+from core.base.machine import Received
 from core.base.problems import WireProblem
 from core.base.trace import Trace
 from core.base.wire import MessageCodec
-from core.dht.events import ClockOff, Found, RecordStored
+from core.dht.events import Found, RecordStored
 from core.dht.key_classes import classed_key
-from core.dht.messages import DHT_MESSAGES, PAD, Find, Get, Nodes, Ping, Pong, Record, Store, Values
+from core.dht.messages import DHT_MESSAGES, PAD, Find, Get, Ping, Pong, Record, Store, Values
 from core.dht.node import DhtNode, Put
 from core.dht.routing import RoutingTable
 from core.dht.settings import DhtSettings
@@ -152,29 +152,6 @@ def test_records_outside_their_class_are_neither_kept_nor_read():
     outputs = node.handle(Received(to, Values(ask.query, (), (bad, good), b"", False)), NOW)
     assert outputs == [Found(key, (good,))]
     assert trace["dht.drop.record.schema"] == 2
-
-
-def test_clock_offset_is_measured_against_many_and_reported():
-    node, _ = make(clock_warn_s=30, housekeeping_s=1)
-    lies = {}
-    for number in range(1, 9):
-        [(to, ping)] = sends(node.learn(contact(number), NOW), Ping)
-        lies[to] = 10_000_000 if number <= 3 else 0
-        node.handle(Received(to, Pong(ping.query, int((NOW + 45 + lies[to]) * 1000))), NOW)
-    told, now = [], NOW
-    node.bootstrap([contact(1)], NOW)
-    for _ in range(60):
-        now = max(now + 0.1, node.deadline)
-        for output in node.handle(Tick(), now):
-            if isinstance(output, Send) and isinstance(output.message, Ping):
-                node.handle(
-                    Received(output.to, Pong(output.message.query, int((now + 45 + lies[output.to]) * 1000))), now
-                )
-            elif isinstance(output, Send) and isinstance(output.message, Find):
-                node.handle(Received(output.to, Nodes(output.message.query, ())), now)
-            elif isinstance(output, ClockOff):
-                told.append(output)
-    assert [round(one.offset_s) for one in told] == [45]
 
 
 def test_negative_caching_never_hides_what_was_just_stored():

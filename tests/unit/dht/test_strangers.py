@@ -41,7 +41,6 @@ def arbitrary(kind):
         "tags": st.binary(min_size=8, max_size=128),
         "record": raw | signed,
         "accepted": st.booleans(),
-        "time_ms": milliseconds,
     }
     if kind is RequestBundle:
         inside = st.sampled_from(AnyRequest.__args__).flatmap(arbitrary)

@@ -195,12 +195,12 @@ def test_a_silent_peer_has_no_speed(silent, speed):
 
 
 def test_a_wrong_clock_is_told_with_what_to_do():
-    level, sentence = clock_notice(42.4)
+    level, sentence = clock_notice(-42.4)
     assert level == "warning"
     assert "42 seconds behind" in sentence
     assert "settings" in sentence
-    assert "ahead of" in clock_notice(-31.0)[1]
-    assert clock_notice(0.0) == ("info", "This computer's clock agrees with the others' again.")
+    assert "10 minutes ahead of" in clock_notice(600.0)[1]
+    assert clock_notice(0.0) == ("info", "This computer's clock agrees with the collaboration's time again.")
 
 
 def test_a_helper_says_where_the_others_stand():

@@ -38,9 +38,19 @@ def nonces(name: str) -> Callable[[], bytes]:
     return lambda: hashed_key(name.encode(), next(numbers).to_bytes(8, "big"))[:8]
 
 
-def envelopes(name: str, *, pass_der: bytes | None = None, username: str = "") -> Envelopes:
+def envelopes(
+    name: str,
+    *,
+    pass_der: bytes | None = None,
+    username: str = "",
+    heard: Callable[[PeerId, float], None] = lambda _peer, _ahead_s: None,
+) -> Envelopes:
     return Envelopes(
-        signer=keys(name), pass_der=pass_der or issue(name, username=username), passes=verifier(), nonce=nonces(name)
+        signer=keys(name),
+        pass_der=pass_der or issue(name, username=username),
+        passes=verifier(),
+        nonce=nonces(name),
+        heard=heard,
     )
 
 

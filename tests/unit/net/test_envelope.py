@@ -16,6 +16,7 @@ from core.net.envelope import (
     PassRequested,
     UnknownPass,
     VerifiedDatagram,
+    WrongTime,
 )
 from tests.unit.net.people import (
     NOW,
@@ -27,6 +28,7 @@ from tests.unit.net.people import (
     keys,
 )
 
+OLD_PASS = issue("anna", now=NOW - 3_600)
 ANNA, BEN, EVE = id_of("anna"), id_of("ben"), id_of("eve")
 
 
@@ -91,7 +93,10 @@ def test_a_letter_passed_on_is_refused():
 
 @pytest.mark.parametrize("off_s", [-61.0, 61.0])
 def test_an_old_or_early_letter_is_refused(off_s):
-    refused(one(envelopes("anna").seal(BEN, b"x", now=NOW + off_s)), "time")
+    refused(one(envelopes("anna", pass_der=OLD_PASS).seal(BEN, b"x", now=NOW + off_s)), "time")
+    longer = one(envelopes("anna", pass_der=OLD_PASS).seal(BEN, b"a question", now=NOW + off_s))
+    found = envelopes("ben").open(longer, now=NOW)
+    assert isinstance(found, WrongTime), "nothing of it is delivered"
 
 
 def test_a_letter_sent_again_is_refused():
@@ -196,6 +201,74 @@ def test_an_answer_to_nothing_or_too_late_is_refused():
     for reply_to, now in ((b"n" * 8, NOW), (question.nonce, NOW + 61)):
         with pytest.raises(ProofProblem, match="answer"):
             anna.open(one(ben.seal(ANNA, b"answer", now=now, reply_to=reply_to)), now=now)
+
+
+# --- clocks ----------------------------------------------------------------------------------------------------------
+
+
+def told(sender, receiver, *, ahead_s: float, now: float = NOW) -> bytes | None:
+    """What `receiver` answers to a datagram of Anna's, whose clock is ahead; None: nothing."""
+    datagram = sender.seal(BEN, b"a question", now=now + ahead_s)[-1]
+    try:
+        found = receiver.open(datagram, now=now)
+    except ProofProblem:
+        return None
+    assert isinstance(found, WrongTime)
+    assert len(found.answer) <= len(datagram)
+    return found.answer
+
+
+@pytest.mark.parametrize("ahead_s", [90.0, 600.0, -3_000.0])
+def test_a_wrong_clock_is_told_the_time_only(ahead_s):
+    heard: list[tuple[bytes, float]] = []
+    anna, ben = envelopes("anna", pass_der=OLD_PASS, heard=lambda *news: heard.append(news)), envelopes("ben")
+    answer = told(anna, ben, ahead_s=ahead_s)
+    unknown = anna.open(answer, now=NOW + ahead_s)
+    assert isinstance(unknown, UnknownPass)
+    wanted = ben.open(unknown.answer, now=NOW)
+    assert isinstance(wanted, PassRequested)
+    for datagram in wanted.datagrams:
+        with pytest.raises(ProofProblem, match="time"):
+            anna.open(datagram, now=NOW + ahead_s + 1.0)
+    assert heard == [(BEN, -ahead_s - 0.5)]
+
+
+def test_the_time_is_told_once_a_second_to_requests():
+    anna, ben = envelopes("anna"), envelopes("ben")
+    assert told(anna, ben, ahead_s=600.0) is not None
+    assert told(anna, ben, ahead_s=600.0, now=NOW + 0.5) is None
+    assert told(anna, ben, ahead_s=600.0, now=NOW + 1.0) is not None
+    question = letter(one(ben.seal(ANNA, b"a question", now=NOW)), anna)
+    with pytest.raises(ProofProblem, match="time"):
+        ben.open(one(anna.seal(BEN, b"an answer", now=NOW + 600, reply_to=question.nonce)), now=NOW)
+
+
+def test_an_answer_tells_its_time_only_if_fresh():
+    heard: list[float] = []
+    anna, ben = envelopes("anna", heard=lambda _, ahead_s: heard.append(ahead_s)), envelopes("ben")
+    question = letter(one(anna.seal(BEN, b"a question", now=NOW)), ben)
+    answer = ben.seal(ANNA, b"an answer", now=NOW, reply_to=question.nonce)[0]
+    with pytest.raises(ProofProblem, match="answer"):
+        envelopes("anna").open(answer, now=NOW)
+    letter(answer, anna, NOW + 10)
+    assert heard == [], "a recorded answer says nothing about the present"
+    question = letter(one(anna.seal(BEN, b"a question", now=NOW)), ben)
+    letter(ben.seal(ANNA, b"an answer", now=NOW + 1, reply_to=question.nonce)[0], anna, NOW + 1)
+    assert heard == [0.5]
+
+
+def test_a_time_outside_the_pass_is_refused():
+    for off_s in (2 * 86_400.0, -2 * 86_400.0):
+        refused(one(envelopes("anna").seal(BEN, b"a question", now=NOW + off_s)), "pass")
+    anna, ben = envelopes("anna"), envelopes("ben")
+    letter(one(anna.seal(BEN, b"a question", now=NOW)), ben)
+    with pytest.raises(ProofProblem, match="expired"):
+        ben.open(one(anna.seal(BEN, b"a question", now=NOW + 2 * 86_400)), now=NOW)
+
+
+def test_a_datagram_dated_back_prolongs_no_pass():
+    ends = NOW + 24 * 3_600.0
+    refused(one(envelopes("anna").seal(BEN, b"x", now=ends + 50)), "expired", now=ends + 100)
 
 
 # --- sizes -----------------------------------------------------------------------------------------------------------

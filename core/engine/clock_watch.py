@@ -1,0 +1,116 @@
+"""What an engine has from the backbone while it takes part: its pass, the time, and where other peers are.
+
+The pass is renewed from time to time, and at once when no other peer is heard any more: then this computer's clock may
+be wrong, or the others may have moved.
+"""
+
+import asyncio
+import platform
+from collections.abc import Callable, Sequence
+from random import SystemRandom
+from typing import Final
+
+from core.backbone.join import JoinedCollaboration, Joining
+from core.backbone.welcome import KnownPeer
+from core.base.contact import Contact
+from core.base.problems import Problem
+from core.engine.installation import Installation
+from core.engine.snapshots import clock_notice
+from core.net.clock import STEP_S
+from core.session.session import Session
+from core.swarm.participant import Participant
+
+LOOK_S: Final = 2.0
+ASK_FIRST_S: Final = 30.0
+"""Between two requests to the backbone while nobody is heard, the first time; each pause is twice as long."""
+ASK_LONGEST_S: Final = 1800.0
+
+
+class ClockWatch:
+    """Watches whether a session's clock is that of the others, and asks the backbone in doubt.
+
+    Args:
+        installation: Has the clock.
+        joining: Asks the backbone.
+        session: Whose peers are watched.
+        begin_again: Called when the clock has to go back, which no machine can: the session is to end and join anew.
+    """
+
+    def __init__(
+        self,
+        installation: Installation,
+        joining: Joining,
+        session: Session[Participant],
+        *,
+        begin_again: Callable[[], None],
+    ) -> None:
+        self._installation = installation
+        self._joining = joining
+        self._session = session
+        self._begin_again = begin_again
+        self._told_s = 0.0
+        """What the person knows of the wall clock's lead, seconds; 0.0: it is right."""
+        self._ask_at = 0.0
+        """When to ask the backbone next, if nobody is heard then; seconds of the loop's clock."""
+        self._pause_s = ASK_FIRST_S
+
+    async def keep(self) -> None:
+        """Look at clock and company every `LOOK_S` seconds, until cancelled."""
+        now = asyncio.get_running_loop().time
+        self._ask_at = now() + ASK_FIRST_S
+        while True:
+            self._look_at_clock()
+            self._look_at_company(now())
+            await asyncio.sleep(LOOK_S)
+
+    async def renewed(self) -> bytes | None:
+        """Get a new pass, and go by the backbone's time if nobody else is heard.
+
+        Returns:
+            The pass; None, and the person is told, if there is none this time.
+        """
+        try:
+            joined = await self._joining.join(
+                username=self._installation.name,
+                device=platform.node()[:40],
+                now=self._installation.clock.now,
+                random=SystemRandom(),
+            )
+        except Problem as problem:
+            self._installation.notices.add("warning", f"The access pass could not be renewed: {problem}")
+            return None
+        self._session.learn_records(joined.records)
+        if self._alone():
+            self._follow(joined)
+        return joined.certificate
+
+    def _follow(self, joined: JoinedCollaboration) -> None:
+        if joined.clock_ahead_s < -STEP_S:
+            self._begin_again()
+            return
+        self._installation.clock.correct(max(0.0, joined.clock_ahead_s))
+        self._session.meet(contacts_of(joined.contacts))
+
+    def _look_at_clock(self) -> None:
+        """Tell the person that the wall clock is wrong, or right again."""
+        ahead_s = self._installation.clock.wall_ahead_s
+        if abs(ahead_s - self._told_s) > STEP_S:
+            self._told_s = ahead_s if abs(ahead_s) > STEP_S else 0.0
+            self._installation.notices.add(*clock_notice(self._told_s))
+
+    def _look_at_company(self, now: float) -> None:
+        if not self._alone():
+            self._ask_at, self._pause_s = now, ASK_FIRST_S
+        elif now >= self._ask_at:
+            self._session.renew_soon()
+            self._ask_at = now + self._pause_s * SystemRandom().uniform(0.5, 1.0)
+            self._pause_s = min(2 * self._pause_s, ASK_LONGEST_S)
+
+    def _alone(self) -> bool:
+        """Whether no other peer is heard."""
+        return not self._session.peer.view(self._installation.clock.now()).peers
+
+
+def contacts_of(known: Sequence[KnownPeer]) -> list[Contact]:
+    """The peers that a backbone names, as contacts."""
+    return [Contact(peer.peer, peer.host, peer.port) for peer in known]
