@@ -50,7 +50,7 @@ def _run(command: Command, args: argparse.Namespace) -> int:
         return 0
 
     async def connected() -> None:
-        async with ControlClient.connect(Home.find(args.home)) as client:
+        async with ControlClient.connect(Home.find(args.home), any_version=command is _quit) as client:
             await command(client, args)
 
     asyncio.run(connected())

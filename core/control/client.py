@@ -62,12 +62,15 @@ class ControlClient:
 
     @classmethod
     @contextlib.asynccontextmanager
-    async def connect(cls, home: Home, *, timeout_s: float = CONNECT_TIMEOUT_S) -> AsyncIterator["ControlClient"]:
+    async def connect(
+        cls, home: Home, *, timeout_s: float = CONNECT_TIMEOUT_S, any_version: bool = False
+    ) -> AsyncIterator["ControlClient"]:
         """Reach the engine that runs on `home`, for the length of an `async with`.
 
         Args:
             home: The home in which `engine.json` tells the engine's address.
             timeout_s: Upper bound on connecting, seconds.
+            any_version: For what every version understands: to quit.
 
         Raises:
             NotRunning: there is none.
@@ -77,8 +80,8 @@ class ControlClient:
         file = read_engine_file(home)
         if file is None:
             raise _not_running()
-        if file.protocol != PROTOCOL_VERSION:
-            raise UserProblem("The Potluck that runs is of another version.", hint="Stop it and start this one.")
+        if file.protocol != PROTOCOL_VERSION and not any_version:
+            raise UserProblem("The Potluck that runs is of another version.", hint="Stop it with: potluck quit")
         async with aiohttp.ClientSession() as session:
             client = cls(await _open(session, file, timeout_s))
             reader = asyncio.create_task(client._read())

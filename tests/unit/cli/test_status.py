@@ -41,3 +41,12 @@ def test_status_of_an_engine_of_another_version(home, capsys):
     home.engine_file.write_bytes(msgspec.json.encode(file))
     assert main(["status", "--json"]) == 2
     assert json.loads(capsys.readouterr().out)["reason"] == "version"
+
+
+def test_an_engine_of_another_version_can_be_stopped(running, capsys):
+    file = msgspec.json.decode(running.home.engine_file.read_bytes(), type=EngineFile)
+    other = msgspec.structs.replace(file, protocol=PROTOCOL_VERSION + 1)
+    running.home.engine_file.write_bytes(msgspec.json.encode(other))
+    assert main(["pause"]) == 2
+    assert "potluck quit" in capsys.readouterr().err
+    assert main(["quit"]) == 0
