@@ -1,9 +1,14 @@
-"""One verdict: window, tray, `potluck status --json` and `potluck status` say the same in every situation."""
+"""One verdict: window, tray, `potluck status --json` and `potluck status` say the same in every situation.
+
+With POTLUCK_PICTURES=DIR each situation is photographed too.
+"""
 
 import json
+import os
 import random
 
 import pytest
+from PySide6.QtWidgets import QApplication
 
 from app import text
 from app.application import Application
@@ -101,6 +106,7 @@ SITUATIONS = {
 def window(qt, delete, tmp_path):
     """A window on a home without an engine."""
     application = Application(tmp_path, qt, engine=None, chance=random.Random(1))
+    application.window.resize(800, 560)
     yield application
     application.leave(stop=False)
     application.finish()
@@ -119,6 +125,9 @@ def assert_all_say(window, tmp_path, capsys, code, reason):
     assert window.window.status.words.split("  ·  ")[0] == headline
     assert window.tray.shown == code
     assert window.tray.words.startswith(f"Potluck: {headline}. {said}"[:100])
+    QApplication.processEvents()
+    if folder := os.environ.get("POTLUCK_PICTURES"):
+        window.window.grab().save(f"{folder}/{code}-{reason or 'by-person'}.png")
     for words in ("status --json", "status"):
         run([*words.split(), "--home", str(tmp_path)])
         told = capsys.readouterr().out
