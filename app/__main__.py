@@ -32,7 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.screenshot is not None:
         return _refuse(why) if (why := launch.screenshot(options)) else 0
     home = (options.home or home_dir()).expanduser().absolute()
-    return launch.run(home, attach=options.attach, link=options.link)
+    return launch.run(home, engine=None if options.attach else options.engine, link=options.link)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -40,6 +40,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("link", nargs="?", default="", metavar="LINK", help="potluck://… of a collaboration to join")
     parser.add_argument("--home", type=Path, help="home directory of the engine")
     parser.add_argument("--attach", action="store_true", help="never start an engine")
+    parser.add_argument(
+        "--engine", nargs=argparse.REMAINDER, default=[], metavar="WORD", help="further words for an engine; the last"
+    )
     developer = parser.add_argument_group("for developers")
     developer.add_argument("--screenshot", type=Path, metavar="FILE", help="draw the window into a picture and end")
     developer.add_argument("--snapshot", type=Path, metavar="FILE", help="what it shows: a snapshot as JSON")

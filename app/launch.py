@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -15,12 +16,12 @@ from app.signals import Interrupts
 from app.single import SingleWindow
 
 
-def run(home: Path, *, attach: bool, link: str) -> int:
+def run(home: Path, *, engine: Sequence[str] | None, link: str) -> int:
     """The window of `home`, or the one that is there already, brought to the front.
 
     Args:
         home: The home directory, absolute.
-        attach: Never start an engine.
+        engine: Further words for an engine that the window starts; None: it never starts one.
         link: Of a collaboration, which the window asks about; empty: none.
 
     Returns:
@@ -30,7 +31,7 @@ def run(home: Path, *, attach: bool, link: str) -> int:
     single = SingleWindow(home)
     if not single.claim(link):
         return 0
-    application = Application(home, qt, engine=None if attach else engine_command(home))
+    application = Application(home, qt, engine=None if engine is None else [*engine_command(home), *engine])
     single.show_asked.connect(application.window.come_forward)
     interrupts = Interrupts()
     interrupts.came.connect(application.leave)

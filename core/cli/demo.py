@@ -43,8 +43,11 @@ def run(args: argparse.Namespace) -> int:
 
 def engine_arguments(home: Home, options: EmbeddedOptions) -> list[str]:
     """The command line of the engine that brings the embedded collaboration along."""
-    words = ["engine", "--home", str(home.directory), "--embedded", "--peers", str(options.peers)]
-    words += ["--task", options.task]
+    return ["engine", "--home", str(home.directory), "--embedded", *_options(options)]
+
+
+def _options(options: EmbeddedOptions) -> list[str]:
+    words = ["--peers", str(options.peers), "--task", options.task]
     if options.text is not None:
         words += ["--text", str(options.text)]
     if options.epochs is not None:
@@ -73,7 +76,8 @@ def _open_window(home: Home, options: EmbeddedOptions) -> int:
                 creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
             )
         _wait_for_engine(home, engine)
-    return subprocess.call([*own_command("app", "app"), "--home", str(home.directory)])
+    again = _options(options)  # an engine that was killed goes on with the same text and task
+    return subprocess.call([*own_command("app", "app"), "--home", str(home.directory), "--engine", *again])
 
 
 def _answers(home: Home) -> bool:

@@ -72,3 +72,17 @@ def test_sizes(capsys):
     with pytest.raises(SystemExit) as ended:
         main(["--size", "wide"])
     assert ended.value.code == 2
+
+
+def test_words_for_the_engine_are_passed_on(monkeypatch):
+    from app import launch
+
+    seen = []
+    monkeypatch.setattr(launch, "run", lambda home, **told: seen.append(told) or 0)
+    for words in (["--engine", "--peers", "2", "--task", "gpt"], ["potluck://there"], ["--attach"]):
+        assert main(["--home", "x", *words]) == 0
+    assert seen == [
+        {"engine": ["--peers", "2", "--task", "gpt"], "link": ""},
+        {"engine": [], "link": "potluck://there"},
+        {"engine": None, "link": ""},
+    ]
