@@ -1,5 +1,6 @@
 """Known peers: the routing table, with the addresses and the back-off that belong to it."""
 
+from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
@@ -17,6 +18,7 @@ from core.dht.settings import DhtSettings
 from core.dht.space import point, position
 
 SEEDS_MAX = 32
+"""Upper bound on seeds that were given, and on contacts remembered after they fell silent."""
 PARALLEL_ON_A_PATH = 3
 """Queries in flight on each disjoint path, so that one silent peer does not hold up its path."""
 
@@ -38,6 +40,9 @@ class Neighbours:
         """Whether IPv6 addresses can be reached; otherwise no peer is asked there."""
         self._backoff: BackOff[Contact] = BackOff(first=settings.silence_s, longest=settings.silence_max_s)
         self._seeds: dict[PeerId, Contact] = {}
+        """Given by the owner."""
+        self._lost: OrderedDict[PeerId, Contact] = OrderedDict()
+        """Contacts that left the table in silence, the newest last: it may be this peer that was cut off."""
         self._seeds_heard: dict[PeerId, float] = {}
 
     def add_seeds(self, contacts: Iterable[Contact]) -> None:
@@ -48,11 +53,19 @@ class Neighbours:
 
     def is_seed(self, peer: PeerId) -> bool:
         """Whether lookups may always start from this peer."""
-        return peer in self._seeds
+        return peer in self._seeds or peer in self._lost
 
     def silent_seeds(self, before: float) -> list[Contact]:
-        """Seeds that have not answered since `before`: the rest of the network may be behind them."""
-        return [c for peer, c in self._seeds.items() if self._seeds_heard.get(peer, float("-inf")) < before]
+        """Seeds behind which the rest of the network may be: lost contacts, the newest first, and silent given ones.
+
+        Args:
+            before: Given ones that have answered since are not silent, Unix seconds.
+        """
+        silent = {peer: contact for peer, contact in reversed(self._lost.items()) if self.table.get(peer) is None}
+        for peer, contact in self._seeds.items():
+            if self._seeds_heard.get(peer, float("-inf")) < before:
+                silent.setdefault(peer, contact)
+        return list(silent.values())
 
     def observed(self, peer: PeerId, host: str, port: int) -> None:
         """Note that the host saw the peer at this address.
@@ -97,7 +110,13 @@ class Neighbours:
         peer = contact.peer_id
         self._backoff.fail(contact, now)
         self.book.silent(peer)
+        known = self.table.get(peer)
         self.table.bucket(position(peer)).failed(peer)
+        if known is not None and self.table.get(peer) is None:
+            self._lost[peer] = known
+            self._lost.move_to_end(peer)
+            if len(self._lost) > SEEDS_MAX:
+                self._lost.popitem(last=False)
 
     def to_probe(self, peer: PeerId, now: float) -> Contact | None:
         """Decide whether to ask a requesting peer to prove its address; returns its contact if so.
@@ -170,9 +189,8 @@ class Neighbours:
         """Contacts with which a lookup of `key` begins: the nearest; where these are few, all that are known."""
         contacts = self.table.closest(key, self._settings.bucket_size)
         if len(contacts) < self._settings.replicas:
-            everybody = {
-                contact.peer: contact for contact in (*self.table.contacts(), *self._seeds.values(), *contacts)
-            }
+            seeds = (*self._lost.values(), *self._seeds.values())
+            everybody = {contact.peer: contact for contact in (*seeds, *self.table.contacts(), *contacts)}
             contacts = list(everybody.values())
         return [contact for contact in contacts if include_silent or not self._backoff.is_excluded(contact, now)]
 

@@ -11,6 +11,8 @@ STALE_TOGETHER = 0.3
 """Share of `stale_after_s` by which silent neighbours are pinged early, together with one that is due."""
 SWEEP_S = 30.0
 SEEDS_AT_ONCE = 4
+SEEDS_NEWEST = 2
+"""Number among these of contacts that were lost last; the others are drawn."""
 
 
 class Upkeep:
@@ -142,8 +144,9 @@ class Upkeep:
         self._at = max(due if due is not None else now, now + least)
 
     def _seeds(self, now: float) -> list[Output]:
-        """Ping seeds that are silent, less and less often.
+        """Ping seeds that are silent, less and less often: some of them, or all if nobody else is known.
 
+        Those that fell silent together, in a network that was divided, come back together: the newest are among them.
         A seed may have restarted and know nobody: newcomers come to it, and only peers that ping it bring them together
         with the rest.  The fewer peers there are, the more often each has to.
         """
@@ -157,8 +160,10 @@ class Upkeep:
         silent = self._neighbours.silent_seeds(now - silent_s)
         self._seeds_pause_s = min(2 * self._seeds_pause_s, longest_s)
         self._seeds_at = now + self._seeds_pause_s * self._random.uniform(0.75, 1.0)
-        asked = self._random.sample(silent, min(SEEDS_AT_ONCE, len(silent)))
-        return [output for contact in asked for output in self._query_runner.probe(contact, now)]
+        if len(self._neighbours.table):
+            newest, others = silent[:SEEDS_NEWEST], silent[SEEDS_NEWEST:]
+            silent = newest + self._random.sample(others, min(SEEDS_AT_ONCE - SEEDS_NEWEST, len(others)))
+        return [output for contact in silent for output in self._query_runner.probe(contact, now)]
 
     def _stale(self, now: float) -> list[Output]:
         """Ping the neighbours that are silent, and with them those that will be soon."""

@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +34,17 @@ MANIFEST = Manifest(
     name="n", organiser="o", task="albert", authority=keys("authority").peer_id.hex(), target_samples=100
 )
 AUTHORITY = Authority(keys("authority"), MANIFEST.id)
+
+
+class _NoNetwork:
+    """Sockets on which nothing leaves."""
+
+    def __init__(self, sockets: Any) -> None:
+        self.close = sockets.close
+
+    def put(self, packet: bytes, address: Any) -> bool:
+        del packet, address
+        return True
 
 
 class Computer:
@@ -69,6 +80,16 @@ class Computer:
     def reports(self) -> list[ProgressReport]:
         """Of those who are here."""
         return list(self.session.peer.view(self.clock.now()).peers.values())
+
+    def cut(self, *, off: bool) -> None:
+        """Let no datagram in or out any more, or again."""
+        port = self.session.host._port
+        if off:
+            self._sockets, port._sockets = port._sockets, _NoNetwork(port._sockets)  # type: ignore[assignment]
+            port.datagram_received = lambda *_: None  # type: ignore[method-assign]
+        else:
+            port._sockets = self._sockets
+            del port.datagram_received
 
     def sees(self) -> set[str]:
         """The names of those who are here."""
@@ -153,5 +174,31 @@ def test_a_renewed_pass_is_shown_from_then_on(tmp_path, monkeypatch):
             keeping.cancel()
             volunteer.session.host.perform([Send(backbone.contact().peer_id, StateAsk(bytes(32)))])
             await eventually(lambda: backbone.usernames() == {"benjamin"})
+
+    run()
+
+
+async def within_a_minute(condition: Callable[[], bool]) -> None:
+    async with asyncio.timeout(60):
+        while not condition():  # noqa: ASYNC110 - what is looked at is not told by an event
+            await asyncio.sleep(0.1)
+
+
+def test_peers_cut_off_meet_again_without_a_backbone(tmp_path):
+    @in_loop
+    async def run():
+        backbone = Computer("anna", tmp_path, bind=LOOPBACK, role=BACKBONE)
+        volunteers = [Computer(name, tmp_path, bind=LOOPBACK) for name in ("ben", "eve", "ida")]
+        async with contextlib.AsyncExitStack() as stack:
+            for computer in (backbone, *volunteers):
+                await computer.session.listen(bind=LOOPBACK)
+                stack.push_async_callback(computer.session.close)
+                await computer.session.join([] if computer is backbone else [backbone.contact()], address=LOOPBACK)
+            await within_a_minute(lambda: all(len(one.sees()) == 3 for one in volunteers))
+            await backbone.session.close()
+            volunteers[0].cut(off=True)
+            await within_a_minute(lambda: not volunteers[0].session.peer.contacts)
+            volunteers[0].cut(off=False)
+            await within_a_minute(lambda: all(len(one.sees()) == 2 for one in volunteers))
 
     run()

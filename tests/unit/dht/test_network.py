@@ -3,7 +3,7 @@
 import pytest
 
 from core.base.contact import Contact
-from core.base.ids import hashed_key
+from core.base.ids import PeerId, hashed_key
 from core.base.signing import Ed25519Verifier, KeyPair
 from core.dht.events import Found, Joined
 from core.dht.settings import DhtSettings
@@ -253,3 +253,32 @@ def test_peer_can_enter_and_leave_client_mode():
         net.get(5, hashed_key(b"key %d" % number))
     net.run(10)
     assert hidden.me in {c.peer for node in net.nodes.values() for c in node.contacts}
+
+
+def together(net: Network, peers: list[PeerId]) -> bool:
+    return all({c.peer for c in net.nodes[peer].contacts} >= set(peers) - {peer} for peer in peers)
+
+
+@pytest.mark.parametrize("cut_s", [2, 110, 1800])
+@pytest.mark.parametrize(("count", "apart"), [(4, 1), (4, 2), (12, 6)])
+def test_peers_find_each_other_without_their_only_seed(cut_s, count, apart):
+    net = Network(count)
+    net.join_all()
+    net.dead = {peer_id(0)}
+    peers = [peer_id(number) for number in range(1, count)]
+    net.divided = set(peers[:apart])
+    live_for(net, peers, cut_s)
+    net.divided = set()
+    waited_s = 0
+    while not together(net, peers):
+        live_for(net, peers, 5)
+        waited_s += 5
+        assert waited_s <= 60
+
+
+def live_for(net: Network, peers: list[PeerId], seconds: float) -> None:
+    """Each reads a key every two seconds, as a peer that trains does."""
+    for _ in range(int(seconds / 2) + 1):
+        for peer in peers:
+            net.do(net.nodes[peer], net.nodes[peer].get(KEY, net.now))
+        net.run(2)
