@@ -1,6 +1,7 @@
 """Limit on the requests of each requester: of a peer, or of an address."""
 
 from collections.abc import Hashable
+from functools import lru_cache
 from ipaddress import IPv6Address, ip_address
 from typing import Generic, TypeVar
 
@@ -36,17 +37,39 @@ class RateLimit(Generic[K]):
             now: Unix seconds.
             cost: Number of requests.
         """
-        if not self._rate_per_s:
-            return True
+        return not self._rate_per_s or self._bucket(requester, now).admits(now, cost)
+
+    def spend(self, requester: K, now: float) -> None:
+        """Count something that a requester did, whether or not it may; it may exceed its limit by one.
+
+        Args:
+            requester: The requester.
+            now: Unix seconds.
+        """
+        bucket = self._bucket(requester, now)
+        bucket.tokens(now)
+        bucket.spend(1)
+
+    def exceeds(self, requester: K, now: float) -> bool:
+        """Whether a requester has done more than it may.
+
+        Args:
+            requester: The requester.
+            now: Unix seconds.
+        """
+        shared = self._buckets.get(None) if len(self._buckets) >= self._limit else None
+        bucket = self._buckets.get(requester, shared)
+        return bucket is not None and bucket.tokens(now) < 0
+
+    def _bucket(self, requester: K, now: float) -> TokenBucket:
         key: K | None = requester
         if key not in self._buckets and len(self._buckets) >= self._sweep_at:
             self._forget(now)
             if len(self._buckets) >= self._limit:
                 key = None
-        bucket = self._buckets.get(key)
-        if bucket is None:
-            bucket = self._buckets[key] = TokenBucket(rate_per_s=self._rate_per_s, burst=self._burst)
-        return bucket.admits(now, cost)
+        if key not in self._buckets:
+            self._buckets[key] = TokenBucket(rate_per_s=self._rate_per_s, burst=self._burst)
+        return self._buckets[key]
 
     def _forget(self, now: float) -> None:
         """Drop the buckets that are full again; the next sweep comes when their number has doubled."""
@@ -54,6 +77,7 @@ class RateLimit(Generic[K]):
         self._sweep_at = min(max(32, 2 * len(self._buckets)), self._limit)
 
 
+@lru_cache(maxsize=4096)
 def household(host: str) -> str:
     """The part of an address that one household has for itself: all of an IPv4 address, 64 bits of an IPv6 address.
 

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from core.base.ids import PeerId
 from core.base.problems import ProofProblem, WireProblem
+from core.base.rate_limit import household
 from core.base.trace import Trace
 from core.net.address_book import Address, AddressBook
 from core.net.envelope import Envelopes, Opened, PassRequested, UnknownPass, VerifiedDatagram, WrongTime, remember
@@ -151,7 +152,7 @@ class DatagramPort(asyncio.DatagramProtocol):
     def _envelope(self, data: bytes, source: Address) -> None:
         self._pace.passed(received=len(data))
         try:
-            found = self._envelopes.open(data, now=self._now())
+            found = self._envelopes.open(data, now=self._now(), source=household(source[0]))
         except WireProblem:
             self._trace.mark("net.drop.garbage")
             return

@@ -30,6 +30,7 @@ from core.base.problems import ProofProblem, WireProblem
 from core.base.signing import SIGNATURE_BYTES, Ed25519Verifier, Signer
 from core.base.wire import PROTOCOL, Schema
 from core.net.passes import PASS_BYTES_MAX, Pass, PassVerifier
+from core.net.proof_budget import ProofBudget
 from core.net.replay import WINDOW_S, ReplayGuard
 
 DATAGRAM_BYTES_MAX = 1200
@@ -137,6 +138,7 @@ class Envelopes:
         self._introduced: OrderedDict[PeerId, None] = OrderedDict()
         self._sent: OrderedDict[bytes, _Sent] = OrderedDict()
         self._replays = ReplayGuard()
+        self._budget = ProofBudget()
         self.renew(pass_der)
 
     def renew(self, pass_der: bytes) -> None:
@@ -168,12 +170,13 @@ class Envelopes:
             raise ValueError(f"a datagram of {len(datagram)} bytes, the limit is {DATAGRAM_BYTES_MAX}")
         return [datagram]
 
-    def open(self, datagram: bytes, *, now: float) -> Opened | None:
+    def open(self, datagram: bytes, *, now: float, source: str = "") -> Opened | None:
         """Open a datagram.
 
         Args:
             datagram: As received.
             now: Unix seconds.
+            source: The household that it comes from, whose failures are counted (`core.net.proof_budget`).
 
         Returns:
             Its kind; None for a request for this peer's pass that no datagram of this peer can have caused.
@@ -186,7 +189,7 @@ class Envelopes:
             raise WireProblem("a datagram that is too long")
         match datagram[:1]:
             case b"\x01":
-                return self._open_envelope(datagram, now)
+                return self._open_envelope(datagram, now, source)
             case b"\x02" if len(datagram) == 1 + NONCE_BYTES:
                 return self._repeat(datagram[1:], now)
             case _:
@@ -201,14 +204,43 @@ class Envelopes:
         remember(self._sent, nonce, _Sent(to, now, body, reply_to), SENT_MAX)
         return ENVELOPE + self._signer.sign(DOMAIN + payload) + payload
 
-    def _open_envelope(self, datagram: bytes, now: float) -> VerifiedDatagram | UnknownPass | WrongTime:
-        payload = datagram[_HEAD_BYTES:]
-        fields = _SCHEMA.decode(payload)
+    def _open_envelope(self, datagram: bytes, now: float, source: str) -> VerifiedDatagram | UnknownPass | WrongTime:
+        """What costs little comes first; the rest is left out where the source has failed at it too often."""
+        fields = _SCHEMA.decode(datagram[_HEAD_BYTES:])
         if fields.recipient != self._signer.peer_id:
             raise ProofProblem("recipient")
-        known = self._pass_of(fields.proof, fields.time)
-        if known is None:
+        known = self._known(fields.proof)
+        if known is None and len(fields.proof) == HASH_BYTES:
             return UnknownPass(NEED_PASS + fields.nonce)
+        peer = None if known is None else known.peer
+        if not self._budget.allows(peer, source, now):
+            raise ProofProblem("too many failures")
+        try:
+            opened = self._prove(known, fields, datagram, now)
+        except ProofProblem:
+            self._budget.failed(peer, source, now)
+            raise
+        if isinstance(opened, VerifiedDatagram):
+            self._budget.held(opened.sender, source)
+        return opened
+
+    def _prove(self, known: Pass | None, fields: _Fields, datagram: bytes, now: float) -> VerifiedDatagram | WrongTime:
+        """Check that a datagram is its sender's own, and new.  Its pass must be valid at the time that it claims, too.
+
+        Args:
+            known: The pass that it shows, if that was read before.
+            fields: What it says.
+            datagram: The whole of it.
+            now: Unix seconds.
+
+        Raises:
+            ProofProblem: pass, signature, nonce, time or the question that it answers do not hold.
+        """
+        if known is None:
+            known = self._verifier.read(fields.proof, fields.time)
+        else:
+            self._verifier.check(known, fields.time)
+        payload = datagram[_HEAD_BYTES:]
         if not Ed25519Verifier().verify(known.peer, datagram[1:_HEAD_BYTES], DOMAIN + payload):
             raise ProofProblem("signature")
         if len(fields.proof) > HASH_BYTES:
@@ -230,16 +262,12 @@ class Envelopes:
         remember(self._told, sender, now, PASSES_MAX)
         return WrongTime(self._seal_one(sender, b"", now=now, reply_to=fields.nonce, proof=self._pass_hash))
 
-    def _pass_of(self, proof: bytes, time: float) -> Pass | None:
-        """Find the sender's pass by its hash, or verify it: it must be valid at the time that the sender claims."""
-        if len(proof) == HASH_BYTES:
-            known = self._passes.get(proof)
-            if known is not None:
-                self._passes.move_to_end(proof)
-        else:
-            known = self._passes.get(digest(proof)[:HASH_BYTES]) or self._verifier.read(proof, time)
+    def _known(self, proof: bytes) -> Pass | None:
+        """The pass that a datagram shows, whole or by its hash, if it was read before."""
+        name = proof if len(proof) == HASH_BYTES else digest(proof)[:HASH_BYTES]
+        known = self._passes.get(name)
         if known is not None:
-            self._verifier.check(known, time)
+            self._passes.move_to_end(name)
         return known
 
     def _match(self, sender: PeerId, fields: _Fields, now: float) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from core.base.problems import ProofProblem, WireProblem
+from core.base.rate_limit import household
 from core.base.trace import Trace
 from core.base.wire import MessageCodec
 from core.nat.messages import NAT_MESSAGES, Address, Mirror, Mirrored
@@ -68,7 +69,7 @@ class MirrorPort(asyncio.DatagramProtocol):
             self._trace.mark("net.drop.scope")
             return
         try:
-            found = self._envelopes.open(data, now=now)
+            found = self._envelopes.open(data, now=now, source=household(source[0]))
         except (WireProblem, ProofProblem):
             self._trace.mark("net.drop.proof")
             return

@@ -1,0 +1,85 @@
+"""Datagrams that prove nothing cost little, and silence nobody that is known."""
+
+import pytest
+
+from core.base.problems import ProofProblem
+from core.net.envelope import ENVELOPE, Envelopes, VerifiedDatagram
+from core.net.passes import PassVerifier
+from core.net.proof_budget import FAILED_BURST, SOURCES_MAX, ProofBudget
+from tests.unit.net.people import AUTHORITY, NOW, RUN, SAME_RUN_OTHER_KEY, envelopes, id_of, issue, keys, nonces
+
+BEN = id_of("ben")
+
+
+class Counting(PassVerifier):
+    """Counts the certificates that it reads."""
+
+    def __init__(self) -> None:
+        super().__init__(AUTHORITY.id, RUN)
+        self.reads = 0
+
+    def read(self, der, now):
+        self.reads += 1
+        return super().read(der, now)
+
+
+def receiver() -> tuple[Envelopes, Counting]:
+    passes = Counting()
+    return Envelopes(signer=keys("ben"), pass_der=issue("ben"), passes=passes, nonce=nonces("ben")), passes
+
+
+def refused(ben: Envelopes, datagrams: list[bytes], source: str, now: float = NOW) -> None:
+    for datagram in datagrams:
+        with pytest.raises(ProofProblem):
+            ben.open(datagram, now=now, source=source)
+
+
+def forged(count: int) -> list[bytes]:
+    """With passes of a foreign authority, which differ."""
+    eves = [envelopes("eve", pass_der=issue("eve", authority=SAME_RUN_OTHER_KEY, now=NOW - n)) for n in range(count)]
+    return [eve.seal(BEN, b"x", now=NOW)[0] for eve in eves]
+
+
+def spoiled(datagram: bytes) -> bytes:
+    return ENVELOPE + bytes(64) + datagram[65:]
+
+
+def test_forged_passes_of_one_source_are_read_a_few_times():
+    ben, passes = receiver()
+    refused(ben, forged(200), "203.0.113.9")
+    assert passes.reads <= FAILED_BURST + 1
+    (honest,) = envelopes("anna").seal(BEN, b"hello", now=NOW)
+    assert isinstance(ben.open(honest, now=NOW, source="192.0.2.1"), VerifiedDatagram)
+
+
+def test_known_peer_is_heard_whatever_strangers_fail_at():
+    """From its own household, from everywhere, and with its pass."""
+    ben, _ = receiver()
+    anna = envelopes("anna")
+    assert isinstance(ben.open(anna.seal(BEN, b"1", now=NOW)[0], now=NOW, source="192.0.2.1"), VerifiedDatagram)
+    copied = [spoiled(anna.seal(BEN, b"2", now=NOW)[0]) for _ in range(100)]
+    refused(ben, forged(50), "192.0.2.1")
+    refused(ben, copied, "203.0.113.9")
+    for number in range(2 * SOURCES_MAX):
+        refused(ben, copied[: FAILED_BURST + 2], f"198.51.{number}.1")
+    assert isinstance(ben.open(anna.seal(BEN, b"3", now=NOW)[0], now=NOW, source="192.0.2.1"), VerifiedDatagram)
+
+
+def test_forged_address_silences_a_peer_only_while_it_lasts():
+    ben, _ = receiver()
+    anna = envelopes("anna")
+    ben.open(anna.seal(BEN, b"1", now=NOW)[0], now=NOW, source="192.0.2.1")
+    refused(ben, [spoiled(anna.seal(BEN, b"2", now=NOW)[0]) for _ in range(50)], "192.0.2.1")
+    later = NOW + 1.0
+    assert isinstance(ben.open(anna.seal(BEN, b"3", now=later)[0], now=later, source="192.0.2.1"), VerifiedDatagram)
+
+
+def test_work_for_strangers_is_bounded_from_many_addresses():
+    budget, looked_at = ProofBudget(), 0
+    for second in range(10):
+        for number in range(20_000):
+            source = f"a{number % 1000}"
+            if budget.allows(None, source, NOW + second):
+                looked_at += 1
+                budget.failed(None, source, NOW + second)
+    assert looked_at < (SOURCES_MAX + 1) * (FAILED_BURST + 1 + 5 * 10)
