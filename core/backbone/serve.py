@@ -299,7 +299,9 @@ async def serve_backbone(
     stop_on_signals(stop.set)
     taken = Busy("A backbone runs on this charter already.", hint="Hand out its link, or stop it and start again.")
     async with held(charter.folder / LOCK, patience_s=LEAVING_S, otherwise=taken):
-        backbone = Backbone(charter=charter, bind=bind, host=host, clock=Clock(), ports=ports, help_bytes=help_bytes)
+        backbone = Backbone(
+            charter=charter, bind=bind, host=host, clock=Clock(authority=True), ports=ports, help_bytes=help_bytes
+        )
         link = await backbone.open()
         if backbone.moved_from:
             sys.stderr.write(

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from random import SystemRandom
 from typing import Final
 
+from core.api.numbers import lasting
 from core.backbone.join import JoinedCollaboration, Joining
 from core.backbone.welcome import KnownPeer
 from core.base.contact import Contact
@@ -55,16 +56,34 @@ class ClockWatch:
         self._pause_s = ASK_FIRST_S
 
     async def keep(self) -> None:
-        """Look at clock and company every `LOOK_S` seconds, until cancelled."""
+        """Look every `LOOK_S` seconds, until cancelled."""
         now = asyncio.get_running_loop().time
         self._ask_at = now() + ASK_FIRST_S
         while True:
-            self._look_at_clock()
-            self._look_at_company(now())
+            self.look(now())
             await asyncio.sleep(LOOK_S)
+
+    def look(self, now: float) -> None:
+        """Tell the person that the wall clock is wrong, or right again, and ask the backbone if nobody is heard.
+
+        Args:
+            now: Seconds of the loop's clock.
+        """
+        ahead_s = self._installation.clock.wall_ahead_s
+        if abs(ahead_s - self._told_s) > STEP_S:
+            self._told_s = ahead_s if abs(ahead_s) > STEP_S else 0.0
+            self._installation.notices.add(*clock_notice(self._told_s))
+        if not self._alone():
+            self._ask_at, self._pause_s = now, ASK_FIRST_S
+        elif now >= self._ask_at:
+            self._session.renew_soon()
+            self._ask_at = now + self._pause_s * SystemRandom().uniform(0.5, 1.0)
+            self._pause_s = min(2 * self._pause_s, ASK_LONGEST_S)
 
     async def renewed(self) -> bytes | None:
         """Get a new pass, and go by the backbone's time if nobody else is heard.
+
+        While others are heard, a backbone whose clock is another one is not followed: they would refuse its pass.
 
         Returns:
             The pass; None, and the person is told, if there is none this time.
@@ -82,6 +101,14 @@ class ClockWatch:
         self._session.learn_records(joined.records)
         if self._alone():
             self._follow(joined)
+        elif abs(joined.clock_ahead_s) > STEP_S:
+            way = "ahead of" if joined.clock_ahead_s > 0 else "behind"
+            self._installation.notices.add(
+                "warning",
+                f"The access pass was not renewed: the backbone's clock is {lasting(abs(joined.clock_ahead_s))} {way} "
+                "the time of all peers here. Tell the organiser.",
+            )
+            return None
         return joined.certificate
 
     def _follow(self, joined: JoinedCollaboration) -> None:
@@ -90,21 +117,6 @@ class ClockWatch:
             return
         self._installation.clock.correct(max(0.0, joined.clock_ahead_s))
         self._session.meet(contacts_of(joined.contacts))
-
-    def _look_at_clock(self) -> None:
-        """Tell the person that the wall clock is wrong, or right again."""
-        ahead_s = self._installation.clock.wall_ahead_s
-        if abs(ahead_s - self._told_s) > STEP_S:
-            self._told_s = ahead_s if abs(ahead_s) > STEP_S else 0.0
-            self._installation.notices.add(*clock_notice(self._told_s))
-
-    def _look_at_company(self, now: float) -> None:
-        if not self._alone():
-            self._ask_at, self._pause_s = now, ASK_FIRST_S
-        elif now >= self._ask_at:
-            self._session.renew_soon()
-            self._ask_at = now + self._pause_s * SystemRandom().uniform(0.5, 1.0)
-            self._pause_s = min(2 * self._pause_s, ASK_LONGEST_S)
 
     def _alone(self) -> bool:
         """Whether no other peer is heard."""

@@ -33,6 +33,8 @@ class Clock:
     stands still.  They never move it back: machines rely on that `now` only grows.
 
     Args:
+        authority: Whether newcomers get their time from here: it follows peers only as far as the wall clock shows, so
+            that no majority of peers can set the time of the collaboration.
         wall: Unix seconds of the system.
         steady: Seconds that never go back and are never set.
     """
@@ -40,11 +42,13 @@ class Clock:
     def __init__(
         self,
         *,
+        authority: bool = False,
         wall: Callable[[], float] = time.time,  # noqa: TID251 - this is the edge that the rule names
         steady: Callable[[], float] = steady_s,
     ) -> None:
         self.wall = wall
         """The computer's own clock, for the person's hours and notices: it may be wrong, and it may be set."""
+        self._authority = authority
         self._steady = steady
         self._offset = wall() - steady()
         self._opinions: OrderedDict[PeerId, tuple[float, float]] = OrderedDict()
@@ -85,5 +89,10 @@ class Clock:
         if ahead_s <= STEP_S:
             return
         offsets = [offset for answered, offset in self._opinions.values() if at - answered <= OPINION_S]
-        if len(offsets) >= PEERS_MIN and (middle := median_low(offsets)) - self._offset > STEP_S:
+        if len(offsets) < PEERS_MIN:
+            return
+        middle = median_low(offsets)
+        if self._authority:
+            middle = min(middle, self.wall() - at)
+        if middle - self._offset > STEP_S:
             self._offset = middle

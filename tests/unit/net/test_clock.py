@@ -10,9 +10,9 @@ ANNA, BEN, EVE = id_of("anna"), id_of("ben"), id_of("eve")
 
 
 class Times:
-    def __init__(self) -> None:
+    def __init__(self, **arguments: bool) -> None:
         self.wall, self.steady = 1000.0, 5.0
-        self.clock = Clock(wall=lambda: self.wall, steady=lambda: self.steady)
+        self.clock = Clock(wall=lambda: self.wall, steady=lambda: self.steady, **arguments)
 
 
 @pytest.mark.parametrize("step_s", [0.5, 90.0, 600.0, -86_400.0, 2 * YEAR_S])
@@ -61,6 +61,16 @@ def test_one_liar_of_three_cannot_say_how_far():
     for peer, ahead_s in ((EVE, YEAR_S), (ANNA, 600.0), (BEN, 601.0)):
         clock.heard(peer, ahead_s - (clock.now() - 1000.0))
     assert clock.now() == 1600.0
+
+
+def test_an_authority_also_needs_its_wall_clock():
+    times = Times(authority=True)
+    for peer in (ANNA, BEN, EVE):
+        times.clock.heard(peer, 600.0)
+    assert times.clock.now() == 1000.0
+    times.wall += 590.0
+    times.clock.heard(ANNA, 600.0)
+    assert times.clock.now() == 1590.0
 
 
 def test_peers_never_move_the_clock_back():
