@@ -72,6 +72,12 @@ class Journal:
         return self._memory.contacts
 
     @property
+    def met(self) -> tuple[PeerId, ...]:
+        """Peers that were in most rounds with this one, as its receipts say."""
+        rounds = {peer: credit.rounds for peer, credit in self._receipts.totals().items() if credit.samples}
+        return tuple(sorted(rounds.keys() - {OTHERS}, key=lambda peer: (rounds[peer], peer))[-CONTACTS_MAX:])
+
+    @property
     def contributed_s(self) -> float:
         """Seconds of contributing, in all runs."""
         running = self._now() - self._since if self._since is not None else 0.0

@@ -78,7 +78,9 @@ class VolunteerSession:
         )
         alone = is_loopback(options.bind)
         self._session: Session[Participant] = Session(
-            participant_of(joined.manifest, _role(installation), keys=installation.key, folder=folder),
+            participant_of(
+                joined.manifest, _role(installation, met=self._journal.met), keys=installation.key, folder=folder
+            ),
             admission=joined.admission(installation.key),
             clock=installation.clock,
             owner=self._on_event,
@@ -277,7 +279,7 @@ class VolunteerSession:
         )
 
 
-def _role(installation: Installation) -> Role:
+def _role(installation: Installation, *, met: tuple[PeerId, ...]) -> Role:
     options = installation.options
     return Role(
         name=HELPER if options.help_bytes else VOLUNTEER,
@@ -286,6 +288,7 @@ def _role(installation: Installation) -> Role:
         relay=_relay(installation.preferences.settings),
         evaluate_first=options.evaluate_first,
         last_epoch=options.last_epoch,
+        met=met,
     )
 
 

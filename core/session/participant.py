@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import SystemRandom
 
+from core.base.ids import PeerId
 from core.base.manifest import Manifest
 from core.base.signing import Ed25519Verifier, KeyPair
 from core.nat.relay import RelaySettings
@@ -24,6 +25,7 @@ class Role:
         relay: What it carries for others, where there may be routers between them.
         evaluate_first: Look at the held-out text as soon as the trainer is ready.
         last_epoch: Take no part in epochs beyond this one; None: in all.
+        met: Peers that were in rounds with this computer before it was started this time.
     """
 
     name: str
@@ -32,6 +34,7 @@ class Role:
     relay: RelaySettings
     evaluate_first: bool = False
     last_epoch: int | None = None
+    met: tuple[PeerId, ...] = ()
 
 
 def participant_of(manifest: Manifest, role: Role, *, keys: KeyPair, folder: Path) -> Participant:
@@ -52,6 +55,7 @@ def participant_of(manifest: Manifest, role: Role, *, keys: KeyPair, folder: Pat
             role=role.name,
             name=role.called,
             evaluate_first=role.evaluate_first,
+            met=role.met,
             last_epoch=role.last_epoch,
             relay=None if is_loopback(role.bind) else role.relay,
         ),

@@ -2,12 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core.averaging.residuals import MemoryStore
 from core.base.content import CHUNK_BYTES, chunk_digests, root_digest
+from core.base.ids import PeerId
+from core.swarm.orders import RoundRecord
 from core.swarm.states import LINEAGE_BYTES, State, StateName
 
 KEPT = 2
@@ -59,9 +62,16 @@ class Disk:
         """Oldest first, at most `KEPT`."""
         self.residuals = MemoryStore()
         """Residuals of the codec, for contributions and means."""
+        self.met: dict[PeerId, None] = {}
+        """Whom its owner has met in rounds, as the journal knows."""
         self._root = b""
         self._pieces: dict[int, bytes] = {}
         self._fetched: dict[str, bytes] = {}
+
+    def journal(self, event: Any) -> None:
+        """Note who was in a committed round; other events are nothing to remember."""
+        if isinstance(event, RoundRecord):
+            self.met |= dict.fromkeys(peer for peer, _ in event.members)
 
     def keep(self, name: StateName, data: bytes) -> State:
         """Write a checkpoint; the oldest goes."""

@@ -1,5 +1,6 @@
 """A whole collaboration in the simulated world: a backbone, volunteers that come and go, and what goes wrong."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from random import Random
@@ -122,8 +123,7 @@ class Volunteer:
     def __init__(self, swarm: "Swarm", number: int, *, role: str) -> None:
         self._swarm = swarm
         self._random = swarm.world.chance(f"volunteer {number}")
-        self._role = role
-        self.number = number
+        self._role, self.number = role, number
         self.signer = SimSigner.numbered(swarm.world.seed, number)
         self.peer = self.signer.peer_id
         self.speed = log_uniform(self._random, *SPEEDS)
@@ -149,8 +149,7 @@ class Volunteer:
 
     def begin(self) -> None:
         """Switch the computer of the volunteer on."""
-        swarm, settings = self._swarm, self._swarm.settings
-        world = swarm.world
+        swarm, settings, world = self._swarm, self._swarm.settings, self._swarm.world
         averaging = AveragingNumbers(
             codec=settings.codec,
             chunk_numel=settings.chunk_numel,
@@ -166,6 +165,7 @@ class Volunteer:
                 role=self._role,
                 name=f"{self._role} {self.number}",
                 evaluate_first=self._role == "volunteer",
+                met=tuple(self.disk.met),
                 last_epoch=settings.epochs if settings.ends else None,
             ),
             signer=self.signer,
@@ -178,8 +178,7 @@ class Volunteer:
         if settings.measured:
             world.driver.measure(node, self.participant.meter)
         contacts = [contact for contact in swarm.contacts if contact.peer != self.peer]
-        for contact in contacts:
-            node.known.add(contact.peer_id)
+        node.known.update(contact.peer_id for contact in contacts)
         host = node.host if settings.told_hosts else ""
         world.driver.perform(node, self.participant.start(contacts, host=host, port=PORT, now=node.local(world.now)))
         if self._role == "volunteer":
@@ -235,10 +234,10 @@ class Volunteer:
         if node.up and not self._swarm.calm:
             self._swarm.world.freeze(self.peer, self._random.expovariate(1 / self._random.choice([1.0, 5.0, 20.0])))
 
-    def _on_event(self, event: Any, now: float) -> Sequence[Any]:
-        del now
+    def _on_event(self, event: Any, _: float) -> Sequence[Any]:
         if isinstance(event, orders.Collect):
             self._swarm.aim(self.peer)
+        self.disk.journal(event)
         if self.worker is not None and isinstance(event, orders.TrainerOrder):
             self.worker.order(event)
         return ()
@@ -295,8 +294,9 @@ class Swarm:
         return [volunteer for volunteer in self.volunteers.values() if volunteer.training]
 
     def best(self) -> StateName | None:
-        """The greatest state that a volunteer holds now."""
-        return max((name for v in self.training() if (name := state_of(v)) is not None), default=None)
+        """The state that most volunteers hold now."""
+        held = Counter(name for v in self.training() if (name := state_of(v)) is not None)
+        return max(held, key=lambda name: (held[name], name), default=None)
 
     def settle(self) -> None:
         """From now on nothing goes wrong any more."""

@@ -1,6 +1,6 @@
 """Rules that hold in every collaboration, whatever goes wrong."""
 
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -11,74 +11,29 @@ from core.averaging.allreduce.share_map import gives_chunk
 from core.averaging.plan import WHOLE_GIFT, Plan
 from core.averaging.receipts.exchange import Receipted
 from core.averaging.receipts.receipt import check_receipt
-from core.base.ids import PeerId, short
+from core.base.ids import PeerId
 from core.base.problems import ProofProblem
 from core.sim.checkers import Checker, Violation
-from core.sim.node import End, Node
+from core.sim.node import Node
 from core.sim.probes import reachable_bytes
 from core.sim.sample_checkers import Contributions
 from core.sim.samples import Contributed, mean_gradient
 from core.sim.signing import SimVerifier
-from core.sim.swarm import Swarm, Volunteer, state_of
-from core.sim.worker import Absorbed, Holds
+from core.sim.state_checkers import phases, state_text
+from core.sim.swarm import Swarm, state_of
+from core.sim.worker import Absorbed
 from core.swarm.epoch import Phase
 from core.swarm.orders import RoundLost, RoundRecord
 from core.swarm.states import StateName
 
 PATIENCE_S = 150.0
 """Upper bound on an epoch, seconds, or four times the time that the computers need, if that is longer."""
-BEHIND_S = 120.0
-"""Upper bound on the time for which a peer stays behind a state that others hold, seconds."""
 NODE_BYTES_MAX = 4 * 1024 * 1024
 TOLERANCES = {"raw": 1e-4, "fp16": 5e-3, "bf16": 0.04, "u8": 0.04, "b8": 0.1, "adaptive": 5e-3}
 """By how much a mean may differ from the exact one, by codec.  One with feedback also makes up for earlier rounds, so
 its numbers are not compared."""
 VISIBLE = 20
 """Number of tolerances below which the weight of a contribution leaves no trace in the numbers."""
-
-
-class NeverBack(Checker):
-    """No epoch number goes back, except where a disk was lost; a worker that starts holds what its disk held."""
-
-    def __init__(self) -> None:
-        self._held: dict[PeerId, StateName] = {}
-        self._lives: dict[PeerId, int] = {}
-
-    def said(self, node: Node, output: Any, now: float) -> None:
-        """Check each new state of a worker."""
-        del now
-        if not isinstance(output, Holds):
-            return
-        name, before = output.state.name, self._held.get(node.peer)
-        if output.how == "ready" and before not in {None, name} and name.epoch:
-            raise Violation(f"{node} begins at {_text(name)}, its disk held {before and _text(before)}")
-        if output.how != "ready" and before is not None and name <= before:
-            raise Violation(f"{node} went from {_text(before)} back to {_text(name)} ({output.how})")
-        self._held[node.peer] = name
-
-    def looked(self, nodes: Iterable[Node], now: float) -> None:
-        """The participant must not be ahead of its worker."""
-        for node in nodes:
-            held = self._held.get(node.peer)
-            participant: Any = node.machine
-            state: StateName | None = participant.view(now).state
-            if held is not None and state is not None and state > held:
-                raise Violation(f"{node} says it holds {_text(state)}, its worker holds {_text(held)}")
-
-
-class SameNameSameState(Checker):
-    """Peers with a state of the same name hold the same bytes."""
-
-    def __init__(self) -> None:
-        self._digests: dict[StateName, bytes] = {}
-
-    def said(self, node: Node, output: Any, now: float) -> None:
-        """Check each new state of a worker."""
-        del now
-        if isinstance(output, Holds):
-            name = output.state.name
-            if self._digests.setdefault(name, output.state.digest) != output.state.digest:
-                raise Violation(f"{node} holds other parameters than others at {_text(name)}")
 
 
 class WholeMeans(Checker):
@@ -119,14 +74,14 @@ class WholeMeans(Checker):
     def _check(self, node: Node, absorbed: Absorbed) -> None:
         record, plan = self._records.get(node.peer, (None, None))
         if record is None or record.name != absorbed.name:
-            raise Violation(f"{node} absorbs {_text(absorbed.name)}, its round led to something else")
+            raise Violation(f"{node} absorbs {state_text(absorbed.name)}, its round led to something else")
         mean = absorbed.mean.tobytes()
         known = self._checked.get(absorbed.name)
         if known is not None:
             if known[0] != mean:
-                raise Violation(f"{node} absorbs another mean than others at {_text(absorbed.name)}")
+                raise Violation(f"{node} absorbs another mean than others at {state_text(absorbed.name)}")
             if (known[1].members, known[1].missing) != (record.members, record.missing):
-                raise Violation(f"{node} has another record than others of {_text(absorbed.name)}")
+                raise Violation(f"{node} has another record than others of {state_text(absorbed.name)}")
             return
         self._checked[absorbed.name] = (mean, record)
         self.truncated += bool(record.missing)
@@ -138,7 +93,7 @@ class WholeMeans(Checker):
     def _expected(self, node: Node, absorbed: Absorbed, record: RoundRecord, plan: Plan | None) -> NDArray[np.float64]:
         total = sum(samples for _, samples in record.members)
         if not total:
-            raise Violation(f"{node} absorbs a mean of nobody at {_text(absorbed.name)}")
+            raise Violation(f"{node} absorbs a mean of nobody at {state_text(absorbed.name)}")
         added, weight = np.zeros(self._numel, dtype=np.float64), np.zeros(self._numel)
         for peer, samples in record.members:
             stretches = self._contributions.of(peer, absorbed.before, samples)
@@ -169,7 +124,7 @@ class WholeMeans(Checker):
         visible = [count for peer, count in record.missing if weights.get(peer, 0.0) >= VISIBLE * tolerance]
         if not max(visible, default=0) <= differing <= sum(lacking):
             raise Violation(
-                f"the mean of {_text(absorbed.name)} differs from what its record says in {differing} of {chunks} "
+                f"the mean of {state_text(absorbed.name)} differs from what its record says in {differing} of {chunks} "
                 f"chunks; the record says {lacking} are missing"
             )
 
@@ -231,52 +186,7 @@ class EpochsEnd(Checker):
             return
         self._chances += sum(v.speed for v in swarm.training()) / swarm.target_samples
         if self._chances > 4 and now - self._since > PATIENCE_S:
-            raise Violation(f"epoch {best.epoch + 1} does not end: {_phases(swarm.training())}")
-
-
-class CatchesUp(Checker):
-    """A peer that is behind knows it, and reaches a state as good as others had within a bound."""
-
-    def __init__(self, swarm: Swarm) -> None:
-        self._swarm = swarm
-        self._since: dict[PeerId, float] = {}
-        self._bests: deque[tuple[float, StateName]] = deque()
-        self.slowest_s = 0.0
-
-    def stopped(self, node: Node, how: End, now: float) -> None:
-        """It starts anew when it comes back."""
-        del how, now
-        self._since.pop(node.peer, None)
-
-    def looked(self, nodes: Iterable[Node], now: float) -> None:
-        """Once a second: everybody who has trained for long enough holds what was the best a while ago, or better."""
-        del nodes
-        swarm = self._swarm
-        training = swarm.training()
-        here = {volunteer.peer for volunteer in training}
-        self._since = {peer: self._since.get(peer, now) for peer in here}
-        best = swarm.best()
-        if best is None or swarm.world.links.divided:
-            self._bests.clear()
-            self._since = {}
-            return
-        self._bests.append((now, best))
-        while self._bests[0][0] < now - BEHIND_S:
-            self._bests.popleft()
-        _, old = self._bests[0]
-        if now - self._bests[0][0] < BEHIND_S - 1:
-            return
-        for volunteer in training:
-            name = state_of(volunteer)
-            held = name is None or name < old
-            if held and now - self._since[volunteer.peer] >= BEHIND_S and self._still_there(old):
-                raise Violation(
-                    f"{short(volunteer.peer)} is at {name and _text(name)} while others have been at {_text(old)} for "
-                    f"{BEHIND_S:.0f} s: {_phases(training)}"
-                )
-
-    def _still_there(self, name: StateName) -> bool:
-        return any((held := state_of(volunteer)) is not None and held >= name for volunteer in self._swarm.training())
+            raise Violation(f"epoch {best.epoch + 1} does not end: {phases(swarm.training())}")
 
 
 class BoundedMemory(Checker):
@@ -318,16 +228,3 @@ def all_agree(swarm: Swarm) -> bool:
 def all_finished(swarm: Swarm) -> bool:
     """Whether all that train have done the last epoch."""
     return all((view := v.view()) is not None and view.phase is Phase.FINISHED for v in swarm.training())
-
-
-def _phases(volunteers: Iterable[Volunteer]) -> str:
-    parts = []
-    for volunteer in volunteers:
-        view = volunteer.view()
-        phase, name = (None, None) if view is None else (view.phase, view.state)
-        parts.append(f"{short(volunteer.peer)} {phase} at {_text(name) if name is not None else 'nothing'}")
-    return "; ".join(parts)
-
-
-def _text(name: StateName) -> str:
-    return f"{name.epoch}/{name.lineage[8:11].hex()}"

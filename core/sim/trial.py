@@ -5,14 +5,12 @@ from dataclasses import asdict, dataclass
 from core.sim.checkers import CheckFailed
 from core.sim.moments import Moment, MomentWatch
 from core.sim.sample_checkers import EachSampleOnce
+from core.sim.state_checkers import CatchesUp, History, NeverBack, SameNameSameState
 from core.sim.swarm import Swarm, SwarmSettings
 from core.sim.swarm_checkers import (
     BoundedMemory,
-    CatchesUp,
     EpochsEnd,
-    NeverBack,
     ReceiptsAgree,
-    SameNameSameState,
     WholeMeans,
     all_agree,
     all_finished,
@@ -77,19 +75,21 @@ class Trial:
         self.swarm = Swarm(seed, settings or SwarmSettings.drawn(seed, peers=peers, epochs=epochs, delayed=delayed))
         self._means = WholeMeans(self.swarm, last_plan)
         self._ends = EpochsEnd(self.swarm)
+        self._history = History()
         self._receipts = ReceiptsAgree()
         self._memory = BoundedMemory(self.swarm)
         self._watch = MomentWatch(
             self.swarm.world, lambda: best.epoch if (best := self.swarm.best()) is not None else 0
         )
         self.swarm.world.checkers += [
-            NeverBack(),
+            self._history,
+            NeverBack(self._history),
             SameNameSameState(),
             EachSampleOnce(),
             self._means,
             self._receipts,
             self._ends,
-            CatchesUp(self.swarm),
+            CatchesUp(self.swarm, self._history),
             self._memory,
             self._watch,
         ]

@@ -1,6 +1,7 @@
 """Catching up: which newer state to download, from which peers, and how long to leave alone what was not given."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Any, Final
@@ -15,8 +16,7 @@ from core.swarm.fetch import DONORS_MAX, Fetched, FetchFailed, Fetching, StateFe
 from core.swarm.membership import Membership
 from core.swarm.messages import ChunkGive, StateDenied, StateOffer
 from core.swarm.orders import Changed
-from core.swarm.progress import ProgressReport
-from core.swarm.states import StateName
+from core.swarm.states import State, StateName
 
 RETRY_MIN_S: Final = 0.5
 PEER_REST_MAX_S: Final = 60.0
@@ -25,6 +25,9 @@ STATE_SLACK_BYTES: Final = 64 * 1024
 """All states of a collaboration have the same size, except for their names."""
 DEADLY: Final = 4
 """Number of failures in a row that a state counts for if the trainer went while it was loading it."""
+ASTRAY_S: Final = 10.0
+"""A peer that was started anew does not know where its state comes from, and may have heard old reports only: it moves
+to a state that is no further than its own when most have stood there for so long."""
 FALSE: Final = 8
 """Number of failures that a state counts for which is not what it was called."""
 
@@ -53,23 +56,6 @@ class CatchUpFailed:
     """Nobody could give the state; `due` says when to look again."""
 
 
-def states_above(name: StateName, reports: Mapping[PeerId, ProgressReport]) -> list[NewerState]:
-    """States greater than `name` that peers promise to give: the greatest first, then what most promise."""
-    promised: dict[tuple[StateName, bytes], list[PeerId]] = {}
-    for peer, report in sorted(reports.items()):
-        if report.digest and report.state > name and report.epoch <= FOLLOWED_EPOCH_MAX:
-            promised.setdefault((report.state, report.digest), []).append(peer)
-    found = [NewerState(state, digest, tuple(peers)) for (state, digest), peers in promised.items()]
-    found.sort(key=lambda offer: (len(offer.peers), offer.digest), reverse=True)
-    return sorted(found, key=lambda offer: offer.name, reverse=True)
-
-
-def most_are_ahead(name: StateName, reports: Iterable[ProgressReport]) -> bool:
-    """Whether of all volunteers, this one at `name` included, more than half hold a greater state and can give it."""
-    others = [report for report in reports if report.digest]
-    return 2 * sum(report.state > name for report in others) > len(others) + 1
-
-
 class CatchUp:
     """Chooses among the states that peers promise, downloads one, and remembers states and peers that disappointed.
 
@@ -94,6 +80,8 @@ class CatchUp:
         self._states = BackOff[tuple[StateName, bytes]](first=RETRY_MIN_S, longest=STATE_REST_MAX_S, random=random)
         self._peers = BackOff[PeerId](first=RETRY_MIN_S, longest=PEER_REST_MAX_S, random=random)
         self._wanted: NewerState | None = None
+        self._astray_since: float | None = None
+        """Since when most stand at a state that did not come from ours, and is no further; unix seconds."""
         self._retry_at: float | None = None
         """When to look again after a failure, unix seconds."""
         self.fetching: Fetching | None = None
@@ -135,18 +123,43 @@ class CatchUp:
         self._retry_at = None
         return True
 
-    def rests(self, mine: StateName, now: float) -> bool:
-        """Whether a download failed a short while ago, and most are ahead, so that it is no use to go on as we are."""
-        resting = self._retry_at is not None and self._retry_at > now
-        return resting and most_are_ahead(mine, self._membership.live().values())
+    def rests(self, mine: State, now: float) -> bool:
+        """Whether a download failed a short while ago, so that it is no use to go on where most do not stand."""
+        return self._retry_at is not None and self._retry_at > now and bool(self._offers(mine, now))
 
-    def best(self, mine: StateName, now: float) -> NewerState | None:
-        """The greatest state above `mine`, without the states and the peers that have disappointed lately."""
-        for offer in states_above(mine, self._membership.live()):
+    def best(self, mine: State, now: float) -> NewerState | None:
+        """The state to fetch, without the files and the peers that have disappointed lately; None: ours is right."""
+        for offer in self._offers(mine, now):
             peers = tuple(peer for peer in offer.peers if not self._peers.is_excluded(peer, now))
             if peers and not self._states.is_excluded((offer.name, offer.digest), now):
                 return NewerState(offer.name, offer.digest, peers)
         return None
+
+    def _offers(self, mine: State, now: float) -> list[NewerState]:
+        """The files that peers promise of the state where most stand: what most promise comes first.
+
+        Equal states have equal files.  Where most have another file of our own state than we do, ours is damaged.
+        """
+        stands = self._membership.stands(now)
+        name = self._membership.branches.head(mine.name, stands)
+        if name is None or name.epoch > mine.name.epoch:
+            self._astray_since = None
+        elif self._astray_since is None:
+            self._astray_since = now
+        if name is None or (self._astray_since is not None and now < self._astray_since + ASTRAY_S):
+            name = mine.name
+        if name.epoch > FOLLOWED_EPOCH_MAX:
+            return []
+        trains = {stand.peer for stand in stands if stand.trains}
+        promised: defaultdict[bytes, list[PeerId]] = defaultdict(list)
+        backed = Counter({mine.digest: 1} if name == mine.name else ())
+        for peer, report in sorted(self._membership.live().items()):
+            if report.digest and report.state == name:
+                promised[report.digest].append(peer)
+                backed[report.digest] += peer in trains
+        least = backed[mine.digest] if name == mine.name else 0
+        found = [NewerState(name, file, tuple(peers)) for file, peers in promised.items() if backed[file] > least]
+        return sorted(found, key=lambda offer: (backed[offer.digest], offer.digest), reverse=True)
 
     def begin(self, offer: NewerState, now: float) -> list[Any]:
         """Download this state from some of its peers, which are drawn."""

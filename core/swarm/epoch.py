@@ -80,7 +80,7 @@ IN_STEP: Final = frozenset({Phase.TRAINING, Phase.COLLECTING, Phase.OFFERED, Pha
 
 
 class EpochMachine:
-    """A peer's phase and the state that it holds.  No epoch number ever goes back while the trainer lives."""
+    """A peer's phase and the state that it holds."""
 
     def __init__(self) -> None:
         self.phase = Phase.IDLE
@@ -110,11 +110,5 @@ class EpochMachine:
         self.state = state
 
     def hold(self, state: State) -> None:
-        """The trainer now holds `state`.
-
-        Raises:
-            ValueError: it is an earlier one than before.
-        """
-        if self.state is not None and state.name < self.state.name:
-            raise ValueError(f"the state went back from {self.state.name} to {state.name}")
+        """The trainer now holds `state`."""
         self.state = state

@@ -11,7 +11,7 @@ from core.swarm.states import StateName
 def state_after(plan: Plan, outcome: Outcome) -> StateName:
     """The state that a round of this plan leads to."""
     before = StateName(plan.epoch, plan.lineage)
-    return before.next(round_id=outcome.round, samples=outcome.samples, outcome=outcome.fingerprint)
+    return before.next(round_id=outcome.round, outcome=outcome.fingerprint)
 
 
 class InDoubtRound:

@@ -1,9 +1,12 @@
 """Who is here: the reports of live peers, and what follows from them."""
 
-from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 
+from core.api.snapshot import VOLUNTEER
 from core.base.ids import PeerId
+from core.swarm.branches import Branches, Stand
+from core.swarm.epoch import Phase
 from core.swarm.progress import ProgressReport
 from core.swarm.states import StateName
 
@@ -12,6 +15,8 @@ SILENT_S = 8.0
 """Whoever has not reported for so long, three times the longest interval between reports, counts for no samples."""
 GOES_ON_S = 1.25
 """About as long as it takes from one report of a peer to the next."""
+STANDS_S = 20.0
+"""So long a peer that takes its step, or fetches a state, counts as standing where it stood."""
 LAST_WORDS_S = 3.5
 """A report may have been under way for so long (publish and read intervals) when its sender was lost."""
 
@@ -21,6 +26,9 @@ class _Member:
     report: ProgressReport
     expires: float
     heard_at: float
+    stand: Stand | None
+    """Where it stands, or stood last."""
+    stood_at: float
     believed_after: float | None = None
     """Lost: only a report of later than this, by the peer's own clock, brings it back."""
 
@@ -30,10 +38,15 @@ class Membership:
 
     A peer whose stream was lost is left out until it reports again: its samples are deducted at once (S001, "Adaptive
     averaging"), and if it only lost its way it is back some seconds later.
+
+    Args:
+        met: Peers that were in rounds with this one before.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, met: Iterable[PeerId] = ()) -> None:
         self._members: dict[PeerId, _Member] = {}
+        self.branches = Branches(met)
+        """Which of the states on which they stand is followed."""
 
     def heard(self, peer: PeerId, report: ProgressReport, *, expires: float, now: float) -> bool:
         """Take in a report; False if an equal or newer one was known, or the table is full."""
@@ -45,7 +58,10 @@ class Membership:
         believed_after = known.believed_after if known is not None else None
         if believed_after is not None and report.time > believed_after:
             believed_after = None
-        self._members[peer] = _Member(report, expires, now, believed_after)
+        stand, stood_at = _stand_of(peer, report), now
+        if stand is None and known is not None:
+            stand, stood_at = known.stand, known.stood_at
+        self._members[peer] = _Member(report, expires, now, stand, stood_at, believed_after)
         return True
 
     def lost(self, peer: PeerId, now: float) -> None:
@@ -90,12 +106,16 @@ class Membership:
         """
         return sorted(peer for peer, report in self.live().items() if report.helps and not self.silent(peer, now))
 
-    def majority(self, now: float) -> StateName | None:
-        """The state at which most volunteers take part, the greatest of several; None: nobody takes part."""
-        votes = Counter(
-            report.state for peer, report in self.live().items() if report.in_step and not self.silent(peer, now)
-        )
-        return max(votes, key=lambda name: (votes[name], name), default=None)
+    def stands(self, now: float) -> list[Stand]:
+        """Where those stand that have reported lately; who takes its step, or fetches a state, stood there just now."""
+        return [
+            member.stand
+            for peer, member in self._members.items()
+            if member.stand is not None
+            and member.believed_after is None
+            and not self.silent(peer, now)
+            and now - member.stood_at < STANDS_S
+        ]
 
     def samples(self, state: StateName, now: float, *, goes_on_s: float = GOES_ON_S) -> int:
         """Samples that peers have accumulated on top of `state`, as far as they have reported lately.
@@ -122,3 +142,9 @@ class Membership:
             and member.report.in_step
             and member.report.state == state
         ]
+
+
+def _stand_of(peer: PeerId, report: ProgressReport) -> Stand | None:
+    """Where a peer stands; None: it is to train, and does not now."""
+    trains = report.in_step or report.activity == Phase.FINISHED
+    return Stand(peer, report.state, report.parent, trains) if trains or report.role != VOLUNTEER else None

@@ -87,7 +87,7 @@ class Participant:
         self.me = signer.peer_id
         self.trace = Trace()
         self._tells = tells
-        self._membership = Membership()
+        self._membership = Membership(met=settings.met)
         self._dht = DhtNode(
             signer=signer,
             verifier=verifier,
@@ -114,7 +114,7 @@ class Participant:
         )
         self.meter: Meter = self.rounds.lines.own.meter
         """To be shown how fast bulk moves."""
-        self._standby = Standby(self._membership, rounds=self.rounds, codec=settings.averaging.codec)
+        self._standby = Standby(self._membership, rounds=self.rounds, settings=settings)
         self._line_news = LineNews(
             me=self.me,
             run=settings.run,
@@ -292,13 +292,14 @@ class Participant:
 
     def _consider(self, now: float) -> list[Any]:
         """With what is known now, do what this peer is here for."""
-        return self._standby.consider(now) if self._standby.helping else self._trainer.consider(now)
+        return self._trainer.consider(now) if self._trainer.epochs.state is not None else self._standby.consider(now)
 
     def _averaged(self, event: Formed | Missed | Committed, now: float) -> list[Any]:
         """A round, or the search for its group, has begun or ended."""
         if isinstance(event, Committed) or (isinstance(event, Missed) and event.samples is None):
             self._line_news.changed(now)  # a round that failed has taught something as well
         if isinstance(event, Committed):
+            self._membership.branches.committed(event.before, event.record)
             self._donor.met(peer for peer, samples in event.record.credited if samples and peer != self.me)
         return self._standby.followed(event, now) if self._standby.helping else self._trainer.followed(event, now)
 

@@ -75,13 +75,16 @@ class Presentation:
             heldout_epoch=epoch,
             heldout_loss=loss,
             helps=helps,
+            parent=self._membership.branches.parent(name),
         )
 
     def view(self, now: float) -> ParticipantView:
         """What people may see of it."""
         epochs, contributing, membership = self._trainer.epochs, self._trainer.contributing, self._membership
-        name = epochs.state.name if epochs.state is not None else self._standby.name
-        followed = (membership.majority(now) if epochs.phase is Phase.IDLE else None) or name
+        helped = self._standby.name if self._standby.helping else None
+        name = epochs.state.name if epochs.state is not None else helped
+        idle = epochs.phase is Phase.IDLE
+        followed = (membership.branches.head(name, membership.stands(now)) if idle else None) or name
         live = membership.live()
         return ParticipantView(
             settings=self._settings,

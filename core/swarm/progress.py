@@ -14,7 +14,7 @@ from core.base.problems import WireProblem
 from core.base.wire import Schema
 from core.dht.key_classes import Validator, classed_key
 from core.dht.messages import VALUE_BYTES_MAX, Record
-from core.swarm.states import LINEAGE_BYTES, StateName
+from core.swarm.states import LINEAGE_BYTES, MARK_BYTES, StateName
 
 Bytes32 = Annotated[bytes, Meta(min_length=LINEAGE_BYTES, max_length=LINEAGE_BYTES)]
 NAME_CHARACTERS_MAX = 40
@@ -46,6 +46,8 @@ class ProgressReport(msgspec.Struct, frozen=True, array_like=True):
     """The newest look at the held-out text."""
     helps: bool = False
     """It trains nothing, and reduces for the others."""
+    parent: Annotated[bytes, Meta(max_length=MARK_BYTES)] = b""
+    """The mark of the state from which its state came; empty: it does not know."""
 
     @property
     def state(self) -> StateName:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from core.averaging.plan import Plan
 from core.swarm.orders import RoundRecord
+from core.swarm.states import StateName
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,8 @@ class Committed:
     """The mean is in its vector and may be absorbed."""
 
     round: bytes
+    before: StateName
+    """The state that all its members held."""
     record: RoundRecord
     gives: bool = True
     """Whether the plan took any of this peer's contribution."""

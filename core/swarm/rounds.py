@@ -317,4 +317,5 @@ class Rounds:
         )
         statement = statement_of(plan, outcome, run=self._run, epoch=name.epoch, lineage=name.lineage)
         signed = self.attesting.sign(statement, leader=self._round.leader, now=now)
-        return [Committed(outcome.round, record, gives=plan.gift(plan.peers.index(self._me)) > 0), *signed]
+        before, gives = StateName(plan.epoch, plan.lineage), plan.gift(plan.peers.index(self._me)) > 0
+        return [Committed(outcome.round, before, record, gives=gives), *signed]

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from core.base.ids import PeerId
 from core.base.manifest import AveragingNumbers
 from core.nat.relay import RelaySettings
 
@@ -18,6 +19,7 @@ class ParticipantSettings:
         role: "volunteer", "helper" or "backbone".
         name: Shown to people.
         evaluate_first: Look at the held-out text as soon as the trainer is ready.
+        met: Peers that were in rounds with this one before it was started this time.
         last_epoch: Take no part in epochs beyond this one; None: in all.
         relay: What it carries for others; None: all are on this computer, and nobody has to be found through routers.
     """
@@ -29,5 +31,6 @@ class ParticipantSettings:
     role: str
     name: str
     evaluate_first: bool = False
+    met: tuple[PeerId, ...] = ()
     last_epoch: int | None = None
     relay: RelaySettings | None = None

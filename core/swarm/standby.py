@@ -2,15 +2,19 @@
 
 from typing import Any, Final
 
+from core.api.snapshot import VOLUNTEER
 from core.averaging.codecs.registry import ADAPTIVE, FEEDBACK
 from core.swarm.membership import Membership
 from core.swarm.orders import Changed
 from core.swarm.round_events import Committed, Formed, Missed
 from core.swarm.rounds import Rounds, RoundVectors
-from core.swarm.states import StateName
+from core.swarm.settings import ParticipantSettings
+from core.swarm.states import StateName, first_state
 
 OWN_VIEW_S: Final = 10.0
-"""So long a helper believes the round that it was in itself, whatever the others have reported."""
+"""So long a helper does not go back to where the others stood before the round that it was in itself."""
+DESERTED_S: Final = 60.0
+"""Where nobody has trained for so long, one stranger is followed: after an outage that may be the last one left."""
 HELP_BYTES: Final = 10
 """For each number of the longest vector: the means of its share (4), and parts that wait (6)."""
 
@@ -21,17 +25,20 @@ class Standby:
     Args:
         membership: Who stands where.
         rounds: Reduce for the others.
-        codec: Of the collaboration; residuals, where it has them, take half of the memory.
+        settings: The codec: residuals, where it has them, take half of the memory; and this peer's role.
     """
 
-    def __init__(self, membership: Membership, *, rounds: Rounds, codec: str) -> None:
+    def __init__(self, membership: Membership, *, rounds: Rounds, settings: ParticipantSettings) -> None:
         self._membership = membership
         self._rounds = rounds
-        self._codec = codec
+        self._codec = settings.averaging.codec
         self._room_bytes = 0
-        self._led_to: tuple[StateName, float] | None = None
-        self.name: StateName | None = None
-        """Where it stands; None while it does not help, or knows of nobody."""
+        self._led_at: float | None = None
+        """When a round last led this peer to the state at which it stands, unix seconds."""
+        self._company_at: float | None = None
+        """When anybody was last heard to train where it stands, unix seconds."""
+        self.name = None if settings.role == VOLUNTEER else first_state(settings.run)
+        """Where it stands; None: it is to train, or knows of nobody."""
 
     @property
     def helping(self) -> bool:
@@ -46,31 +53,31 @@ class Standby:
     def end(self) -> None:
         """Help no longer: there is a trainer."""
         self._room_bytes = 0
-        self.name = None
+        self.name = self._led_at = None
 
     def help(self, room_bytes: int, now: float) -> list[Any]:
         """Leave what this peer is in, and help with so much memory; 0: no longer."""
         leaving = [*self._rounds.position(None, now=now), *self._rounds.leave(now)]
         self._room_bytes = self._for_numbers(room_bytes)
-        self.name = None
         self._rounds.serve(RoundVectors(), helped_numel=self.numel_max)
         return [*leaving, Changed()]
 
     def look(self, now: float) -> StateName | None:
-        """Where most of those who train stand, or where the last round has just led, if that is further."""
-        found = self._membership.majority(now)
-        led_to = self._led_to
-        if led_to is not None and now - led_to[1] < OWN_VIEW_S and (found is None or led_to[0] > found):
-            found = led_to[0]
-        self.name = found if self.helping else None
+        """Where those who train stand, or where the last round has just led."""
+        back = self._led_at is None or now - self._led_at >= OWN_VIEW_S
+        stands, branches = self._membership.stands(now), self._membership.branches
+        if self._company_at is None or (self.name is not None and branches.company(self.name, stands)):
+            self._company_at = now
+        loyal = now - self._company_at < DESERTED_S
+        self.name = branches.head(self.name, stands, trains=False, loyal=loyal, back=back) or self.name
         return self.name
 
     def consider(self, now: float) -> list[Any]:
         """Stand where the others stand; a call that is being followed goes before what reports say."""
         if self._rounds.busy:
             return []
-        name = self.look(now)
-        if name is None or not self._rounds.reduces:
+        name = self.look(now) if self.helping or self.name is not None else None
+        if name is None or not self.helping or not self._rounds.reduces:
             return list(self._rounds.position(None, now=now))
         return list(self._rounds.position(name, self._membership.in_step(name), full=False, now=now))
 
@@ -82,7 +89,7 @@ class Standby:
             case Missed():
                 return [Changed(), *self.consider(now)]
             case Committed(record=record):
-                self._led_to = (record.name, now)
+                self.name, self._led_at = record.name, now
                 return [record, Changed(), *self.consider(now)]
 
     def _for_numbers(self, room_bytes: int) -> int:

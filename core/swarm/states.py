@@ -1,8 +1,7 @@
-"""Names of states: which parameters and optimiser statistics a peer holds, and which of two states the swarm follows.
+"""Names of states: which parameters and optimiser statistics a peer holds.
 
-Every optimiser step gives the state a new name.  Names are ordered the same for everyone, whatever they see of the
-swarm, so peers that were parted converge: each moves to the greatest name it meets and never back (taking the maximum
-is associative, commutative and idempotent).
+Every optimiser step gives the state a new name, equal for all members of the round.  Which of several states the swarm
+follows does not follow from their names (`core.swarm.branches`).
 """
 
 from dataclasses import dataclass
@@ -10,22 +9,25 @@ from dataclasses import dataclass
 from core.base.ids import hashed_key
 
 LINEAGE_BYTES = 32
-_WEIGHT_BYTES = 8
-_HASH_BYTES = LINEAGE_BYTES - _WEIGHT_BYTES
+MARK_BYTES = 8
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class StateName:
-    """A state's place in the history: later epochs first, then the round with more samples, then a hash."""
+    """A state's place in the history."""
 
     epoch: int
     lineage: bytes
-    """32 bytes: samples of the round that made it (big-endian, 8 bytes), then a hash of its parents and its round."""
+    """32 bytes: a hash of its parents and its round."""
 
-    def next(self, *, round_id: bytes, samples: int, outcome: bytes) -> "StateName":
+    @property
+    def mark(self) -> bytes:
+        """The beginning of its lineage, by which reports name the parent of a state."""
+        return self.lineage[:MARK_BYTES]
+
+    def next(self, *, round_id: bytes, outcome: bytes) -> "StateName":
         """The state after a round with this outcome: equal for all members of the round."""
-        weight = min(samples, 2 ** (8 * _WEIGHT_BYTES) - 1).to_bytes(_WEIGHT_BYTES, "big")
-        return StateName(self.epoch + 1, weight + hashed_key(b"lineage", self.lineage, round_id, outcome)[:_HASH_BYTES])
+        return StateName(self.epoch + 1, hashed_key(b"lineage", self.lineage, round_id, outcome))
 
 
 @dataclass(frozen=True, slots=True)

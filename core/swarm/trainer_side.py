@@ -98,12 +98,11 @@ class TrainerSide:
         """With what is known now: catch up, form a group, or go on."""
         if self.epochs.state is None:
             return []
-        mine = self.epochs.state.name
         if self.epochs.may(Cue.BEHIND):
-            offer = self._catch_up.best(mine, now)
+            offer = self._catch_up.best(self.epochs.state, now)
             if offer is not None:
                 return self._fall_behind(offer, now)
-            if self._catch_up.rests(mine, now):
+            if self._catch_up.rests(self.epochs.state, now):
                 return []
         if self.epochs.phase not in IN_STEP:
             return list(self._rounds.position(None, now=now))

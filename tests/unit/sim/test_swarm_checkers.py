@@ -12,8 +12,9 @@ from core.base.ids import PeerId
 from core.sim.churn import ChurnSettings
 from core.sim.links import LOCAL
 from core.sim.samples import Contributed, Stretch, gradient
+from core.sim.state_checkers import History, NeverBack
 from core.sim.swarm import Swarm, SwarmSettings
-from core.sim.swarm_checkers import NeverBack, WholeMeans
+from core.sim.swarm_checkers import WholeMeans
 from core.sim.trial import Trial
 from core.sim.worker import Absorbed, FakeWorker, Holds
 from core.swarm import orders
@@ -94,7 +95,9 @@ NODE: Any = At(PeerId(b"p" * 32))
 
 
 def test_going_back_is_noticed() -> None:
-    checker = NeverBack()
+    history = History()
+    checker = NeverBack(history)
+    history.said(NODE, Absorbed(BEFORE, AFTER, np.zeros(1, dtype=np.float32)), 0.0)
 
     def holds(name: StateName, how: str) -> None:
         checker.said(NODE, Holds(State(name, b"", ""), how), 0.0)
@@ -106,6 +109,7 @@ def test_going_back_is_noticed() -> None:
         holds(BEFORE, "ready")
     holds(StateName(0, bytes(32)), "ready")
     holds(BEFORE, "loaded")
+    holds(StateName(1, b"c" * 32), "loaded")
 
 
 def absorb(mean: Any, members: Any, missing: Any = ()) -> WholeMeans:

@@ -31,6 +31,8 @@ from tests.unit.swarm.test_fetch import MemorySink
 RUN = b"r" * 32
 NUMEL = 1000
 FIRST = first_state(RUN)
+FILE = MemoryFile(b"state 0" * 1000)
+"""Of the first state."""
 
 
 def signer(number: int) -> SimSigner:
@@ -50,7 +52,7 @@ def report_of(state: StateName = FIRST, /, *, time: float, **changes: Any) -> Pr
         "port": 0,
         "epoch": state.epoch,
         "lineage": state.lineage,
-        "digest": b"d" * 32,
+        "digest": FILE.digest if state == FIRST else b"d" * 32,
         "in_step": True,
         "samples": 0,
         "samples_per_s": 1.0,
@@ -83,7 +85,7 @@ class Stage:
         self.now = 1000.0
         self.said: list[Any] = []
         self.sink = MemorySink()
-        self.file = MemoryFile(b"state 0" * 1000)
+        self.file = FILE
         self.actor = Participant(
             settings=ParticipantSettings(
                 run=RUN,

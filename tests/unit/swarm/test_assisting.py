@@ -21,7 +21,7 @@ def step(stage: Stage, epoch: int, *, samples: int, gives: bool) -> list[Any]:
     stage.hear(stage.actor.handle(Asked(b"r"), stage.now))
     stage.answer(ContributionWritten(b"r", samples, 1.0))
     stage.formed()
-    stage.hear(stage.actor.handle(Committed(b"r", record, gives=gives), stage.now))
+    stage.hear(stage.actor.handle(Committed(b"r", name(epoch - 1), record, gives=gives), stage.now))
     before = len(stage.said)
     stage.answer(StepTaken(State(name(epoch), b"d" * 32, "")))
     return [said for said in stage.said[before:] if isinstance(said, Go | Hold)]

@@ -40,7 +40,7 @@ def counted(stage: Stage) -> int:
 
 def commit(stage: Stage) -> None:
     stage.formed()
-    stage.hear(stage.actor.handle(Committed(stage.ordered(Collect)[-1].round, RECORD), stage.now))
+    stage.hear(stage.actor.handle(Committed(stage.ordered(Collect)[-1].round, FIRST, RECORD), stage.now))
     assert stage.ordered(Absorb)
 
 

@@ -21,16 +21,6 @@ def test_an_epoch_goes_round() -> None:
     assert machine.state == state(1)
 
 
-def test_a_state_never_goes_back_while_the_trainer_lives() -> None:
-    machine = EpochMachine()
-    machine.begin(state(5), 1.0)
-    with pytest.raises(ValueError, match="went back"):
-        machine.hold(state(4))
-    machine.advance(Cue.GONE, 1.0)
-    machine.begin(state(4), 2.0)
-    assert machine.state == state(4)
-
-
 @given(st.lists(st.sampled_from(list(Cue)), max_size=60))
 def test_only_the_table_moves_it(cues: list[Cue]) -> None:
     machine = EpochMachine()

@@ -9,6 +9,7 @@ from core.averaging.matchmaking import Call, Declined, Ready, Refused
 from core.averaging.penalties import REST_ROUNDS, Kind, Observations
 from core.averaging.plan import Member
 from core.base.ids import PeerId, hashed_key
+from core.base.manifest import AveragingNumbers
 from core.nat.events import ReachChanged
 from core.nat.reachability import OwnReach, Reachability
 from core.swarm.facts import Help
@@ -33,7 +34,8 @@ def membership(*reports: tuple[int, StateName], now: float = 1000.0, in_step: bo
 
 
 def standby(found: Membership, codec: str = "raw") -> Standby:
-    machine = Standby(found, rounds=Stage().actor.rounds, codec=codec)
+    actor = Stage(averaging=AveragingNumbers(codec=codec)).actor
+    machine = Standby(found, rounds=actor.rounds, settings=actor.settings)
     machine.help(ROOM, 1000.0)
     return machine
 
@@ -50,11 +52,15 @@ def test_whoever_takes_no_part_or_is_silent_has_no_vote():
 
 
 def test_its_own_round_goes_before_old_reports_for_a_while():
-    machine = standby(membership((1, FIRST), (2, FIRST)))
+    found = membership((1, FIRST), (2, FIRST))
+    found.branches.led(FIRST, SECOND)
+    machine = standby(found)
     machine.followed(committed(SECOND), 1000.0)
     assert machine.look(1001.0) == SECOND
     assert standby(membership((1, THIRD))).look(1001.0) == THIRD
-    machine = standby(membership((1, FIRST), now=1010.0))
+    found = membership((1, FIRST), now=1010.0)
+    found.branches.led(FIRST, SECOND)
+    machine = standby(found)
     machine.followed(committed(SECOND), 1000.0)
     assert machine.look(1000.0 + OWN_VIEW_S + 1) == FIRST
 
@@ -64,11 +70,11 @@ def test_it_knows_how_long_a_vector_may_be():
     machine = standby(membership((1, FIRST)))
     machine.help(0, 1000.0)
     assert not machine.helping
-    assert machine.look(1000.0) is None
+    assert machine.look(1000.0) == FIRST
 
 
 def committed(name: StateName) -> Committed:
-    return Committed(bytes(32), RoundRecord(name, ((peer(1), 4),), 1.0, (), 1.0))
+    return Committed(bytes(32), FIRST, RoundRecord(name, ((peer(1), 4),), 1.0, (), 1.0))
 
 
 def helped() -> Stage:

@@ -1,0 +1,192 @@
+"""Which branch of its history the collaboration follows: the one that most of those who are here stand on.
+
+After a partition there are several states that nobody can put in order by looking at them: an epoch's number costs its
+sender nothing.  What costs something is a pass.  So each peer that reports has one vote, for the state on which it
+stands and for all that led there, and from every state the history goes on to the child with the most votes: GHOST
+(Sompolinsky and Zohar 2015, "Secure high-rate transaction processing in Bitcoin", section 3), with the newest word of
+each peer for its vote instead of work (Buterin et al. 2020, "Combining GHOST and Casper", section 4.3).  One liar has
+one vote, whatever it says, and several have as many as they have passes.
+"""
+
+from collections import Counter, OrderedDict, defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final, NamedTuple, TypeVar
+
+from core.base.ids import PeerId
+from core.swarm.orders import RoundRecord
+from core.swarm.states import MARK_BYTES, StateName
+
+K = TypeVar("K")
+V = TypeVar("V")
+REMEMBERED_MAX: Final = 256
+"""Number of states whose parents are remembered: peers that are here are a few epochs apart."""
+
+
+TRUSTED: Final = 2
+"""So many strangers are followed by who stands without training: a liar's word is one."""
+
+
+class Weight(NamedTuple):
+    """Votes for a state; compared in this order."""
+
+    trains: int = 0
+    """Peers that train."""
+    others: int = 0
+    """Backbones and helpers: they go where those go that train, and decide where these are divided."""
+    known: int = 0
+    """Of those that train the ones that were in rounds with this peer: one stranger is not followed for its word."""
+
+    def plus(self, other: "Weight") -> "Weight":
+        """The sum of both."""
+        return Weight(self.trains + other.trains, self.others + other.others, self.known + other.known)
+
+
+@dataclass(frozen=True, slots=True)
+class Stand:
+    """Where a peer stands.
+
+    Attributes:
+        peer: Who says so.
+        state: Its state.
+        parent: The mark of the state that its state came from; empty: it does not know.
+        trains: Whether it trains; a backbone or a helper does not.
+    """
+
+    peer: PeerId
+    state: StateName
+    parent: bytes
+    trains: bool
+
+
+class Branches:
+    """Remembers which state came from which, and adds up votes.
+
+    Args:
+        met: Peers that were in rounds with this one before.
+    """
+
+    def __init__(self, met: Iterable[PeerId] = ()) -> None:
+        self._parents: OrderedDict[bytes, bytes] = OrderedDict()
+        """Of each state's mark the parent's, the newest at the end."""
+        self._own: OrderedDict[bytes, None] = OrderedDict()
+        """Marks of states to which this peer has gone itself: nobody tells it where these came from."""
+        self._known: OrderedDict[PeerId, None] = OrderedDict.fromkeys(met)
+        self._stood: OrderedDict[PeerId, bytes] = OrderedDict()
+        """The mark of the state at which each was read last."""
+
+    def led(self, before: StateName, after: StateName, *, members: Iterable[PeerId] = ()) -> None:
+        """Note that a round of ours, with these members, has led from one state to the next."""
+        self._remember(after.mark, before.mark)
+        _keep(self._own, after.mark, None)
+        for peer in members:
+            _keep(self._known, peer, None)
+
+    def committed(self, before: StateName, record: RoundRecord) -> None:
+        """Note that a round of ours was committed, and who contributed to it."""
+        self.led(before, record.name, members=[peer for peer, samples in record.credited if samples])
+
+    def parent(self, state: StateName) -> bytes:
+        """The mark of the state from which it came; empty: not known."""
+        return self._parents.get(state.mark, b"")
+
+    def company(self, mine: StateName, stands: Iterable[Stand]) -> bool:
+        """Whether anybody trains on the branch of this state, as far as the history is known."""
+        root = self._path(mine.mark)[-1]
+        return any(stand.trains and self._path(stand.state.mark)[-1] == root for stand in stands)
+
+    def head(
+        self,
+        mine: StateName | None,
+        stands: Iterable[Stand],
+        *,
+        trains: bool = True,
+        loyal: bool = False,
+        back: bool = False,
+    ) -> StateName | None:
+        """The state to stand on; None: where this peer stands, or nobody says anything.
+
+        Args:
+            mine: Where this peer stands, which is its own vote, a newcomer's like a stranger's; None: nowhere yet.
+            stands: Of the others.
+            trains: Whether this peer does.
+            loyal: Whether it follows no single stranger to a state of which nobody knows where it came from.
+            back: Whether it goes back to a state that led to its own, where most have stayed.
+        """
+        here: defaultdict[bytes, Weight] = defaultdict(Weight)
+        names: dict[bytes, StateName] = {}
+        if mine is not None:
+            here[mine.mark], names[mine.mark] = Weight(trains, not trains, trains and mine.epoch > 0), mine
+        heard = list(stands)
+        self._learn(heard)
+        for stand in heard:
+            mark = stand.state.mark
+            names[mark] = max(stand.state, names.get(mark, stand.state))
+            here[mark] = here[mark].plus(
+                Weight(stand.trains, not stand.trains, stand.trains and stand.peer in self._known)
+            )
+        found = self._heaviest(here, names, loyal_to=mine if loyal else None)
+        if mine is None or found is None:
+            return found
+        return None if found.mark in (self._path(mine.mark)[:1] if back else self._path(mine.mark)) else found
+
+    # --- inside ------------------------------------------------------------------------------------------------------
+
+    def _learn(self, stands: Iterable[Stand]) -> None:
+        """Take in where states come from: what most of those say that stand on them."""
+        said: defaultdict[bytes, Counter[bytes]] = defaultdict(Counter)
+        for stand in stands:
+            if len(stand.parent) == MARK_BYTES:
+                said[stand.state.mark][stand.parent] += 1
+        for mark, parents in said.items():
+            if mark not in self._own:
+                self._remember(mark, max(parents, key=lambda parent: (parents[parent], parent)))
+        for stand in stands:
+            root = self._path(stand.state.mark)[-1]
+            before = self._stood.get(stand.peer, root)
+            self._remember(root, before)  # it may have made several steps since it was read last
+            _keep(self._stood, stand.peer, stand.state.mark)
+
+    def _remember(self, mark: bytes, parent: bytes) -> None:
+        if mark in self._path(parent):  # a circle, which only liars claim
+            return
+        _keep(self._parents, mark, parent)
+
+    def _path(self, mark: bytes) -> list[bytes]:
+        """Marks of this state, and of all that are known to have led to it, the nearest first."""
+        found = [mark]
+        while mark := self._parents.get(mark, b""):
+            found.append(mark)
+        return found
+
+    def _heaviest(
+        self, here: dict[bytes, Weight], names: dict[bytes, StateName], *, loyal_to: StateName | None
+    ) -> StateName | None:
+        """Go from the root with most votes down to the state where most of those stay that have come so far."""
+        weight: defaultdict[bytes, Weight] = defaultdict(Weight)
+        greatest: dict[bytes, StateName] = {}
+        children: defaultdict[bytes, set[bytes]] = defaultdict(set)
+        for mark, counted in here.items():
+            path = self._path(mark)
+            for child, node in zip([b"", *path], path, strict=False):
+                weight[node] = weight[node].plus(counted)
+                greatest[node] = max(names[mark], greatest.get(node, names[mark]))
+                children[node] |= {child} - {b""}
+            children[b""].add(path[-1])  # beneath which nothing is known
+        node = b""
+        while children[node]:
+            best = max(children[node], key=lambda mark: (weight[mark], greatest[mark]))
+            if weight[best] < here.get(node, Weight()):
+                break
+            if not node and loyal_to is not None and weight[best].trains < TRUSTED and not weight[best].known:
+                best = self._path(loyal_to.mark)[-1]
+            node = best
+        return names.get(node)
+
+
+def _keep(remembered: "OrderedDict[K, V]", key: K, value: V) -> None:
+    """Put it at the end, and forget the oldest beyond the limit."""
+    remembered[key] = value
+    remembered.move_to_end(key)
+    while len(remembered) > REMEMBERED_MAX:
+        remembered.popitem(last=False)

@@ -1,0 +1,171 @@
+"""Which branch is followed: as a plain recursion over the whole tree says, and whatever some of the voters say."""
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.base.ids import PeerId, hashed_key
+from core.swarm.branches import Branches, Stand
+from core.swarm.states import MARK_BYTES, StateName
+
+FIRST = StateName(0, hashed_key(b"first"))
+
+
+def peer(number: int) -> PeerId:
+    return PeerId(number.to_bytes(32, "big"))
+
+
+def after(before: StateName, letters: str = "x") -> StateName:
+    return before.next(round_id=letters.encode(), outcome=b"o")
+
+
+def chain(before: StateName, length: int, letters: str = "x") -> list[StateName]:
+    names = [before]
+    for _ in range(length):
+        names.append(after(names[-1], letters))
+    return names
+
+
+def stand(number: int, state: StateName, parent: StateName | None = None, *, trains: bool = True) -> Stand:
+    return Stand(peer(number), state, b"" if parent is None else parent.mark, trains)
+
+
+def member(*steps: StateName, met: Sequence[int] = ()) -> Branches:
+    """A peer that has gone this way itself, in rounds with others."""
+    branches = Branches(peer(number) for number in met)
+    for before, name in pairwise(steps):
+        branches.led(before, name)
+    return branches
+
+
+OURS = chain(FIRST, 5)
+MINE = OURS[-1]
+THEIRS = chain(OURS[2], 9, "y")
+
+
+def test_nobody_says_anything_so_it_stays() -> None:
+    assert member(*OURS).head(MINE, []) is None
+    assert Branches().head(None, []) is None
+
+
+def test_a_stranger_with_a_great_number_is_not_followed() -> None:
+    stranger = stand(1, StateName(1_000_000, b"\xff" * 32))
+    assert member(*OURS).head(MINE, [stranger]) is None
+    pretends = stand(1, StateName(1_000_000, b"\xff" * 32), MINE)
+    assert member(*OURS).head(MINE, [pretends]) is None
+    assert member(*OURS, met=[1]).head(MINE, [pretends, stand(2, MINE)]) is None
+
+
+def test_who_missed_a_round_follows_who_was_in_it() -> None:
+    ahead = after(MINE)
+    assert member(*OURS, met=[1]).head(MINE, [stand(1, ahead, MINE)]) == ahead
+    assert member(*OURS).head(MINE, [stand(1, ahead, MINE), stand(2, ahead, MINE)]) == ahead
+    assert member(*OURS, met=[1, 2]).head(MINE, [stand(1, ahead, MINE), stand(2, MINE)]) is None
+
+
+def test_more_peers_win_over_more_epochs() -> None:
+    longer = [stand(1, THEIRS[-1], THEIRS[-2]), stand(2, THEIRS[-2], THEIRS[-3])]
+    assert member(*OURS).head(MINE, longer) == THEIRS[-1]
+    assert member(*OURS).head(MINE, [*longer, stand(3, OURS[-2], OURS[-3]), stand(4, MINE, OURS[-2])]) is None
+    shorter = [stand(number, OURS[3], OURS[2]) for number in (1, 2)]
+    assert member(*OURS[:3], *THEIRS[1:], met=[1, 2]).head(THEIRS[-1], shorter) == OURS[3]
+
+
+def test_nobody_goes_back_to_where_it_came_from() -> None:
+    behind = [stand(number, OURS[-2], OURS[-3]) for number in (1, 2, 3)]
+    assert member(*OURS).head(MINE, behind) is None
+    assert member(*OURS).head(MINE, behind, trains=False, back=True) == OURS[-2]
+
+
+def test_a_backbone_decides_between_equals() -> None:
+    stranger, backbone = stand(1, THEIRS[-1]), stand(2, THEIRS[-1], trains=False)
+    assert member(*OURS).head(MINE, [stranger]) is None
+    assert member(*OURS).head(MINE, [stranger, backbone]) == THEIRS[-1]
+    assert member(*OURS).head(MINE, [stranger, stand(2, MINE, trains=False)]) is None
+    assert member(*OURS).head(MINE, [backbone, stand(3, THEIRS[-1], trains=False)]) is None
+
+
+def test_a_newcomer_goes_to_where_most_are() -> None:
+    stands = [stand(1, MINE), stand(2, MINE), stand(3, StateName(10**6, b"\xff" * 32))]
+    assert Branches().head(FIRST, stands) == MINE
+    assert Branches().head(FIRST, stands[:1]) == MINE
+
+
+def test_liars_move_nobody_elses_stand() -> None:
+    false = StateName(9, b"\xee" * 32)
+    honest = [stand(number, MINE, OURS[-2]) for number in (1, 2)]
+    graft = stand(3, MINE, false), stand(4, false)
+    assert Branches().head(None, [*honest, *graft]) == MINE
+    circle = stand(3, OURS[-2], MINE), stand(4, OURS[-3], OURS[-2])
+    assert member(*OURS).head(MINE, [*honest, *circle]) is None
+    assert Branches().head(None, [stand(1, false, MINE), stand(2, MINE, false)]) in {false, MINE}
+
+
+@given(st.data())
+def test_after_a_partition_all_stand_together(data: st.DataObject) -> None:
+    """Both sides see all; each moves once, those that have moved vote anew, and then nobody moves any more."""
+    fork = data.draw(st.integers(0, 5))
+    sides = [chain(OURS[fork], data.draw(st.integers(1, 8)), letters) for letters in "ab"]
+    among = range(data.draw(st.integers(2, 7)))
+    peers = [member(*OURS[: fork + 1], met=[n for n in among if n != number]) for number in among]
+    paths = [sides[data.draw(st.integers(0, 1))] for _ in among]
+    at = [data.draw(st.integers(max(1, len(path) - 3), len(path) - 1)) for path in paths]
+    for number, path in enumerate(paths):
+        for before, name in pairwise(path[: at[number] + 1]):
+            peers[number].led(before, name)
+    stands = [(path[place], path[place - 1]) for path, place in zip(paths, at, strict=True)]
+    for _ in range(3 * len(peers)):
+        for number, branches in enumerate(peers):
+            others = [stand(n, *stands[n]) for n in among if n != number]
+            found = branches.head(stands[number][0], others)
+            if found is not None:
+                parent = next(parent for name, parent in stands if name == found)
+                stands[number] = found, parent
+    held = {name for path, (name, _) in zip(paths, stands, strict=True) for _ in path}
+    assert any(held <= set(OURS) | set(side) for side in sides)
+
+
+def recursion(parents: Mapping[StateName, StateName], stands: Sequence[Stand]) -> StateName | None:
+    """GHOST as it is defined, with the whole tree in view: count all below each child, go to the greatest, again."""
+
+    def under(node: StateName) -> list[Stand]:
+        children = [child for child, parent in parents.items() if parent == node]
+        return [v for v in stands if v.state == node] + [v for child in children for v in under(child)]
+
+    def rank(found: Sequence[Stand]) -> tuple[int, int]:
+        return sum(v.trains for v in found), sum(not v.trains for v in found)
+
+    def greatest(node: StateName) -> StateName:
+        return max(v.state for v in under(node))
+
+    node = FIRST
+    if not stands:
+        return None
+    while True:
+        children = [child for child, parent in parents.items() if parent == node and under(child)]
+        if not children:
+            return node
+        best = max(children, key=lambda child: (rank(under(child)), greatest(child)))
+        if rank(under(best)) < rank([v for v in stands if v.state == node]):
+            return node
+        node = best
+
+
+@given(st.lists(st.integers(0, 10**6), min_size=1, max_size=12), st.data())
+def test_it_is_the_heaviest_subtree_by_definition(shape: list[int], data: st.DataObject) -> None:
+    names, parents = [FIRST], dict[StateName, StateName]()
+    branches = Branches()
+    for number, drawn in enumerate(shape):
+        before = names[drawn % len(names)]
+        name = after(before, str(number))
+        parents[name] = before
+        branches.led(before, name)
+        names.append(name)
+    drawn_stands = data.draw(st.lists(st.tuples(st.sampled_from(names), st.booleans()), max_size=10))
+    stands = [
+        stand(number, name, parents.get(name), trains=trains) for number, (name, trains) in enumerate(drawn_stands)
+    ]
+    assert all(len(v.parent) in {0, MARK_BYTES} for v in stands)
+    assert branches.head(None, stands) == recursion(parents, stands)
