@@ -4,7 +4,7 @@ import random
 from collections.abc import Sequence
 from pathlib import Path
 
-from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtCore import QObject, Qt, QTimer, Signal
 from PySide6.QtWidgets import QApplication
 
 from app import text
@@ -63,12 +63,20 @@ class Application(QObject):
         self._wire()
         qt.commitDataRequest.connect(self._session_ends)
 
-    def start(self) -> None:
-        """Open the window, and look for the engine."""
+    def start(self, link: str = "") -> None:
+        """Open the window, and look for the engine.
+
+        Args:
+            link: Of a collaboration: the person is asked about it first, before anything is computed; empty: none.
+        """
         self.window.restoreGeometry(self.choices.geometry)
         self.window.show()
         self.tray.show()
-        self.client.start()
+        if link:
+            self.window.join.finished.connect(self.client.start, Qt.ConnectionType.SingleShotConnection)
+            self.window.join.ask(link)
+        else:
+            self.client.start()
 
     def leave(self, *, stop: bool = True) -> None:
         """Go away.

@@ -37,9 +37,7 @@ def run(home: Path, *, engine: Sequence[str] | None, link: str) -> int:
     interrupts.came.connect(application.leave)
     single.link_given.connect(application.window.join.ask)
     application.left.connect(qt.quit)
-    application.start()
-    if link:
-        application.window.join.ask(link)
+    application.start(link)
     code = qt.exec()
     interrupts.close()
     single.release()

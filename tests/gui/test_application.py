@@ -57,6 +57,21 @@ def test_it_starts_an_engine_and_stops_it(open_window, monkeypatch, tmp_path, un
     assert child.wait(10) == 0
 
 
+def test_a_clicked_link_is_asked_about_before_an_engine_starts(qt, delete, tmp_path, until):
+    command = [sys.executable, FAKE, "engine", "--home", str(tmp_path), "--embedded"]
+    application = Application(tmp_path, qt, engine=command, chance=random.Random(1))
+    application.start("potluck:no link at all")
+    assert application.window.join.isVisible()
+    until(lambda: application.window.join.said.startswith("This is not a Potluck link."), 60_000)
+    assert not application.process.running
+    application.window.join.reject()
+    until(lambda: application.process.running)
+    application.leave()
+    until(lambda: not application.process.running, 20_000)
+    application.finish()
+    delete(application.window, application.theme, application)
+
+
 def test_an_engine_that_refuses_says_why(open_window, tmp_path, until):
     application = open_window([sys.executable, "-c", "import sys; sys.exit(print('No room.', file=sys.stderr) or 2)"])
     until(lambda: application.store.verdict.reason == "refused", 10_000)
