@@ -1,5 +1,6 @@
 """The engine's state in the words of a Snapshot."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -10,6 +11,7 @@ from core.api.snapshot import (
     HELPER,
     Activity,
     Collaboration,
+    CurvePoint,
     LossView,
     Mine,
     PeerView,
@@ -81,6 +83,8 @@ def take_snapshot(at: Standpoint) -> Snapshot:
     verdict = verdict_of(at)
     activity = activity_of(verdict)
     samples, speed = _together(at, activity)
+    curve = at.ledger.curve.thinned() if at.ledger is not None else []
+    followed = at.participant.followed if at.participant is not None else None
     return Snapshot(
         version=VERSION,
         pid=at.pid,
@@ -89,12 +93,12 @@ def take_snapshot(at: Standpoint) -> Snapshot:
         contributing=at.contributing,
         collaboration=_collaboration(at),
         me=_mine(at, activity),
-        epoch=_epoch(at.participant.followed if at.participant is not None else None),
+        epoch=_epoch_after(curve) if followed is None else followed.epoch,
         epoch_samples=samples,
         samples_per_s=speed,
         peers=_peers(at, activity),
         leaderboard=at.ledger.standings(at.me) if at.ledger is not None and at.me is not None else [],
-        curve=at.ledger.curve.thinned() if at.ledger is not None else [],
+        curve=curve,
         reach=_reach(at),
         notice_last=at.notice_last,
     )
@@ -173,6 +177,11 @@ def _together(at: Standpoint, activity: Activity) -> tuple[int, float]:
         participant.others_samples + mine,
         participant.others_samples_per_s + _speed(activity, participant.samples_per_s),
     )
+
+
+def _epoch_after(curve: Sequence[CurvePoint]) -> int:
+    """The newest epoch that the loss curve knows of: training was measured on the way to the next one."""
+    return curve[-1].epoch + (curve[-1].loss_training is not None) if curve else 0
 
 
 def _epoch(state: StateName | None) -> int:

@@ -3,13 +3,14 @@
 import pytest
 
 from core.api import verdict as verdicts
-from core.api.snapshot import Activity
+from core.api.snapshot import Activity, CurvePoint
 from core.averaging.plan import Rates
 from core.base.ids import PeerId
 from core.base.manifest import AveragingNumbers, Manifest
 from core.base.problems import NoSpace
 from core.base.signing import KeyPair
 from core.engine.snapshots import Standpoint, clock_notice, take_snapshot
+from core.ledger.contributions import Ledger
 from core.nat.reachability import OwnReach, Reachability
 from core.swarm.epoch import Phase
 from core.swarm.fetch import Fetching
@@ -192,6 +193,14 @@ def test_a_peer_that_has_stopped_has_no_speed():
 def test_a_silent_peer_has_no_speed(silent, speed):
     view = seen(peers={BEA: report()}, silent=silent)
     assert take_snapshot(at(participant=view, manifest=MANIFEST)).peers[1].samples_per_s == speed
+
+
+@pytest.mark.parametrize(("point", "epoch"), [(CurvePoint(34, 5.0), 35), (CurvePoint(35, None, 5.0), 35)])
+def test_before_its_trainer_runs_an_engine_knows_the_epoch(point, epoch):
+    ledger = Ledger()
+    ledger.curve.record(point)
+    view = seen(phase=Phase.IDLE, state=None, followed=None)
+    assert take_snapshot(at(participant=view, manifest=MANIFEST, ledger=ledger)).epoch == epoch
 
 
 def test_a_wrong_clock_is_told_with_what_to_do():
