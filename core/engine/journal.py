@@ -17,6 +17,7 @@ from core.base.ids import PeerId
 from core.base.problems import Problem, WireProblem
 from core.base.trace import Trace
 from core.control.notices import NoticeRing
+from core.ledger.agreement import SAMPLES_OVER_TARGET, agreed
 from core.ledger.contributions import Contribution, Ledger, LedgerRow, load_ledger
 from core.ledger.credits import credits_of
 from core.ledger.receipts import OTHERS, ReceiptLog
@@ -43,15 +44,24 @@ class Journal:
         folder: The collaboration's folder (core.storage.paths.Home.state).
         ledger: The ledger's file.
         receipts: The receipts' folder.
+        target_samples: How many samples a step takes.
         notices: Hears about damaged files and full disks.
         now: Unix seconds.
     """
 
     def __init__(
-        self, *, folder: Path, ledger: Path, receipts: Path, notices: NoticeRing, now: Callable[[], float]
+        self,
+        *,
+        folder: Path,
+        ledger: Path,
+        receipts: Path,
+        target_samples: int,
+        notices: NoticeRing,
+        now: Callable[[], float],
     ) -> None:
         self._path = folder / "memory.json"
         self._ledger_path = ledger
+        self._target_samples = target_samples
         self._notices = notices
         self._now = now
         self._since: float | None = None
@@ -111,8 +121,8 @@ class Journal:
                 self.receipt(receipt, names())
             case HeldoutLearned(epoch=epoch, loss=loss):
                 self.heldout(epoch, loss)
-            case LedgerLearned(ledger=data, epoch=epoch):
-                self.merge(data, epoch_max=epoch, trace=trace)
+            case LedgerLearned(ledgers=ledgers, epoch=epoch):
+                self.merge(ledgers, epoch_max=epoch, trace=trace)
 
     def round(self, record: RoundRecord, names: Mapping[PeerId, str]) -> None:
         """A committed round enters the ledger: its credited samples, and the training loss."""
@@ -139,12 +149,16 @@ class Journal:
         self.ledger.curve.record(CurvePoint(epoch, None, loss))
         self._dirty.set()
 
-    def merge(self, data: bytes, *, epoch_max: int, trace: Trace) -> None:
-        """A donor's ledger came with its state."""
-        try:
-            self.ledger.merge(Ledger.from_bytes(data, epoch_max=epoch_max))
-        except WireProblem:
-            trace.mark("ledger.drop")
+    def merge(self, ledgers: Sequence[bytes], *, epoch_max: int, trace: Trace) -> None:
+        """The donors' ledgers came with their state; what they agree on is taken over."""
+        told = []
+        for data in ledgers:
+            try:
+                told.append(Ledger.from_bytes(data, epoch_max=epoch_max))
+            except WireProblem:
+                trace.mark("ledger.drop")
+        samples_max = SAMPLES_OVER_TARGET * self._target_samples * epoch_max
+        self.ledger.merge(agreed(told, samples_max=samples_max))
         self._dirty.set()
 
     async def keep(self, contacts: Callable[[], Sequence[Contact]]) -> None:

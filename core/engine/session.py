@@ -73,6 +73,7 @@ class VolunteerSession:
             folder=folder,
             ledger=home.ledger(collaboration),
             receipts=home.receipts(collaboration),
+            target_samples=joined.manifest.target_samples,
             notices=installation.notices,
             now=installation.clock.now,
         )

@@ -3,7 +3,7 @@
 The tally only grows: two ledgers merge by taking, for each peer, the larger of both numbers (the grow-only counter of
 Shapiro et al. 2011, "A comprehensive study of convergent and commutative replicated data types", section 3.1.1).  Every
 peer counts the same rounds, so a merge never counts a round twice; ledgers that each know rounds the other does not
-know may count too little after it, never too much.
+know may count too little after it, never too much.  What others say comes through `core.ledger.agreement` first.
 """
 
 import base64

@@ -47,8 +47,8 @@ class StateFetched:
 
     name: StateName
     location: str
-    ledger: bytes
-    """The donor's view of who has contributed what."""
+    ledgers: tuple[bytes, ...]
+    """Each donor's view of who has contributed what."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,9 +102,9 @@ class CatchUp:
                 case Fetching():
                     self.fetching = output
                     outputs.append(Changed())
-                case Fetched(name=name, location=location, ledger=ledger):
+                case Fetched(name=name, location=location, ledgers=ledgers):
                     self.fetching = None
-                    outputs.append(StateFetched(name, location, ledger))
+                    outputs.append(StateFetched(name, location, ledgers))
                 case FetchFailed():
                     self._trace.mark("state.fetch.failed")
                     self.fetching = None

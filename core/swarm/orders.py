@@ -87,9 +87,9 @@ class RoundLost:
 
 @dataclass(frozen=True, slots=True)
 class LedgerLearned:
-    """A donor's view of who has contributed what."""
+    """What the donors of a state say of who has contributed what."""
 
-    ledger: bytes
+    ledgers: tuple[bytes, ...]
     epoch: int
     """Of the state that came with it: nothing later can be in it."""
 

@@ -59,8 +59,8 @@ class TrainerSide:
         self._catch_up = catch_up
         self._grouping = grouping
         self._trace = trace
-        self._ledger = b""
-        """What the donor of the state that is loaded counts of contributions."""
+        self._ledgers: tuple[bytes, ...] = ()
+        """What each donor of the state that is loaded counts of contributions."""
         self.epochs = EpochMachine()
         self._watch = TrainerWatch(self.epochs, round_s=STAGES_MAX * settings.averaging.round_timeout_s)
         self.contributing = Contributing(
@@ -152,9 +152,9 @@ class TrainerSide:
                 return [*lost, *self.consider(now)]
             case Committed(record=record):
                 return [record, *(self.contributing.committed(event, now) if self.epochs.may(Cue.COMMITTED) else ())]
-            case StateFetched(name=name, location=location, ledger=ledger):
+            case StateFetched(name=name, location=location, ledgers=ledgers):
                 self.epochs.advance(Cue.FETCHED, now)
-                self._ledger = ledger
+                self._ledgers = ledgers
                 return [Load(location, name)]
             case CatchUpFailed():
                 self.epochs.advance(Cue.FAILED, now)
@@ -191,7 +191,7 @@ class TrainerSide:
         if self._catch_up.arrived(state.name):
             self.epochs.hold(state)
             self.epochs.advance(Cue.LOADED, now)
-            return [LedgerLearned(self._ledger, state.name.epoch), *self._settled(now)]
+            return [LedgerLearned(self._ledgers, state.name.epoch), *self._settled(now)]
         self._catch_up.refused(now)
         if held is None or (state.name, state.digest) != (held.name, held.digest):
             return [Restart()]  # nobody knows what the trainer holds now

@@ -166,6 +166,7 @@ def test_donor_whose_ledger_is_5000_nested_arrays_ends_nothing(tmp_path):
                 folder=tmp_path,
                 ledger=tmp_path / "ledger.json",
                 receipts=tmp_path / "receipts",
+                target_samples=64,
                 notices=NoticeRing(lambda: 5.0),
                 now=volunteer.clock.now,
             )

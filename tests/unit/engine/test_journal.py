@@ -14,7 +14,12 @@ from tests.unit.ledger.examples import PEERS, RELAY, receipt
 
 def journal(folder: Path, notices: NoticeRing) -> Journal:
     return Journal(
-        folder=folder, ledger=folder / "ledger.json", receipts=folder / "receipts", notices=notices, now=lambda: 5.0
+        folder=folder,
+        ledger=folder / "ledger.json",
+        receipts=folder / "receipts",
+        target_samples=64,
+        notices=notices,
+        now=lambda: 5.0,
     )
 
 
@@ -75,5 +80,5 @@ def test_journal_remembers_rounds_and_evaluations_and_tells_of_lost_work(tmp_pat
 
 def test_a_ledger_that_cannot_be_read_is_counted(tmp_path):
     kept, trace = journal(tmp_path, NoticeRing(lambda: 5.0)), Trace()
-    kept.take(LedgerLearned(b"garbage", 3), dict, trace=trace)
+    kept.take(LedgerLearned((b"garbage",), 3), dict, trace=trace)
     assert trace["ledger.drop"] == 1
