@@ -23,6 +23,8 @@ REMEMBERED_MAX: Final = 256
 """Number of states whose parents are remembered: peers that are here are a few epochs apart."""
 
 
+PASSES_MAX: Final = 4096
+"""Number of peers with passes that are remembered."""
 TRUSTED: Final = 2
 """So many strangers are followed by who stands without training: a liar's word is one."""
 
@@ -72,6 +74,7 @@ class Branches:
         self._own: OrderedDict[bytes, None] = OrderedDict()
         """Marks of states to which this peer has gone itself: nobody tells it where these came from."""
         self._known: OrderedDict[PeerId, None] = OrderedDict.fromkeys(met)
+        self._passes: OrderedDict[PeerId, None] = OrderedDict()
         self._stood: OrderedDict[PeerId, bytes] = OrderedDict()
         """The mark of the state at which each was read last."""
 
@@ -85,6 +88,14 @@ class Branches:
     def committed(self, before: StateName, record: RoundRecord) -> None:
         """Note that a round of ours was committed, and who contributed to it."""
         self.led(before, record.name, members=[peer for peer, samples in record.credited if samples])
+
+    def verified(self, peer: PeerId) -> None:
+        """A peer has shown its pass to this one."""
+        _keep(self._passes, peer, None, at_most=PASSES_MAX)
+
+    def admitted(self, peer: PeerId) -> bool:
+        """Whether a peer is known to have a pass: anybody can make keys, and sign reports with them."""
+        return peer in self._passes or peer in self._known
 
     def parent(self, state: StateName) -> bytes:
         """The mark of the state from which it came; empty: not known."""
@@ -184,9 +195,9 @@ class Branches:
         return names.get(node)
 
 
-def _keep(remembered: "OrderedDict[K, V]", key: K, value: V) -> None:
+def _keep(remembered: "OrderedDict[K, V]", key: K, value: V, *, at_most: int = REMEMBERED_MAX) -> None:
     """Put it at the end, and forget the oldest beyond the limit."""
     remembered[key] = value
     remembered.move_to_end(key)
-    while len(remembered) > REMEMBERED_MAX:
+    while len(remembered) > at_most:
         remembered.popitem(last=False)

@@ -115,6 +115,7 @@ class Membership:
             and member.believed_after is None
             and not self.silent(peer, now)
             and now - member.stood_at < STANDS_S
+            and self.branches.admitted(peer)
         ]
 
     def samples(self, state: StateName, now: float, *, goes_on_s: float = GOES_ON_S) -> int:
@@ -136,8 +137,9 @@ class Membership:
     def _working(self, state: StateName, now: float) -> list[_Member]:
         return [
             member
-            for member in self._members.values()
+            for peer, member in self._members.items()
             if member.believed_after is None
+            and self.branches.admitted(peer)
             and now - member.heard_at < SILENT_S
             and member.report.in_step
             and member.report.state == state

@@ -83,8 +83,7 @@ class Participant:
         sink: StateSink,
         tells: Tells = lambda report: report,
     ) -> None:
-        self.settings = settings
-        self.me = signer.peer_id
+        self.settings, self.me = settings, signer.peer_id
         self.trace = Trace()
         self._tells = tells
         self._membership = Membership(met=settings.met)
@@ -186,7 +185,8 @@ class Participant:
             case Lost(peer=peer):
                 self._membership.lost(peer, now)
                 outputs = self._machines.handle(event, now)
-            case Observed():
+            case Observed(peer=peer):
+                self._membership.branches.verified(peer)
                 outputs = [*self._machines.handle(event, now), *self._dht.handle(event, now)]
             case Help(room_bytes=room_bytes):
                 outputs = self._help(room_bytes, now)

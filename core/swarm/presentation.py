@@ -85,7 +85,7 @@ class Presentation:
         name = epochs.state.name if epochs.state is not None else helped
         idle = epochs.phase is Phase.IDLE
         followed = (membership.branches.head(name, membership.stands(now)) if idle else None) or name
-        live = membership.live()
+        live = {peer: report for peer, report in membership.live().items() if membership.branches.admitted(peer)}
         return ParticipantView(
             settings=self._settings,
             phase=epochs.phase,

@@ -9,6 +9,7 @@ import numpy as np
 from core.averaging.matchmaking.plans import PlanRequest, make_plan
 from core.averaging.plan import Member, Plan
 from core.averaging.residuals import MemoryStore
+from core.base.contact import Observed
 from core.base.ids import PeerId
 from core.base.machine import Received, Send, Tick
 from core.base.manifest import AveragingNumbers
@@ -101,6 +102,8 @@ class Stage:
             random=Random(seed),
             sink=self.sink,
         )
+        self.passes = True
+        """Whether all others have shown their passes."""
         self.contribution = np.ones(NUMEL, dtype=np.float32)
         self.residuals = MemoryStore()
         self.hear(self.actor.start([], now=self.now))
@@ -157,6 +160,8 @@ class Stage:
         records = []
         for name, report in reports.items():
             who = signer(int(name[1:]))
+            if self.passes:
+                self.hear(self.actor.handle(Observed(who.peer_id, f"198.51.100.{name[1:]}", 4000), self.now))
             expires_ms = int((self.now + REPORT_LIFETIME_S) * 1000)
             records.append(
                 sign_record(

@@ -98,6 +98,9 @@ def test_liars_move_nobody_elses_stand() -> None:
     honest = [stand(number, MINE, OURS[-2]) for number in (1, 2)]
     graft = stand(3, MINE, false), stand(4, false)
     assert Branches().head(None, [*honest, *graft]) == MINE
+    behind = [stand(number, OURS[-2], OURS[-3]) for number in range(5, 11)]
+    hides = stand(3, MINE, StateName(9, b"\xff" * 32))
+    assert Branches().head(MINE, [*honest, hides, *behind]) is None, "it was started anew, and asks nobody back"
     circle = stand(3, OURS[-2], MINE), stand(4, OURS[-3], OURS[-2])
     assert member(*OURS).head(MINE, [*honest, *circle]) is None
     assert Branches().head(None, [stand(1, false, MINE), stand(2, MINE, false)]) in {false, MINE}

@@ -41,6 +41,7 @@ class Watched:
 
     def promised(self, number: int, name: StateName, now: float, *, digest: bytes = b"d" * 32) -> None:
         report = report_of(name, time=now, digest=digest)
+        self.membership.branches.verified(peer(number))
         self.membership.heard(peer(number), report, expires=now + 1e6, now=now)
 
     def wanted(self, now: float) -> StateName | None:

@@ -28,8 +28,24 @@ def report(**changes: object) -> ProgressReport:
     return ProgressReport(**(fields | changes))  # type: ignore[arg-type]
 
 
-def test_only_samples_of_the_same_state_add_up() -> None:
+def admitting() -> Membership:
+    """Peers 0 to 9 have shown their passes."""
     members = Membership()
+    for number in range(10):
+        members.branches.verified(peer(number))
+    return members
+
+
+def test_whoever_shows_no_pass_counts_for_nothing() -> None:
+    members = admitting()
+    for number in (1, 20, 21, 22):
+        members.heard(peer(number), report(), expires=200, now=100)
+    assert [stand.peer for stand in members.stands(100)] == [peer(1)]
+    assert members.samples(StateName(3, NEW), 100) == 10
+
+
+def test_only_samples_of_the_same_state_add_up() -> None:
+    members = admitting()
     members.heard(peer(1), report(), expires=200, now=100)
     members.heard(peer(2), report(samples=5), expires=200, now=100)
     members.heard(peer(3), report(epoch=2), expires=200, now=100)
@@ -42,7 +58,7 @@ def test_only_samples_of_the_same_state_add_up() -> None:
 
 
 def test_a_leavers_samples_are_deducted_and_a_returner_counts_again() -> None:
-    members = Membership()
+    members = admitting()
     state = StateName(3, NEW)
     members.heard(peer(1), report(time=40.0), expires=200, now=100)
     members.lost(peer(1), 101.0)
@@ -56,7 +72,7 @@ def test_a_leavers_samples_are_deducted_and_a_returner_counts_again() -> None:
 
 
 def test_who_has_not_reported_lately_counts_for_no_samples() -> None:
-    members = Membership()
+    members = admitting()
     state = StateName(3, NEW)
     members.heard(peer(1), report(time=40.0), expires=200, now=100)
     members.heard(peer(2), report(time=40.0), expires=200, now=100)
@@ -69,7 +85,7 @@ def test_who_has_not_reported_lately_counts_for_no_samples() -> None:
 
 
 def test_lost_peer_is_not_here_until_it_reports_again() -> None:
-    members = Membership()
+    members = admitting()
     members.heard(peer(1), report(time=40.0), expires=200, now=100)
     members.lost(peer(1), 101.0)
     assert members.knows(peer(1))
@@ -80,7 +96,7 @@ def test_lost_peer_is_not_here_until_it_reports_again() -> None:
 
 
 def test_silent_peer_neither_helps_nor_votes() -> None:
-    members = Membership()
+    members = admitting()
     members.heard(peer(1), report(helps=True), expires=200, now=100)
     almost, silent = 100 + SILENT_S - 0.1, 100 + SILENT_S
     assert (members.audible(almost), members.helpers(almost)) == (True, [peer(1)])
@@ -90,7 +106,7 @@ def test_silent_peer_neither_helps_nor_votes() -> None:
 
 
 def test_silence_is_forgotten() -> None:
-    members = Membership()
+    members = admitting()
     members.heard(peer(1), report(), expires=120, now=100)
     members.expire(119)
     assert members.live()
@@ -99,14 +115,14 @@ def test_silence_is_forgotten() -> None:
 
 
 def test_an_older_report_never_replaces_a_newer_one() -> None:
-    members = Membership()
+    members = admitting()
     members.heard(peer(1), report(samples=7, time=50.0), expires=200, now=100)
     assert not members.heard(peer(1), report(samples=9, time=49.0), expires=300, now=100)
     assert members.live()[peer(1)].samples == 7
 
 
 def test_strangers_cannot_make_the_table_grow_without_end() -> None:
-    members = Membership()
+    members = admitting()
     for number in range(PEERS_MAX + 10):
         members.heard(peer(number), report(), expires=200, now=100)
     assert len(members.live()) == PEERS_MAX

@@ -29,6 +29,7 @@ THIRD = StateName(2, hashed_key(b"third"))
 def membership(*reports: tuple[int, StateName], now: float = 1000.0, in_step: bool = True) -> Membership:
     found = Membership()
     for number, name in reports:
+        found.branches.verified(peer(number))
         found.heard(peer(number), report_of(name, time=now, in_step=in_step), expires=now + 20, now=now)
     return found
 
