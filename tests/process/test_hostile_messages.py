@@ -14,6 +14,7 @@ from core.base.bounds import EPOCH_MAX, FOLLOWED_EPOCH_MAX
 from core.base.content import digest
 from core.base.ids import Key
 from core.base.machine import Send
+from core.base.signing import KeyPair
 from core.base.wire import Message, MessageCodec
 from core.control.notices import NoticeRing
 from core.dht.messages import VALUE_BYTES_MAX, Store
@@ -149,12 +150,34 @@ def spoilt(fields: list[object], place: int) -> bytes:
     return msgspec.msgpack.encode([*fields[:place], HOSTILE[place % len(HOSTILE)], *fields[place + 1 :]])
 
 
-def store(mallory: Computer, key: Key, value: bytes) -> bytes:
+def store(mallory: Computer, key: Key, value: bytes, *, owner: KeyPair | None = None) -> bytes:
     """A request to hold a record that its owner has signed."""
-    own = keys(mallory.name)
-    expires_ms = int((mallory.clock.now() + 60) * 1000)
+    own = owner or keys(mallory.name)
+    expires_ms = int((mallory.clock.now() + 75) * 1000)
     record = sign_record(own, key, value, subkey=own.peer_id, expires_ms=expires_ms)
     return CODEC.encode(Store(1, False, key, record))
+
+
+def test_reports_of_invented_keys_count_for_nothing(tmp_path):
+    @in_loop
+    async def run():
+        async with two(tmp_path, LOOPBACK) as (backbone, volunteer):
+            train(volunteer)
+            await eventually(lambda: backbone.sees() == {"ben"} and volunteer.sees() == {"anna"})
+            ghosts = [keys(f"ghost {number}") for number in range(40)]
+            async with hostile(tmp_path, backbone, bind=LOOPBACK) as mallory:
+                fields = report(mallory)
+                place = fields.index(FOLLOWED_EPOCH_MAX + 1)
+                value = msgspec.msgpack.encode([*fields[:place], 1000, *fields[place + 1 :]])
+                for ghost in ghosts:
+                    await say(mallory, backbone, Store, store(mallory, progress_key(MANIFEST.id), value, owner=ghost))
+                known = volunteer.session.peer._membership
+                await eventually(lambda: sum(known.knows(ghost.peer_id) for ghost in ghosts) > len(ghosts) // 2)
+            assert volunteer.sees() == {"anna"}
+            assert volunteer.session.peer.view(volunteer.clock.now()).state == FIRST
+            assert not any(isinstance(event, Load) for event in volunteer.heard)
+
+    run()
 
 
 def test_donor_whose_ledger_is_5000_nested_arrays_ends_nothing(tmp_path):
