@@ -62,20 +62,18 @@ async def _run_engine(args: argparse.Namespace) -> int:
     home.create()
     args.text = text_folder(args.text)
     collaborations = Collaborations(home)
-    if args.join is not None:
-        collaborations.keep(parse_link(args.join))
+    named = parse_link(args.join) if args.join is not None else None
     running: list[Engine] = []
 
     def stop() -> None:
-        if running:
-            running[-1].stop()
+        running[0].stop()
 
     stop_on_signals(stop)
     if args.with_parent:
         watch_parent(stop)
     alone = args.embedded
     while True:
-        link = None if alone else collaborations.current
+        link = None if alone else named or collaborations.current
         if link is None and not args.embedded and not args.or_embedded:
             raise BadInput(
                 "No collaboration is named.", hint="Give its link with --join, or bring one along with --embedded."
@@ -84,7 +82,7 @@ async def _run_engine(args: argparse.Namespace) -> int:
         code = await _run_once(running[0], link, args)
         if not running[0].again:
             return code
-        alone = False
+        alone, named = False, None
 
 
 async def _run_once(engine: Engine, link: Link | None, args: argparse.Namespace) -> int:
@@ -92,7 +90,10 @@ async def _run_once(engine: Engine, link: Link | None, args: argparse.Namespace)
     await engine.open()
     watching = asyncio.create_task(engine.keep_watch())
     watching.add_done_callback(lambda _: engine.stop())  # a mistake in it ends the engine
+    collaborations = Collaborations(Home.find(args.home))
     try:
+        if link is not None and link != collaborations.current:
+            collaborations.keep(link)
         return await _until_quit(_work(engine, link, args), engine)
     except Problem as problem:
         if not args.stay:

@@ -106,6 +106,22 @@ def test_restarted_engine_goes_to_the_current_collaboration(tmp_path: Path) -> N
         ada.kill()
 
 
+def test_second_engine_on_a_home_changes_nothing(tmp_path: Path) -> None:
+    home = Home(tmp_path / "home")
+    home.create()
+    first, second = (Link("127.0.0.1", 1 + n, bytes([n]) * 32, "invitation") for n in range(2))
+    words = ["engine", "--home", str(home.directory), "--with-parent", *LOOPBACK, "--port", "0"]
+    ada = Volunteer(home, start([*words, "--join", str(first)], tmp_path / "ada.log"))
+    try:
+        asyncio.run(ada.until(lambda news: news.verdict.reason == "backbone"))
+        code, _, err = potluck(*words, "--join", second)
+        assert code == 2
+        assert "already running" in err
+        assert Collaborations(home).current == first
+    finally:
+        ada.kill()
+
+
 def test_engine_remembers_the_link_that_it_was_started_with(tmp_path: Path) -> None:
     home = Home(tmp_path / "home")
     home.create()
