@@ -1,6 +1,6 @@
 """Hands the newest records of authority on, from peer to peer, as an epidemic does (Demers and others 1987).
 
-A peer tells the number of its list to a few peers at random every `TELL_S`, and to many when it has just learned a
+A peer tells the number of its list to a peer at random every `TELL_S`, and to many when it has just learned a
 newer one.  A peer that hears a greater number than its own asks the teller for the list; one that hears a smaller one
 tells its own.  So peers that meet agree, whether or not a backbone is there, and nothing more is said while all do.
 
@@ -27,8 +27,7 @@ from core.base.trace import Trace
 from core.base.wire import Message, Plane
 
 TELL_S: Final = 10.0
-"""Seconds between two tellings.  Half of the peers that do not know yet learn in each, beside those told at once."""
-TELL_PEERS: Final = 3
+"""Seconds between two tellings: a peer that missed a list learns of it at its next, if it tells one that has it."""
 SPREAD_PEERS: Final = 16
 """Number of peers that are told at once when a list is new here."""
 PEERS_MAX: Final = 256
@@ -122,7 +121,7 @@ class AuthorityNews:
                     self._tell_at = now + self._random.uniform(0.0, TELL_S)
             case Tick() if self._tell_at is not None and self._tell_at <= now:
                 self._tell_at = now + TELL_S * self._random.uniform(0.8, 1.2)
-                return self._tell(TELL_PEERS)
+                return self._tell(1)
             case Received(sender=sender, message=message):
                 return self._received(sender, message, now)
         return ()

@@ -66,7 +66,7 @@ class Town:
 def test_all_learn_of_a_decision_at_once():
     town = Town(200, 8)
     town.pass_time(NOW, 60)
-    assert town.sent <= 200 * 3 * 60 / (0.8 * TELL_S) + 200 * 3
+    assert town.sent <= 200 * 60 / (0.8 * TELL_S) + 200
     (own, peer), *_ = town.peers.items()
     town.carry(own, peer.learn(signed(7, EVE)), NOW + 60)
     assert all(each.records.revoked == (EVE,) for each in town.peers.values())
