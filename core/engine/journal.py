@@ -21,7 +21,7 @@ from core.ledger.agreement import SAMPLES_OVER_TARGET, agreed
 from core.ledger.contributions import Contribution, Ledger, LedgerRow, load_ledger
 from core.ledger.credits import credits_of
 from core.ledger.receipts import OTHERS, ReceiptLog
-from core.swarm.orders import HeldoutLearned, LedgerLearned, RoundLost, RoundRecord
+from core.swarm.orders import HeldoutLearned, LedgerLearned, RoundLost, RoundRecord, WorkNotKept
 from core.system.atomic_files import read_bounded, set_aside, write_atomic
 
 SAVE_INTERVAL_S = 10.0
@@ -117,6 +117,12 @@ class Journal:
                     )
             case RoundLost(reason=reason):
                 self._notices.add("warning", f"A round of averaging failed ({reason}); it is tried again.")
+            case WorkNotKept(epoch=epoch):
+                self._notices.add(
+                    "warning",
+                    f"The last steps up to epoch {epoch} that this computer took were not kept: most others had gone "
+                    "on from an earlier one without it. It goes on with theirs.",
+                )
             case Receipted(receipt=receipt):
                 self.receipt(receipt, names())
             case HeldoutLearned(epoch=epoch, loss=loss):

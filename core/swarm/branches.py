@@ -101,6 +101,11 @@ class Branches:
         """The mark of the state from which it came; empty: not known."""
         return self._parents.get(state.mark, b"")
 
+    def abandons(self, mine: StateName, other: StateName) -> bool:
+        """Whether whoever goes from one state to the other gives up steps, as far as the history is known."""
+        ours, theirs = self._path(mine.mark), self._path(other.mark)
+        return mine.mark not in theirs and (other.epoch <= mine.epoch or not set(theirs).isdisjoint(ours))
+
     def company(self, mine: StateName, stands: Iterable[Stand]) -> bool:
         """Whether anybody trains on the branch of this state, as far as the history is known."""
         root = self._path(mine.mark)[-1]

@@ -181,6 +181,10 @@ class CatchUp:
         self._wanted = None
         return True
 
+    def abandons(self, mine: StateName, other: StateName) -> bool:
+        """Whether steps are given up on the way from one state to the other."""
+        return self._membership.branches.abandons(mine, other)
+
     def refused(self, now: float) -> None:
         """The trainer found that the state is not what it was called."""
         self._trace.mark("state.load.refused")

@@ -86,6 +86,14 @@ class RoundLost:
 
 
 @dataclass(frozen=True, slots=True)
+class WorkNotKept:
+    """This peer has moved to the branch on which most stand, and given up the last steps of its own."""
+
+    epoch: int
+    """Of the state that was given up."""
+
+
+@dataclass(frozen=True, slots=True)
 class LedgerLearned:
     """What the donors of a state say of who has contributed what."""
 

@@ -20,7 +20,7 @@ from core.swarm.catch_up import CatchUp, CatchUpFailed, NewerState, StateFetched
 from core.swarm.contributing import Contributing
 from core.swarm.epoch import IN_STEP, Cue, EpochMachine, Phase
 from core.swarm.grouping import Grouping
-from core.swarm.orders import Changed, Evaluate, Go, HeldoutLearned, Hold, LedgerLearned, Load, Restart
+from core.swarm.orders import Changed, Evaluate, Go, HeldoutLearned, Hold, LedgerLearned, Load, Restart, WorkNotKept
 from core.swarm.round_events import Asked, Committed, Formed, Missed
 from core.swarm.rounds import Rounds, RoundVectors
 from core.swarm.settings import ParticipantSettings
@@ -189,9 +189,11 @@ class TrainerSide:
     def _loaded(self, state: State, now: float) -> list[Any]:
         held = self.epochs.state
         if self._catch_up.arrived(state.name):
+            lost = held is not None and self._catch_up.abandons(held.name, state.name)
             self.epochs.hold(state)
             self.epochs.advance(Cue.LOADED, now)
-            return [LedgerLearned(self._ledgers, state.name.epoch), *self._settled(now)]
+            told = [WorkNotKept(held.name.epoch)] if held is not None and lost else []
+            return [*told, LedgerLearned(self._ledgers, state.name.epoch), *self._settled(now)]
         self._catch_up.refused(now)
         if held is None or (state.name, state.digest) != (held.name, held.digest):
             return [Restart()]  # nobody knows what the trainer holds now

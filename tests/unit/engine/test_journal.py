@@ -7,7 +7,7 @@ from core.base.trace import Trace
 from core.control.notices import NoticeRing
 from core.engine.journal import Journal
 from core.ledger import receipts
-from core.swarm.orders import Changed, HeldoutLearned, LedgerLearned, RoundLost, RoundRecord
+from core.swarm.orders import Changed, HeldoutLearned, LedgerLearned, RoundLost, RoundRecord, WorkNotKept
 from core.swarm.states import StateName
 from tests.unit.ledger.examples import PEERS, RELAY, receipt
 
@@ -66,16 +66,18 @@ def test_journal_remembers_rounds_and_evaluations_and_tells_of_lost_work(tmp_pat
     kept = journal(tmp_path, notices)
     name = StateName(3, b"l" * 32)
     record = RoundRecord(name, ((PEERS[1], 40),), 2.5, ((PEERS[1], 1),), 1.0, credited=((PEERS[1], 30),))
-    for event in (record, HeldoutLearned(3, 2.0), RoundLost("the leader was lost"), Changed(), object()):
+    lost_work = RoundLost("the leader was lost"), WorkNotKept(4)
+    for event in (record, HeldoutLearned(3, 2.0), *lost_work, Changed(), object()):
         kept.take(event, lambda: {PEERS[1]: "Ada"}, trace=trace)
     assert (kept.ledger.row(PEERS[1]).name, kept.ledger.row(PEERS[1]).samples) == ("Ada", 30)
     assert {point.epoch: (point.loss_training, point.loss_heldout) for point in kept.ledger.curve.points()} == {
         2: (2.5, None),
         3: (None, 2.0),
     }
-    partly, lost = [notice.text for notice in notices.since(0)]
+    partly, lost, not_kept = [notice.text for notice in notices.since(0)]
     assert "arrived only in part" in partly
     assert "the leader was lost" in lost
+    assert "epoch 4" in not_kept
 
 
 def test_a_ledger_that_cannot_be_read_is_counted(tmp_path):

@@ -73,6 +73,17 @@ def test_more_peers_win_over_more_epochs() -> None:
     assert member(*OURS[:3], *THEIRS[1:], met=[1, 2]).head(THEIRS[-1], shorter) == OURS[3]
 
 
+def test_what_is_given_up_on_the_way_is_known() -> None:
+    both = member(*OURS)
+    for before, name in pairwise(THEIRS):
+        both.led(before, name)
+    assert both.abandons(MINE, THEIRS[-1])
+    assert both.abandons(THEIRS[-1], MINE)
+    assert not both.abandons(OURS[2], THEIRS[-1])
+    assert not member(*OURS).abandons(MINE, StateName(100, bytes(32))), "it may have come from ours"
+    assert member(*OURS).abandons(MINE, StateName(MINE.epoch, bytes(32)))
+
+
 def test_nobody_goes_back_to_where_it_came_from() -> None:
     behind = [stand(number, OURS[-2], OURS[-3]) for number in (1, 2, 3)]
     assert member(*OURS).head(MINE, behind) is None
