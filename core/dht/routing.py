@@ -118,9 +118,9 @@ class RoutingTable:
         return int(count * (1 << bits)) // (known + 1)
 
     def stalest(self) -> KBucket | None:
-        """The bucket whose last lookup is longest ago, the farthest of several; None: all buckets are empty."""
+        """The bucket whose last lookup is longest ago; None: all buckets are empty."""
         used = [bucket for bucket in self._buckets.values() if bucket.entries]
-        return min(used, key=lambda bucket: (bucket.refreshed, -bucket.index), default=None)
+        return min(used, key=lambda bucket: bucket.refreshed, default=None)
 
     def far_and_empty(self) -> list[KBucket]:
         """The farthest buckets in which nobody is known."""
