@@ -242,7 +242,9 @@ class RunningRound:
             self.settle()
             same = self._outcome(commit, commit.present)
             seconds = now - self._began_at
-            return [*outputs, RoundFinished(replace(same, seconds=seconds, seen=self._observations(commit)))]
+            seen = self._observations(commit)
+            scaled = self.data.gather.own_scaled + sum(reducer.own_scaled for reducer in self.data.reducers.values())
+            return [*outputs, RoundFinished(replace(same, seconds=seconds, seen=seen, own_scaled=scaled))]
         return outputs + self._abort(self.end.reason) if standing.over else outputs
 
     def _abort(self, reason: str, *, late: bool = False, named: bool = True) -> Outputs:

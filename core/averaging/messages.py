@@ -103,6 +103,9 @@ class Mean(Message, frozen=True, tag="averaging.mean"):
     contributors: Bits
     """Members whose parts are in it."""
     payload: memoryview
+    scaled: Bits = b""
+    """Those of them whose parts its reducer has scaled down, for their own notice: a reducer that lies makes a member
+    read a wrong sentence, and nothing else follows."""
 
 
 class Order(Message, frozen=True, tag="averaging.order"):

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from statistics import median_low
 
 from core.averaging.allreduce.share_map import ShareMap
 from core.averaging.penalties import Observations
@@ -10,7 +11,7 @@ from core.base.ids import PeerId, hashed_key
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A committed round.  All but `seconds` and `seen` is the same on all members."""
+    """A committed round.  All but `seconds`, `seen` and `own_scaled` is the same on all members."""
 
     round: bytes
     versions: tuple[int, ...]
@@ -28,11 +29,14 @@ class Outcome:
     samples: int
     """Sum over the contributors, each with the part of its contribution that is in the mean; rounded up."""
     loss: float
-    """Mean training loss over these samples; 0 without any."""
+    """Median of the contributors' training losses, of an even number the lower one, since a mean would be any liar's
+    number; 0 without any."""
     seconds: float = 0.0
     """From this member's start to its end."""
     seen: Observations = field(default_factory=dict)
     """What this member has seen of the others."""
+    own_scaled: int = 0
+    """Number of chunks in which this member's part was scaled down, because its norm was too great."""
     bits: bytes = b""
     """Binds the plan, the bits of all means and who is in which: what the members' votes came to, on a grid of all
     groups, which have versions of their own."""
@@ -71,9 +75,7 @@ def outcome_of(
     plan, peers = shares.plan, shares.plan.peers
     planned = [shares.planned(member) for member in range(len(peers))]
     givers = [member for member, samples in enumerate(shares.samples) if samples and present[member]]
-    weights = [shares.samples[member] * present[member] for member in givers]
-    whole = sum(weights)
-    losses = sum(plan.members[member].loss * weight for member, weight in zip(givers, weights, strict=True))
+    whole = sum(shares.samples[member] * present[member] for member in givers)
     return Outcome(
         round=plan.round,
         versions=versions,
@@ -83,7 +85,7 @@ def outcome_of(
         missing=tuple((peers[m], planned[m] - present[m]) for m in range(len(peers)) if present[m] < planned[m]),
         chunk_total=shares.chunk_total,
         samples=-(-whole // shares.chunk_total),
-        loss=losses / whole if whole else 0.0,
+        loss=median_low([plan.members[member].loss for member in givers] or [0.0]),
         bits=bits,
     )
 

@@ -16,7 +16,8 @@ from core.averaging.messages import (
     Peer,
     RoundId,
 )
-from core.base.bounds import Epoch, Loss, Samples, SamplesPerS
+from core.averaging.weights import leveled
+from core.base.bounds import Epoch, Loss, Norm, Samples, SamplesPerS
 from core.base.ids import PeerId
 from core.base.wire import Message
 
@@ -40,7 +41,8 @@ class Member(msgspec.Struct, frozen=True, array_like=True):
 
     peer: Peer
     samples: Samples
-    """Its weight; with 0 it reduces and gets the mean all the same."""
+    """Its samples, as it offers itself; in a plan those that the leader believes.  With 0 it reduces and gets the mean
+    all the same."""
     loss: Loss
     """Mean training loss over these samples."""
     reduces: bool = True
@@ -51,11 +53,14 @@ class Member(msgspec.Struct, frozen=True, array_like=True):
     """What it computes, as it says itself; 0: unknown."""
     spared: bool = False
     """It would reduce, and is given no share: the leader has seen rounds wait for it in vain."""
+    norm: Norm = 0.0
+    """The Euclidean norm of its contribution, of which the members' median is a measure for small chunks; what one of
+    them says means nothing.  0: unknown."""
 
     @property
     def is_finite(self) -> bool:
-        """Whether its loss and its speed are numbers, as in every row that came over the wire."""
-        return math.isfinite(self.loss) and math.isfinite(self.samples_per_s)
+        """Whether its loss, speed and norm are numbers, as in every row that came over the wire."""
+        return all(math.isfinite(number) for number in (self.loss, self.samples_per_s, self.norm))
 
 
 class Rates(msgspec.Struct, frozen=True, array_like=True):
@@ -105,6 +110,14 @@ class Plan(Message, frozen=True, kw_only=True, tag="averaging.plan"):
     stages: Annotated[int, Meta(ge=1, le=STAGES_MAX)] = 1
     """In how many stages it averages.  With one, all members are one butterfly; with more they are a grid, and `chunks`
     and `gifts` are those of the first stage's groups."""
+
+    weight_share: Annotated[float, Meta(gt=0, le=1)] = 1.0
+    """Upper bound on a member's share of all weights."""
+
+    @property
+    def weights(self) -> list[int]:
+        """Each member's weight in the mean, in samples."""
+        return leveled([member.samples for member in self.members], self.weight_share)
 
     @property
     def chunk_total(self) -> int:

@@ -15,11 +15,15 @@ SAMPLES_MAX: Final = 1 << 40
 """Upper bound on the samples that one member brings: sums of a group's still fit 64 bits."""
 LOSS_MAX: Final = 1e9
 """Upper bound on a loss, and on its opposite: a model with a greater one has diverged."""
+NORM_MAX: Final = 1e18
+"""Upper bound on the norm of a contribution or of a part of it: a model with a greater gradient has diverged, and sums
+of numbers within it are finite."""
 
 Epoch = Annotated[int, Meta(ge=0, le=EPOCH_MAX)]
 Samples = Annotated[int, Meta(ge=0, le=SAMPLES_MAX)]
 SamplesPerS = Annotated[float, Meta(ge=0, le=1e12)]
 Loss = Annotated[float, Meta(ge=-LOSS_MAX, le=LOSS_MAX)]
+Norm = Annotated[float, Meta(ge=0, le=NORM_MAX)]
 
 
 def is_loss(number: float) -> bool:

@@ -65,6 +65,15 @@ class AveragingNumbers(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
     trimmed_share: Annotated[float, Meta(ge=0, lt=0.5)] | msgspec.UnsetType = msgspec.UNSET
     """The share of the members whose numbers a trimmed mean leaves out at each end, coordinate by coordinate."""
 
+    weight_share: Annotated[float, Meta(gt=0, le=1)] | msgspec.UnsetType = msgspec.UNSET
+    """Upper bound on a member's share of the weight in a mean, where there are enough others
+    (`core.averaging.weights`); 1: there is none.  Absent means a quarter."""
+
+    @property
+    def weight_share_max(self) -> float:
+        """The bound on a member's share, also where the manifest names none."""
+        return 0.25 if isinstance(self.weight_share, msgspec.UnsetType) else self.weight_share
+
     @property
     def overlaps(self) -> bool:
         """Whether computing goes on while a round is averaged: gradients may then be one step stale, never more."""

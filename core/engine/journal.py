@@ -21,7 +21,15 @@ from core.ledger.agreement import SAMPLES_OVER_TARGET, agreed
 from core.ledger.contributions import Contribution, Ledger, LedgerRow, load_ledger
 from core.ledger.credits import credits_of
 from core.ledger.receipts import OTHERS, ReceiptLog
-from core.swarm.orders import HeldoutLearned, LedgerLearned, RoundLost, RoundRecord, WorkNotKept
+from core.swarm.orders import (
+    SCALED_BY_CHANCE,
+    ContributionCut,
+    HeldoutLearned,
+    LedgerLearned,
+    RoundLost,
+    RoundRecord,
+    WorkNotKept,
+)
 from core.system.atomic_files import read_bounded, set_aside, write_atomic
 
 SAVE_INTERVAL_S = 10.0
@@ -66,7 +74,7 @@ class Journal:
         self._now = now
         self._since: float | None = None
         self._dirty = asyncio.Event()
-        self._told = False
+        self._told = self._told_weight = self._told_scaled = False
         read = load_ledger(ledger)
         self._receipts = ReceiptLog(receipts)
         for notice in (read.notice, self._receipts.notice):
@@ -115,6 +123,8 @@ class Journal:
                         "warning",
                         f"Epoch {event.name.epoch}: {len(event.missing)} contribution(s) arrived only in part.",
                     )
+            case ContributionCut():
+                self._tell_cut(event)
             case RoundLost(reason=reason):
                 self._notices.add("warning", f"A round of averaging failed ({reason}); it is tried again.")
             case WorkNotKept(epoch=epoch):
@@ -136,6 +146,23 @@ class Journal:
         self.ledger.record_round(members, epoch=record.name.epoch, lineage=record.name.lineage)
         self.ledger.curve.record(CurvePoint(record.name.epoch - 1, record.loss))
         self._dirty.set()
+
+    def _tell_cut(self, cut: ContributionCut) -> None:
+        """Tell the person, once a run for each reason: a newcomer's weight grows for several rounds."""
+        if cut.weight < cut.samples and not self._told_weight:
+            self._told_weight = True
+            self._notices.add(
+                "info",
+                f"Epoch {cut.epoch} counted {cut.weight:,} of this computer's {cut.samples:,} samples: a computer that "
+                "is new, or much faster than before, counts for more with each epoch, up to its share.",
+            )
+        if cut.scaled > SCALED_BY_CHANCE and not self._told_scaled:
+            self._told_scaled = True
+            self._notices.add(
+                "warning",
+                f"In epoch {cut.epoch} this computer's gradients were far larger than those of the others, and were "
+                "scaled down. If it goes on, restart Potluck, and check this computer's memory and graphics card.",
+            )
 
     def receipt(self, receipt: Receipt, names: Mapping[PeerId, str]) -> None:
         """A round's receipt is complete: kept, and its peers given credit, once."""

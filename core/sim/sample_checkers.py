@@ -17,25 +17,30 @@ class Contributions:
     """The samples of each peer's contributions."""
 
     def __init__(self) -> None:
-        self._made: dict[tuple[PeerId, StateName, int], tuple[Stretch, ...]] = {}
+        self._made: dict[tuple[PeerId, StateName], dict[int, tuple[Stretch, ...]]] = {}
 
     def add(self, peer: PeerId, contributed: Contributed) -> None:
         """A worker handed this over; the newest of equal size stands for them all."""
         samples = sum(stretch.samples for stretch in contributed.stretches)
-        self._made[peer, contributed.before, samples] = contributed.stretches
+        made = self._made.setdefault((peer, contributed.before), {})
+        made.pop(samples, None)
+        made[samples] = contributed.stretches
 
     def of(self, peer: PeerId, before: StateName, samples: int) -> tuple[Stretch, ...]:
-        """The stretches of a contribution of `samples` samples on top of a state.
+        """The stretches of a contribution that counts for `samples` samples on top of a state.
+
+        It has so many, or it is the newest one with more, whose weight was cut.
 
         Raises:
             Violation: the peer never made such a contribution.
         """
         if not samples:
             return ()
-        made = self._made.get((peer, before, samples))
-        if made is None:
+        made = self._made.get((peer, before), {})
+        larger = [size for size in made if size >= samples]
+        if not larger:
             raise Violation(f"{samples} samples of {peer.hex()[:8]} are counted, which it never handed over")
-        return made
+        return made.get(samples, made[larger[-1]])
 
 
 class EachSampleOnce(Checker):

@@ -91,7 +91,7 @@ class Grouping:
         """
         candidates = [*self._membership.in_step(state), self._me]
         goes_on_s = 0.0 if self._short else GOES_ON_S
-        total = int(self._membership.samples(state, now, goes_on_s=goes_on_s) + samples)
+        total = self._membership.samples(state, now, goes_on_s=goes_on_s, own={self._me: samples})
         missing = max(self._target_samples - total, 0)
         speed += self.others_per_s(state, now)
         eta_s = max(missing / speed, self._enough_at - now) if speed > 0 else None

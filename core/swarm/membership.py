@@ -1,9 +1,11 @@
 """Who is here: the reports of live peers, and what follows from them."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from core.api.snapshot import VOLUNTEER
+from core.averaging.weights import EarnedSpeeds
 from core.base.ids import PeerId
 from core.swarm.branches import Branches, Stand
 from core.swarm.epoch import Phase
@@ -41,9 +43,11 @@ class Membership:
 
     Args:
         met: Peers that were in rounds with this one before.
+        earned: Bounds the samples and speeds that are believed; None: nothing is known, and all are.
     """
 
-    def __init__(self, *, met: Iterable[PeerId] = ()) -> None:
+    def __init__(self, *, met: Iterable[PeerId] = (), earned: EarnedSpeeds | None = None) -> None:
+        self._earned = earned or EarnedSpeeds()
         self._members: dict[PeerId, _Member] = {}
         self.branches = Branches(met)
         """Which of the states on which they stand is followed."""
@@ -118,32 +122,50 @@ class Membership:
             and self.branches.admitted(peer)
         ]
 
-    def samples(self, state: StateName, now: float, *, goes_on_s: float = GOES_ON_S) -> int:
-        """Samples that peers have accumulated on top of `state`, as far as they have reported lately.
+    def samples(
+        self,
+        state: StateName,
+        now: float,
+        *,
+        goes_on_s: float = GOES_ON_S,
+        own: Mapping[PeerId, float] = MappingProxyType({}),
+    ) -> int:
+        """Samples that peers have accumulated on top of `state`, as far as they have reported lately and are believed.
 
-        Since a report was heard its peer has gone on at its speed, which is counted for `goes_on_s` at most.
+        Args:
+            state: The state.
+            now: Unix seconds.
+            goes_on_s: Since a report was heard its peer has gone on at its speed, which is counted for so long at most.
+            own: The samples of this peer, which are believed as the others would.
         """
-        return int(
-            sum(
-                member.report.samples + member.report.samples_per_s * min(max(0.0, now - member.heard_at), goes_on_s)
-                for member in self._working(state, now)
-            )
-        )
+        working = self._working(state, now)
+        speeds = _speeds(working, self._earned)
+        claims = {
+            peer: member.report.samples + speeds[peer] * min(max(0.0, now - member.heard_at), goes_on_s)
+            for peer, member in working.items()
+        }
+        return int(self._earned.believed((state.epoch, state.lineage), {**claims, **own}, now))
 
     def samples_per_s(self, state: StateName, now: float) -> float:
-        """Samples a second that the peers accumulating on `state` compute together."""
-        return sum(member.report.samples_per_s for member in self._working(state, now))
+        """Samples a second that the peers accumulating on `state` compute together, as far as they are believed."""
+        return sum(_speeds(self._working(state, now), self._earned).values())
 
-    def _working(self, state: StateName, now: float) -> list[_Member]:
-        return [
-            member
+    def _working(self, state: StateName, now: float) -> dict[PeerId, _Member]:
+        return {
+            peer: member
             for peer, member in self._members.items()
             if member.believed_after is None
             and self.branches.admitted(peer)
             and now - member.heard_at < SILENT_S
             and member.report.in_step
             and member.report.state == state
-        ]
+        }
+
+
+def _speeds(members: Mapping[PeerId, _Member], earned: EarnedSpeeds) -> dict[PeerId, float]:
+    """Samples a second of each member, as far as it is believed."""
+    most = earned.most_per_s(members)
+    return {peer: min(member.report.samples_per_s, most[peer]) for peer, member in members.items()}
 
 
 def _stand_of(peer: PeerId, report: ProgressReport) -> Stand | None:

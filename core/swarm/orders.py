@@ -1,9 +1,13 @@
 """What a participant tells its owner: orders for the trainer, which answers (`core.swarm.answers`), and news."""
 
 from dataclasses import dataclass
+from typing import Final
 
 from core.base.ids import PeerId
 from core.swarm.states import StateName
+
+SCALED_BY_CHANCE: Final = 0.1
+"""Part of its chunks up to which a contribution may be scaled down without a word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,12 +74,30 @@ class RoundRecord:
     members: tuple[tuple[PeerId, int], ...]
     """Peer and samples, of each that is in the mean at least in part."""
     loss: float
-    """Mean training loss over all samples."""
+    """Median of the members' training losses."""
     missing: tuple[tuple[PeerId, int], ...]
     """Peers whose contribution arrived only in part, and how many chunks of it are missing."""
     seconds: float
     credited: tuple[tuple[PeerId, int], ...] = ()
     """The same peers; of their samples those that are in the mean, by the chunks that arrived."""
+
+
+@dataclass(frozen=True, slots=True)
+class ContributionCut:
+    """A committed round has counted this peer's contribution for less than it was."""
+
+    epoch: int
+    samples: int
+    """That it brought."""
+    weight: int
+    """The samples for which it counted: it has not earned more yet, or would have more than its share."""
+    scaled: float
+    """Part of its chunks whose norm was far beyond the others', and that were scaled down."""
+
+    @property
+    def told(self) -> "tuple[ContributionCut, ...]":
+        """Itself, where it is worth a word: chunks of few numbers may be scaled down by chance."""
+        return (self,) if self.weight < self.samples or self.scaled > SCALED_BY_CHANCE else ()
 
 
 @dataclass(frozen=True, slots=True)

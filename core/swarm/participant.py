@@ -40,10 +40,11 @@ from core.swarm.epoch import Phase
 from core.swarm.facts import Help, Seeds
 from core.swarm.fetch import StateSink
 from core.swarm.grouping import Grouping
+from core.swarm.heldout import heldout_news
 from core.swarm.line_news import SCHEMAS, LineNews
 from core.swarm.membership import Membership
 from core.swarm.messages import CATCH_UP_MESSAGES
-from core.swarm.orders import Changed, HeldoutLearned
+from core.swarm.orders import Changed
 from core.swarm.presentation import Presentation, Tells
 from core.swarm.progress import ProgressReport
 from core.swarm.round_events import Asked, Committed, Formed, Missed
@@ -86,7 +87,6 @@ class Participant:
         self.settings, self.me = settings, signer.peer_id
         self.trace = Trace()
         self._tells = tells
-        self._membership = Membership(met=settings.met)
         self._dht = DhtNode(
             signer=signer,
             verifier=verifier,
@@ -95,7 +95,6 @@ class Participant:
             trace=self.trace,
             validators=SCHEMAS,
         )
-        self._beacon = Beacon(me=self.me, run=settings.run, dht=self._dht, membership=self._membership, random=random)
         self._connectivity: Connectivity | None = None
         if settings.relay is not None:
             self._connectivity = Connectivity(
@@ -111,6 +110,8 @@ class Participant:
             trace=self.trace,
             carried=None if self.traversal is None else self.traversal.circuits.take_carried,
         )
+        self._membership = Membership(met=settings.met, earned=self.rounds.earned)
+        self._beacon = Beacon(me=self.me, run=settings.run, dht=self._dht, membership=self._membership, random=random)
         self.meter: Meter = self.rounds.lines.own.meter
         """To be shown how fast bulk moves."""
         self._standby = Standby(self._membership, rounds=self.rounds, settings=settings)
@@ -284,8 +285,8 @@ class Participant:
             self.rounds.in_doubt.heard(report.state)
             if report.host and report.port:
                 outputs.append(Learned(Contact(peer, report.host, report.port)))
-            if report.heldout_loss is not None and report.heldout_epoch <= report.epoch:
-                outputs.append(HeldoutLearned(report.heldout_epoch, report.heldout_loss))
+            known = (self._trainer.heldout[1], self._trainer.contributing.pending.loss or None)
+            outputs += heldout_news(report, known=known, others=self._membership.live().values())
         if self._trainer.epochs.phase is Phase.JOINING:
             return [*outputs, *(self._trainer.informed(now) if news else ())]
         return [*outputs, *self._consider(now)]

@@ -5,10 +5,11 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Any, Final
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from core.averaging.aggregators import AGGREGATORS, Aggregator
+from core.averaging.aggregators import AGGREGATORS, Aggregator, norm_of
 from core.averaging.bandwidth.book import LineBook
 from core.averaging.butterfly import Butterfly, RoundInput
 from core.averaging.codecs.registry import FEEDBACK, codec_of
@@ -33,13 +34,15 @@ from core.averaging.plan import Member, Plan
 from core.averaging.receipts.exchange import Attesting, Receipted
 from core.averaging.receipts.receipt import Attested, statement_of
 from core.averaging.residuals import MemoryStore
+from core.averaging.weights import EarnedSpeeds, counted_in
+from core.base.bounds import NORM_MAX
 from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Tick, earliest
 from core.base.signing import Signer, Verifier
 from core.base.trace import Trace
 from core.swarm.early_messages import EarlyMessages
 from core.swarm.in_doubt import InDoubtRound, state_after
-from core.swarm.orders import RoundRecord
+from core.swarm.orders import ContributionCut, RoundRecord
 from core.swarm.round_events import Asked, Committed, Formed, Missed
 from core.swarm.settings import ParticipantSettings
 from core.swarm.states import StateName
@@ -64,6 +67,15 @@ class RoundVectors:
     layout: Sequence[int] = ()
     residuals: ResidualStore | None = None
 
+    def row(self, mine: Member) -> Member:
+        """Return a member's row with what follows from its vectors; without samples where they have diverged."""
+        receives, norm = self.contribution is not None, 0.0
+        if self.contribution is not None and mine.samples:
+            norm = norm_of(self.contribution)
+        if not norm <= NORM_MAX:
+            return msgspec.structs.replace(mine, samples=0, loss=0.0, receives=receives)
+        return msgspec.structs.replace(mine, norm=norm, receives=receives)
+
     def round_input(self, plan: Plan, me: PeerId, aggregator: Aggregator) -> RoundInput:
         """Return what member `me` brings to a round of this plan; a coarse codec carries on what it loses.
 
@@ -72,8 +84,7 @@ class RoundVectors:
         """
         codec, carry = codec_of(plan.codec, self.layout), None
         if plan.codec in FEEDBACK and self.residuals is not None:
-            samples = next(member.samples for member in plan.members if member.peer == me)
-            carry = Carry(codec, self.residuals, samples=samples)
+            carry = Carry(codec, self.residuals, samples=plan.weights[plan.peers.index(me)])
         return RoundInput(self.contribution, self.mean, codec, carry, aggregator)
 
 
@@ -127,6 +138,8 @@ class Rounds:
         """What is known of everybody's lines."""
         self.failures = FailureRate()
         """How often peers have failed in rounds of ours."""
+        self.earned = EarnedSpeeds(numbers.weight_share_max)
+        """How much of what peers say of their samples is believed."""
         self.reputation = Reputation(self._me, round_timeout_s=settings.averaging.round_timeout_s)
         """Whom rounds of ours that failed are put down to, and who costs those that hold time."""
         self.current: bytes | None = None
@@ -149,6 +162,7 @@ class Rounds:
             lines=self.lines,
             penalties=self.reputation,
             failures=self.failures,
+            earned=self.earned,
             numel=None if vectors.contribution is None else len(vectors.contribution),
             numel_max=helped_numel,
             target_samples=self._target_samples,
@@ -202,8 +216,9 @@ class Rounds:
         self._standing = (samples, loss)
         if self.current is None:
             return []
-        trains = self._vectors.contribution is not None
-        mine = Member(self._me, samples, loss, self.reduces, trains, self.samples_per_s)
+        mine = self._vectors.row(Member(self._me, samples, loss, self.reduces, samples_per_s=self.samples_per_s))
+        if mine.samples < samples:
+            self._trace.mark("contribution.not_finite")
         return self._follow(self._matchmaker.offer(self.current, mine, now), now)
 
     @property
@@ -310,6 +325,9 @@ class Rounds:
         self.failures.finished(plan, outcome)
         self.reputation.committed(plan, outcome.versions, self._round.leader, now, seen=outcome.seen)
         name = state_after(plan, outcome)
+        counted, after = counted_in(plan, outcome.contributors), (name.epoch, name.lineage)
+        self.earned.committed((plan.epoch, plan.lineage), after, counted, began_at=now - outcome.seconds)
+        offered = self._standing[0] if outcome.round == self.current and self._standing is not None else 0
         if outcome.round == self.current:  # a new trainer, in another round, may have come meanwhile
             self.current = self._standing = None
         record = RoundRecord(
@@ -317,5 +335,6 @@ class Rounds:
         )
         statement = statement_of(plan, outcome, run=self._run, epoch=name.epoch, lineage=name.lineage)
         signed = self.attesting.sign(statement, leader=self._round.leader, now=now)
-        before, gives = StateName(plan.epoch, plan.lineage), plan.gift(plan.peers.index(self._me)) > 0
-        return [Committed(outcome.round, before, record, gives=gives), *signed]
+        before, me = StateName(plan.epoch, plan.lineage), plan.peers.index(self._me)
+        cut = ContributionCut(name.epoch, offered, plan.weights[me], outcome.own_scaled / plan.chunk_total)
+        return [Committed(outcome.round, before, record, gives=plan.gift(me) > 0), *cut.told, *signed]

@@ -36,6 +36,8 @@ class AllGather:
         """Members that hold all means, as far as this one has been told."""
         self.late: Members = frozenset()
         """Reducers whose means did not come in time."""
+        self.own_scaled = 0
+        """Number of chunks in which this member's part was scaled down, as their reducers say."""
         self.gone: Members = frozenset()
         """Reducers whose link ended before all their means were here."""
 
@@ -73,6 +75,7 @@ class AllGather:
         givers = shares.givers_of(number)
         lane.arrive(chunk, from_bits(message.contributors) & givers)
         lane.moved(member, now)
+        self.own_scaled += self._context.me in from_bits(message.scaled)
         return True
 
     def without(self, members: Members) -> None:

@@ -65,9 +65,10 @@ class Lane:
         """Members whose parts are in the mean of `chunk`; empty while it is missing."""
         return self._contributors[chunk] or frozenset()
 
-    def mean(self, chunk: int, payload: memoryview, round_id: bytes) -> Mean:
-        """The message that gives the mean of `chunk`, which is here as a payload."""
-        return Mean(round_id, self.share, self.version, chunk, to_bits(self.contributors(chunk)), payload)
+    def mean(self, chunk: int, payload: memoryview, round_id: bytes, *, scaled: Members = frozenset()) -> Mean:
+        """The message that gives the mean of `chunk`, which is here as a payload; `scaled` as its reducer knows it."""
+        contributors = to_bits(self.contributors(chunk))
+        return Mean(round_id, self.share, self.version, chunk, contributors, payload, to_bits(scaled))
 
     def arrive(self, chunk: int, contributors: Members) -> None:
         """Take in the mean of `chunk`, which was missing."""

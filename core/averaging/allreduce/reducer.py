@@ -1,13 +1,18 @@
 """One version of one share at the member that reduces it: parts come in, means go out."""
 
+import math
+from collections.abc import Iterator, Mapping
+from statistics import median_high
+
 import numpy as np
 from numpy.typing import NDArray
 
-from core.averaging.aggregators import all_finite
+from core.averaging.aggregators import norm_bound, norm_of
 from core.averaging.allreduce.lane import Lane
 from core.averaging.allreduce.vectors import RoundContext
 from core.averaging.failure_detector import FailureDetector, Stage, Timetable, is_few
 from core.averaging.messages import Mean, Members
+from core.base.bounds import NORM_MAX
 from core.base.problems import RemoteProblem
 
 Replies = list[tuple[int, Mean]]
@@ -48,6 +53,11 @@ class Reducer:
         """Of chunks that lack parts: members that have asked for the mean, each with its part or without one."""
         self._unanswered: dict[int, Members] = {}
         """Of chunks whose mean is made: members that have not asked for it."""
+        norms = [member.norm for member in shares.plan.members if member.samples]
+        self._typical = (median_high(norms) if norms else 0.0) / math.sqrt(shares.plan.numel)
+        """The norm of the median member's contribution, for one number of it."""
+        self.own_scaled = 0
+        """Number of chunks in which this member's own part was scaled down."""
         self._scratch = np.empty(min(shares.plan.chunk_numel, shares.plan.numel), dtype=np.float32)
 
     @property
@@ -149,43 +159,67 @@ class Reducer:
 
     def _reduce(self, chunk: int) -> Replies:
         pending = self._pending.pop(chunk, {})
-        contributors = self._aggregate(chunk, {member: part for member, part in pending.items() if part is not None})
+        given = {member: part for member, part in pending.items() if part is not None}
+        contributors, scaled = self._aggregate(chunk, given)
+        if scaled:
+            self._trace.mark("averaging.scaled")
+        self.own_scaled += self._me in scaled
         payload = self._vectors.seal(self._number(chunk), contributors)
         self._lane.arrive(chunk, contributors)
         if unanswered := self._audience - pending.keys():
             self._unanswered[chunk] = unanswered
-        mean = self._lane.mean(chunk, payload, self._shares.plan.round)
+        mean = self._lane.mean(chunk, payload, self._shares.plan.round, scaled=scaled)
         return [(member, mean) for member in sorted(self._audience & pending.keys())]
 
-    def _aggregate(self, chunk: int, parts: dict[int, memoryview]) -> Members:
-        """Write what becomes of all parts, this member's among them, that are finite.
+    def _aggregate(self, chunk: int, parts: dict[int, memoryview]) -> tuple[Members, Members]:
+        """Write what becomes of all usable parts, this member's among them.
+
+        Norms are measured while the parts pass by.  Only where one is too great, the parts pass by once more.  A part
+        of less than the median weight may be the larger for it: few samples are noisy, and residuals weigh.
 
         Returns:
-            The members whose parts they are.
+            The members whose parts they are, and those of them whose parts were scaled down.
         """
         if self._shares.gives(self._me, self._number(chunk)):
             parts = {**parts, self._me: memoryview(b"")}
-        mean = self._vectors.mean(self._number(chunk))
-        while True:
-            if not parts:
-                mean.fill(0)
-                return frozenset()
-            members, weights = zip(*self._shares.weights(parts), strict=True)
-            numbers = (self._read(member, chunk, parts[member]) for member in members)
-            self._aggregator.aggregate(weights, numbers, mean)
-            if all_finite(mean):
-                return frozenset(parts)
-            finite = {member: part for member, part in parts.items() if self._is_finite(member, chunk, part)}
-            if len(finite) == len(parts):  # so large that the last rounding went beyond the largest number
-                np.nan_to_num(mean, copy=False)
-                return frozenset(parts)
-            parts = finite
+        mean, bounds = self._vectors.mean(self._number(chunk)), dict[int, float]()
+        while parts:
+            norms = self._pass(chunk, parts, bounds)
+            unusable = frozenset(member for member, norm in norms.items() if not norm <= NORM_MAX)
+            if unusable:
+                for member in unusable:
+                    self._trace.mark("averaging.own_not_finite" if member == self._me else "averaging.drop.not_finite")
+                parts = {member: part for member, part in parts.items() if member not in unusable}
+                continue
+            fits = norm_bound(norms.values(), typical=self._typical * math.sqrt(mean.size))
+            middle = median_high(self._shares.samples[member] for member in parts)
+            most = {member: fits * max(1.0, middle / self._shares.samples[member]) for member in parts}
+            scaled = frozenset(member for member, norm in norms.items() if norm > most[member])
+            if not scaled or bounds:
+                return frozenset(parts), scaled
+            bounds = most
+        mean.fill(0)
+        return frozenset(), frozenset()
 
-    def _is_finite(self, member: int, chunk: int, payload: memoryview) -> bool:
-        finite = all_finite(self._read(member, chunk, payload))
-        if not finite:
-            self._trace.mark("averaging.own_not_finite" if member == self._me else "averaging.drop.not_finite")
-        return finite
+    def _pass(self, chunk: int, parts: Mapping[int, memoryview], bounds: Mapping[int, float]) -> dict[int, float]:
+        """Aggregate parts, each scaled down to the bound on its norm, if there is one.
+
+        Returns:
+            The norm that each member's part had.
+        """
+        members, weights = zip(*self._shares.weights(parts), strict=True)
+        norms: dict[int, float] = {}
+
+        def scaled() -> Iterator[NDArray[np.float32]]:
+            for member in members:
+                values = self._read(member, chunk, parts[member])
+                norms[member] = norm = norm_of(values)
+                if norm > bounds.get(member, math.inf):
+                    values *= np.float32(bounds[member] / norm)
+                yield values
+
+        self._aggregator.aggregate(weights, scaled(), self._vectors.mean(self._number(chunk)))
+        return norms
 
     def _answer_late(self, member: int, chunk: int) -> Replies:
         """Give a mean that is made to a member that has not asked for it before."""

@@ -35,7 +35,8 @@ class ShareMap:
         self.everybody: Members = frozenset(members)
         self.receivers: Members = frozenset(m for m in members if plan.members[m].receives)
         """Members that need the mean; the others are helpers."""
-        self.samples = tuple(member.samples for member in plan.members)
+        self.samples = tuple(plan.weights)
+        """Each member's weight, in samples."""
         self._partial = tuple(m for m in members if self.samples[m] and 0 < plan.gift(m) < WHOLE_GIFT)
         self._always: Members = frozenset(m for m in members if self.samples[m] and plan.gift(m) == WHOLE_GIFT)
         self.givers: Members = self._always | frozenset(self._partial)

@@ -285,7 +285,7 @@ class Grid:
             self._gathering.gather(0, now)
             return []
         everybody = range(len(plan.members))
-        if holding.missing and 2 * holding.samples(plan, everybody) <= sum(m.samples for m in plan.members):
+        if holding.missing and 2 * holding.samples(plan, everybody) <= sum(plan.weights):
             return self._fail("too few contributions are left")
         self._ends_at = self._gathering = None
         outcome = round_outcome(plan, holding, self._outcomes)

@@ -36,7 +36,7 @@ class Holding(msgspec.Struct, frozen=True, array_like=True):
     def samples(self, plan: Plan, block: Iterable[int]) -> int:
         """The samples of those members of the block that are in the mean, at least in part."""
         absent = {member for member, chunks in self.missing if chunks == plan.chunk_total}
-        return sum(plan.members[member].samples for member in block if member not in absent)
+        return sum(weight for member, weight in enumerate(plan.weights) if member in block and member not in absent)
 
 
 class StageMessage(Message, frozen=True):
@@ -82,12 +82,12 @@ def butterflies(plan: Plan) -> list[Plan]:
 
 def first_plan(plan: Plan, group: Group) -> Plan:
     """The plan of a group of the first stage; its shares stand in the round's own plan."""
-    members = group.members
+    members, weights = group.members, plan.weights
     return _narrowed(
         plan,
         members,
         round=hashed_key(b"first stage", plan.round, group.number.to_bytes(2, "big")),
-        members=tuple(plan.members[member] for member in members),
+        members=tuple(msgspec.structs.replace(plan.members[member], samples=weights[member]) for member in members),
         chunks=tuple(plan.chunks[member] for member in members),
         leaders=tuple(members.index(member) for member in plan.leaders if member in members),
         gifts=tuple(plan.gifts[member] for member in members) if plan.gifts else (),
@@ -192,6 +192,7 @@ def _narrowed(plan: Plan, among: Sequence[int], **changes: object) -> Plan:
     return msgspec.structs.replace(
         plan,
         stages=1,
+        weight_share=1.0,
         lines=tuple(plan.lines[member] for member in among) if plan.lines else (),
         limits=tuple(PairLimit(index[limit.sender], index[limit.receiver], limit.rate) for limit in kept),
         **changes,

@@ -1,7 +1,7 @@
 """Attempts to form a group: what the rounds of a collaboration have in common, and which peer leads an attempt."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from random import Random
 
 from core.averaging.bandwidth.book import LineBook
@@ -14,9 +14,11 @@ from core.averaging.matchmaking import (
     Call,
     Declined,
 )
-from core.averaging.matchmaking.plans import PlanRequest
+from core.averaging.matchmaking.plans import PlanRequest, check_division
 from core.averaging.messages import ATTEMPT_MAX
 from core.averaging.penalties import Reputation
+from core.averaging.plan import Member, Plan
+from core.averaging.weights import EarnedSpeeds, check_weights, claims_of
 from core.base.back_off import BackOff
 from core.base.ids import Key, PeerId, distance, hashed_key, node_key
 from core.base.manifest import AveragingNumbers
@@ -35,6 +37,8 @@ class RoundConfig:
     numbers: AveragingNumbers
     lines: LineBook
     penalties: Reputation
+    earned: EarnedSpeeds = field(default_factory=EarnedSpeeds)
+    """What members may bring, by the rounds before."""
     failures: FailureRate
     """How often peers fail in rounds; many peers that fail often average on a grid."""
     numel: int | None
@@ -58,6 +62,35 @@ class RoundConfig:
             numbers=self.numbers,
             target_samples=self.target_samples if self.numbers.overlaps and self.numbers.partial is True else 0,
         )
+
+    def samples(self, request: PlanRequest, members: Iterable[Member], now: float) -> int:
+        """How many samples members bring to a round together, as far as they are believed."""
+        return int(self.earned.believed(request.state, claims_of(members), now))
+
+    def ranked(self, peers: Iterable[PeerId], key: Key, now: float) -> list[PeerId]:
+        """The order in which members coordinate a round that this peer calls: itself, and those that it excludes last.
+
+        Args:
+            peers: The members.
+            key: Of the attempt.
+            now: Unix seconds.
+        """
+        return sorted(by_distance(peers, key), key=lambda p: (p != self.me, not self.penalties.may_lead(p, now)))
+
+    def check(self, plan: Plan, request: PlanRequest, mine: Member, now: float) -> None:
+        """Refuse a plan that contradicts what this member knows of lines, or of what others have earned.
+
+        Args:
+            plan: It has passed `check_plan`.
+            request: What its members have agreed on.
+            mine: This member's row, as it was offered.
+            now: Unix seconds.
+
+        Raises:
+            RemoteProblem: says what is wrong.
+        """
+        check_division(plan, self.me, self.lines, target_samples=request.target_samples)
+        check_weights(plan, mine, self.earned, now)
 
 
 def attempt_key(run_id: bytes, lineage: bytes, epoch: int, attempt: int) -> Key:

@@ -27,9 +27,10 @@ from core.averaging.matchmaking import (
     Silent,
 )
 from core.averaging.matchmaking.attempts import LeaderElection, RoundConfig, by_distance, peer_back_off
-from core.averaging.matchmaking.plans import PlanRequest, check_division, check_plan, make_plan
+from core.averaging.matchmaking.plans import PlanRequest, check_plan, make_plan
 from core.averaging.messages import GROUP_MAX
 from core.averaging.plan import Member, Plan
+from core.averaging.weights import claims_of, equal_bounds
 from core.base.ids import PeerId
 from core.base.machine import Send
 from core.base.problems import RemoteProblem
@@ -163,7 +164,7 @@ class LedCall:
         """
         silent = self.silent
         told = [Silent(silent)] if silent else []
-        samples = sum(member.samples for member in self._ready)
+        samples = self._config.samples(self.request, self._ready, now)
         busy = sum(no.reason == "busy" and self._called[peer] == self._until for peer, no in self._declined.items())
         too_few = samples if samples < self._config.target_samples else None
         if self.leader not in self._answers:
@@ -206,11 +207,11 @@ class LedCall:
         config = self._config
         members = config.penalties.without_excluded(self._ready, now)
         peers = sorted(PeerId(member.peer) for member in members)
-        leaders = by_distance(peers, self._key)
-        leaders.sort(key=lambda peer: (peer != config.me, not config.penalties.may_lead(peer, now)))
+        leaders = config.ranked(peers, self._key, now)
         stages = best_stages(sum(member.receives for member in members), config.failures.value)
         known = UNKNOWN if plain else config.lines.known(peers)
-        return make_plan(self.request, members, leaders, known=known, stages=stages)
+        bounds = equal_bounds(members) if plain else config.earned.bounds(self.request.state, claims_of(members), now)
+        return make_plan(self.request, members, leaders, known=known, stages=stages, bounds=bounds)
 
 
 class PlannedRound:
@@ -249,10 +250,9 @@ class PlannedRound:
             here: As in `refuse`.
             now: Unix seconds.
         """
-        request, config = call.request, self._config
         try:
-            check_plan(plan, request, call.mine, leader=call.leader)
-            check_division(plan, config.me, config.lines, target_samples=request.target_samples)
+            mine = check_plan(plan, call.request, call.mine, leader=call.leader)
+            self._config.check(plan, call.request, mine, now)
         except RemoteProblem:
             return [*self.refuse(plan, call.leader, here, now)]
         if not self._heeds_refusal(plan.round, now):

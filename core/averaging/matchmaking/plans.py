@@ -5,6 +5,7 @@ Bit-equal solvers on different processors are not assumed: no member works the p
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -23,6 +24,7 @@ from core.averaging.matchmaking import (
 )
 from core.averaging.matchmaking.division import check_shares, divide, lines_of
 from core.averaging.plan import LIMITS_MAX, WHOLE_GIFT, Member, PairLimit, Plan, Rates, chunk_count, is_paced
+from core.averaging.weights import State, believed_rows
 from core.base.ids import PeerId
 from core.base.manifest import AveragingNumbers
 from core.base.problems import RemoteProblem
@@ -41,6 +43,11 @@ class PlanRequest:
     """The manifest's numbers for averaging."""
     target_samples: int = 0
     """The target batch, where members compute while they average; 0: everybody gives all that it has."""
+
+    @property
+    def state(self) -> State:
+        """The state that all members hold."""
+        return self.epoch, self.lineage
 
     def allows(self, stages: int, members: Sequence[Member]) -> bool:
         """Whether these members may average in so many stages.
@@ -72,6 +79,7 @@ class PlanRequest:
             "codec": numbers.codec,
             "stall_timeout_s": numbers.stall_timeout_s,
             "round_timeout_s": numbers.round_timeout_s,
+            "weight_share": numbers.weight_share_max,
         }
 
 
@@ -82,6 +90,7 @@ def make_plan(
     *,
     known: KnownLines = UNKNOWN,
     stages: int = 1,
+    bounds: Mapping[PeerId, float] = MappingProxyType({}),
 ) -> Plan:
     """The plan of a round.
 
@@ -92,8 +101,9 @@ def make_plan(
         known: What is known of the members' lines.
         stages: Above 1: a grid of the members that need the mean, in which everybody gives all.  It is one group all
             the same where the request allows no grid.
+        bounds: Upper bound on the samples that each is believed; one that is missing is believed.
     """
-    ordered = sorted(members, key=lambda member: member.peer)
+    ordered = believed_rows(sorted(members, key=lambda member: member.peer), bounds)
     needing = [member for member in ordered if member.receives]
     if stages > 1 and request.allows(stages, needing) and any(member.peer == leaders[0] for member in needing):
         ordered = needing
@@ -132,14 +142,24 @@ def _rates(peers: Iterable[PeerId], known: Mapping[PeerId, Rates]) -> tuple[Rate
     return tuple(known.get(peer, Rates()) for peer in peers) if known else ()
 
 
-def check_plan(plan: Plan, request: PlanRequest, mine: Member | None, *, leader: PeerId) -> None:
+def _as_offered(row: Member, mine: Member) -> Member:
+    """A member's row without what a leader may change: it spares it, or believes it fewer samples."""
+    samples = mine.samples if min(1, mine.samples) <= row.samples <= mine.samples else row.samples
+    return msgspec.structs.replace(row, samples=samples, reduces=row.reduces or row.spared, spared=False)
+
+
+def check_plan(plan: Plan, request: PlanRequest, mine: Member | None, *, leader: PeerId) -> Member:
     """Refuse a plan that contradicts itself or what was agreed on.
 
     Args:
         plan: As `leader` has published it.
         request: What was agreed on.
-        mine: This member's row, as it was offered; a plan may spare it.  None: it has offered nothing.
+        mine: This member's row, as it was offered; a plan may spare it, or believe it fewer samples.  None: it has
+            offered nothing.
         leader: The peer whose call was followed; the round's first coordinator is nobody else.
+
+    Returns:
+        `mine`, which is not None.
 
     Raises:
         RemoteProblem: says what is wrong.
@@ -154,7 +174,7 @@ def check_plan(plan: Plan, request: PlanRequest, mine: Member | None, *, leader:
     if not request.allows(plan.stages, plan.members):
         raise RemoteProblem("the plan's stages do not fit its members or the manifest")
     rows = [row for row in plan.members if mine is not None and row.peer == mine.peer]
-    if [msgspec.structs.replace(row, reduces=row.reduces or row.spared, spared=False) for row in rows] != [mine]:
+    if mine is None or [_as_offered(row, mine) for row in rows] != [mine]:
         raise RemoteProblem("the plan does not have this member as it has offered itself")
     if not all(member.is_finite for member in plan.members):
         raise RemoteProblem("a loss or a speed in the plan is not a number")
@@ -169,6 +189,7 @@ def check_plan(plan: Plan, request: PlanRequest, mine: Member | None, *, leader:
     pairs = [(limit.sender, limit.receiver) for limit in plan.limits]
     if pairs != sorted(set(pairs)) or any(a == b or max(a, b) >= len(peers) for a, b in pairs):
         raise RemoteProblem("the plan's slow pairs are not its members, or not in order")
+    return mine
 
 
 def check_division(plan: Plan, me: PeerId, lines: LineBook, *, target_samples: int = 0) -> None:

@@ -157,6 +157,7 @@ def make_plan(
             chunk_numel=chunk_numel,
             stall_timeout_s=stall_timeout_s,
             round_timeout_s=round_timeout_s,
+            weight_share=1.0,
         ),
     )
     members = [Member(p, s, 0.5 + i) for i, (p, s) in enumerate(zip(peers, samples, strict=True))]
@@ -175,6 +176,7 @@ def request_of(plan: Plan) -> PlanRequest:
             chunk_numel=plan.chunk_numel,
             stall_timeout_s=plan.stall_timeout_s,
             round_timeout_s=plan.round_timeout_s,
+            weight_share=plan.weight_share,
         ),
     )
 

@@ -71,6 +71,7 @@ FIELDS: dict[str, st.SearchStrategy[object]] = {
     "version": st.one_of(st.integers(0, 2), st.integers(0, 1 << 31)),
     "chunk": st.one_of(st.integers(0, 3), st.integers(0, (1 << 24) - 1)),
     "contributors": bits,
+    "scaled": bits,
     "live": bits,
     "payload": payloads,
     "lines": st.lists(st.builds(Rates, small, small), max_size=5).map(tuple),
@@ -90,6 +91,7 @@ FIELDS: dict[str, st.SearchStrategy[object]] = {
         st.booleans(),
         st.one_of(st.floats(0, 1e12), st.just(float("nan"))),
         st.booleans(),
+        st.one_of(st.floats(0, 1e18), st.just(float("nan"))),
     ),
     "stage": st.sampled_from([1, 1, 1, 2, 3]),
     "group": st.one_of(st.integers(0, 1), st.integers(0, 255)),
@@ -104,6 +106,7 @@ FIELDS: dict[str, st.SearchStrategy[object]] = {
     "members": members,
     "chunks": numbers,
     "leaders": numbers,
+    "weight_share": st.sampled_from([0.25, 1.0]),
     "stages": st.sampled_from([1, 1, 2, 3, 4]),
 }
 

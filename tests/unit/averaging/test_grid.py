@@ -79,8 +79,7 @@ def test_everybody_gets_the_mean_of_all(peers: int, stages: int) -> None:
     outcome = alive[round_.plan.peers[0]]
     assert outcome.missing == ()
     assert outcome.contributors == tuple((PeerId(m.peer), m.samples) for m in round_.plan.members)
-    weights = [member.samples for member in round_.plan.members]
-    assert outcome.loss == pytest.approx(np.average([m.loss for m in round_.plan.members], weights=weights))
+    assert outcome.loss == np.percentile([m.loss for m in round_.plan.members], 50, method="lower")
     check_survivors_mean(round_, outcome, round_.plan.peers[0])
     assert not any(trace["averaging.stage_repeated"] for trace in round_.traces)
 

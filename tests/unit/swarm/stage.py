@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from core.averaging.aggregators import norm_of
 from core.averaging.matchmaking.plans import PlanRequest, make_plan
 from core.averaging.plan import Member, Plan
 from core.averaging.residuals import MemoryStore
@@ -69,6 +70,11 @@ def plan_of(
     request = PlanRequest(round=round_, epoch=FIRST.epoch, lineage=FIRST.lineage, numel=numel, numbers=numbers)
     others = [PeerId(member.peer) for member in members if member.peer != peer(leader)]
     return make_plan(request, members, [peer(leader), *others])
+
+
+def own_row(stage: "Stage", samples: int, **more: Any) -> Member:
+    """What the participant offers."""
+    return Member(peer(0), samples, 1.0, norm=norm_of(stage.contribution), **more)
 
 
 class Stage:

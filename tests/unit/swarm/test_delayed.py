@@ -5,14 +5,13 @@ import math
 import pytest
 
 from core.averaging.matchmaking import Call, Cancelled, Ready, Wanted
-from core.averaging.plan import Member
 from core.swarm.answers import ContributionWritten, StepTaken
 from core.swarm.membership import Membership
 from core.swarm.orders import Absorb, Collect, RoundRecord
 from core.swarm.round_events import Committed
 from core.swarm.states import State, StateName
 from core.swarm.stragglers import Stragglers
-from tests.unit.swarm.stage import FIRST, Stage, peer, report_of
+from tests.unit.swarm.stage import FIRST, Stage, own_row, peer, report_of
 from tests.unit.swarm.test_participant import call
 
 NEXT = StateName(1, b"n" * 32)
@@ -25,7 +24,7 @@ def in_round(stage: Stage) -> bytes:
     stage.progress(samples=56, samples_per_s=8.0, loss=1.0)
     called = call(stage, 1)
     stage.answer(ContributionWritten(called, 60, 1.0))
-    assert stage.heard_by(1, Ready) == [Ready(called, Member(peer(0), 60, 1.0, samples_per_s=8.0))]
+    assert stage.heard_by(1, Ready) == [Ready(called, own_row(stage, 60, samples_per_s=8.0))]
     return called
 
 

@@ -24,7 +24,7 @@ from core.swarm.progress import encode_report, progress_key
 from core.swarm.states import State, StateName
 from core.swarm.watch import ANSWER_S
 from tests.unit.averaging import test_fuzz as fuzz
-from tests.unit.swarm.stage import FIRST, RUN, Stage, peer, plan_of, report_of
+from tests.unit.swarm.stage import FIRST, RUN, Stage, own_row, peer, plan_of, report_of
 
 OWN = Stage().file
 LIARS = 3
@@ -172,7 +172,7 @@ def _call_and_plan(stage: Stage, trainer: Trainer, number: int, samples: int) ->
     """A liar gets the participant into a round."""
     stage.tell(number, Call(FIRST.epoch, FIRST.lineage, 0, len(stage.said)))
     trainer.answer()
-    members = [Member(peer(0), 4, 1.0), Member(peer(number), samples, 1.0)]
+    members = [own_row(stage, 4), Member(peer(number), samples, 1.0)]
     round_ = stage.actor.rounds.current or bytes(32)
     stage.tell(number, plan_of(round_, number, members, stage.actor.settings.averaging))
 

@@ -1,3 +1,5 @@
+from core.averaging.weights import GROWTH, EarnedSpeeds
+from core.base.bounds import SAMPLES_MAX
 from core.base.ids import PeerId
 from core.swarm.membership import GOES_ON_S, LAST_WORDS_S, PEERS_MAX, SILENT_S, Membership
 from core.swarm.progress import ProgressReport
@@ -28,9 +30,9 @@ def report(**changes: object) -> ProgressReport:
     return ProgressReport(**(fields | changes))  # type: ignore[arg-type]
 
 
-def admitting() -> Membership:
+def admitting(earned: EarnedSpeeds | None = None) -> Membership:
     """Peers 0 to 9 have shown their passes."""
-    members = Membership()
+    members = Membership(earned=earned)
     for number in range(10):
         members.branches.verified(peer(number))
     return members
@@ -126,3 +128,16 @@ def test_strangers_cannot_make_the_table_grow_without_end() -> None:
     for number in range(PEERS_MAX + 10):
         members.heard(peer(number), report(), expires=200, now=100)
     assert len(members.live()) == PEERS_MAX
+
+
+def test_reported_samples_count_as_far_as_they_were_earned() -> None:
+    earned = EarnedSpeeds()
+    membership = admitting(earned)
+    before, middle, state = (1, OLD), (2, OLD), StateName(3, NEW)
+    counted = {peer(1): 100, peer(2): 80}
+    earned.committed(before, middle, counted, began_at=90.0)
+    earned.committed(middle, (3, NEW), counted, began_at=100.0)
+    membership.heard(peer(1), report(samples=50, samples_per_s=10.0), expires=200, now=105)
+    membership.heard(peer(2), report(samples=SAMPLES_MAX, samples_per_s=1e12), expires=200, now=105)
+    assert membership.samples(state, 105) == 50 + GROWTH * 8 * 5
+    assert membership.samples_per_s(state, 105) == 10 + GROWTH * 8

@@ -59,7 +59,7 @@ def test_while_a_liar_rests_the_others_are_met() -> None:
     assert stage.phase is Phase.FETCHING
     stage.hear(stage.actor.handle(Lost(peer(1), "gone"), stage.now))
     assert stage.phase is Phase.TRAINING
-    stage.read(p2=report_of(time=stage.now, samples=200), p3=report_of(time=stage.now, samples=5))
+    stage.read(p2=report_of(time=stage.now, samples=200), p3=report_of(time=stage.now, samples=50))
     assert stage.heard_by(2, Wanted) or stage.heard_by(3, Wanted) or stage.heard_by(2, Call)
 
 

@@ -26,7 +26,7 @@ from core.swarm.epoch import Phase
 from core.swarm.line_news import lines_key
 from core.swarm.messages import StateAsk, StateDenied, StateOffer
 from core.swarm.orders import Absorb, Collect, Release, RoundRecord
-from tests.unit.swarm.stage import FIRST, RUN, Stage, peer, plan_of, signer
+from tests.unit.swarm.stage import FIRST, RUN, Stage, own_row, peer, plan_of, signer
 
 ROUND_S = AveragingNumbers().round_timeout_s
 
@@ -36,7 +36,7 @@ def join(stage: Stage, leader: int, *, nonce: int) -> Plan:
     stage.tell(leader, Call(FIRST.epoch, FIRST.lineage, 0, nonce))
     collect = stage.ordered(Collect)[-1]
     stage.answer(ContributionWritten(collect.round, 4, 1.0))
-    members = [Member(peer(0), 4, 1.0), Member(peer(leader), 4, 1.0)]
+    members = [own_row(stage, 4), Member(peer(leader), 4, 1.0)]
     plan = plan_of(collect.round, leader, members, stage.actor.settings.averaging)
     stage.tell(leader, plan)
     assert stage.phase is Phase.AVERAGING
@@ -113,7 +113,7 @@ def test_round_of_a_lost_trainer_does_not_disturb_the_next() -> None:
     assert not stage.ordered(Absorb)
     called = stage.ordered(Collect)[-1].round
     stage.answer(ContributionWritten(called, 4, 1.0))
-    assert stage.heard_by(2, Ready) == [Ready(called, Member(peer(0), 4, 1.0))]
+    assert stage.heard_by(2, Ready) == [Ready(called, own_row(stage, 4))]
     stage.tell(2, Cancelled(called))
     assert stage.phase is Phase.TRAINING
     assert stage.ordered(Release)[-1] == Release(called)

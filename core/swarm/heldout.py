@@ -1,0 +1,27 @@
+"""Losses on the held-out text that others report: shown only where they are about what this peer knows."""
+
+from collections.abc import Iterable
+from statistics import median
+
+from core.swarm.orders import HeldoutLearned
+from core.swarm.progress import ProgressReport
+
+
+def heldout_news(
+    report: ProgressReport, *, known: Iterable[float | None], others: Iterable[ProgressReport]
+) -> list[HeldoutLearned]:
+    """What a peer's report tells of the held-out text; nothing if it is implausible.
+
+    Args:
+        report: Of the peer, whose newest look a liar may make up.
+        known: This peer's own look, and its training loss.
+        others: The reports of all that are here: their median is a measure where this peer knows nothing itself.
+    """
+    loss = report.heldout_loss
+    if loss is None or report.heldout_epoch > report.epoch:
+        return []
+    near = [own for own in known if own is not None]
+    if not near:
+        near = [median(other.heldout_loss for other in [*others, report] if other.heldout_loss is not None)]
+    plausible = any(abs(loss - other) <= max(1.0, abs(other)) for other in near)
+    return [HeldoutLearned(report.heldout_epoch, loss)] if plausible else []
