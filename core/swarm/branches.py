@@ -93,6 +93,10 @@ class Branches:
         """A peer has shown its pass to this one."""
         _keep(self._passes, peer, None, at_most=PASSES_MAX)
 
+    def met(self, peer: PeerId) -> bool:
+        """Whether a peer was in a round with this one."""
+        return peer in self._known
+
     def admitted(self, peer: PeerId) -> bool:
         """Whether a peer is known to have a pass: anybody can make keys, and sign reports with them."""
         return peer in self._passes or peer in self._known

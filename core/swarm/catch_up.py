@@ -27,7 +27,8 @@ DEADLY: Final = 4
 """Number of failures in a row that a state counts for if the trainer went while it was loading it."""
 ASTRAY_S: Final = 10.0
 """A peer that was started anew does not know where its state comes from, and may have heard old reports only: it moves
-to a state that is no further than its own when most have stood there for so long."""
+to a state that is no further than its own when most have stood there for so long.  So does a newcomer that has heard of
+one stranger only: others may be heard a moment later."""
 FALSE: Final = 8
 """Number of failures that a state counts for which is not what it was called."""
 
@@ -81,7 +82,7 @@ class CatchUp:
         self._peers = BackOff[PeerId](first=RETRY_MIN_S, longest=PEER_REST_MAX_S, random=random)
         self._wanted: NewerState | None = None
         self._astray_since: float | None = None
-        """Since when most stand at a state that did not come from ours, and is no further; unix seconds."""
+        """Since when most stand at a state to which we do not go at once, unix seconds."""
         self._retry_at: float | None = None
         """When to look again after a failure, unix seconds."""
         self.fetching: Fetching | None = None
@@ -142,7 +143,8 @@ class CatchUp:
         """
         stands = self._membership.stands(now)
         name = self._membership.branches.head(mine.name, stands)
-        if name is None or name.epoch > mine.name.epoch:
+        alone = mine.name.epoch == 0 and len(stands) == 1 and not self._membership.branches.met(stands[0].peer)
+        if name is None or (name.epoch > mine.name.epoch and not alone):
             self._astray_since = None
         elif self._astray_since is None:
             self._astray_since = now

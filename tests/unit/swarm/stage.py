@@ -101,6 +101,7 @@ class Stage:
                 evaluate_every=5,
                 role="volunteer",
                 name="me",
+                met=tuple(peer(number) for number in range(1, 10)),
                 last_epoch=last_epoch,
             ),
             signer=signer(0),

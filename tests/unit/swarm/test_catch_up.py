@@ -34,7 +34,8 @@ class Watched:
     """Catching up, with what peers promise."""
 
     def __init__(self) -> None:
-        self.membership, self.donor, self.trace = Membership(), StateDonor(trace=Trace()), Trace()
+        self.membership = Membership(met=[peer(number) for number in range(1, 10)])
+        self.donor, self.trace = StateDonor(trace=Trace()), Trace()
         self.machine = CatchUp(
             membership=self.membership, donor=self.donor, sink=MemorySink(), random=Random(1), trace=self.trace
         )
@@ -61,6 +62,18 @@ def test_state_near_the_last_epoch_is_not_followed(epoch: int, *, followed: bool
     watched = Watched()
     watched.promised(1, StateName(epoch, b"n" * 32), 0.0)
     assert (watched.wanted(0.0) is not None) is followed
+
+
+def test_a_newcomer_waits_for_more_than_one_stranger() -> None:
+    stranger = 20
+    for others, waits_s in (((), ASTRAY_S), ((21,), 0.0)):
+        watched = Watched()
+        followed = []
+        for second in range(int(ASTRAY_S) + 1):
+            for number in (stranger, *others):
+                watched.promised(number, NEWER, float(second))
+            followed += [second] if watched.wanted(float(second)) == NEWER else []
+        assert min(followed) == waits_s
 
 
 def test_a_file_that_nobody_gives_is_not_gone_after() -> None:
