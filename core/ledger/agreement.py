@@ -7,8 +7,9 @@ from typing import Final, TypeVar
 from core.api.snapshot import CurvePoint
 from core.ledger.contributions import Ledger, LedgerRow
 
-SAMPLES_OVER_TARGET: Final = 4
-"""Upper bound on the samples of a round, in target batches: while a group forms the members go on."""
+SAMPLES_OVER_TARGET: Final = 256
+"""Upper bound on the samples of a round, in target batches: while a group forms the members go on.  With a small target
+one computer has made 25 of them meanwhile."""
 NAME_GIVERS: Final = 2
 """So many donors must give a peer's name before it is shown."""
 T = TypeVar("T", int, float)

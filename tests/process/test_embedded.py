@@ -1,6 +1,7 @@
 """The embedded collaboration obeys the person's switch: its companions compute on the same computer."""
 
 import asyncio
+import contextlib
 import sys
 from pathlib import Path
 from random import Random
@@ -29,8 +30,9 @@ def children() -> list[str]:
     """Which of them run: backbone, engine."""
     roles = []
     for child in psutil.Process().children():
-        words = child.cmdline()
-        roles += [role for role in ("backbone", "engine") if role in words and child.status() != psutil.STATUS_ZOMBIE]
+        with contextlib.suppress(psutil.NoSuchProcess):  # a zombie, too, has ended
+            words = child.cmdline()
+            roles += [role for role in ("backbone", "engine") if role in words]
     return sorted(roles)
 
 

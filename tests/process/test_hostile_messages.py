@@ -15,7 +15,7 @@ from core.base.content import digest
 from core.base.ids import Key
 from core.base.machine import Send
 from core.base.signing import KeyPair
-from core.base.wire import Message, MessageCodec
+from core.base.wire import CONTROL_BYTES_MAX, Message, MessageCodec
 from core.control.notices import NoticeRing
 from core.dht.messages import VALUE_BYTES_MAX, Store
 from core.dht.records import sign_record
@@ -70,6 +70,7 @@ async def say(mallory: Computer, victim: Computer, kind: type[Message], data: by
         await asyncio.sleep(0.001)
         return
     host.links.moved()
+    data = data if kind.bulk else data[:CONTROL_BYTES_MAX]
     links = host.links.to(to)
     links.send(data, bulk=kind.bulk)
     await eventually(lambda: links.streams or not links._waiting)
