@@ -201,6 +201,8 @@ def test_donor_whose_ledger_is_5000_nested_arrays_ends_nothing(tmp_path):
                 kept.take(event, dict, trace=trace)
 
             volunteer.session._owner = engine
+            known = [backbone.contact().peer_id]
+            volunteer.session.peer._membership.branches.led(FIRST, FIRST, members=known)
             train(volunteer)
             backbone.session.deliver(StateOffered(FILE, b"\x81\xa1x" + NESTED))
             train(backbone, newer)
