@@ -9,7 +9,7 @@ one vote, whatever it says, and several have as many as they have passes.
 """
 
 from collections import Counter, OrderedDict, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, NamedTuple, TypeVar
 
@@ -145,7 +145,8 @@ class Branches:
             here[mark] = here[mark].plus(
                 Weight(stand.trains, not stand.trains, stand.trains and stand.peer in self._known)
             )
-        found = self._heaviest(here, names, loyal_to=mine if loyal else None)
+        stay = {mark: weight._replace(others=0) for mark, weight in here.items()} if trains else here  # they come after
+        found = self._heaviest(here, names, stay=stay, loyal_to=mine if loyal else None)
         if mine is None or found is None:
             return found
         return None if found.mark in (self._path(mine.mark)[:1] if back else self._path(mine.mark)) else found
@@ -180,7 +181,12 @@ class Branches:
         return found
 
     def _heaviest(
-        self, here: dict[bytes, Weight], names: dict[bytes, StateName], *, loyal_to: StateName | None
+        self,
+        here: Mapping[bytes, Weight],
+        names: Mapping[bytes, StateName],
+        *,
+        stay: Mapping[bytes, Weight],
+        loyal_to: StateName | None,
     ) -> StateName | None:
         """Go from the root with most votes down to the state where most of those stay that have come so far."""
         weight: defaultdict[bytes, Weight] = defaultdict(Weight)
@@ -196,7 +202,7 @@ class Branches:
         node = b""
         while children[node]:
             best = max(children[node], key=lambda mark: (weight[mark], greatest[mark]))
-            if weight[best] < here.get(node, Weight()):
+            if weight[best] < stay.get(node, Weight()):
                 break
             if not node and loyal_to is not None and weight[best].trains < TRUSTED and not weight[best].known:
                 best = self._path(loyal_to.mark)[-1]

@@ -65,6 +65,14 @@ def test_who_missed_a_round_follows_who_was_in_it() -> None:
     assert member(*OURS, met=[1, 2]).head(MINE, [stand(1, ahead, MINE), stand(2, MINE)]) is None
 
 
+def test_a_backbone_holds_nobody_back_from_a_step() -> None:
+    """It comes after those who train; it only keeps itself from following a stranger."""
+    ahead, here = after(MINE), stand(2, MINE, trains=False)
+    assert member(*OURS, met=[1]).head(MINE, [stand(1, ahead, MINE), here]) == ahead
+    assert member(*OURS).head(MINE, [stand(1, ahead, MINE), here]) is None
+    assert member(*OURS).head(MINE, [stand(1, ahead, MINE), stand(3, MINE)], trains=False) is None
+
+
 def test_more_peers_win_over_more_epochs() -> None:
     longer = [stand(1, THEIRS[-1], THEIRS[-2]), stand(2, THEIRS[-2], THEIRS[-3])]
     assert member(*OURS).head(MINE, longer) == THEIRS[-1]
@@ -162,7 +170,7 @@ def recursion(parents: Mapping[StateName, StateName], stands: Sequence[Stand]) -
         if not children:
             return node
         best = max(children, key=lambda child: (rank(under(child)), greatest(child)))
-        if rank(under(best)) < rank([v for v in stands if v.state == node]):
+        if rank(under(best)) < rank([v for v in stands if v.state == node and v.trains]):
             return node
         node = best
 
