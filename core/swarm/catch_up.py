@@ -144,7 +144,8 @@ class CatchUp:
         stands = self._membership.stands(now)
         name = self._membership.branches.head(mine.name, stands)
         alone = mine.name.epoch == 0 and len(stands) == 1 and not self._membership.branches.met(stands[0].peer)
-        if name is None or (name.epoch > mine.name.epoch and not alone):
+        knows = name is not None and (name.epoch > mine.name.epoch or self._membership.branches.parent(mine.name))
+        if name is None or (knows and not alone):
             self._astray_since = None
         elif self._astray_since is None:
             self._astray_since = now
