@@ -8,6 +8,7 @@ import contextlib
 import socket
 import ssl
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Final
 
 from core.base.rate_limit import household
@@ -43,6 +44,8 @@ class GuardedServer:
             most=CONNECTIONS_MAX, most_of_one=CONNECTIONS_OF_ONE_MAX
         )
         self._tasks: set[asyncio.Task[None]] = set()
+        self._unserved: set[socket.socket] = set()
+        """Connections whose tasks have not begun."""
         for listening in sockets:
             listening.setblocking(False)
             self._spawn(self._accept(listening))
@@ -58,10 +61,11 @@ class GuardedServer:
         for listening in self._sockets:
             listening.close()
 
-    def _spawn(self, work: Any) -> None:
-        task = asyncio.get_running_loop().create_task(work)
+    def _spawn(self, work: Any) -> asyncio.Task[None]:
+        task: asyncio.Task[None] = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return task
 
     async def _accept(self, listening: socket.socket) -> None:
         loop = asyncio.get_running_loop()
@@ -71,11 +75,20 @@ class GuardedServer:
             except OSError:
                 await asyncio.sleep(RETRY_S)
                 continue
-            self._spawn(self._serve(connection, household(address[0])))
+            self._unserved.add(connection)
+            served = self._spawn(self._serve(connection, household(address[0])))
+            served.add_done_callback(partial(self._drop, connection))
+
+    def _drop(self, connection: socket.socket, _: object) -> None:
+        """Close a connection whose task was cancelled before its first step."""
+        if connection in self._unserved:
+            self._unserved.discard(connection)
+            connection.close()
 
     async def _serve(self, connection: socket.socket, of: str) -> None:
         task = asyncio.current_task()
         assert task is not None
+        self._unserved.discard(connection)
         if (victim := self._limit.enter(task, of)) is not None:
             victim.cancel()
         try:
