@@ -1,11 +1,11 @@
 """Which branch of its history the collaboration follows: the one that most of those who are here stand on.
 
 After a partition there are several states that nobody can put in order by looking at them: an epoch's number costs its
-sender nothing.  What costs something is a pass.  So each peer that reports has one vote, for the state on which it
-stands and for all that led there, and from every state the history goes on to the child with the most votes: GHOST
+sender nothing.  What costs something is a pass.  So each peer that reports counts once, for the state on which it
+stands and for all that led there, and from every state the history goes on to the child that most stand on: GHOST
 (Sompolinsky and Zohar 2015, "Secure high-rate transaction processing in Bitcoin", section 3), with the newest word of
-each peer for its vote instead of work (Buterin et al. 2020, "Combining GHOST and Casper", section 4.3).  One liar has
-one vote, whatever it says, and several have as many as they have passes.
+each peer in place of work (Buterin et al. 2020, "Combining GHOST and Casper", section 4.3).  One liar counts once,
+whatever it says, and several count as often as they have passes.
 """
 
 from collections import Counter, OrderedDict, defaultdict
@@ -30,7 +30,7 @@ TRUSTED: Final = 2
 
 
 class Weight(NamedTuple):
-    """Votes for a state; compared in this order."""
+    """How many stand on a state, or on what came of it; compared in this order."""
 
     trains: int = 0
     """Peers that train."""
@@ -62,7 +62,7 @@ class Stand:
 
 
 class Branches:
-    """Remembers which state came from which, and adds up votes.
+    """Remembers which state came from which, and adds up who stands where.
 
     Args:
         met: Peers that were in rounds with this one before.
@@ -106,7 +106,7 @@ class Branches:
         return self._parents.get(state.mark, b"")
 
     def abandons(self, mine: StateName, other: StateName) -> bool:
-        """Whether whoever goes from one state to the other gives up steps, as far as the history is known."""
+        """Whether a peer that goes from one state to the other gives up steps, as far as the history is known."""
         ours, theirs = self._path(mine.mark), self._path(other.mark)
         return mine.mark not in theirs and (other.epoch <= mine.epoch or not set(theirs).isdisjoint(ours))
 
@@ -127,7 +127,7 @@ class Branches:
         """The state to stand on; None: where this peer stands, or nobody says anything.
 
         Args:
-            mine: Where this peer stands, which is its own vote, a newcomer's like a stranger's; None: nowhere yet.
+            mine: Where this peer stands, which counts too, a newcomer's like a stranger's; None: nowhere yet.
             stands: Of the others.
             trains: Whether this peer does.
             loyal: Whether it follows no single stranger to a state of which nobody knows where it came from.
@@ -188,7 +188,7 @@ class Branches:
         stay: Mapping[bytes, Weight],
         loyal_to: StateName | None,
     ) -> StateName | None:
-        """Go from the root with most votes down to the state where most of those stay that have come so far."""
+        """Go from the heaviest root down to the state where most of those stay that have come so far."""
         weight: defaultdict[bytes, Weight] = defaultdict(Weight)
         greatest: dict[bytes, StateName] = {}
         children: defaultdict[bytes, set[bytes]] = defaultdict(set)

@@ -26,9 +26,8 @@ STATE_SLACK_BYTES: Final = 64 * 1024
 DEADLY: Final = 4
 """Number of failures in a row that a state counts for if the trainer went while it was loading it."""
 ASTRAY_S: Final = 10.0
-"""A peer that was started anew does not know where its state comes from, and may have heard old reports only: it moves
-to a state that is no further than its own when most have stood there for so long.  So does a newcomer that has heard of
-one stranger only: others may be heard a moment later."""
+"""A peer that has just started does not know where its state comes from, and may not have heard of all yet: it moves to
+a state that is no further than its own, or to that of one stranger, when nobody has said anything else for so long."""
 FALSE: Final = 8
 """Number of failures that a state counts for which is not what it was called."""
 
@@ -143,9 +142,9 @@ class CatchUp:
         """
         stands = self._membership.stands(now)
         name = self._membership.branches.head(mine.name, stands)
-        alone = mine.name.epoch == 0 and len(stands) == 1 and not self._membership.branches.met(stands[0].peer)
-        knows = name is not None and (name.epoch > mine.name.epoch or self._membership.branches.parent(mine.name))
-        if name is None or (knows and not alone):
+        branches = self._membership.branches
+        stranger = len(stands) == 1 and not branches.met(stands[0].peer)
+        if name is None or branches.parent(mine.name) or (name.epoch > mine.name.epoch and not stranger):
             self._astray_since = None
         elif self._astray_since is None:
             self._astray_since = now

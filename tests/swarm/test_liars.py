@@ -69,7 +69,7 @@ FALSE = StateName(10**6, b"\xff" * 32)
 
 
 def gives_noise(swarm: Swarm, liar: Volunteer) -> None:
-    """It trains nothing, by its own word stands far ahead of all, and gives a file of noise to whoever asks."""
+    """It trains nothing, by its own word stands far ahead of all, and gives a file of noise to all that ask."""
     swarm_begin, lies_at = liar.begin, swarm.world.now + FOUNDED_S
     lie = changed(epoch=FALSE.epoch, lineage=FALSE.lineage, digest=NOISE.digest, in_step=True)
     liar.tells = lambda report: lie(report) if swarm.world.now > lies_at else report
