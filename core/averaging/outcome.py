@@ -6,6 +6,7 @@ from statistics import median_low
 
 from core.averaging.allreduce.share_map import ShareMap
 from core.averaging.penalties import Observations
+from core.averaging.plan import Member
 from core.base.ids import PeerId, hashed_key
 
 
@@ -31,6 +32,8 @@ class Outcome:
     loss: float
     """Median of the contributors' training losses, of an even number the lower one, since a mean would be any liar's
     number; 0 without any."""
+    heldout: tuple[int, float | None] = (0, None)
+    """The contributors' newest look at the held-out text: epoch, and the lower median of their losses."""
     seconds: float = 0.0
     """From this member's start to its end."""
     seen: Observations = field(default_factory=dict)
@@ -76,6 +79,7 @@ def outcome_of(
     planned = [shares.planned(member) for member in range(len(peers))]
     givers = [member for member, samples in enumerate(shares.samples) if samples and present[member]]
     whole = sum(shares.samples[member] * present[member] for member in givers)
+    loss = median_low([plan.members[member].loss for member in givers] or [0.0])
     return Outcome(
         round=plan.round,
         versions=versions,
@@ -85,9 +89,23 @@ def outcome_of(
         missing=tuple((peers[m], planned[m] - present[m]) for m in range(len(peers)) if present[m] < planned[m]),
         chunk_total=shares.chunk_total,
         samples=-(-whole // shares.chunk_total),
-        loss=median_low([plan.members[member].loss for member in givers] or [0.0]),
+        loss=loss,
+        heldout=_heldout([plan.members[member] for member in givers], epoch=plan.epoch, loss=loss),
         bits=bits,
     )
+
+
+def _heldout(givers: Sequence[Member], *, epoch: int, loss: float) -> tuple[int, float | None]:
+    """The newest look at the held-out text, without losses far from that in training, which a liar may make up."""
+    looks = [
+        (giver.heldout_epoch, giver.heldout_loss)
+        for giver in givers
+        if giver.heldout_loss is not None
+        and giver.heldout_epoch <= epoch
+        and abs(giver.heldout_loss - loss) <= max(1.0, abs(loss))
+    ]
+    newest = max((at for at, _ in looks), default=0)
+    return (newest, median_low([seen for at, seen in looks if at == newest])) if looks else (0, None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,11 +56,20 @@ class Member(msgspec.Struct, frozen=True, array_like=True):
     norm: Norm = 0.0
     """The Euclidean norm of its contribution, of which the members' median is a measure for small chunks; what one of
     them says means nothing.  0: unknown."""
+    heldout_epoch: Epoch = 0
+    """Of its last look at the held-out text."""
+    heldout_loss: Loss | None = None
+    """Mean loss on it; None: it has not looked."""
+
+    def seen(self, epoch: int, loss: float | None) -> "Member":
+        """The same row with its member's newest look at the held-out text."""
+        return msgspec.structs.replace(self, heldout_epoch=epoch, heldout_loss=loss)
 
     @property
     def is_finite(self) -> bool:
-        """Whether its loss, speed and norm are numbers, as in every row that came over the wire."""
-        return all(math.isfinite(number) for number in (self.loss, self.samples_per_s, self.norm))
+        """Whether its losses, speed and norm are numbers, as in every row that came over the wire."""
+        numbers = (self.loss, self.samples_per_s, self.norm, self.heldout_loss or 0.0)
+        return all(math.isfinite(number) for number in numbers)
 
 
 class Rates(msgspec.Struct, frozen=True, array_like=True):

@@ -1,31 +1,26 @@
-"""What an engine remembers of one collaboration between two runs: ledger, receipts, time given, where peers were."""
+"""What an engine remembers of one collaboration between two runs: board, receipts, time given, where peers were."""
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated
 
 import msgspec
 from msgspec import Meta
 
-from core.api.snapshot import CurvePoint
 from core.averaging.receipts.exchange import Receipted
 from core.averaging.receipts.receipt import Receipt
 from core.base.contact import Contact
 from core.base.ids import PeerId
-from core.base.problems import Problem, WireProblem
-from core.base.trace import Trace
+from core.base.problems import Problem
 from core.control.notices import NoticeRing
-from core.ledger.agreement import SAMPLES_OVER_TARGET, agreed
-from core.ledger.contributions import Contribution, Ledger, LedgerRow, load_ledger
-from core.ledger.credits import credits_of
+from core.ledger.board import Board
 from core.ledger.receipts import OTHERS, ReceiptLog
 from core.swarm.orders import (
     SCALED_BY_CHANCE,
     ContributionCut,
     HeldoutLearned,
-    LedgerLearned,
     RoundLost,
     RoundRecord,
     WorkNotKept,
@@ -50,7 +45,7 @@ class Journal:
 
     Args:
         folder: The collaboration's folder (core.storage.paths.Home.state).
-        ledger: The ledger's file.
+        board: The board's file.
         receipts: The receipts' folder.
         target_samples: How many samples a step takes.
         notices: Hears about damaged files and full disks.
@@ -61,27 +56,24 @@ class Journal:
         self,
         *,
         folder: Path,
-        ledger: Path,
+        board: Path,
         receipts: Path,
         target_samples: int,
         notices: NoticeRing,
         now: Callable[[], float],
     ) -> None:
         self._path = folder / "memory.json"
-        self._ledger_path = ledger
-        self._target_samples = target_samples
         self._notices = notices
         self._now = now
         self._since: float | None = None
         self._dirty = asyncio.Event()
         self._told = self._told_weight = self._told_scaled = False
-        read = load_ledger(ledger)
         self._receipts = ReceiptLog(receipts)
-        for notice in (read.notice, self._receipts.notice):
+        self.board = Board(board, target_samples=target_samples)
+        """Who gave what, and the losses."""
+        for notice in (self._receipts.notice, self.board.notice):
             if notice is not None:
                 notices.add("warning", notice)
-        self.ledger = read.ledger
-        self.ledger.merge(Ledger(rows=_by_receipts(self._receipts)))
         self._memory = self._load()
 
     @property
@@ -107,22 +99,19 @@ class Journal:
         self._since = self._now() if on else None
         self._memory = msgspec.structs.replace(self._memory, contributed_s=total)
 
-    def take(self, event: object, names: Callable[[], Mapping[PeerId, str]], *, trace: Trace) -> None:
-        """Note what a participant reports; what is nothing to remember is passed over.
+    @property
+    def relayed(self) -> dict[PeerId, int]:
+        """Bytes that each peer has carried for others, as these attest in the receipts that are here."""
+        totals = self._receipts.totals()
+        return {peer: one.relayed_bytes for peer, one in totals.items() if one.relayed_bytes and peer != OTHERS}
 
-        Args:
-            event: Of `core.swarm.orders`, or a receipt.
-            names: Asked how those who are here call themselves.
-            trace: Counts what donors do wrong.
-        """
+    def take(self, event: object) -> None:
+        """Note what a participant reports, of `core.swarm.orders`, or a receipt; other events are passed over."""
         match event:
-            case RoundRecord():
-                self.round(event, names())
-                if event.missing:
-                    self._notices.add(
-                        "warning",
-                        f"Epoch {event.name.epoch}: {len(event.missing)} contribution(s) arrived only in part.",
-                    )
+            case RoundRecord(name=name, missing=missing) if missing:
+                self._notices.add(
+                    "warning", f"Epoch {name.epoch}: {len(missing)} contribution(s) arrived only in part."
+                )
             case ContributionCut():
                 self._tell_cut(event)
             case RoundLost(reason=reason):
@@ -134,18 +123,9 @@ class Journal:
                     "on from an earlier one without it. It goes on with theirs.",
                 )
             case Receipted(receipt=receipt):
-                self.receipt(receipt, names())
+                self.receipt(receipt)
             case HeldoutLearned(epoch=epoch, loss=loss):
-                self.heldout(epoch, loss)
-            case LedgerLearned(ledgers=ledgers, epoch=epoch):
-                self.merge(ledgers, epoch_max=epoch, trace=trace)
-
-    def round(self, record: RoundRecord, names: Mapping[PeerId, str]) -> None:
-        """A committed round enters the ledger: its credited samples, and the training loss."""
-        members = [Contribution(peer, names.get(peer, ""), samples) for peer, samples in record.credited]
-        self.ledger.record_round(members, epoch=record.name.epoch, lineage=record.name.lineage)
-        self.ledger.curve.record(CurvePoint(record.name.epoch - 1, record.loss))
-        self._dirty.set()
+                self.board.looked(epoch, loss)
 
     def _tell_cut(self, cut: ContributionCut) -> None:
         """Tell the person, once a run for each reason: a newcomer's weight grows for several rounds."""
@@ -164,35 +144,15 @@ class Journal:
                 "scaled down. If it goes on, restart Potluck, and check this computer's memory and graphics card.",
             )
 
-    def receipt(self, receipt: Receipt, names: Mapping[PeerId, str]) -> None:
-        """A round's receipt is complete: kept, and its peers given credit, once."""
+    def receipt(self, receipt: Receipt) -> None:
+        """A round's receipt is complete: kept, once."""
         try:
-            new = self._receipts.append(receipt)
+            if self._receipts.append(receipt):
+                self._dirty.set()
         except Problem as problem:
             if not self._told:
                 self._notices.add("problem", str(problem))
             self._told = True
-            return
-        if new:
-            self.ledger.record_credits(credits_of(receipt), names=names, epoch=receipt.statement.epoch)
-            self._dirty.set()
-
-    def heldout(self, epoch: int, loss: float) -> None:
-        """Somebody looked at the held-out text."""
-        self.ledger.curve.record(CurvePoint(epoch, None, loss))
-        self._dirty.set()
-
-    def merge(self, ledgers: Sequence[bytes], *, epoch_max: int, trace: Trace) -> None:
-        """The donors' ledgers came with their state; what they agree on is taken over."""
-        told = []
-        for data in ledgers:
-            try:
-                told.append(Ledger.from_bytes(data, epoch_max=epoch_max))
-            except WireProblem:
-                trace.mark("ledger.drop")
-        samples_max = SAMPLES_OVER_TARGET * self._target_samples * epoch_max
-        self.ledger.merge(agreed(told, samples_max=samples_max))
-        self._dirty.set()
 
     async def keep(self, contacts: Callable[[], Sequence[Contact]]) -> None:
         """Save when something changed, and every few seconds while time is counted, until cancelled."""
@@ -200,7 +160,7 @@ class Journal:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(SAVE_INTERVAL_S):
                     await self._dirty.wait()
-            if self._dirty.is_set() or self._since is not None:
+            if self._dirty.is_set() or self._since is not None or self.board.dirty:
                 self._dirty.clear()
                 self.save(contacts())
             await asyncio.sleep(SAVE_PAUSE_S)
@@ -210,7 +170,7 @@ class Journal:
         known = list(contacts)[:CONTACTS_MAX] or self._memory.contacts
         memory = _Memory(contributed_s=self.contributed_s, contacts=known)
         try:
-            self.ledger.save(self._ledger_path)
+            self.board.save()
             write_atomic(self._path, msgspec.json.encode(memory))
             self._told = False
         except Problem as problem:
@@ -226,12 +186,3 @@ class Journal:
             aside = set_aside(self._path)
         self._notices.add("warning", f"The time given so far could not be read; the damaged file is {aside.name}.")
         return _Memory()
-
-
-def _by_receipts(receipts: ReceiptLog) -> dict[PeerId, LedgerRow]:
-    """What the receipts say: more than the ledger does, if the program ended between the two."""
-    return {
-        peer: LedgerRow(rounds=credit.rounds, reduced=credit.reduced, relayed_bytes=credit.relayed_bytes)
-        for peer, credit in receipts.totals().items()
-        if peer != OTHERS
-    }

@@ -37,8 +37,6 @@ from core.workers.helper import Helper
 from core.workers.trainer import FATAL_CODES, Trainer, TrainerPlace
 from core.workers.trainer_like import TrainerLike
 
-LEDGER_OFFER_BYTES: Final = 60 * 1024
-"""Most that is given to a newcomer of who has contributed what."""
 ENDING_CODES: Final = FATAL_CODES | {NoSpace.code}
 """Problems that end a program nobody looks at: a person has to mend them."""
 
@@ -71,7 +69,7 @@ class VolunteerSession:
         folder = home.state(collaboration)
         self._journal = Journal(
             folder=folder,
-            ledger=home.ledger(collaboration),
+            board=home.board(collaboration),
             receipts=home.receipts(collaboration),
             target_samples=joined.manifest.target_samples,
             notices=installation.notices,
@@ -193,12 +191,17 @@ class VolunteerSession:
 
     def seen(self, at: Standpoint) -> Standpoint:
         """What the engine knows, with what this session knows."""
-        trainer, stats = self._trainer, self._session.stats
+        trainer, stats, passes = self._trainer, self._session.stats, self._session.host.passes.known
+        names = {peer: one.username for peer, one in passes.items()} | {self._session.peer.me: self._joined.name}
+        self._journal.board.named(names)
         return replace(
             at,
             manifest=self._joined.manifest,
+            name=self._joined.name,
             participant=self._session.peer.view(at.now),
-            ledger=self._journal.ledger,
+            board=self._journal.board,
+            relayed=self._journal.relayed,
+            passes=passes,
             worker_pid=trainer.pid,
             loss=trainer.loss,
             bytes_sent=stats.bytes_sent,
@@ -242,14 +245,8 @@ class VolunteerSession:
             case _ if isinstance(event, orders.TrainerOrder):
                 self._trainer.order(event)
             case _:
-                self._journal.take(event, self._names, trace=self._session.peer.trace)
+                self._journal.take(event)
         self._changed()
-
-    def _names(self) -> dict[PeerId, str]:
-        """How those who are here call themselves."""
-        installation, participant = self._installation, self._session.peer
-        peers = participant.view(installation.clock.now()).peers
-        return {peer: report.name for peer, report in peers.items()} | {participant.me: installation.name}
 
     async def _heed(self) -> None:
         """Follow the usage policy: while the network is not to be used, nobody would get what is trained."""
@@ -273,7 +270,7 @@ class VolunteerSession:
         return Trainer(
             _trainer_place(self._installation, self._joined, folder),
             tell=self._session.deliver,
-            ledger=lambda: self._journal.ledger.to_bytes(LEDGER_OFFER_BYTES),
+            ledger=self._journal.board,
             changed=self._trainer_changed,
             notice=partial(self._installation.notices.add, "warning"),
             random=SystemRandom(),

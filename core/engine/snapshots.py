@@ -1,7 +1,7 @@
 """The engine's state in the words of a Snapshot."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal
 
 from core.api import verdict as verdicts
@@ -9,6 +9,7 @@ from core.api.numbers import lasting
 from core.api.snapshot import (
     BACKBONE,
     HELPER,
+    VOLUNTEER,
     Activity,
     Collaboration,
     CurvePoint,
@@ -25,8 +26,9 @@ from core.averaging.plan import Rates
 from core.base.ids import PeerId, short
 from core.base.manifest import Manifest
 from core.base.problems import Problem
-from core.ledger.contributions import Ledger
+from core.ledger.board import Board
 from core.nat.reachability import OwnReach, Reachability
+from core.net.passes import Pass, PassRole
 from core.swarm.epoch import Phase
 from core.swarm.presentation import HELPING
 from core.swarm.progress import ProgressReport
@@ -62,7 +64,11 @@ class Standpoint:
     me: PeerId | None = None
     manifest: Manifest | None = None
     participant: ParticipantView | None = None
-    ledger: Ledger | None = None
+    board: Board | None = None
+    relayed: Mapping[PeerId, int] = field(default_factory=dict)
+    """Bytes that peers have carried for others, by the receipts that are here."""
+    passes: Mapping[PeerId, Pass] = field(default_factory=dict)
+    """Of those who have shown one: names and roles come from there."""
     worker_pid: int | None = None
     loss: LossView | None = None
     bytes_sent: int = 0
@@ -83,7 +89,7 @@ def take_snapshot(at: Standpoint) -> Snapshot:
     verdict = verdict_of(at)
     activity = activity_of(verdict)
     samples, speed = _together(at, activity)
-    curve = at.ledger.curve.thinned() if at.ledger is not None else []
+    curve = at.board.curve if at.board is not None else []
     followed = at.participant.followed if at.participant is not None else None
     return Snapshot(
         version=VERSION,
@@ -97,7 +103,7 @@ def take_snapshot(at: Standpoint) -> Snapshot:
         epoch_samples=samples,
         samples_per_s=speed,
         peers=_peers(at, activity),
-        leaderboard=at.ledger.standings(at.me) if at.ledger is not None and at.me is not None else [],
+        leaderboard=at.board.standings(at.me, relayed=at.relayed) if at.board is not None and at.me is not None else [],
         curve=curve,
         reach=_reach(at),
         notice_last=at.notice_last,
@@ -220,7 +226,7 @@ def _reach(at: Standpoint) -> ReachView | None:
 def _mine(at: Standpoint, activity: Activity) -> Mine:
     participant = at.participant
     line = participant.line if participant is not None else Rates()
-    row = at.ledger.row(at.me) if at.ledger is not None and at.me is not None else None
+    row = at.board.row(at.me) if at.board is not None and at.me is not None else None
     return Mine(
         peer=short(at.me) if at.me is not None else "",
         name=at.name,
@@ -252,12 +258,18 @@ def _peers(at: Standpoint, activity: Activity) -> list[PeerView]:
         samples_pending=participant.samples,
         samples_per_s=_speed(activity, participant.samples_per_s),
     )
-    others = [_peer(peer, report, silent=peer in participant.silent) for peer, report in participant.peers.items()]
+    others = [
+        _peer(peer, report, shown=at.passes.get(peer), silent=peer in participant.silent)
+        for peer, report in participant.peers.items()
+    ]
     return [me, *sorted(others, key=lambda view: (view.role, view.name, view.peer))]
 
 
-def _peer(peer: PeerId, report: ProgressReport, *, silent: bool) -> PeerView:
-    if report.role == BACKBONE:
+def _peer(peer: PeerId, report: ProgressReport, *, shown: Pass | None, silent: bool) -> PeerView:
+    """What people see of another peer: name and role by its pass, the rest as it reports."""
+    is_backbone = shown is not None and shown.role is PassRole.BACKBONE
+    role = VOLUNTEER if report.role == BACKBONE and not is_backbone else report.role
+    if role == BACKBONE:
         activity = Activity.WAITING
     elif report.activity == Phase.IDLE.value:
         activity = Activity.PAUSED
@@ -267,9 +279,9 @@ def _peer(peer: PeerId, report: ProgressReport, *, silent: bool) -> PeerView:
         activity = ACTIVITIES.get(_phase(report.activity), Activity.WAITING)
     return PeerView(
         peer=short(peer),
-        name=report.name or short(peer),
+        name=short(peer) if shown is None else shown.username,
         is_me=False,
-        role=report.role,
+        role=role,
         activity=activity.value,
         epoch=report.epoch,
         samples_pending=report.samples,

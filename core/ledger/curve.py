@@ -13,7 +13,7 @@ class Curve:
         points: Known points.
     """
 
-    POINTS_MAX: ClassVar = 8000
+    POINTS_MAX: ClassVar = 2000
     """Kept.  Beyond it every second point goes, those with a held-out loss last."""
     POINTS_SHOWN: ClassVar = 500
 
@@ -31,17 +31,10 @@ class Curve:
         if len(self._points) > self.POINTS_MAX:
             self._points = {kept.epoch: kept for kept in thinned(self.points(), self.POINTS_MAX // 2)}
 
-    def merge(self, points: Iterable[CurvePoint]) -> None:
-        """Take over what others know; of two different losses of an epoch the smaller, on every computer alike."""
-        for point in points:
-            mine = self._points.get(point.epoch, point)
-            self.record(
-                CurvePoint(
-                    point.epoch,
-                    _smaller(mine.loss_training, point.loss_training),
-                    _smaller(mine.loss_heldout, point.loss_heldout),
-                )
-            )
+    @property
+    def heldout_epoch(self) -> int:
+        """The last epoch whose held-out loss is known; -1: none is."""
+        return max((epoch for epoch, point in self._points.items() if point.loss_heldout is not None), default=-1)
 
     def points(self) -> list[CurvePoint]:
         """All points of the curve, oldest first."""
@@ -65,8 +58,3 @@ def thinned(points: list[CurvePoint], limit: int) -> list[CurvePoint]:
         stretch = inner[i * len(inner) // stretches : (i + 1) * len(inner) // stretches]
         chosen.append(next((point for point in reversed(stretch) if point.loss_heldout is not None), stretch[-1]))
     return [*chosen, points[-1]]
-
-
-def _smaller(one: float | None, other: float | None) -> float | None:
-    known = [loss for loss in (one, other) if loss is not None]
-    return min(known) if known else None

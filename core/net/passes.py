@@ -6,6 +6,7 @@ to fit a datagram beside a message.
 """
 
 import warnings
+from collections import OrderedDict
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -21,6 +22,8 @@ from core.base.problems import NotTrusted, ProofProblem
 from core.base.signing import Ed25519Verifier, KeyPair
 
 PASS_BYTES_MAX = 512
+KNOWN_MAX = 10_000
+"""Number of peers whose names are remembered."""
 CLOCK_TOLERANCE_S = 60.0
 USERNAME_BYTES_MAX = 64
 DEVICE_BYTES_MAX = 32
@@ -119,6 +122,8 @@ class PassVerifier:
     def __init__(self, authority_id: PeerId, manifest_id: bytes) -> None:
         self.authority_id = authority_id
         self.manifest_id = manifest_id
+        self.known: OrderedDict[PeerId, Pass] = OrderedDict()
+        """The newest pass of each peer that has shown one, who showed it last at the end."""
         self.revoked: frozenset[PeerId] = frozenset()
         """Peers whose passes hold no longer, by the newest records of the authority."""
 
@@ -134,6 +139,10 @@ class PassVerifier:
         """
         found = verify_pass(der, self.authority_id, self.manifest_id, now)
         self.check(found, now)
+        self.known[found.peer] = found
+        self.known.move_to_end(found.peer)
+        if len(self.known) > KNOWN_MAX:
+            self.known.popitem(last=False)
         return found
 
     def check(self, found: Pass, now: float) -> None:

@@ -167,8 +167,8 @@ class FakeWorker:
                 self.computed.pause(now)
             case orders.Collect(round=round_id):
                 self._collect(round_id, now)
-            case orders.Absorb(name=name):
-                self.absorb(name, now)
+            case orders.Absorb(record=record):
+                self.absorb(record.name, now)
             case orders.Load(location=location):
                 self._load(location, now)
             case orders.Evaluate():
@@ -236,7 +236,7 @@ class FakeWorker:
     def _offer(self, state: State, now: float) -> Sequence[Any]:
         """The engine opens the checkpoint and offers it to others."""
         files = [file for kept, file in self._disk.checkpoints if kept == state]
-        return [output for file in files for output in self._seat.answer(StateOffered(file, b""), now)]
+        return [output for file in files for output in self._seat.answer(StateOffered(file), now)]
 
     def _become_ready(self, now: float) -> Sequence[Any]:
         if self._disk.checkpoints:

@@ -90,9 +90,9 @@ class Home:
             raise ValueError(f"not a hex digest: {collaboration!r}")
         return self.directory / "state" / letters
 
-    def ledger(self, collaboration: str) -> Path:
-        """The leaderboard and the loss curve of one collaboration (core.ledger.contributions.Ledger)."""
-        return self.state(collaboration) / "ledger.json"
+    def board(self, collaboration: str) -> Path:
+        """The leaderboard and the loss curve of one collaboration (core.ledger.board.Board)."""
+        return self.state(collaboration) / "board.json"
 
     def receipts(self, collaboration: str) -> Path:
         """The folder of receipts of one collaboration (core.ledger.receipts.ReceiptLog)."""

@@ -105,10 +105,9 @@ class HeldoutEvaluated:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StateOffered:
-    """Others may have this state file, and with it this view of who has contributed what."""
+    """Others may have this state file."""
 
     file: StateFile
-    ledger: bytes
 
 
 TrainerAnswer = (

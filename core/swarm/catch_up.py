@@ -47,7 +47,6 @@ class StateFetched:
 
     name: StateName
     location: str
-    ledgers: tuple[bytes, ...]
     """Each donor's view of who has contributed what."""
 
 
@@ -102,9 +101,9 @@ class CatchUp:
                 case Fetching():
                     self.fetching = output
                     outputs.append(Changed())
-                case Fetched(name=name, location=location, ledgers=ledgers):
+                case Fetched(name=name, location=location):
                     self.fetching = None
-                    outputs.append(StateFetched(name, location, ledgers))
+                    outputs.append(StateFetched(name, location))
                 case FetchFailed():
                     self._trace.mark("state.fetch.failed")
                     self.fetching = None

@@ -129,7 +129,7 @@ class Contributing:
         if self._overlaps:
             self.pending.take()
             self._grouping.committed(committed.record)
-        return [Absorb(self._round, committed.record.name)]
+        return [Absorb(self._round, committed.record)]
 
     def settle(self, samples: int, now: float) -> None:
         """A new state is in place; `samples` count for its step already."""

@@ -102,7 +102,6 @@ class StateDonor:
     def __init__(self, *, trace: Trace) -> None:
         self._trace = trace
         self._files: dict[bytes, StateFile] = {}
-        self._ledger = b""
         self._guests: dict[PeerId, _Guest] = {}
         self._turns: OrderedDict[PeerId, float] = OrderedDict()
         """When the turn of each that had one began."""
@@ -117,11 +116,10 @@ class StateDonor:
         while len(self._members) > MEMBERS_MAX:
             self._members.popitem(last=False)
 
-    def offer(self, file: StateFile, *, ledger: bytes) -> None:
+    def offer(self, file: StateFile) -> None:
         """Offer a newer state; the one before the last is withdrawn when nobody downloads it any more."""
         self._files.pop(file.digest, None)
         self._files[file.digest] = file
-        self._ledger = ledger
         self._withdraw()
 
     def _withdraw(self) -> None:
@@ -168,7 +166,7 @@ class StateDonor:
             known = self._guests[guest] = _Guest(digest, now, self._turn(guest, now) + TURN_S, now)
         known.digest, known.asked = digest, now
         self._withdraw()
-        return [*leaves, Send(guest, StateOffer(digest, file.size_bytes, list(file.chunks), self._ledger))]
+        return [*leaves, Send(guest, StateOffer(digest, file.size_bytes, list(file.chunks)))]
 
     def _make_room(self, guest: PeerId, now: float) -> list[Send[object]] | None:
         """For one more; None: there is none.  Else what to say to a stranger that has to make way, if one has to."""

@@ -60,8 +60,6 @@ class Fetched:
 
     name: StateName
     location: str
-    ledgers: tuple[bytes, ...]
-    """Each donor's view of who has contributed what."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +101,6 @@ class StateFetch:
         """Of those, the ones that nobody is asked for, except for donors that are late; the next one is at the end.
         Chunk 0 goes first: the file's last may be so short that it says nothing of a line."""
         self._size = 0
-        self._ledgers: dict[PeerId, bytes] = {}
         self._size_max: int | None = None
         self._ends_at = self._nothing_at = 0.0
 
@@ -132,7 +129,7 @@ class StateFetch:
         if not donors:
             raise ValueError("a download needs a donor")
         self._name, self._root = name, root
-        self._chunks, self._unasked, self._ledgers = (), [], {}
+        self._chunks, self._unasked = (), []
         self._wanted = set()
         self._size_max, self._ends_at, self._nothing_at = size_max, now + FETCH_S, now + NOTHING_S
         self._donors = {peer: _Donor(now + ANSWER_TIMEOUT_S) for peer in donors[:DONORS_MAX]}
@@ -189,7 +186,6 @@ class StateFetch:
         if donor.offered:
             return []
         donor.offered = True
-        self._ledgers[sender] = offer.ledger
         if not self._chunks:
             self._chunks, self._size = offer.chunks, offer.size_bytes
             self._ends_at += offer.size_bytes / FETCH_BYTES_PER_S_MIN
@@ -266,7 +262,7 @@ class StateFetch:
         assert self._name is not None
         name = self._name
         whole = self._sink.finish()  # may fail, and then so does the download
-        return [*self.stop(), Fetched(name, whole, tuple(self._ledgers.values()))]
+        return [*self.stop(), Fetched(name, whole)]
 
     def _fail(self, reason: str) -> list[object]:
         assert self._name is not None

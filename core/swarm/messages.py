@@ -10,7 +10,6 @@ from core.base.wire import Message
 Digest = Annotated[bytes, Meta(min_length=DIGEST_BYTES, max_length=DIGEST_BYTES)]
 CHUNKS_MAX = 60_000
 """60,000 chunks of 256 KiB: a state of 14 GiB."""
-LEDGER_BYTES_MAX = 64 * 1024
 
 
 class StateAsk(Message, frozen=True, tag="state.ask"):
@@ -27,8 +26,6 @@ class StateOffer(Message, frozen=True, tag="state.offer"):
     size_bytes: Annotated[int, Meta(gt=0, le=CHUNKS_MAX * CHUNK_BYTES)]
     chunks: Annotated[list[Digest], Meta(min_length=1, max_length=CHUNKS_MAX)]
     """Digest of each chunk of 256 KiB; their root is `digest`."""
-    ledger: Annotated[bytes, Meta(max_length=LEDGER_BYTES_MAX)]
-    """The donor's view of who has contributed what."""
 
 
 class StateDenied(Message, frozen=True, tag="state.denied"):

@@ -1,8 +1,10 @@
 """What a participant tells its owner: orders for the trainer, which answers (`core.swarm.answers`), and news."""
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Self
 
+from core.averaging.outcome import Outcome
+from core.averaging.receipts.receipt import Deed, Statement
 from core.base.ids import PeerId
 from core.swarm.states import StateName
 
@@ -32,7 +34,7 @@ class Absorb:
     """Trainer: the mean is in its slot; take the optimiser step, answer with `StepTaken`, go on."""
 
     round: bytes
-    name: StateName
+    record: "RoundRecord"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +80,28 @@ class RoundRecord:
     missing: tuple[tuple[PeerId, int], ...]
     """Peers whose contribution arrived only in part, and how many chunks of it are missing."""
     seconds: float
-    credited: tuple[tuple[PeerId, int], ...] = ()
-    """The same peers; of their samples those that are in the mean, by the chunks that arrived."""
+    deeds: tuple[Deed, ...] = ()
+    """What each peer of the plan did, by the statement that they sign."""
+    heldout: tuple[int, float | None] = (0, None)
+    """The newest look of its members at the held-out text: epoch, and mean loss in nats."""
+
+    @classmethod
+    def of(cls, outcome: Outcome, statement: Statement) -> Self:
+        """What a committed round came to, and the statement about it that its members sign."""
+        return cls(
+            StateName(statement.epoch, statement.lineage),
+            outcome.contributors,
+            outcome.loss,
+            outcome.missing,
+            outcome.seconds,
+            deeds=statement.deeds,
+            heldout=outcome.heldout,
+        )
+
+    @property
+    def credited(self) -> tuple[tuple[PeerId, int], ...]:
+        """The same peers; of their samples those that are in the mean, by the chunks that arrived."""
+        return tuple((PeerId(deed.peer), deed.samples) for deed in self.deeds if deed.chunks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,15 +135,6 @@ class WorkNotKept:
 
     epoch: int
     """Of the state that was given up."""
-
-
-@dataclass(frozen=True, slots=True)
-class LedgerLearned:
-    """What the donors of a state say of who has contributed what."""
-
-    ledgers: tuple[bytes, ...]
-    epoch: int
-    """Of the state that came with it: nothing later can be in it."""
 
 
 @dataclass(frozen=True, slots=True)

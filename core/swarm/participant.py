@@ -203,8 +203,8 @@ class Participant:
 
     def _answered(self, answer: TrainerAnswer, now: float) -> Sequence[Any]:
         match answer:
-            case StateOffered(file=file, ledger=ledger):
-                self._donor.offer(file, ledger=ledger)
+            case StateOffered(file=file):
+                self._donor.offer(file)
                 return ()
             case SamplesCounted() | ContributionWritten() | HeldoutEvaluated():
                 return self._trainer.answered(answer, now)
@@ -285,7 +285,7 @@ class Participant:
             self.rounds.in_doubt.heard(report.state)
             if report.host and report.port:
                 outputs.append(Learned(Contact(peer, report.host, report.port)))
-            known = (self._trainer.heldout[1], self._trainer.contributing.pending.loss or None)
+            known = (self.rounds.heldout[1], self._trainer.contributing.pending.loss or None)
             outputs += heldout_news(report, known=known, others=self._membership.live().values())
         if self._trainer.epochs.phase is Phase.JOINING:
             return [*outputs, *(self._trainer.informed(now) if news else ())]

@@ -58,7 +58,7 @@ class Presentation:
         name = state.name if state is not None else self._standby.name or first_state(self._settings.run)
         helps = self._standby.helping and self._rounds.reduces
         contributing = self._trainer.contributing
-        epoch, loss = self._trainer.heldout
+        epoch, loss = self._rounds.heldout
         return ProgressReport(
             role=self._settings.role,
             name=self._settings.name[:NAME_CHARACTERS_MAX],

@@ -114,8 +114,7 @@ class Rounds:
     ) -> None:
         self._me = signer.peer_id
         self._run = settings.run
-        self._averaging = settings.averaging
-        numbers = settings.averaging
+        self._averaging = numbers = settings.averaging
         self._aggregator = AGGREGATORS[numbers.aggregator_name](**numbers.aggregator_numbers)
         self._target_samples = settings.target_samples
         self._random = random
@@ -134,6 +133,8 @@ class Rounds:
         """Whether this peer wants a share to reduce; one that others reach through relays only does not."""
         self.samples_per_s = 0.0
         """What this peer computes; 0: unknown."""
+        self.heldout: tuple[int, float | None] = (0, None)
+        """This peer's newest look at the held-out text: epoch, and mean loss in nats."""
         self.lines = LineBook(self._me)
         """What is known of everybody's lines."""
         self.failures = FailureRate()
@@ -216,7 +217,8 @@ class Rounds:
         self._standing = (samples, loss)
         if self.current is None:
             return []
-        mine = self._vectors.row(Member(self._me, samples, loss, self.reduces, samples_per_s=self.samples_per_s))
+        mine = Member(self._me, samples, loss, self.reduces, samples_per_s=self.samples_per_s)
+        mine = self._vectors.row(mine.seen(*self.heldout))
         if mine.samples < samples:
             self._trace.mark("contribution.not_finite")
         return self._follow(self._matchmaker.offer(self.current, mine, now), now)
@@ -330,10 +332,8 @@ class Rounds:
         offered = self._standing[0] if outcome.round == self.current and self._standing is not None else 0
         if outcome.round == self.current:  # a new trainer, in another round, may have come meanwhile
             self.current = self._standing = None
-        record = RoundRecord(
-            name, outcome.contributors, outcome.loss, outcome.missing, outcome.seconds, credited=outcome.credited
-        )
         statement = statement_of(plan, outcome, run=self._run, epoch=name.epoch, lineage=name.lineage)
+        record = RoundRecord.of(outcome, statement)
         signed = self.attesting.sign(statement, leader=self._round.leader, now=now)
         before, me = StateName(plan.epoch, plan.lineage), plan.peers.index(self._me)
         cut = ContributionCut(name.epoch, offered, plan.weights[me], outcome.own_scaled / plan.chunk_total)

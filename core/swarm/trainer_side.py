@@ -20,7 +20,7 @@ from core.swarm.catch_up import CatchUp, CatchUpFailed, NewerState, StateFetched
 from core.swarm.contributing import Contributing
 from core.swarm.epoch import IN_STEP, Cue, EpochMachine, Phase
 from core.swarm.grouping import Grouping
-from core.swarm.orders import Changed, Evaluate, Go, HeldoutLearned, Hold, LedgerLearned, Load, Restart, WorkNotKept
+from core.swarm.orders import Changed, Evaluate, Go, HeldoutLearned, Hold, Load, Restart, WorkNotKept
 from core.swarm.round_events import Asked, Committed, Formed, Missed
 from core.swarm.rounds import Rounds, RoundVectors
 from core.swarm.settings import ParticipantSettings
@@ -59,8 +59,6 @@ class TrainerSide:
         self._catch_up = catch_up
         self._grouping = grouping
         self._trace = trace
-        self._ledgers: tuple[bytes, ...] = ()
-        """What each donor of the state that is loaded counts of contributions."""
         self.epochs = EpochMachine()
         self._watch = TrainerWatch(self.epochs, round_s=STAGES_MAX * settings.averaging.round_timeout_s)
         self.contributing = Contributing(
@@ -71,8 +69,6 @@ class TrainerSide:
             overlaps=settings.averaging.overlaps,
             trace=trace,
         )
-        self.heldout: tuple[int, float | None] = (0, None)
-        """The newest look at the held-out text: epoch, and mean loss in nats."""
 
     @property
     def deadline(self) -> float | None:
@@ -152,9 +148,8 @@ class TrainerSide:
                 return [*lost, *self.consider(now)]
             case Committed(record=record):
                 return [record, *(self.contributing.committed(event, now) if self.epochs.may(Cue.COMMITTED) else ())]
-            case StateFetched(name=name, location=location, ledgers=ledgers):
+            case StateFetched(name=name, location=location):
                 self.epochs.advance(Cue.FETCHED, now)
-                self._ledgers = ledgers
                 return [Load(location, name)]
             case CatchUpFailed():
                 self.epochs.advance(Cue.FAILED, now)
@@ -193,7 +188,7 @@ class TrainerSide:
             self.epochs.hold(state)
             self.epochs.advance(Cue.LOADED, now)
             told = [WorkNotKept(held.name.epoch)] if held is not None and lost else []
-            return [*told, LedgerLearned(self._ledgers, state.name.epoch), *self._settled(now)]
+            return [*told, *self._settled(now)]
         self._catch_up.refused(now)
         if held is None or (state.name, state.digest) != (held.name, held.digest):
             return [Restart()]  # nobody knows what the trainer holds now
@@ -205,7 +200,7 @@ class TrainerSide:
         if not is_loss(evaluated.loss):
             self._trace.mark("heldout.not_finite")
             return []
-        self.heldout = (evaluated.epoch, evaluated.loss)
+        self._rounds.heldout = (evaluated.epoch, evaluated.loss)
         self._beacon.hurry(now)
         return [HeldoutLearned(evaluated.epoch, evaluated.loss)]
 

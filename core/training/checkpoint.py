@@ -26,12 +26,12 @@ from core.base.wire import Schema
 from core.system.atomic_files import set_aside, write_atomic
 from core.system.file_chunks import file_chunks
 from core.training.flat import FlatParameters
+from core.workers.frames import FRAME_BYTES_MAX
 
 KEPT: Final = 2
 METADATA: Final = "potluck"
-FORMAT: Final = 1
-"""Counted up when files are no longer understood by versions that know of formats; the first knew neither these nor the
-names that end with digests."""
+FORMAT: Final = 2
+"""Counted up when files are no longer understood by versions that know of formats: the second has a ledger."""
 _NAME: Final = re.compile(r"^state-(\d{8,})-[0-9a-f]{8}(?:-([0-9a-f]{32}))?\.safetensors$")
 """Epoch, beginning of the lineage, and of the file's digest, which earlier versions did not write."""
 _TORN: Final = re.compile(r"^\.state-.*\.safetensors\.[0-9a-f]+$")
@@ -44,9 +44,11 @@ class StateName(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     lineage: str
     manifest: str
     format: int = 1
+    ledger: bytes = b""
+    """Who gave what, as far as this state goes."""
 
 
-_STATE_NAME: Final = Schema(StateName, named="the name of a state", bytes_max=4096, form="json")
+_STATE_NAME: Final = Schema(StateName, named="the name of a state", bytes_max=2 * FRAME_BYTES_MAX, form="json")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +80,7 @@ class Checkpoints:
         self.damaged: list[Path] = []
         """Files that `load_newest` could not read, where they are now."""
 
-    def save(self, epoch: int, lineage: bytes) -> Saved:
+    def save(self, epoch: int, lineage: bytes, ledger: bytes = b"") -> Saved:
         """Write the state as it is now, then delete all but the newest two, and those of a later epoch.
 
         A later epoch is there only after a state of an earlier one was loaded, because ours was abandoned.
@@ -87,7 +89,7 @@ class Checkpoints:
             NoSpace: the disk is full; the older states are untouched.
             UserProblem: the system does not allow it.
         """
-        name = StateName(epoch=epoch, lineage=lineage.hex(), manifest=self._manifest, format=FORMAT)
+        name = StateName(epoch=epoch, lineage=lineage.hex(), manifest=self._manifest, format=FORMAT, ledger=ledger)
         tensors = {key: tensor.detach().cpu().contiguous() for key, tensor in self._tensors()}
         metadata = {METADATA: json.dumps(msgspec.to_builtins(name), sort_keys=True)}
         data = save(tensors, metadata=metadata)

@@ -155,7 +155,9 @@ class Conversation:
                 hint="Training goes on from the last saved state.",
             )
         began = self._clock()
-        state = self._learner.absorb(self._arena.slot("mean"), epoch=frame.epoch, lineage=frame.lineage)
+        state = self._learner.absorb(
+            self._arena.slot("mean"), epoch=frame.epoch, lineage=frame.lineage, ledger=frame.ledger
+        )
         self._round, self._said_at = None, None
         kept = self._learner.samples
         self._say(Stepped(**_named(state), seconds=self._clock() - began, samples=kept, loss=self._learner.loss))
@@ -187,6 +189,7 @@ def _named(state: TrainerState) -> "_Named":
         "lineage": state.lineage,
         "digest": state.saved.digest,
         "checkpoint": str(state.saved.path.absolute()),
+        "ledger": state.ledger,
     }
 
 
@@ -197,3 +200,4 @@ class _Named(TypedDict):
     lineage: bytes
     digest: bytes
     checkpoint: str
+    ledger: bytes

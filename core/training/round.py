@@ -30,6 +30,8 @@ class TrainerState:
 
     epoch: int
     lineage: bytes
+    ledger: bytes
+    """Who gave what, as far as this state goes."""
     saved: Saved
 
 
@@ -130,7 +132,7 @@ class Learner:
         """The round was aborted: what was handed over counts again, with all that came meanwhile."""
         self.rule.take_back()
 
-    def absorb(self, mean_N: NDArray[np.float32], *, epoch: int, lineage: bytes) -> TrainerState:
+    def absorb(self, mean_N: NDArray[np.float32], *, epoch: int, lineage: bytes, ledger: bytes = b"") -> TrainerState:
         """Take the collaboration's step with the averaged contribution and save the state under its new name.
 
         What was accumulated since the contribution was handed over is kept: it is one step stale, and no more, for the
@@ -141,8 +143,7 @@ class Learner:
             NoSpace: the disk is full; the last saved state is untouched.
         """
         self.rule.absorb(torch.from_numpy(np.array(mean_N, dtype=np.float32)))
-        self.state = TrainerState(epoch=epoch, lineage=lineage, saved=self._checkpoints.save(epoch, lineage))
-        return self.state
+        return self._save(epoch, lineage, ledger)
 
     def load(self, path: Path, *, epoch: int, lineage: bytes) -> TrainerState:
         """Replace the state by that of a file, keep a copy among the checkpoints, forget what was accumulated.
@@ -151,10 +152,9 @@ class Learner:
             Damaged: the file is not that state of this collaboration; nothing has changed.
             NoSpace: the disk is full.
         """
-        self._checkpoints.load(path, wanted=(epoch, lineage))
+        name = self._checkpoints.load(path, wanted=(epoch, lineage))
         self.rule.begin(epoch)
-        self.state = TrainerState(epoch=epoch, lineage=lineage, saved=self._checkpoints.save(epoch, lineage))
-        return self.state
+        return self._save(epoch, lineage, name.ledger)
 
     def evaluate(self) -> Evaluation:
         """Measure the shared state on what is never learned from."""
@@ -169,9 +169,14 @@ class Learner:
         """The newest state on disk, or the beginning: epoch 0, named like the manifest."""
         found = self._checkpoints.load_newest()
         if found is None:
-            return TrainerState(epoch=0, lineage=manifest_id, saved=self._checkpoints.save(0, manifest_id))
+            return self._save(0, manifest_id, b"")
         name, saved = found
-        return TrainerState(epoch=name.epoch, lineage=bytes.fromhex(name.lineage), saved=saved)
+        return TrainerState(epoch=name.epoch, lineage=bytes.fromhex(name.lineage), ledger=name.ledger, saved=saved)
+
+    def _save(self, epoch: int, lineage: bytes, ledger: bytes) -> TrainerState:
+        saved = self._checkpoints.save(epoch, lineage, ledger)
+        self.state = TrainerState(epoch=epoch, lineage=lineage, ledger=ledger, saved=saved)
+        return self.state
 
     def _measure(self, samples: int, seconds: float) -> None:
         speed = samples / max(seconds, 1e-9)

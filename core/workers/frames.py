@@ -58,6 +58,8 @@ class Absorb(Frame, frozen=True, kw_only=True, tag="absorb"):
     epoch: int
     lineage: bytes
     """Name of the new state, stored in the checkpoint."""
+    ledger: bytes = b""
+    """Of the new state, stored there too; the worker does not look into it."""
 
 
 class Release(Frame, frozen=True, kw_only=True, tag="release"):
@@ -107,6 +109,8 @@ class StateFrame(Frame, frozen=True, kw_only=True):
     """core.base.content.root_digest over the checkpoint file's chunks: equal on peers that hold equal states."""
     checkpoint: str
     """Path of the checkpoint file; it stays for at least one more epoch."""
+    ledger: bytes = b""
+    """That the file holds."""
 
 
 class WorkerReady(StateFrame, frozen=True, kw_only=True, tag="ready"):

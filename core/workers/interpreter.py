@@ -6,6 +6,7 @@ import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from core.averaging.codecs.registry import FEEDBACK
 from core.base.manifest import Manifest
@@ -19,6 +20,7 @@ from core.swarm.answers import (
     TrainerAnswer,
     TrainerReady,
 )
+from core.swarm.orders import RoundRecord
 from core.swarm.states import State, StateName
 from core.system.atomic_files import make_directory
 from core.workers import frames
@@ -42,18 +44,26 @@ class SharedFiles:
     residuals: Path
 
 
+class LedgerKeeper(Protocol):
+    """Knows who gave what, as far as the state goes that the worker holds (`core.ledger.board.Board`)."""
+
+    def hold(self, data: bytes, epoch: int) -> None:
+        """The worker holds a state of this epoch, in whose file this ledger is."""
+
+    def after(self, record: RoundRecord) -> bytes:
+        """The ledger of the state to which a round leads from there."""
+
+
 class Interpreter:
     """See the module's docstring.
 
     Args:
         files: Where engine and worker meet.
         tell: Gives the participant an event.
-        ledger: The ledger as bytes, to be given to newcomers along with a state.
+        ledger: Shown the ledger of each state that the worker holds.
     """
 
-    def __init__(
-        self, files: SharedFiles, *, tell: Callable[[TrainerAnswer], None], ledger: Callable[[], bytes]
-    ) -> None:
+    def __init__(self, files: SharedFiles, *, tell: Callable[[TrainerAnswer], None], ledger: LedgerKeeper) -> None:
         self._files = files
         self._tell = tell
         self._ledger = ledger
@@ -132,5 +142,6 @@ class Interpreter:
     async def _offered(self, frame: frames.StateFrame) -> State:
         """Open the checkpoint, check it against the worker's digest, offer it to others."""
         file = await asyncio.to_thread(DiskStateFile, Path(frame.checkpoint), frame.digest)
-        self._tell(StateOffered(file, self._ledger()))
+        self._ledger.hold(frame.ledger, frame.epoch)
+        self._tell(StateOffered(file))
         return State(StateName(frame.epoch, frame.lineage), frame.digest, frame.checkpoint)

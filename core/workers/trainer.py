@@ -20,7 +20,7 @@ from core.swarm import orders
 from core.swarm.answers import TrainerAnswer, TrainerGone
 from core.system.restarts import Restarts
 from core.workers import frames
-from core.workers.interpreter import Interpreter, SharedFiles
+from core.workers.interpreter import Interpreter, LedgerKeeper, SharedFiles
 from core.workers.worker import Worker
 
 _LOG = logging.getLogger(__name__)
@@ -55,7 +55,7 @@ class Trainer:
     Args:
         place: Paths and options of the worker.
         tell: Gives the participant an event.
-        ledger: The ledger as bytes, to be given to newcomers along with the state.
+        ledger: Kept along with each state.
         changed: Called when something that people see has changed.
         notice: Told in a sentence what people should know.
         random: Spreads restarts.
@@ -66,7 +66,7 @@ class Trainer:
         place: TrainerPlace,
         *,
         tell: Callable[[TrainerAnswer], None],
-        ledger: Callable[[], bytes],
+        ledger: LedgerKeeper,
         changed: Callable[[], None],
         notice: Callable[[str], object],
         random: Random,
@@ -76,6 +76,7 @@ class Trainer:
         self._interpreter = Interpreter(
             SharedFiles(manifest=place.manifest, arena=place.arena, residuals=place.residuals), tell=tell, ledger=ledger
         )
+        self._ledger = ledger
         self._changed = changed
         self._notice = notice
         self._restarts = Restarts(random)
@@ -158,8 +159,10 @@ class Trainer:
                 self._worker.send(frames.Hold())
             case orders.Collect(round=round_id):
                 self._worker.send(frames.Collect(round=round_id))
-            case orders.Absorb(round=round_id, name=name):
-                self._worker.send(frames.Absorb(round=round_id, epoch=name.epoch, lineage=name.lineage))
+            case orders.Absorb(round=round_id, record=record):
+                epoch, lineage = record.name.epoch, record.name.lineage
+                ledger = self._ledger.after(record)
+                self._worker.send(frames.Absorb(round=round_id, epoch=epoch, lineage=lineage, ledger=ledger))
             case orders.Release(round=round_id):
                 self._worker.send(frames.Release(round=round_id))
             case orders.Load(location=location, name=name):

@@ -7,7 +7,7 @@ from core.averaging.bandwidth.records import LineFacts
 from core.averaging.receipts.receipt import Receipt
 from core.backbone.signed_time import SignedTime
 from core.backbone.welcome import PassGrant, PassRequest
-from core.ledger import contributions
+from core.ledger import ledger
 from core.nat.peer_record import PeerRecord
 from core.swarm.participant import Participant
 from core.swarm.progress import ProgressReport
@@ -15,7 +15,7 @@ from tests.contracts.bounds import unbounded_numbers
 
 TYPES = [
     *Participant.MESSAGES,
-    *(ProgressReport, LineFacts, PeerRecord, Receipt, contributions._LedgerFile, PassGrant, PassRequest, SignedTime),
+    *(ProgressReport, LineFacts, PeerRecord, Receipt, ledger._LedgerFile, PassGrant, PassRequest, SignedTime),
 ]
 
 

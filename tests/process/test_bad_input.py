@@ -255,7 +255,7 @@ def test_damaged_files_are_kept_aside_and_work_goes_on(tmp_path: Path) -> None:
             state = swarm.states(ada).parent
             newest = max(swarm.states(ada).glob("state-*.safetensors"), key=lambda path: path.name)
             (state / "memory.json").touch()
-            files = [ada.home.settings_file, ada.home.ledger(ident), state / "memory.json", newest]
+            files = [ada.home.settings_file, ada.home.board(ident), state / "memory.json", newest]
             for path in files[:-1]:
                 path.write_bytes(b"\xff{")
             flipped = bytearray(newest.read_bytes())

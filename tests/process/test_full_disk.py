@@ -47,7 +47,7 @@ def test_engine_ends_on_full_disk_and_resumes_with_space(tmp_path: Path, small_d
     async def run() -> None:
         async with collaboration(charter, tmp_path) as swarm:
             home = Home(small_disk / "ada")
-            ledger = home.ledger(charter.manifest.id.hex())
+            ledger = home.board(charter.manifest.id.hex())
             words = [*engine(home, swarm), "--with-parent"]
             ada = Volunteer(home, start(words, tmp_path / "ada.log"))
             swarm.volunteers.append(ada)

@@ -11,21 +11,18 @@ import numpy as np
 import pytest
 
 from core.base.bounds import EPOCH_MAX, FOLLOWED_EPOCH_MAX
-from core.base.content import digest
 from core.base.ids import Key
 from core.base.machine import Send
 from core.base.signing import KeyPair
 from core.base.wire import CONTROL_BYTES_MAX, Message, MessageCodec
-from core.control.notices import NoticeRing
 from core.dht.messages import VALUE_BYTES_MAX, Store
 from core.dht.records import sign_record
-from core.engine.journal import Journal
 from core.nat.peer_record import peer_record_key
 from core.sim.disk import MemoryFile
-from core.swarm.answers import StateLoaded, StateOffered, TrainerReady
+from core.swarm.answers import TrainerReady
 from core.swarm.line_news import lines_key
 from core.swarm.messages import StateAsk
-from core.swarm.orders import LedgerLearned, Load
+from core.swarm.orders import Load
 from core.swarm.participant import Participant
 from core.swarm.progress import ProgressReport, progress_key
 from core.swarm.states import State, StateName, first_state
@@ -177,41 +174,6 @@ def test_reports_of_invented_keys_count_for_nothing(tmp_path):
             assert volunteer.sees() == {"anna"}
             assert volunteer.session.peer.view(volunteer.clock.now()).state == FIRST
             assert not any(isinstance(event, Load) for event in volunteer.heard)
-
-    run()
-
-
-def test_donor_whose_ledger_is_5000_nested_arrays_ends_nothing(tmp_path):
-    @in_loop
-    async def run():
-        newer = StateName(3, digest(b"newer"))
-        async with two(tmp_path, LOOPBACK) as (backbone, volunteer):
-            kept = Journal(
-                folder=tmp_path,
-                ledger=tmp_path / "ledger.json",
-                receipts=tmp_path / "receipts",
-                target_samples=64,
-                notices=NoticeRing(lambda: 5.0),
-                now=volunteer.clock.now,
-            )
-            trace = volunteer.session.peer.trace
-
-            def engine(event: object, _: float) -> None:
-                volunteer.heard.append(event)
-                kept.take(event, dict, trace=trace)
-
-            volunteer.session._owner = engine
-            known = [backbone.contact().peer_id]
-            volunteer.session.peer._membership.branches.led(FIRST, FIRST, members=known)
-            train(volunteer)
-            backbone.session.deliver(StateOffered(FILE, b"\x81\xa1x" + NESTED))
-            train(backbone, newer)
-            await eventually(lambda: any(isinstance(event, Load) for event in volunteer.heard))
-            volunteer.session.deliver(StateLoaded(State(newer, FILE.digest, "here")))
-            assert any(isinstance(event, LedgerLearned) for event in volunteer.heard)
-            assert trace["ledger.drop"] == 1
-            assert trace["net.drop.failed"] == 0
-            await eventually(lambda: {report.epoch for report in backbone.reports()} == {3})
 
     run()
 

@@ -77,7 +77,7 @@ def gives_noise(swarm: Swarm, liar: Volunteer) -> None:
     def begin() -> None:
         swarm_begin()
         assert liar.participant is not None
-        liar.participant.handle(StateOffered(NOISE, b""), swarm.world.now)
+        liar.participant.handle(StateOffered(NOISE), swarm.world.now)
 
     liar.begin = begin  # type: ignore[method-assign]
     liar._begin_worker = lambda node: None  # type: ignore[method-assign]

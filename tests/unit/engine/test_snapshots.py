@@ -5,13 +5,15 @@ import pytest
 from core.api import verdict as verdicts
 from core.api.snapshot import Activity, CurvePoint
 from core.averaging.plan import Rates
-from core.base.ids import PeerId
+from core.base.ids import PeerId, short
 from core.base.manifest import AveragingNumbers, Manifest
 from core.base.problems import NoSpace
 from core.base.signing import KeyPair
 from core.engine.snapshots import Standpoint, clock_notice, take_snapshot
-from core.ledger.contributions import Ledger
+from core.ledger.board import Board
+from core.ledger.ledger import Ledger
 from core.nat.reachability import OwnReach, Reachability
+from core.net.passes import Pass, PassRole
 from core.swarm.epoch import Phase
 from core.swarm.fetch import Fetching
 from core.swarm.progress import ProgressReport
@@ -21,7 +23,8 @@ from core.swarm.view import ParticipantView
 
 KEY = KeyPair(b"k" * 32)
 MANIFEST = Manifest(name="n", organiser="o", task="albert", authority=KEY.peer_id.hex(), target_samples=100)
-BEA = PeerId(b"b" * 32)
+BEA, HAL = PeerId(b"b" * 32), PeerId(b"o" * 32)
+PASSES = {peer: Pass(peer, name, "", 0.0, 1e10) for peer, name in ((BEA, "Bea"), (HAL, "Hal"))}
 HELD = StateName(7, b"l" * 32)
 
 
@@ -68,6 +71,7 @@ STAGE = verdicts.starting("preparing", stage="Reading text.")
 
 def at(**changes):
     fields = {"pid": 1, "now": 10.0, "stage": STAGE, "contributing": True, "name": "Ada", "me": KEY.peer_id}
+    fields["passes"] = PASSES
     return Standpoint(**(fields | changes))
 
 
@@ -189,6 +193,14 @@ def test_a_peer_that_has_stopped_has_no_speed():
     assert (me.samples_per_s, bea.name, bea.activity, bea.samples_per_s) == (0.0, "Bea", "finished", 0.0)
 
 
+@pytest.mark.parametrize(("role", "shown"), [(PassRole.MEMBER, "volunteer"), (PassRole.BACKBONE, "backbone")])
+def test_names_and_backbones_are_those_of_passes(role, shown):
+    view = seen(peers={BEA: report(name="Ada Lovelace", role="backbone"), PeerId(b"x" * 32): report()})
+    passes = {BEA: Pass(BEA, "Trudy", "", 0.0, 1e10, role)}
+    others = take_snapshot(at(participant=view, manifest=MANIFEST, passes=passes)).peers[1:]
+    assert {(other.name, other.role) for other in others} == {("Trudy", shown), (short(b"x" * 32), "volunteer")}
+
+
 @pytest.mark.parametrize(("silent", "speed"), [(frozenset(), 61.8), (frozenset({BEA}), 0.0)])
 def test_a_silent_peer_has_no_speed(silent, speed):
     view = seen(peers={BEA: report()}, silent=silent)
@@ -196,11 +208,11 @@ def test_a_silent_peer_has_no_speed(silent, speed):
 
 
 @pytest.mark.parametrize(("point", "epoch"), [(CurvePoint(34, 5.0), 35), (CurvePoint(35, None, 5.0), 35)])
-def test_before_its_trainer_runs_an_engine_knows_the_epoch(point, epoch):
-    ledger = Ledger()
-    ledger.curve.record(point)
+def test_before_its_trainer_runs_an_engine_knows_the_epoch(point, epoch, tmp_path):
+    board = Board(tmp_path / "board.json", target_samples=64)
+    board.hold(Ledger(points=[point]).to_bytes(), point.epoch)
     view = seen(phase=Phase.IDLE, state=None, followed=None)
-    assert take_snapshot(at(participant=view, manifest=MANIFEST, ledger=ledger)).epoch == epoch
+    assert take_snapshot(at(participant=view, manifest=MANIFEST, board=board)).epoch == epoch
 
 
 def test_a_wrong_clock_is_told_with_what_to_do():
@@ -214,7 +226,7 @@ def test_a_wrong_clock_is_told_with_what_to_do():
 
 def test_a_helper_says_where_the_others_stand():
     peers = {
-        PeerId(b"o" * 32): report(role="helper", name="Hal", activity="helping", in_step=False, helps=True),
+        HAL: report(role="helper", name="Hal", activity="helping", in_step=False, helps=True),
         BEA: report(),
     }
     view = seen(role="helper", phase=Phase.IDLE, samples_per_s=0.0, others_samples=5, peers=peers)

@@ -29,6 +29,7 @@ from core.swarm.states import StateName
 ME = PeerId(b"m" * 32)
 SETTINGS = WorkerSettings(parameters=8, seed=1, first=StateName(0, b"f" * 32))
 NEXT = StateName(1, b"n" * 32)
+RECORD = orders.RoundRecord(NEXT, (), 1.0, (), 1.0)
 
 
 class Recorder:
@@ -123,7 +124,7 @@ def test_it_steps_keeps_a_checkpoint_and_begins_anew() -> None:
     bench.order(orders.Go(), seconds=5.0)
     bench.order(orders.Collect(b"r"))
     bench.recorder.mean[:] = 1.0
-    bench.order(orders.Absorb(b"r", NEXT))
+    bench.order(orders.Absorb(b"r", RECORD))
     (state,) = bench.recorder.heard("stepped")
     assert state.name == NEXT
     assert bench.recorder.heard("offered")[-1] == state.digest
@@ -138,7 +139,7 @@ def test_it_steps_keeps_a_checkpoint_and_begins_anew() -> None:
 
 def test_a_new_worker_begins_with_what_the_disk_holds() -> None:
     before = Bench()
-    before.order(orders.Absorb(b"r", NEXT))
+    before.order(orders.Absorb(b"r", RECORD))
     after = Bench(before.disk)
     assert after.recorder.heard("ready")[0].name == NEXT
 
@@ -173,7 +174,7 @@ def test_a_delayed_one_computes_on_while_its_contribution_is_out() -> None:
     assert bench.recorder.heard("progressed")[-1] == first + ahead
     assert 40 <= ahead <= 52
     assert np.array_equal(bench.recorder.contribution, gradient(ME, SETTINGS.first, first, 8))
-    bench.order(orders.Absorb(b"r", NEXT))
+    bench.order(orders.Absorb(b"r", RECORD))
     (kept,) = bench.recorder.heard("kept")
     assert ahead <= kept <= ahead + 8
     bench.order(orders.Collect(b"s"), seconds=2.0)
@@ -194,7 +195,7 @@ def test_delayed_worker_takes_back_a_failed_contribution() -> None:
     bench = Bench(delayed=True)
     bench.order(orders.Go(), seconds=5.0)
     bench.order(orders.Collect(b"r"), seconds=5.0)
-    bench.order(orders.Absorb(b"r", NEXT), seconds=3.0)
+    bench.order(orders.Absorb(b"r", RECORD), seconds=3.0)
     (kept,) = bench.recorder.heard("kept")
     for name in (b"s", b"t", b"u"):
         bench.order(orders.Collect(name), seconds=3.0)

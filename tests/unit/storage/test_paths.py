@@ -36,7 +36,7 @@ def test_places_are_inside(tmp_path):
         home.logs,
         home.blobs,
         home.passes,
-        home.ledger(digest),
+        home.board(digest),
     ):
         assert place.is_relative_to(tmp_path)
 

@@ -131,7 +131,7 @@ class Stage:
 
     def ready(self, name: StateName = FIRST) -> None:
         """The trainer is there and the participant trains."""
-        self.answer(StateOffered(self.file, b""))
+        self.answer(StateOffered(self.file))
         state = State(name, self.file.digest, "here")
         mean = np.zeros(NUMEL, dtype=np.float32)
         self.answer(TrainerReady(state=state, contribution=self.contribution, mean=mean, residuals=self.residuals))

@@ -180,11 +180,11 @@ def test_a_state_larger_than_the_own_one_is_refused() -> None:
     own = MemoryFile(b"state")
     for more, refused in ((STATE_SLACK_BYTES, False), (STATE_SLACK_BYTES + 1, True)):
         watched, offered = Watched(), MemoryFile(bytes(own.size_bytes + more))
-        watched.donor.offer(own, ledger=b"")
+        watched.donor.offer(own)
         watched.promised(1, NEWEST, 0.0, digest=offered.digest)
         offer = watched.machine.best(OURS, 0.0)
         assert offer is not None
         watched.machine.begin(offer, 0.0)
-        answer = StateOffer(offered.digest, offered.size_bytes, list(offered.chunks), b"")
+        answer = StateOffer(offered.digest, offered.size_bytes, list(offered.chunks))
         said = watched.machine.handle(Received(peer(1), answer), 0.0)
         assert (CatchUpFailed() in said) is refused

@@ -129,7 +129,7 @@ def setup(data: bytes, donors: int, seed: int = 0) -> tuple[Net, MemorySink, Mem
     fetch = StateFetch(sink=sink, trace=Trace())
     givers = {peer(i + 1): StateDonor(trace=Trace()) for i in range(donors)}
     for giver in givers.values():
-        giver.offer(file, ledger=b"who gave what")
+        giver.offer(file)
     return Net(fetch, givers, seed), sink, file
 
 
@@ -139,7 +139,7 @@ def test_a_state_arrives_whole(size: int, donors: int) -> None:
     data = Random(size).randbytes(size)
     net, sink, file = setup(data, donors)
     net.post(net.fetch.fetch(NAME, file.digest, list(net.donors), 0.0))
-    assert set(net.run().ledgers) == {b"who gave what"}
+    assert net.run().name == NAME
     assert sink.whole() == data
     assert sorted(net.asked) == list(range(len(file.chunks)))
     assert net.fetch.deadline is None
@@ -193,7 +193,7 @@ def test_a_false_chunk_is_refused_and_fetched_from_somebody_else() -> None:
 
 def test_an_offer_of_something_else_is_refused() -> None:
     net, _, file = setup(b"x" * 10, 1)
-    net.change = lambda m: StateOffer(file.digest, 10, [b"f" * 32], b"") if isinstance(m, StateOffer) else m
+    net.change = lambda m: StateOffer(file.digest, 10, [b"f" * 32]) if isinstance(m, StateOffer) else m
     net.post(net.fetch.fetch(NAME, file.digest, list(net.donors), 0.0))
     assert isinstance(net.run(), FetchFailed)
 
@@ -212,7 +212,7 @@ def test_donor_of_another_state_poisons_no_download(donors: int, seed: int) -> N
         for answer in honest(event, now):  # type: ignore[arg-type]
             word = answer.message
             if isinstance(word, StateOffer):
-                word = StateOffer(file.digest, poison.size_bytes, list(poison.chunks), b"")
+                word = StateOffer(file.digest, poison.size_bytes, list(poison.chunks))
             elif isinstance(word, ChunkGive):
                 word = ChunkGive(file.digest, word.index, memoryview(poison.read(word.index)))
             answers.append(Send(answer.to, word))
@@ -251,7 +251,7 @@ def offered(file: MemoryFile, donors: int) -> tuple[StateFetch, list[tuple[PeerI
     fetch = StateFetch(sink=MemorySink(), trace=Trace())
     peers = [peer(number) for number in range(1, donors + 1)]
     fetch.fetch(NAME, file.digest, peers, 0.0)
-    offer = StateOffer(file.digest, file.size_bytes, list(file.chunks), b"")
+    offer = StateOffer(file.digest, file.size_bytes, list(file.chunks))
     return fetch, [ask for donor in peers for ask in asked_of(fetch.handle(Received(donor, offer), 0.0))]
 
 
@@ -270,7 +270,7 @@ def test_a_donor_on_a_slow_line_is_waited_for() -> None:
             assert not asked_of(fetch.handle(Tick(), now))
         [ask] = asked
         asked = asked_of(give(fetch, file, ask, now))
-    assert Fetched(NAME, "here", (b"",)) in give(fetch, file, asked[0], now + 20.0)
+    assert Fetched(NAME, "here") in give(fetch, file, asked[0], now + 20.0)
 
 
 def test_late_chunk_is_requested_from_others_and_counts_once() -> None:
@@ -280,13 +280,13 @@ def test_late_chunk_is_requested_from_others_and_counts_once() -> None:
     assert not asked_of(give(fetch, file, last, 2.0))
     [again] = asked_of(fetch.handle(Tick(), ANSWER_TIMEOUT_S))
     assert again == (quick[0], slow[1])
-    assert Fetched(NAME, "here", (b"", b"")) in give(fetch, file, again, 13.0)
+    assert Fetched(NAME, "here") in give(fetch, file, again, 13.0)
     fetch, [slow, quick] = offered(file, 2)
     [last] = asked_of(give(fetch, file, quick, 1.0))
     [again] = asked_of(fetch.handle(Tick(), ANSWER_TIMEOUT_S))
     assert Fetching(2, 3) in give(fetch, file, slow, 12.5)
     assert not give(fetch, file, again, 12.6)
-    assert Fetched(NAME, "here", (b"", b"")) in give(fetch, file, last, 12.7)
+    assert Fetched(NAME, "here") in give(fetch, file, last, 12.7)
 
 
 def test_donor_is_asked_for_more_while_it_answers_quickly() -> None:
@@ -346,7 +346,7 @@ class Door:
     def __init__(self, chunks: int = 3) -> None:
         self.donor = StateDonor(trace=Trace())
         self.file = MemoryFile(Random(7).randbytes(chunks * CHUNK_BYTES))
-        self.donor.offer(self.file, ledger=b"")
+        self.donor.offer(self.file)
 
     def opens(self, guest: int, now: float) -> bool:
         *_, answer = self.donor.handle(Received(peer(guest), StateAsk(self.file.digest)), now)
@@ -544,7 +544,7 @@ def test_donor_keeps_two_states_and_refuses_older_ones() -> None:
     donor = StateDonor(trace=Trace())
     files = [MemoryFile(bytes([n])) for n in range(3)]
     for file in files:
-        donor.offer(file, ledger=b"")
+        donor.offer(file)
     answers = [donor.handle(Received(ME, StateAsk(file.digest)), 0.0)[0].message for file in files]
     assert answers[0] == StateDenied(files[0].digest, 0.0)
     assert all(isinstance(answer, StateOffer) for answer in answers[1:])
@@ -554,7 +554,7 @@ def test_a_state_that_somebody_downloads_is_not_withdrawn() -> None:
     door = Door()
     assert door.opens(1, 0.0)
     for number in range(5):
-        door.donor.offer(MemoryFile(bytes([number])), ledger=b"")
+        door.donor.offer(MemoryFile(bytes([number])))
         assert door.gives(1, float(number))
     assert not door.donor.handle(Received(peer(1), StateDone(door.file.digest)), 5.0)
     [denied] = door.donor.handle(Received(peer(2), StateAsk(door.file.digest)), 5.0)
@@ -565,7 +565,7 @@ def test_no_more_states_are_kept_than_there_are_guests() -> None:
     donor = StateDonor(trace=Trace())
     files = [MemoryFile(bytes([number])) for number in range(20)]
     for now, file in enumerate(files):  # a guest of each state, who then says nothing more
-        donor.offer(file, ledger=b"")
+        donor.offer(file)
         donor.handle(Received(peer(now), StateAsk(file.digest)), TURN_S * now)
     kept = [file for file in files if not isinstance(_answer(donor, file), StateDenied)]
     assert len(kept) <= GUESTS_MAX + 2
@@ -582,7 +582,7 @@ def test_a_donor_whose_file_is_gone_says_so() -> None:
         raise Problem("gone")
 
     file.read = unreadable  # type: ignore[method-assign]
-    donor.offer(file, ledger=b"")
+    donor.offer(file)
     donor.handle(Received(ME, StateAsk(file.digest)), 0.0)
     assert donor.handle(Received(ME, ChunkAsk(file.digest, 0)), 0.0)[0].message == StateDenied(file.digest, 0.0)
     assert donor.handle(Received(ME, StateAsk(file.digest)), 0.0)[0].message == StateDenied(file.digest, 0.0)
@@ -590,7 +590,7 @@ def test_a_donor_whose_file_is_gone_says_so() -> None:
 
 def test_chunks_are_for_those_who_asked_for_the_state_first() -> None:
     donor, file = StateDonor(trace=Trace()), MemoryFile(b"data")
-    donor.offer(file, ledger=b"")
+    donor.offer(file)
     assert not donor.handle(Received(ME, ChunkAsk(file.digest, 0)), 0.0)
     donor.handle(Received(ME, StateAsk(file.digest)), 0.0)
     assert donor.handle(Received(ME, ChunkAsk(file.digest, 0)), 0.0)

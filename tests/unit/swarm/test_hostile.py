@@ -61,7 +61,6 @@ state_messages = st.one_of(
         digests,
         st.sampled_from([1, OWN.size_bytes, 2**60]),
         st.sampled_from([list(OWN.chunks), [bytes(32)], [bytes(32)] * 1000]),
-        st.binary(max_size=10),
     ),
     st.builds(StateDenied, digests, st.sampled_from([0.0, 600.0])),
     st.builds(StateDone, digests),
@@ -149,7 +148,7 @@ def play(stage: Stage, trainer: Trainer, step: Step) -> None:  # noqa: C901 - a 
             stage.read(**{f"p{number}": report})
         case ("gives", number, what):
             play(stage, trainer, ("promises", number, (FOLLOWED_EPOCH_MAX, OWN.digest)))
-            stage.tell(number, StateOffer(OWN.digest, OWN.size_bytes, list(OWN.chunks), b"x"))
+            stage.tell(number, StateOffer(OWN.digest, OWN.size_bytes, list(OWN.chunks)))
             if what == "all":
                 stage.tell(number, ChunkGive(OWN.digest, 0, memoryview(OWN.read(0))))
         case ("reports", number, value):

@@ -30,7 +30,7 @@ def call(stage: Stage, leader: int, *, attempt: int = 0, nonce: int = 1) -> byte
 
 def give(stage: Stage, donor: int, file: MemoryFile) -> None:
     """The donor gives all that it is asked for."""
-    stage.tell(donor, StateOffer(file.digest, file.size_bytes, list(file.chunks), b""))
+    stage.tell(donor, StateOffer(file.digest, file.size_bytes, list(file.chunks)))
     for ask in stage.heard_by(donor, ChunkAsk):
         stage.tell(donor, ChunkGive(ask.digest, ask.index, memoryview(file.read(ask.index))))
 
@@ -85,7 +85,7 @@ def test_offer_of_another_size_than_the_own_state_is_refused() -> None:
     stage.ready()
     huge = MemoryFile(bytes(300_000))
     stage.read(p1=report_of(HIGHEST, time=stage.now, digest=huge.digest))
-    stage.tell(1, StateOffer(huge.digest, huge.size_bytes, list(huge.chunks), b""))
+    stage.tell(1, StateOffer(huge.digest, huge.size_bytes, list(huge.chunks)))
     assert stage.sink.root == b""
     assert stage.actor.trace["state.drop.offer"] == 1
     assert stage.phase is Phase.TRAINING

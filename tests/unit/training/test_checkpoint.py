@@ -187,14 +187,14 @@ def test_checkpoints_of_an_earlier_version_are_loaded(tmp_path: Path) -> None:
 
 def newer(tmp_path: Path, fields: str) -> Place:
     place = Place(tmp_path)
-    path = changed(place, lambda t, m: m.update(potluck=m["potluck"].replace('"epoch": 2', f'"epoch": 2, {fields}')))
+    path = changed(place, lambda t, m: m.update(potluck=m["potluck"].replace('"format": 2', fields)))
     for old in tmp_path.glob("state-*"):
         old.unlink()
     path.rename(tmp_path / f"state-00000002-{LINEAGES[2].hex()[:8]}.safetensors")
     return place
 
 
-@pytest.mark.parametrize("fields", ['"format": 2', '"more": ' + "[" * 5000 + "]" * 5000])
+@pytest.mark.parametrize("fields", ['"format": 3', '"format": 2, "more": ' + "[" * 5000 + "]" * 5000])
 def test_a_stranger_gets_no_further_with_a_newer_format(tmp_path: Path, fields: str) -> None:
     place = newer(tmp_path, fields)
     [path] = tmp_path.glob("state-*")
@@ -207,7 +207,7 @@ def test_fields_of_a_newer_version_are_ignored(tmp_path: Path) -> None:
 
 
 def test_a_newer_format_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
-    place = newer(tmp_path, '"format": 2')
+    place = newer(tmp_path, '"format": 3')
     names, before = place.names(), place.numbers()
     with pytest.raises(BadInput, match="newer version"):
         place.files.load_newest()

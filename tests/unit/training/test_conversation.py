@@ -78,9 +78,10 @@ def test_a_round_from_collect_to_the_step(tmp_path: Path) -> None:
     assert np.array_equal(t.arena.slot("contribution"), t.peer.hand_over())
     assert not t.conversation.training
     t.arena.slot("mean")[:] = t.arena.slot("contribution")
-    (stepped,) = t.hear(frames.Absorb(round=b"r", epoch=1, lineage=LINEAGE))
+    (stepped,) = t.hear(frames.Absorb(round=b"r", epoch=1, lineage=LINEAGE, ledger=b"who gave what"))
     assert isinstance(stepped, frames.Stepped)
     assert (stepped.epoch, stepped.lineage, stepped.checkpoint) == (1, LINEAGE, str(t.peer.state.saved.path))
+    assert stepped.ledger == learner(tmp_path / "states").state.ledger == b"who gave what"
     assert t.peer.samples == 0
     said = len(t.said)
     t.train(1)
@@ -137,13 +138,14 @@ def test_it_stops_before_the_epoch_it_was_told(tmp_path: Path) -> None:
 def test_load_takes_over_a_state_and_forgets_the_round(tmp_path: Path) -> None:
     other = learner(tmp_path / "other", seed=3)
     other.accumulate()
-    state = other.absorb(other.hand_over(), epoch=1, lineage=LINEAGE)
+    state = other.absorb(other.hand_over(), epoch=1, lineage=LINEAGE, ledger=b"who gave what")
     t = talk(tmp_path)
     t.train(2)
     t.hear(frames.Collect(round=b"r"))
     (loaded,) = t.hear(frames.Load(path=str(state.saved.path), epoch=1, lineage=LINEAGE))
     assert isinstance(loaded, frames.Loaded)
     assert (loaded.epoch, loaded.lineage, loaded.digest) == (1, LINEAGE, state.saved.digest)
+    assert loaded.ledger == b"who gave what"
     assert loaded.checkpoint != str(state.saved.path)
     assert t.peer.samples == 0
     assert t.conversation.training

@@ -18,6 +18,7 @@ from core.swarm.answers import (
     StepTaken,
     TrainerReady,
 )
+from core.swarm.orders import RoundRecord
 from core.swarm.states import State, StateName
 from core.workers import frames
 from core.workers.arena import Arena
@@ -26,6 +27,7 @@ from tests.unit.workers.test_state_files import checkpoint
 
 NUMEL = 100
 NAME = StateName(3, b"l" * 32)
+LEDGER = b"who gave what"
 
 
 class Stage:
@@ -40,9 +42,21 @@ class Stage:
         )
         files = SharedFiles(manifest=manifest, arena=folder / "arena", residuals=folder / "residuals")
         self.told: list[Any] = []
-        self.interpreter = Interpreter(files, tell=self.told.append, ledger=lambda: b"who gave what")
+        self.interpreter = Interpreter(files, tell=self.told.append, ledger=self)
         self.path, self.digest = checkpoint(folder, 1000)
-        self.state = {"epoch": 3, "lineage": b"l" * 32, "digest": self.digest, "checkpoint": str(self.path)}
+        self.state = {
+            "epoch": 3,
+            "lineage": b"l" * 32,
+            "digest": self.digest,
+            "checkpoint": str(self.path),
+            "ledger": LEDGER,
+        }
+
+    def hold(self, data: bytes, epoch: int) -> None:
+        self.told.append((data, epoch))
+
+    def after(self, record: RoundRecord) -> bytes:
+        raise AssertionError(record)
 
     def hear(self, frame: frames.ToEngine) -> list[Any]:
         before = len(self.told)
@@ -74,16 +88,17 @@ def test_a_new_state_is_offered_to_others_before_it_counts(tmp_path: Path) -> No
     state = State(NAME, stage.digest, str(stage.path))
     steps = frames.Stepped(seconds=1.0, samples=7, loss=0.5, **stage.state), frames.Loaded(**stage.state)
     for frame, event in zip(steps, (StepTaken(state, 7, 0.5), StateLoaded(state)), strict=True):
-        offered, told = stage.hear(frame)
+        held, offered, told = stage.hear(frame)
+        assert held == (LEDGER, 3)
         assert isinstance(offered, StateOffered)
-        assert (offered.file.digest, offered.ledger) == (stage.digest, b"who gave what")
+        assert offered.file.digest == stage.digest
         assert told == event
 
 
 def test_vectors_of_a_ready_worker_are_those_of_its_arena(tmp_path: Path) -> None:
     stage = Stage(tmp_path)
-    _, first = stage.ready()
-    _, second = stage.ready()
+    *_, first = stage.ready()
+    *_, second = stage.ready()
     assert isinstance(first, TrainerReady)
     assert (len(first.contribution), len(first.mean), first.layout, first.residuals) == (NUMEL, NUMEL, (60, 40), None)
     second.mean[:] = 1.0
@@ -92,8 +107,8 @@ def test_vectors_of_a_ready_worker_are_those_of_its_arena(tmp_path: Path) -> Non
 
 def test_residuals_outlive_a_worker(tmp_path: Path) -> None:
     stage = Stage(tmp_path, codec="q4")
-    _, first = stage.ready()
-    _, second = stage.ready()
+    *_, first = stage.ready()
+    *_, second = stage.ready()
     assert first.residuals is not None
     assert first.residuals is second.residuals
     stage.interpreter.close()

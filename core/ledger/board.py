@@ -1,0 +1,152 @@
+"""What people see of a collaboration's past: the ledger of the newest known state, with names from passes."""
+
+import base64
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Final
+
+import msgspec
+from msgspec import Meta
+
+from core.api.snapshot import CurvePoint, LeaderboardRow
+from core.base.bounds import Epoch
+from core.base.ids import PeerId, short
+from core.base.problems import WireProblem
+from core.ledger.curve import Curve
+from core.ledger.ledger import LEDGER_BYTES_MAX, ROWS_MAX, Ledger, LedgerRow
+from core.swarm.orders import RoundRecord
+from core.system.atomic_files import read_bounded, set_aside, write_atomic
+
+STANDINGS_MAX: Final = 100
+FILE_BYTES_MAX: Final = 4 * LEDGER_BYTES_MAX
+
+
+class _BoardFile(msgspec.Struct, frozen=True, kw_only=True):
+    epoch: Epoch
+    ledger: bytes
+    names: Annotated[dict[str, Annotated[str, Meta(max_length=80)]], Meta(max_length=ROWS_MAX)]
+    """By the peer's public key in base 64."""
+
+
+class Board:
+    """See the module's docstring.
+
+    The file is a copy for the time before a state is held: the ledger itself lies in the checkpoint.
+
+    Args:
+        path: Of the file.
+        target_samples: Of the collaboration.
+    """
+
+    def __init__(self, path: Path, *, target_samples: int) -> None:
+        self._path = path
+        self._target_samples = target_samples
+        self._heldout: dict[int, float] = {}
+        """Looks at the held-out text that no round has told of yet, by epoch."""
+        self.notice: str | None = None
+        """A sentence for the person, when the file was damaged."""
+        try:
+            self.ledger, self.epoch, self._names = _read(path)
+        except (ValueError, WireProblem):
+            self.ledger, self.epoch, self._names = Ledger(), 0, {}
+            self.notice = (
+                "The copy of the leaderboard could not be read; it comes again with the next state. "
+                f"The damaged file was kept as {set_aside(path).name}."
+            )
+        self.dirty = False
+        """Whether there is anything that the file does not have."""
+
+    def hold(self, data: bytes, epoch: int) -> None:
+        """Show the ledger of this state; one that cannot be read counts as empty, on all computers alike."""
+        try:
+            self.ledger = Ledger.from_bytes(data)
+        except WireProblem:
+            self.ledger = Ledger()
+        self.epoch, self.dirty = epoch, True
+
+    def after(self, record: RoundRecord) -> bytes:
+        """The ledger of the state to which a round leads from the one that this computer holds."""
+        return self.ledger.after(record, target_samples=self._target_samples).to_bytes()
+
+    def looked(self, epoch: int, loss: float) -> None:
+        """Somebody looked at the held-out text."""
+        self._heldout[epoch] = loss
+        known = self.ledger.curve.heldout_epoch
+        self._heldout = {at: seen for at, seen in self._heldout.items() if at > known}
+
+    def named(self, names: Mapping[PeerId, str]) -> None:
+        """These are the names in the passes of peers that are known."""
+        news = {peer: name for peer, name in names.items() if self._names.get(peer) != name}
+        if news:
+            self._names = dict([*self._names.items(), *news.items()][-ROWS_MAX:])
+            self.dirty = True
+
+    def row(self, peer: PeerId) -> LedgerRow:
+        """One peer's sums; zeros for an unknown peer."""
+        return self.ledger.row(peer)
+
+    @property
+    def curve(self) -> list[CurvePoint]:
+        """At most 500 points of the loss curve, oldest first."""
+        curve = Curve(self.ledger.curve.points())
+        for epoch, loss in self._heldout.items():
+            curve.record(CurvePoint(epoch, None, loss))
+        return curve.thinned()
+
+    def standings(
+        self, me: PeerId, *, relayed: Mapping[PeerId, int], limit: int = STANDINGS_MAX
+    ) -> list[LeaderboardRow]:
+        """The leaderboard: the first `limit` rows, and mine if it is further down.  Equal samples share a rank.
+
+        Args:
+            me: Whose row is marked.
+            relayed: Bytes that peers have carried for others, as far as this computer's receipts say.
+            limit: Number of rows.
+        """
+        rows = {**dict.fromkeys(relayed, LedgerRow()), **self.ledger.rows}
+        total = sum(row.samples for row in rows.values())
+        names = {peer: self._names.get(peer) or short(peer) for peer in rows}
+        ordered = sorted(rows.items(), key=lambda one: (-one[1].samples, -one[1].reduced, names[one[0]], one[0]))
+        standings: list[LeaderboardRow] = []
+        rank, samples_before = 0, -1
+        for place, (peer, row) in enumerate(ordered, start=1):
+            if row.samples != samples_before:
+                rank, samples_before = place, row.samples
+            if place <= limit or peer == me:
+                standings.append(
+                    LeaderboardRow(
+                        rank=rank,
+                        peer=short(peer),
+                        name=names[peer],
+                        is_me=peer == me,
+                        samples=row.samples,
+                        share=row.samples / total if total else 0.0,
+                        epochs=row.epochs,
+                        rounds=row.rounds,
+                        reduced=row.reduced,
+                        relayed_bytes=relayed.get(peer, 0),
+                    )
+                )
+        return standings
+
+    def save(self) -> None:
+        """Write the file, whole or not at all.
+
+        Raises:
+            NoSpace: the disk is full; the old file stands.
+            UserProblem: the system does not allow it; the old file stands.
+        """
+        if self.dirty:
+            names = {base64.b64encode(peer).decode(): name for peer, name in self._names.items()}
+            file = _BoardFile(epoch=self.epoch, ledger=self.ledger.to_bytes(), names=names)
+            write_atomic(self._path, msgspec.json.encode(file))
+            self.dirty = False
+
+
+def _read(path: Path) -> tuple[Ledger, int, dict[PeerId, str]]:
+    data = read_bounded(path, FILE_BYTES_MAX)
+    if data is None:
+        return Ledger(), 0, {}
+    file = msgspec.json.decode(data, type=_BoardFile)
+    names = {PeerId(base64.b64decode(letters, validate=True)): name for letters, name in file.names.items()}
+    return Ledger.from_bytes(file.ledger), file.epoch, names

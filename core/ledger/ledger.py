@@ -1,0 +1,136 @@
+"""Who gave what, and the losses: a part of the state, as it follows from the rounds that led there.
+
+All members of a round hold the same statement about it (`core.averaging.receipts.receipt.statement_of`), so all count
+alike, and the ledger has the same bytes on all of them.  It lies in the checkpoint, under the state's digest: who takes
+over a state takes over its ledger, and who gives up steps gives up what it counted for them.
+"""
+
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import Annotated, Final
+
+import msgspec
+from msgspec import Meta
+
+from core.api.snapshot import CurvePoint
+from core.base.bounds import Epoch, Loss
+from core.base.contact import Peer32
+from core.base.ids import PEER_ID_BYTES, PeerId
+from core.base.problems import WireProblem
+from core.base.wire import Schema
+from core.ledger.credits import COUNT_MAX, added
+from core.ledger.curve import Curve
+from core.swarm.orders import RoundRecord
+
+ROWS_MAX: Final = 10_000
+"""Peers with rows of their own; beyond them the half that gave least is summed together."""
+OTHERS: Final = PeerId(bytes(PEER_ID_BYTES))
+"""Stands for everybody who has no row any more."""
+LEDGER_BYTES_MAX: Final = 800 * 1024
+"""Upper bound on a ledger, bytes: all rows and points with the greatest numbers."""
+SAMPLES_OVER_TARGET: Final = 256
+"""Upper bound on what a round counts for, in target batches: while a group forms the members go on.  With a small
+target one computer has made 25 of them meanwhile."""
+
+_Count = Annotated[int, Meta(ge=0, le=COUNT_MAX)]
+
+
+class LedgerRow(msgspec.Struct, frozen=True, array_like=True):
+    """One peer's contributions, summed over all rounds that led to the state."""
+
+    samples: _Count = 0
+    epochs: _Count = 0
+    """Rounds in whose mean samples of its are."""
+    rounds: _Count = 0
+    """In whose mean it had a part, or some of which it reduced."""
+    reduced: _Count = 0
+    """Numbers of means that it made."""
+
+    def __add__(self, other: "LedgerRow") -> "LedgerRow":
+        return LedgerRow(
+            added(self.samples, other.samples),
+            added(self.epochs, other.epochs),
+            added(self.rounds, other.rounds),
+            added(self.reduced, other.reduced),
+        )
+
+
+class _LedgerFile(msgspec.Struct, frozen=True, array_like=True):
+    rows: Annotated[list[tuple[Peer32, LedgerRow]], Meta(max_length=ROWS_MAX + 1)]
+    """In ascending order of the keys."""
+    points: Annotated[list[tuple[Epoch, Loss | None, Loss | None]], Meta(max_length=Curve.POINTS_MAX)]
+    """Epoch, training loss, held-out loss."""
+
+
+_SCHEMA: Final = Schema(_LedgerFile, named="a ledger", bytes_max=LEDGER_BYTES_MAX)
+
+
+class Ledger:
+    """What the rounds that led to a state come to.  It never changes: each round leads to another one.
+
+    Args:
+        rows: Sums, by peer.
+        points: The loss curve.
+    """
+
+    def __init__(
+        self, rows: Mapping[PeerId, LedgerRow] = MappingProxyType({}), points: Iterable[CurvePoint] = ()
+    ) -> None:
+        self.rows = MappingProxyType(dict(rows))
+        self.curve = Curve(points)
+
+    def after(self, record: RoundRecord, *, target_samples: int) -> "Ledger":
+        """The ledger of the state that a round leads to; the same on all that hold this one.
+
+        Args:
+            record: What the round came to.
+            target_samples: Of the collaboration, which bounds what a round counts for.
+        """
+        rows = dict(self.rows)
+        total, most = sum(deed.samples for deed in record.deeds), SAMPLES_OVER_TARGET * target_samples
+        for deed in record.deeds:
+            if deed.chunks or deed.reduced:
+                samples = deed.samples if total <= most else deed.samples * most // total
+                peer = PeerId(deed.peer)
+                row = LedgerRow(samples, int(deed.samples > 0), 1, deed.reduced)
+                rows[peer] = rows.get(peer, LedgerRow()) + row
+        following = Ledger(_bounded(rows), self.curve.points())
+        following.curve.record(CurvePoint(record.name.epoch - 1, record.loss))
+        epoch, loss = record.heldout
+        if loss is not None and epoch > self.curve.heldout_epoch:
+            following.curve.record(CurvePoint(epoch, None, loss))
+        return following
+
+    def row(self, peer: PeerId) -> LedgerRow:
+        """One peer's sums; zeros for an unknown peer."""
+        return self.rows.get(peer, LedgerRow())
+
+    def to_bytes(self) -> bytes:
+        """The one encoding of it."""
+        points = [(point.epoch, point.loss_training, point.loss_heldout) for point in self.curve.points()]
+        return _SCHEMA.encode(_LedgerFile(sorted(self.rows.items()), points))
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> "Ledger":
+        """Decode a ledger; no bytes are an empty one.
+
+        Raises:
+            WireProblem: it is none.
+        """
+        if not data:
+            return cls()
+        file = _SCHEMA.decode(data)
+        peers, epochs = [peer for peer, _ in file.rows], [epoch for epoch, *_ in file.points]
+        if peers != sorted(set(peers)) or epochs != sorted(set(epochs)):
+            raise WireProblem("a ledger whose rows or points are not in order")
+        return cls({PeerId(peer): row for peer, row in file.rows}, (CurvePoint(*point) for point in file.points))
+
+
+def _bounded(rows: dict[PeerId, LedgerRow]) -> dict[PeerId, LedgerRow]:
+    """No more rows than `ROWS_MAX`, and the same sums."""
+    if len(rows) <= ROWS_MAX:
+        return rows
+    ordered = sorted(rows.items(), key=lambda item: (item[0] != OTHERS, -item[1].samples, -item[1].rounds, item[0]))
+    kept = dict(ordered[: ROWS_MAX // 2])
+    kept[OTHERS] = sum((row for _, row in ordered[ROWS_MAX // 2 :]), kept.get(OTHERS, LedgerRow()))
+    return kept

@@ -1,0 +1,114 @@
+"""The ledger is a fold over the rounds that led to a state: counted here a second time, number by number."""
+
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.api.snapshot import CurvePoint
+from core.averaging.receipts.receipt import Deed
+from core.base.ids import PeerId
+from core.base.problems import WireProblem
+from core.ledger import ledger as module
+from core.ledger.credits import COUNT_MAX
+from core.ledger.ledger import LEDGER_BYTES_MAX, OTHERS, ROWS_MAX, SAMPLES_OVER_TARGET, Ledger, LedgerRow
+from core.swarm.orders import RoundRecord
+from core.swarm.states import StateName
+
+PEERS = [PeerId(bytes([number]) * 32) for number in range(1, 7)]
+TARGET = 1000
+DEEDS = st.lists(
+    st.builds(Deed, st.sampled_from(PEERS), st.integers(0, 1000), st.integers(0, 3), st.integers(0, 500)),
+    max_size=4,
+    unique_by=lambda deed: deed.peer,
+)
+
+
+def record(epoch: int, deeds=(), *, loss: float = 2.0, heldout=(0, None)) -> RoundRecord:
+    return RoundRecord(StateName(epoch, b"l" * 32), (), loss, (), 1.0, deeds=tuple(deeds), heldout=heldout)
+
+
+def fold(*records: RoundRecord) -> Ledger:
+    ledger = Ledger()
+    for one in records:
+        ledger = ledger.after(one, target_samples=TARGET)
+    return ledger
+
+
+@given(st.lists(DEEDS, max_size=12))
+def test_ledger_is_the_sum_of_its_rounds(rounds):
+    ledger = fold(*(record(epoch, deeds) for epoch, deeds in enumerate(rounds, start=1)))
+    samples, rounds_of, reduced = Counter(), Counter(), Counter()
+    for deed in (deed for deeds in rounds for deed in deeds):
+        if deed.chunks > 0 or deed.reduced > 0:
+            samples[deed.peer] += deed.samples
+            rounds_of[deed.peer] += 1
+            reduced[deed.peer] += deed.reduced
+    found = {peer: (row.samples, row.rounds, row.reduced) for peer, row in ledger.rows.items()}
+    assert found == {peer: (samples[peer], rounds_of[peer], reduced[peer]) for peer in rounds_of}
+    assert [point.epoch for point in ledger.curve.points()] == list(range(len(rounds)))
+    assert Ledger.from_bytes(ledger.to_bytes()).to_bytes() == ledger.to_bytes()
+
+
+def test_members_that_hold_one_ledger_come_to_the_same_bytes():
+    common = fold(record(1, [Deed(PEERS[0], 5, 1, 10)])).to_bytes()
+    deeds = [Deed(PEERS[1], 7, 1, 3), Deed(PEERS[0], 2, 1, 4)]
+    one, other = (Ledger.from_bytes(common).after(record(2, deeds), target_samples=TARGET) for _ in range(2))
+    assert one.to_bytes() == other.to_bytes() != common
+    assert Ledger.from_bytes(common).row(PEERS[0]).samples == 5, "a round that is not kept counts nowhere"
+
+
+def test_no_round_counts_for_more_than_can_have_been_computed():
+    most = SAMPLES_OVER_TARGET * TARGET
+    ledger = fold(record(1, [Deed(PEERS[0], 1 << 40, 1, 0), Deed(PEERS[1], 1 << 40, 1, 0)]))
+    assert [ledger.row(peer).samples for peer in PEERS[:2]] == [most // 2, most // 2]
+
+
+def test_heldout_losses_go_forward_only():
+    ledger = fold(
+        record(1), record(5, heldout=(4, 3.0)), record(6, heldout=(4, 1.0)), record(7, heldout=(2, 1.0)), record(8)
+    )
+    assert {point.epoch: point.loss_heldout for point in ledger.curve.points() if point.loss_heldout} == {4: 3.0}
+
+
+def test_rows_are_bounded_and_their_sum_stays(monkeypatch):
+    monkeypatch.setattr(module, "ROWS_MAX", 4)
+    ledger = fold(record(1, [Deed(peer, 10 * number, 1, 0) for number, peer in enumerate(PEERS)]))
+    assert ledger.rows.keys() == {OTHERS, PEERS[5], PEERS[4]}
+    assert sum(row.samples for row in ledger.rows.values()) == 150
+    assert sum(row.rounds for row in ledger.rows.values()) == 6
+
+
+def test_no_row_grows_beyond_what_can_be_read_again():
+    ledger = Ledger({PEERS[0]: LedgerRow(COUNT_MAX - 1, COUNT_MAX, COUNT_MAX, COUNT_MAX - 1)})
+    ledger = ledger.after(record(1, [Deed(PEERS[0], 10, 1, 10)]), target_samples=TARGET)
+    assert Ledger.from_bytes(ledger.to_bytes()).row(PEERS[0]) == LedgerRow(*[COUNT_MAX] * 4)
+
+
+def test_largest_ledger_can_be_read_again():
+    rows = {PeerId(number.to_bytes(32, "big")): LedgerRow(*[COUNT_MAX] * 4) for number in range(ROWS_MAX + 1)}
+    points = [CurvePoint(2**31 - 1 - number, 1e9, -1e9) for number in range(2000)]
+    data = Ledger(rows, points).to_bytes()
+    assert len(data) <= LEDGER_BYTES_MAX
+    assert Ledger.from_bytes(data).to_bytes() == data
+
+
+NESTED = b"\x91" * 5000
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        *(b"\xc1", b"\x80", b"{}", b"\x92\x90", NESTED, b"\x92" + NESTED, b"\x92\xa1\xff"),
+        Ledger({PEERS[0]: LedgerRow(1)}).to_bytes().replace(b"\x94\x01", b"\x94\xff"),  # -1 samples
+        b"\x92\x92" + 2 * (b"\x92\xc4\x20" + PEERS[0] + b"\x94\x01\x01\x01\x01") + b"\x90",  # a peer twice
+    ],
+)
+def test_garbage_is_no_ledger(data):
+    with pytest.raises(WireProblem):
+        Ledger.from_bytes(data)
+
+
+def test_first_state_has_an_empty_ledger():
+    assert Ledger.from_bytes(b"").rows == {}
