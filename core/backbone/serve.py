@@ -116,7 +116,7 @@ ANY_PORTS = Ports()
 
 def _role(bind: str) -> Role:
     """A backbone is where those behind routers learn how they look from outside, and meet."""
-    return Role(name=BACKBONE, called=BACKBONE_NAME, bind=bind, relay=BACKBONE_RELAY)
+    return Role(name=BACKBONE, bind=bind, relay=BACKBONE_RELAY)
 
 
 class Backbone:

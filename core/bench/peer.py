@@ -144,7 +144,6 @@ def settings_of(setup: Setup) -> ParticipantSettings:
         averaging=AveragingNumbers(codec=setup.codec, stall_timeout_s=20.0, round_timeout_s=setup.round_s),
         evaluate_every=1,
         role=HELPER if setup.helps else VOLUNTEER,
-        name=f"peer {setup.index}",
     )
 
 

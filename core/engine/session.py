@@ -281,7 +281,6 @@ def _role(installation: Installation, *, met: tuple[PeerId, ...]) -> Role:
     options = installation.options
     return Role(
         name=HELPER if options.help_bytes else VOLUNTEER,
-        called=installation.name,
         bind=options.bind,
         relay=_relay(installation.preferences.settings),
         evaluate_first=options.evaluate_first,

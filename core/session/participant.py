@@ -20,7 +20,6 @@ class Role:
 
     Attributes:
         name: "volunteer", "helper" or "backbone" (`core.api.snapshot`).
-        called: How the leaderboard calls this computer.
         bind: Where it listens; on the loopback all others are on this computer.
         relay: What it carries for others, where there may be routers between them.
         evaluate_first: Look at the held-out text as soon as the trainer is ready.
@@ -29,7 +28,6 @@ class Role:
     """
 
     name: str
-    called: str
     bind: str
     relay: RelaySettings
     evaluate_first: bool = False
@@ -53,7 +51,6 @@ def participant_of(manifest: Manifest, role: Role, *, keys: KeyPair, folder: Pat
             averaging=manifest.averaging,
             evaluate_every=manifest.evaluate_every,
             role=role.name,
-            name=role.called,
             evaluate_first=role.evaluate_first,
             met=role.met,
             last_epoch=role.last_epoch,

@@ -32,7 +32,7 @@ from core.net.stats import HostStats
 from core.net.streams import PeerStream
 from core.net.traverse import Traverser
 from core.session.authority_news import AuthorityDecided, AuthorityNews
-from core.swarm.facts import Seeds
+from core.swarm.facts import Revoked, Seeds
 
 PASS_RENEW_S: Final = 6 * 3600.0
 """How often a pass, valid for 24 hours, is renewed, at the latest."""
@@ -269,7 +269,8 @@ class Session(Generic[P]):
             return
         match event:
             case AuthorityDecided(records=records):
-                self.host.passes.revoked = frozenset(PeerId(peer) for peer in records.revoked)
+                self.host.passes.revoked = revoked = frozenset(PeerId(peer) for peer in records.revoked)
+                self.deliver(Revoked(revoked))
                 _LOG.info("records of the authority, number %d: %d keys revoked", records.number, len(records.revoked))
             case Learned(contact=contact):
                 self.host.learn(contact.peer_id, contact.host, contact.port)

@@ -163,7 +163,6 @@ class Volunteer:
                 averaging=averaging,
                 evaluate_every=3,
                 role=self._role,
-                name=f"{self._role} {self.number}",
                 evaluate_first=self._role == "volunteer",
                 met=tuple(self.disk.met),
                 last_epoch=settings.epochs if settings.ends else None,

@@ -110,13 +110,8 @@ class StateOffered:
     file: StateFile
 
 
-TrainerAnswer = (
-    TrainerReady
-    | TrainerGone
-    | SamplesCounted
-    | ContributionWritten
-    | StepTaken
-    | StateLoaded
-    | HeldoutEvaluated
-    | StateOffered
+TrainerNews = (
+    TrainerReady | TrainerGone | SamplesCounted | ContributionWritten | StepTaken | StateLoaded | HeldoutEvaluated
 )
+"""What a trainer says of itself."""
+TrainerAnswer = TrainerNews | StateOffered

@@ -6,6 +6,7 @@ Others are `core.swarm.answers` (its trainer's) and `core.nat.events.ReachChange
 from dataclasses import dataclass
 
 from core.base.contact import Contact
+from core.base.ids import PeerId
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +18,17 @@ class Help:
     """
 
     room_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Revoked:
+    """The authority has taken back these peers' passes.
+
+    Attributes:
+        peers: All whose passes hold no longer.
+    """
+
+    peers: frozenset[PeerId]
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,11 +51,13 @@ class Membership:
         self._members: dict[PeerId, _Member] = {}
         self.branches = Branches(met)
         """Which of the states on which they stand is followed."""
+        self.revoked: frozenset[PeerId] = frozenset()
+        """Peers whose passes hold no longer: whatever they, or others for them, still publish is not heard."""
 
     def heard(self, peer: PeerId, report: ProgressReport, *, expires: float, now: float) -> bool:
-        """Take in a report; False if an equal or newer one was known, or the table is full."""
+        """Take in a report; False if an equal or newer one was known, its peer is revoked, or the table is full."""
         known = self._members.get(peer)
-        if known is None and len(self._members) >= PEERS_MAX:
+        if peer in self.revoked or (known is None and len(self._members) >= PEERS_MAX):
             return False
         if expires <= now or (known is not None and report.time <= known.report.time):
             return False
@@ -76,7 +78,9 @@ class Membership:
 
     def expire(self, now: float) -> None:
         """Forget who has been silent for too long."""
-        self._members = {peer: member for peer, member in self._members.items() if member.expires > now}
+        self._members = {
+            peer: member for peer, member in self._members.items() if member.expires > now and peer not in self.revoked
+        }
 
     def knows(self, peer: PeerId) -> bool:
         """Whether `peer` has reported lately, even if it was lost since."""

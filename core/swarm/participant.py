@@ -30,6 +30,7 @@ from core.swarm.answers import (
     SamplesCounted,
     StateOffered,
     TrainerAnswer,
+    TrainerNews,
     TrainerReady,
 )
 from core.swarm.beacon import Beacon
@@ -37,7 +38,7 @@ from core.swarm.catch_up import CatchUp, CatchUpFailed, StateFetched
 from core.swarm.connectivity import Connectivity, NetworkEvent
 from core.swarm.donor import StateDonor
 from core.swarm.epoch import Phase
-from core.swarm.facts import Help, Seeds
+from core.swarm.facts import Help, Revoked, Seeds
 from core.swarm.fetch import StateSink
 from core.swarm.grouping import Grouping
 from core.swarm.heldout import heldout_news
@@ -57,7 +58,9 @@ from core.swarm.view import ParticipantView
 
 MachineEvent = Found | RecordStored | Asked | Formed | Missed | Committed | StateFetched | CatchUpFailed | ReachChanged
 """What a participant's own machines report, and it acts on."""
-ParticipantEvent = Received[Any] | Tick | Lost | Observed | NetworkEvent | TrainerAnswer | Help | Seeds | MachineEvent
+Fact = Help | Revoked | Seeds
+"""What its owner tells a participant."""
+ParticipantEvent = Received[Any] | Tick | Lost | Observed | NetworkEvent | TrainerAnswer | Fact | MachineEvent
 
 
 class Participant:
@@ -179,7 +182,7 @@ class Participant:
 
     def handle(self, event: ParticipantEvent, now: float) -> Sequence[Any]:
         """Advance by one event: from the network, from the trainer, from the owner, or from one of its machines."""
-        outputs: Sequence[Any]
+        outputs: Sequence[Any] = ()
         match event:
             case Tick():
                 outputs = [*self._machines.handle(event, now), *self._beat(now)]
@@ -191,8 +194,12 @@ class Participant:
                 outputs = [*self._machines.handle(event, now), *self._dht.handle(event, now)]
             case Help(room_bytes=room_bytes):
                 outputs = self._help(room_bytes, now)
+            case Revoked(peers=peers):
+                self._membership.revoked = peers
             case Seeds(contacts=contacts):
                 outputs = self._dht.bootstrap(contacts, now)
+            case StateOffered(file=file):
+                self._donor.offer(file)
             case _ if isinstance(event, TrainerAnswer):
                 outputs = self._answered(event, now)
             case _ if isinstance(event, Received | NetworkEvent):
@@ -201,11 +208,8 @@ class Participant:
                 outputs = (event,)
         return self._follow(outputs, now)
 
-    def _answered(self, answer: TrainerAnswer, now: float) -> Sequence[Any]:
+    def _answered(self, answer: TrainerNews, now: float) -> Sequence[Any]:
         match answer:
-            case StateOffered(file=file):
-                self._donor.offer(file)
-                return ()
             case SamplesCounted() | ContributionWritten() | HeldoutEvaluated():
                 return self._trainer.answered(answer, now)
             case TrainerReady():
@@ -305,8 +309,7 @@ class Participant:
         return self._standby.followed(event, now) if self._standby.helping else self._trainer.followed(event, now)
 
     def _help(self, room_bytes: int, now: float) -> list[Any]:
-        if self._trainer.epochs.phase is not Phase.IDLE:
-            raise ValueError("a peer with a trainer reduces anyway")
+        assert self._trainer.epochs.phase is Phase.IDLE, "a peer with a trainer reduces anyway"
         changed = self._standby.help(room_bytes, now)
         self._beacon.hurry(now)
         return [*changed, *self._consider(now), *self._beat(now)]

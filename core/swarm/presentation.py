@@ -6,7 +6,7 @@ from typing import Final
 from core.swarm.catch_up import CatchUp
 from core.swarm.epoch import IN_STEP, Phase
 from core.swarm.membership import Membership
-from core.swarm.progress import NAME_CHARACTERS_MAX, ProgressReport
+from core.swarm.progress import ProgressReport
 from core.swarm.rounds import Rounds
 from core.swarm.settings import ParticipantSettings
 from core.swarm.standby import Standby
@@ -61,7 +61,6 @@ class Presentation:
         epoch, loss = self._rounds.heldout
         return ProgressReport(
             role=self._settings.role,
-            name=self._settings.name[:NAME_CHARACTERS_MAX],
             activity=HELPING if helps else phase.value,
             host=self.address[0],
             port=self.address[1],

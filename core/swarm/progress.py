@@ -17,16 +17,17 @@ from core.dht.messages import VALUE_BYTES_MAX, Record
 from core.swarm.states import LINEAGE_BYTES, MARK_BYTES, StateName
 
 Bytes32 = Annotated[bytes, Meta(min_length=LINEAGE_BYTES, max_length=LINEAGE_BYTES)]
-NAME_CHARACTERS_MAX = 40
 PROGRESS = "progress"
 """The class of the key under which reports stand."""
 
 
 class ProgressReport(msgspec.Struct, frozen=True, array_like=True):
-    """What a peer publishes of itself under the collaboration's progress key.  At most 512 bytes encoded."""
+    """What a peer publishes of itself under the collaboration's progress key.  At most 512 bytes encoded.
+
+    Its name is not among it: that stands in its pass.
+    """
 
     role: Annotated[str, Meta(max_length=12)]
-    name: Annotated[str, Meta(max_length=NAME_CHARACTERS_MAX)]
     activity: Annotated[str, Meta(max_length=16)]
     host: Annotated[str, Meta(max_length=60)]
     port: Annotated[int, Meta(ge=0, le=65535)]
@@ -77,11 +78,9 @@ def decode_report(data: bytes) -> ProgressReport:
     report = _SCHEMA.decode(data)
     if len(report.digest) not in {0, LINEAGE_BYTES}:
         raise WireProblem("not a progress report: half a digest")
-    if report.name.isprintable() and report.role.isprintable() and report.activity.isprintable():
+    if report.role.isprintable() and report.activity.isprintable():
         return report
-    return replace(
-        report, role=_printable(report.role), name=_printable(report.name), activity=_printable(report.activity)
-    )
+    return replace(report, role=_printable(report.role), activity=_printable(report.activity))
 
 
 def _printable(text: str) -> str:

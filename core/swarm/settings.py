@@ -17,7 +17,6 @@ class ParticipantSettings:
         averaging: The manifest's numbers.
         evaluate_every: Number of epochs between two looks at the held-out text.
         role: "volunteer", "helper" or "backbone".
-        name: Shown to people.
         evaluate_first: Look at the held-out text as soon as the trainer is ready.
         met: Peers that were in rounds with this one before it was started this time.
         last_epoch: Take no part in epochs beyond this one; None: in all.
@@ -29,7 +28,6 @@ class ParticipantSettings:
     averaging: AveragingNumbers
     evaluate_every: int
     role: str
-    name: str
     evaluate_first: bool = False
     met: tuple[PeerId, ...] = ()
     last_epoch: int | None = None

@@ -13,6 +13,7 @@ from core.swarm.answers import (
     StateLoaded,
     StepTaken,
     TrainerGone,
+    TrainerNews,
     TrainerReady,
 )
 from core.swarm.beacon import Beacon
@@ -104,17 +105,7 @@ class TrainerSide:
             return list(self._rounds.position(None, now=now))
         return self.contributing.consider(now)
 
-    def answered(
-        self,
-        answer: TrainerReady
-        | TrainerGone
-        | SamplesCounted
-        | ContributionWritten
-        | StepTaken
-        | StateLoaded
-        | HeldoutEvaluated,
-        now: float,
-    ) -> list[Any]:
+    def answered(self, answer: TrainerNews, now: float) -> list[Any]:
         """Do what follows from the trainer's word; one that comes too late for the phase means nothing."""
         match answer:
             case TrainerReady():

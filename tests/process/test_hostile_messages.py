@@ -116,8 +116,9 @@ def test_hostile_values_in_every_record_end_nothing(tmp_path, caplog):
                 for value in [one[:VALUE_BYTES_MAX] for one in values]:
                     for key in places:
                         await say(mallory, backbone, Store, store(mallory, Key(key), value))
-            heard = max(report.time for report in backbone.reports() if report.name == "ben")
-            await eventually(lambda: max(one.time for one in backbone.reports() if one.name == "ben") > heard)
+            view, ben = backbone.session.peer.view, volunteer.contact().peer_id
+            heard = view(backbone.clock.now()).peers[ben].time
+            await eventually(lambda: view(backbone.clock.now()).peers[ben].time > heard)
             assert not [record for record in caplog.records if record.levelname == "ERROR"]
             assert not backbone.session.peer.trace["net.drop.failed"] + volunteer.session.peer.trace["net.drop.failed"]
 

@@ -57,7 +57,7 @@ class Computer:
         self.session: Session[Participant] = Session(
             participant_of(
                 MANIFEST,
-                Role(name=role, called=name, bind=bind, relay=RelaySettings()),
+                Role(name=role, bind=bind, relay=RelaySettings()),
                 keys=own,
                 folder=folder / name,
             ),
@@ -93,7 +93,9 @@ class Computer:
 
     def sees(self) -> set[str]:
         """The names of those who are here."""
-        return {report.name for report in self.reports()}
+        passes = self.session.host.passes.known
+        here = self.session.peer.view(self.clock.now()).peers
+        return {passes[peer].username for peer in here if peer in passes}
 
     def usernames(self) -> set[str]:
         """Of the passes that others have shown."""

@@ -36,7 +36,6 @@ def seen(role="volunteer", averaging=None, **changes):
         averaging=averaging or AveragingNumbers(),
         evaluate_every=5,
         role=role,
-        name="Ada",
     )
     fields = {
         "settings": settings,
@@ -60,7 +59,7 @@ def seen(role="volunteer", averaging=None, **changes):
 
 def report(**changes):
     fields = {
-        "role": "volunteer", "name": "Bea", "activity": "training", "host": "", "port": 0, "epoch": 7,
+        "role": "volunteer", "activity": "training", "host": "", "port": 0, "epoch": 7,
         "lineage": b"l" * 32, "digest": b"", "in_step": True, "samples": 3, "samples_per_s": 61.8, "time": 9.0,
     }  # fmt: skip
     return ProgressReport(**(fields | changes))
@@ -195,7 +194,7 @@ def test_a_peer_that_has_stopped_has_no_speed():
 
 @pytest.mark.parametrize(("role", "shown"), [(PassRole.MEMBER, "volunteer"), (PassRole.BACKBONE, "backbone")])
 def test_names_and_backbones_are_those_of_passes(role, shown):
-    view = seen(peers={BEA: report(name="Ada Lovelace", role="backbone"), PeerId(b"x" * 32): report()})
+    view = seen(peers={BEA: report(role="backbone"), PeerId(b"x" * 32): report()})
     passes = {BEA: Pass(BEA, "Trudy", "", 0.0, 1e10, role)}
     others = take_snapshot(at(participant=view, manifest=MANIFEST, passes=passes)).peers[1:]
     assert {(other.name, other.role) for other in others} == {("Trudy", shown), (short(b"x" * 32), "volunteer")}
@@ -226,7 +225,7 @@ def test_a_wrong_clock_is_told_with_what_to_do():
 
 def test_a_helper_says_where_the_others_stand():
     peers = {
-        HAL: report(role="helper", name="Hal", activity="helping", in_step=False, helps=True),
+        HAL: report(role="helper", activity="helping", in_step=False, helps=True),
         BEA: report(),
     }
     view = seen(role="helper", phase=Phase.IDLE, samples_per_s=0.0, others_samples=5, peers=peers)

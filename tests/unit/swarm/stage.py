@@ -48,7 +48,6 @@ def peer(number: int) -> PeerId:
 def report_of(state: StateName = FIRST, /, *, time: float, **changes: Any) -> ProgressReport:
     fields: dict[str, Any] = {
         "role": "volunteer",
-        "name": "n",
         "activity": "training",
         "host": "",
         "port": 0,
@@ -100,7 +99,6 @@ class Stage:
                 averaging=averaging or AveragingNumbers(chunk_numel=256, delayed=delayed),
                 evaluate_every=5,
                 role="volunteer",
-                name="me",
                 met=tuple(peer(number) for number in range(1, 10)),
                 last_epoch=last_epoch,
             ),

@@ -24,7 +24,7 @@ ME = KeyPair(b"m" * 32)
 
 def report(time):
     return ProgressReport(
-        role="volunteer", name="Bea", activity="training", host="127.0.0.1", port=1, epoch=0, lineage=b"l" * 32,
+        role="volunteer", activity="training", host="127.0.0.1", port=1, epoch=0, lineage=b"l" * 32,
         digest=b"", in_step=True, samples=3, samples_per_s=1.0, time=time,
     )  # fmt: skip
 

@@ -50,7 +50,6 @@ def settings_of(*, relay: RelaySettings | None = None, role: str = "volunteer") 
         averaging=AveragingNumbers(),
         evaluate_every=1,
         role=role,
-        name="me",
         relay=relay or RelaySettings(),
     )
 

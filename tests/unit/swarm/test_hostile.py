@@ -48,7 +48,6 @@ reports = st.builds(
     samples=st.sampled_from([0, 1, 1000, SAMPLES_MAX, 2**53 - 1, -1]),
     samples_per_s=st.sampled_from([0.0, 1e12, float("nan"), float("inf")]),
     in_step=st.booleans(),
-    name=st.text(max_size=45),
     host=st.text(max_size=62),
     port=st.integers(-1, 70_000),
     heldout_loss=st.one_of(st.none(), st.floats()),

@@ -15,7 +15,6 @@ def peer(number: int) -> PeerId:
 def report(**changes: object) -> ProgressReport:
     fields: dict[str, object] = {
         "role": "volunteer",
-        "name": "n",
         "activity": "training",
         "host": "",
         "port": 0,
@@ -44,6 +43,17 @@ def test_whoever_shows_no_pass_counts_for_nothing() -> None:
         members.heard(peer(number), report(), expires=200, now=100)
     assert [stand.peer for stand in members.stands(100)] == [peer(1)]
     assert members.samples(StateName(3, NEW), 100) == 10
+
+
+def test_who_is_revoked_is_not_heard_whoever_publishes_its_report() -> None:
+    members = admitting()
+    for number in (1, 2):
+        members.heard(peer(number), report(), expires=200, now=100)
+    members.revoked = frozenset({peer(1), peer(3)})
+    members.expire(100)
+    assert not members.heard(peer(1), report(time=101.0), expires=200, now=101)
+    assert not members.heard(peer(3), report(), expires=200, now=101)
+    assert list(members.live()) == [peer(2)]
 
 
 def test_only_samples_of_the_same_state_add_up() -> None:

@@ -165,7 +165,7 @@ def test_a_peer_with_a_trainer_is_no_helper():
     stage = helped()
     stage.ready()
     assert not stage.actor.report(stage.now).helps
-    with pytest.raises(ValueError, match="trainer"):
+    with pytest.raises(AssertionError, match="trainer"):
         stage.actor.handle(Help(ROOM), stage.now)
 
 
