@@ -6,7 +6,7 @@ from core.sim.checkers import CheckFailed
 from core.sim.moments import Moment, MomentWatch
 from core.sim.sample_checkers import EachSampleOnce
 from core.sim.state_checkers import CatchesUp, History, NeverBack, SameNameSameState
-from core.sim.swarm import Swarm, SwarmSettings
+from core.sim.swarm import Swarm
 from core.sim.swarm_checkers import (
     BoundedMemory,
     EpochsEnd,
@@ -16,6 +16,7 @@ from core.sim.swarm_checkers import (
     all_finished,
     last_plan,
 )
+from core.sim.swarm_settings import SwarmSettings
 
 SETTLE_S = 150.0
 """Once nothing goes wrong any more, all agree within this time."""

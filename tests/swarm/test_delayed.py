@@ -11,8 +11,8 @@ from core.sim.churn import ChurnSettings
 from core.sim.links import LinkSettings
 from core.sim.node import Node
 from core.sim.sample_checkers import EachSampleOnce
-from core.sim.swarm import SwarmSettings
 from core.sim.swarm_checkers import WholeMeans
+from core.sim.swarm_settings import SwarmSettings
 from core.sim.trial import Trial
 from core.sim.worker import Absorbed
 from core.swarm.orders import RoundRecord

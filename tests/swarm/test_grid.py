@@ -7,7 +7,7 @@ from core.sim.churn import ChurnSettings
 from core.sim.grid_rounds import NUMBERS, Deaths, GridRound, a_plan, measure
 from core.sim.links import LinkSettings
 from core.sim.node import End
-from core.sim.swarm import SwarmSettings
+from core.sim.swarm_settings import SwarmSettings
 from core.sim.trial import Trial
 
 

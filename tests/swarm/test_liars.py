@@ -15,7 +15,8 @@ from core.sim.churn import ChurnSettings
 from core.sim.disk import Disk, MemoryFile
 from core.sim.links import LOCAL
 from core.sim.node import End
-from core.sim.swarm import Swarm, SwarmSettings, Volunteer, state_of
+from core.sim.swarm import Swarm, Volunteer, state_of
+from core.sim.swarm_settings import SwarmSettings
 from core.swarm import orders
 from core.swarm.answers import StateOffered
 from core.swarm.participant import Participant

@@ -15,7 +15,8 @@ from core.base.ids import PeerId
 from core.base.machine import Send
 from core.sim.churn import ChurnSettings
 from core.sim.links import LinkSettings
-from core.sim.swarm import Swarm, SwarmSettings, Volunteer
+from core.sim.swarm import Swarm, Volunteer
+from core.sim.swarm_settings import SwarmSettings
 from core.swarm.epoch import Phase
 
 CALM = 1e9

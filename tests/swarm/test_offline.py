@@ -1,8 +1,9 @@
 """A volunteer that loses the network for an hour, and is back without anybody's doing."""
 
 from core.sim.churn import ChurnSettings
-from core.sim.swarm import Swarm, SwarmSettings, Volunteer, state_of
+from core.sim.swarm import Swarm, Volunteer, state_of
 from core.sim.swarm_checkers import all_agree
+from core.sim.swarm_settings import SwarmSettings
 
 HOUR_S = 3600.0
 BACK_S = 120.0

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from core.sim.swarm import SwarmSettings
+from core.sim.swarm_settings import SwarmSettings
 from core.sim.trial import Trial
 
 WORLDS = int(os.environ.get("POTLUCK_WORLDS", "8"))

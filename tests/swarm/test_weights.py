@@ -14,7 +14,8 @@ from core.sim.checkers import Checker
 from core.sim.churn import ChurnSettings
 from core.sim.links import LOCAL
 from core.sim.node import Node
-from core.sim.swarm import Swarm, SwarmSettings, Volunteer, state_of
+from core.sim.swarm import Swarm, Volunteer, state_of
+from core.sim.swarm_settings import SwarmSettings
 from core.sim.worker import Absorbed
 from core.swarm.answers import ContributionWritten, SamplesCounted
 from core.swarm.orders import ContributionCut, RoundRecord

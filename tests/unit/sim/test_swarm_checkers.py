@@ -13,8 +13,9 @@ from core.sim.churn import ChurnSettings
 from core.sim.links import LOCAL
 from core.sim.samples import Contributed, Stretch, gradient
 from core.sim.state_checkers import History, NeverBack
-from core.sim.swarm import Swarm, SwarmSettings
+from core.sim.swarm import Swarm
 from core.sim.swarm_checkers import WholeMeans
+from core.sim.swarm_settings import SwarmSettings
 from core.sim.trial import Trial
 from core.sim.worker import Absorbed, FakeWorker, Holds
 from core.swarm import orders

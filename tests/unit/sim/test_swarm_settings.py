@@ -1,4 +1,5 @@
-from core.sim.swarm import Swarm, SwarmSettings
+from core.sim.swarm import Swarm
+from core.sim.swarm_settings import SwarmSettings
 
 
 def drawn(seed: int) -> SwarmSettings:

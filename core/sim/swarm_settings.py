@@ -1,0 +1,89 @@
+"""What a simulated collaboration is like: drawn from a seed, or as a test wants it."""
+
+from dataclasses import dataclass, field
+
+from core.sim.churn import ChurnSettings
+from core.sim.links import LOCAL, LinkSettings, chance
+
+EPOCH_S = 8.0
+"""How long an epoch takes with everybody here."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SwarmSettings:
+    """Parameters of a world.  `drawn` makes all kinds of worlds from their seeds."""
+
+    peers: int
+    """Volunteers; the backbone comes on top."""
+    epochs: int
+    churn: ChurnSettings
+    links: LinkSettings = field(default_factory=LinkSettings)
+    measured: bool = False
+    """Whether peers measure their lines."""
+    parameters: int = 128
+    chunk_numel: int = 16
+    codec: str = "raw"
+    delayed: bool = False
+    """Whether computing goes on while a round is averaged."""
+    step_s: tuple[float, float] = (0.05, 0.4)
+    """Least and most that an optimiser step takes."""
+    epoch_s: float = EPOCH_S
+    """How long an epoch's samples take to compute with everybody here."""
+    padding_bytes: int = 0
+    partial: bool = False
+    """Whether plans may ask slow members for less than their contributions; only with `delayed`."""
+    ends: bool = False
+    """Whether the volunteers are to stop after `epochs`."""
+    told_hosts: bool = True
+    """Whether peers say in their reports where they are to be reached."""
+    skew_s: float = 0.0
+    """Clocks differ from the true time by up to this."""
+    pause_s: float | None = None
+    """Mean time until a volunteer's worker is stopped for a while; None: never."""
+    backbone_s: float | None = None
+    """Mean life of the backbone; None: forever."""
+    partition_s: float | None = None
+    """Mean time between two partitions; None: never."""
+    aimed: float = 0.0
+    """How often a peer that is asked for its contribution goes within the next two seconds."""
+    freeze_s: float | None = None
+    """Mean time until a computer stands still for a while, as under a closed lid; None: never."""
+    blank: float = 0.1
+    """How often a peer comes back with an empty disk."""
+
+    @classmethod
+    def drawn(cls, seed: int, *, peers: int, epochs: int, delayed: bool = False) -> "SwarmSettings":
+        """A world of the kind that `seed` says: from calm to all at once."""
+        random = chance(seed, "settings")
+        least = max(1, peers // 3)
+        stormy = random.random() < 0.3
+        churn = ChurnSettings(
+            live=(least, max(least, peers - random.randint(0, peers // 4))),
+            up_s=random.choice([60.0, 120.0, 240.0]),
+            down_s=random.choice([5.0, 20.0, 40.0]),
+            first_s=random.choice([1.0, 10.0, 30.0]),
+        )
+        loss = random.choice([0.0, 0.0033, 0.0033, 0.01, 0.05])
+        distant = LinkSettings(
+            loss=loss, duplicate=random.choice([0.0, 0.001, 0.02]), jitter_s=random.choice([0.002, 0.008, 0.040])
+        )
+        return cls(
+            peers=peers,
+            epochs=epochs,
+            churn=churn,
+            links=LOCAL if random.random() < 0.1 else distant,
+            parameters=random.choice([64, 128, 300]),
+            chunk_numel=random.choice([4, 16, 64]),
+            codec=random.choice(["raw", "raw", "fp16"]),
+            delayed=delayed,
+            padding_bytes=random.choice([0, 0, 0, 600_000]),
+            ends=random.random() < 0.5,
+            told_hosts=random.random() < 0.5,
+            skew_s=random.choice([0.0, 0.5, 2.0]),
+            pause_s=random.choice([None, 120.0, 400.0]),
+            backbone_s=random.choice([None, None, 60.0]),
+            partition_s=random.choice([None, 60.0]) if stormy else None,
+            aimed=random.choice([0.0, 0.03, 0.15]) if stormy else 0.0,
+            freeze_s=random.choice([None, 60.0, 300.0]) if stormy else None,
+            measured=random.random() < 0.5,
+        )
