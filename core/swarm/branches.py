@@ -75,8 +75,8 @@ class Branches:
         """Marks of states to which this peer has gone itself: nobody tells it where these came from."""
         self._known: OrderedDict[PeerId, None] = OrderedDict.fromkeys(met)
         self._passes: OrderedDict[PeerId, None] = OrderedDict()
-        self._stood: OrderedDict[PeerId, bytes] = OrderedDict()
-        """The mark of the state at which each was read last."""
+        self._stood: OrderedDict[PeerId, StateName] = OrderedDict()
+        """The state at which each was read last."""
 
     def led(self, before: StateName, after: StateName, *, members: Iterable[PeerId] = ()) -> None:
         """Note that a round of ours, with these members, has led from one state to the next."""
@@ -163,10 +163,10 @@ class Branches:
             if mark not in self._own:
                 self._remember(mark, max(parents, key=lambda parent: (parents[parent], parent)))
         for stand in stands:
-            root = self._path(stand.state.mark)[-1]
-            before = self._stood.get(stand.peer, root)
-            self._remember(root, before)  # it may have made several steps since it was read last
-            _keep(self._stood, stand.peer, stand.state.mark)
+            path, before = self._path(stand.state.mark), self._stood.get(stand.peer)
+            if before is not None and stand.state.epoch == before.epoch + len(path):  # else it was loaded
+                self._remember(path[-1], before.mark)
+            _keep(self._stood, stand.peer, stand.state)
 
     def _remember(self, mark: bytes, parent: bytes) -> None:
         if mark in self._path(parent):  # a circle, which only liars claim

@@ -112,6 +112,22 @@ def test_a_newcomer_goes_to_where_most_are() -> None:
     assert Branches().head(FIRST, stands[:1]) == MINE
 
 
+def test_a_loaded_state_is_no_child_of_where_its_loader_stood() -> None:
+    restarted, branches = OURS[1], Branches()
+    branches.head(None, [stand(1, restarted)])
+    branches.head(None, [stand(1, MINE)])
+    assert branches.parent(MINE) == b""
+    branches.head(None, [stand(1, FIRST)])
+    assert branches.parent(FIRST) == b"", "its disk was empty"
+
+
+def test_a_step_between_two_reports_tells_the_parent() -> None:
+    branches = Branches()
+    branches.head(None, [stand(1, OURS[2])])
+    branches.head(None, [stand(1, OURS[4], OURS[3])])
+    assert branches.parent(OURS[3]) == OURS[2].mark
+
+
 def test_liars_move_nobody_elses_stand() -> None:
     false = StateName(9, b"\xee" * 32)
     honest = [stand(number, MINE, OURS[-2]) for number in (1, 2)]
