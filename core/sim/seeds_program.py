@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import Any
@@ -119,9 +120,19 @@ def _summary(verdicts: Sequence[dict[str, Any]], seconds: float) -> dict[str, An
         "agreed_s": max((verdict["agreed_s"] for verdict in verdicts), default=0.0),
         "truncated": sum(verdict["truncated"] for verdict in verdicts),
         "node_bytes": max((verdict["node_bytes"] for verdict in verdicts), default=0),
+        "rounds": dict(sorted(_rounds(verdicts).items())),
         "digests": [verdict["digest"] for verdict in verdicts] if len(verdicts) == 1 else [],
         "seconds": round(seconds, 1),
     }
+
+
+def _rounds(verdicts: Sequence[dict[str, Any]]) -> Counter[str]:
+    """Number of committed rounds of each kind, and in each codec."""
+    rounds: Counter[str] = Counter()
+    for verdict in verdicts:
+        codec = verdict["drawn"].get("codec", "raw")
+        rounds.update({**verdict["rounds"], f"in {codec}": verdict["rounds"].get("committed", 0)})
+    return rounds
 
 
 def _report(summary: dict[str, Any], args: argparse.Namespace) -> str:
@@ -138,6 +149,7 @@ def _report(summary: dict[str, Any], args: argparse.Namespace) -> str:
             f"no machine held more than {amount(summary['node_bytes'] / 1024)} KiB."
         ),
     ]
+    lines.append(", ".join(f"{amount(count)} {kind}" for kind, count in summary["rounds"].items()) + " rounds.")
     if failed:
         more = f" and {len(failed) - SHOWN_MAX} more" if len(failed) > SHOWN_MAX else ""
         lines.append(f"{len(failed)} failed: {', '.join(map(str, failed[:SHOWN_MAX]))}{more}.")

@@ -19,18 +19,24 @@ from core.sim.disk import Disk
 from core.sim.links import log_uniform
 from core.sim.node import End, Node
 from core.sim.signing import SimSigner, SimVerifier
+from core.sim.swarm_liars import LIES, TWO_COMMITS, Lie
 from core.sim.swarm_settings import SwarmSettings
 from core.sim.worker import FakeWorker, WorkerSeat, WorkerSettings
 from core.sim.world import World
 from core.swarm import orders
+from core.swarm.answers import StateOffered
+from core.swarm.facts import Help
 from core.swarm.participant import Participant
-from core.swarm.presentation import Tells
 from core.swarm.settings import ParticipantSettings
+from core.swarm.standby import HELP_BYTES
 from core.swarm.states import StateName, first_state
 from core.swarm.view import ParticipantView
 
 SPEEDS = (5.0, 50.0)
 """Samples a second of the slowest and the fastest computer."""
+ROOMS = (0.5, 1.0, 4.0)
+"""Memory of a helper, as a part of what the whole vector needs: some have too little, and decline every call."""
+HONEST = Lie()
 AIM_REST_S = 15.0
 """Between two peers that go just when a round begins: each takes its samples with it."""
 
@@ -38,20 +44,24 @@ AIM_REST_S = 15.0
 class Volunteer:
     """A computer of the collaboration: what stays of it, and its engine and worker while it is up."""
 
-    def __init__(self, swarm: "Swarm", number: int, *, role: str) -> None:
+    def __init__(self, swarm: "Swarm", number: int, *, role: str, lie: Lie = HONEST) -> None:
         self._swarm = swarm
         self._random = swarm.world.chance(f"volunteer {number}")
-        self._role, self.number = role, number
+        self._role, self._lie, self.number = role, lie, number
         self.signer = SimSigner.numbered(swarm.world.seed, number)
         self.peer = self.signer.peer_id
-        self.speed = log_uniform(self._random, *SPEEDS)
+        self.speed = log_uniform(self._random, *SPEEDS) if role == "volunteer" else 0.0
+        """Samples a second; 0: it has no trainer."""
         self.disk = Disk()
-        self.tells: Tells = lambda report: report
-        """What it makes of its reports before they are published: a liar's are not true."""
         self.node: Node | None = None
         self.participant: Participant | None = None
         self.worker: FakeWorker | None = None
         self._skew_s = self._random.uniform(-1, 1) * swarm.settings.skew_s
+
+    @property
+    def splits(self) -> bool:
+        """Whether it is a liar that commits two things as a leader."""
+        return self._lie is LIES[TWO_COMMITS]
 
     @property
     def training(self) -> bool:
@@ -89,16 +99,23 @@ class Volunteer:
             verifier=SimVerifier(),
             random=Random(self._random.getrandbits(64)),  # noqa: S311 - to be repeated
             sink=self.disk,
-            tells=self.tells,
+            tells=self._lie.tells,
         )
-        node = self.node = world.add(self.peer, self.participant, on_event=self._on_event, skew_s=self._skew_s)
+        machine = self._lie.dresses(self.participant, self._random)
+        node = self.node = world.add(self.peer, machine, on_event=self._on_event, skew_s=self._skew_s)
         if settings.measured:
             world.driver.measure(node, self.participant.meter)
+        self.participant.rounds.failures.value = settings.failure_rate
         contacts = [contact for contact in swarm.contacts if contact.peer != self.peer]
         node.known.update(contact.peer_id for contact in contacts)
         host = node.host if settings.told_hosts else ""
         world.driver.perform(node, self.participant.start(contacts, host=host, port=PORT, now=node.local(world.now)))
-        if self._role == "volunteer":
+        if swarm.settings.helpers and self.speed == 0:
+            room_bytes = int(self._random.choice(ROOMS) * HELP_BYTES * settings.parameters)
+            world.driver.perform(node, self.participant.handle(Help(room_bytes), node.local(world.now)))
+        if self._lie.gives is not None:
+            world.driver.perform(node, machine.handle(StateOffered(self._lie.gives), node.local(world.now)))
+        elif self._role == "volunteer":
             self._begin_worker(node)
             if settings.freeze_s is not None and not swarm.calm:
                 delay_s = self._random.expovariate(1 / settings.freeze_s)
@@ -112,11 +129,10 @@ class Volunteer:
             self.disk = Disk()
 
     def _begin_worker(self, node: Node) -> None:
-        assert self.participant is not None
         world, settings = self._swarm.world, self._swarm.settings
         seat = WorkerSeat(
             peer=self.peer,
-            answer=self.participant.handle,
+            answer=node.machine.handle,
             later=lambda delay_s, action: world.driver.when(node, delay_s, action),
             tell=lambda news: world.checkers.said(node, news, world.now),
         )
@@ -185,7 +201,16 @@ class Swarm:
         self.calm = False
         """Nothing goes wrong any more: churn, pauses and partitions have ended."""
         self.backbone = Volunteer(self, 0, role="backbone")
-        self.volunteers = {v.peer: v for v in (Volunteer(self, n + 1, role="volunteer") for n in range(settings.peers))}
+        trainers = settings.peers - settings.helpers
+        roles = ["volunteer"] * trainers + ["helper"] * settings.helpers
+        lies = [LIES[name] for name in settings.liars] + [HONEST] * (settings.peers - len(settings.liars))
+        made = [
+            Volunteer(self, n, role=role, lie=lie) for n, (role, lie) in enumerate(zip(roles, lies, strict=True), 1)
+        ]
+        self.volunteers = {volunteer.peer: volunteer for volunteer in made}
+        self.liars = {volunteer.peer for volunteer in made[: len(settings.liars)]}
+        self.splitters = {volunteer.peer for volunteer in made if volunteer.splits}
+        """Liars that commit two things as leaders."""
         self.contacts = [Contact(self.backbone.peer, "sim-1", PORT)]
         speed = sum(volunteer.speed for volunteer in self.volunteers.values())
         self.target_samples = max(1, int(speed * settings.epoch_s))

@@ -1,14 +1,15 @@
 """Rules that hold in every collaboration, whatever goes wrong."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core.averaging.allreduce.share_map import gives_chunk
-from core.averaging.plan import WHOLE_GIFT, Plan
+from core.averaging.codecs.registry import FEEDBACK, codec_of
+from core.averaging.plan import Plan, chunk_count
 from core.averaging.receipts.exchange import Receipted
 from core.averaging.receipts.receipt import check_receipt
 from core.base.ids import PeerId
@@ -21,7 +22,7 @@ from core.sim.samples import Contributed, mean_gradient
 from core.sim.signing import SimVerifier
 from core.sim.state_checkers import phases, state_text
 from core.sim.swarm import Swarm, state_of
-from core.sim.worker import Absorbed
+from core.sim.worker import Absorbed, layout_of
 from core.swarm.epoch import Phase
 from core.swarm.orders import RoundLost, RoundRecord
 from core.swarm.states import StateName
@@ -29,9 +30,10 @@ from core.swarm.states import StateName
 PATIENCE_S = 150.0
 """Upper bound on an epoch, seconds, or four times the time that the computers need, if that is longer."""
 NODE_BYTES_MAX = 4 * 1024 * 1024
-TOLERANCES = {"raw": 1e-4, "fp16": 5e-3, "bf16": 0.04, "u8": 0.04, "b8": 0.1, "adaptive": 5e-3}
-"""By how much a mean may differ from the exact one, by codec.  One with feedback also makes up for earlier rounds, so
-its numbers are not compared."""
+ROUNDINGS = 4
+"""Number of times that a codec may round a number of the mean: as a part and as a mean, in each of two stages."""
+SUM_ERROR = 1e-4
+"""Upper bound on the error of the sums, which is all that is left where the codec is exact."""
 VISIBLE = 20
 """Number of tolerances below which the weight of a contribution leaves no trace in the numbers."""
 
@@ -51,14 +53,12 @@ class WholeMeans(Checker):
         self._plan_of = plan_of
         self._numel = settings.parameters
         self._chunk = settings.chunk_numel
-        self._tolerance = TOLERANCES.get(settings.codec)
+        self._tolerance = tolerance_of(settings.codec, settings.parameters)
         self._records: dict[PeerId, tuple[RoundRecord, Plan | None]] = {}
         self._contributions = Contributions()
         self._checked: dict[StateName, tuple[bytes, RoundRecord]] = {}
         self.truncated = 0
         """Rounds whose record names missing parts."""
-        self.partial = 0
-        """Rounds whose plan asked somebody for less than all."""
 
     def said(self, node: Node, output: Any, now: float) -> None:
         """A worker contributes, a round was committed, or a worker absorbs its mean."""
@@ -85,10 +85,10 @@ class WholeMeans(Checker):
             return
         self._checked[absorbed.name] = (mean, record)
         self.truncated += bool(record.missing)
-        self.partial += plan is not None and any(gift < WHOLE_GIFT for gift in plan.gifts)
         if self._tolerance is not None:
             expected = self._expected(node, absorbed, record, plan)
-            self._compare(absorbed, record, expected, tolerance=self._tolerance)
+            chunk = self._chunk if plan is None else plan.chunk_numel
+            self._compare(absorbed, record, wrong=np.abs(expected - absorbed.mean) > self._tolerance, chunk=chunk)
 
     def _expected(self, node: Node, absorbed: Absorbed, record: RoundRecord, plan: Plan | None) -> NDArray[np.float64]:
         total = sum(samples for _, samples in record.members)
@@ -112,16 +112,14 @@ class WholeMeans(Checker):
             given[plan.span(chunk)] = gives_chunk(plan.round, member, chunk, plan.gift(member))
         return given
 
-    def _compare(
-        self, absorbed: Absorbed, record: RoundRecord, expected: NDArray[np.float64], *, tolerance: float
-    ) -> None:
+    def _compare(self, absorbed: Absorbed, record: RoundRecord, *, wrong: NDArray[np.bool_], chunk: int) -> None:
         total = sum(samples for _, samples in record.members)
-        wrong = np.abs(expected - absorbed.mean) > tolerance
-        chunks = -(-self._numel // self._chunk)
-        differing = sum(bool(wrong[i * self._chunk : (i + 1) * self._chunk].any()) for i in range(chunks))
+        chunks = chunk_count(self._numel, chunk)
+        differing = sum(bool(wrong[i * chunk : (i + 1) * chunk].any()) for i in range(chunks))
         weights = {peer: samples / total for peer, samples in record.members}
         lacking = [count for peer, count in record.missing if peer in weights]
-        visible = [count for peer, count in record.missing if weights.get(peer, 0.0) >= VISIBLE * tolerance]
+        least = VISIBLE * (self._tolerance or 0.0)
+        visible = [count for peer, count in record.missing if weights.get(peer, 0.0) >= least]
         if not max(visible, default=0) <= differing <= sum(lacking):
             raise Violation(
                 f"the mean of {state_text(absorbed.name)} differs from what its record says in {differing} of {chunks} "
@@ -130,9 +128,14 @@ class WholeMeans(Checker):
 
 
 class ReceiptsAgree(Checker):
-    """Receipts of one round say the same on all members and prove themselves; nobody honest contradicts anybody."""
+    """Receipts of one round say the same on all members and prove themselves; nobody honest contradicts anybody.
 
-    def __init__(self) -> None:
+    Args:
+        splitters: Liars that commit two things: what the halves of their groups sign differs.
+    """
+
+    def __init__(self, splitters: Collection[PeerId] = ()) -> None:
+        self._splitters = frozenset(splitters)
         self._statements: dict[bytes, bytes] = {}
         self.kept = 0
         self.signatures = 0
@@ -147,6 +150,8 @@ class ReceiptsAgree(Checker):
             check_receipt(receipt, SimVerifier())
         except ProofProblem as problem:
             raise Violation(f"{node} has an invalid receipt: {problem}") from problem
+        if self._splitters.intersection(receipt.statement.members):
+            return
         known = self._statements.setdefault(receipt.statement.round, receipt.statement.digest)
         if receipt.contradictions or known != receipt.statement.digest:
             raise Violation(f"{node} says something else of its round than others")
@@ -211,6 +216,19 @@ class BoundedMemory(Checker):
         self.largest_bytes = max(self.largest_bytes, size)
         if size > NODE_BYTES_MAX + self._padding:
             raise Violation(f"{node} holds {size} bytes")
+
+
+def tolerance_of(codec: str, numel: int) -> float | None:
+    """By how much a mean of `numel` numbers may differ from the exact one, for what a codec does to such numbers.
+
+    None: one with feedback makes up for earlier rounds, so its numbers are not compared.
+    """
+    if codec in FEEDBACK:
+        return None
+    numbers, decoded = np.random.default_rng(0).standard_normal(numel, dtype=np.float32), np.empty(numel, np.float32)
+    used = codec_of(codec, layout_of(numel))
+    used.decode_into(used.encode(numbers), decoded)
+    return SUM_ERROR + ROUNDINGS * float(np.abs(numbers - decoded).max())
 
 
 def last_plan(node: Node) -> Plan | None:

@@ -1,12 +1,18 @@
 """What a simulated collaboration is like: drawn from a seed, or as a test wants it."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 
+from core.averaging.codecs.registry import CODEC_NAMES
 from core.sim.churn import ChurnSettings
 from core.sim.links import LOCAL, LinkSettings, chance
+from core.sim.swarm_liars import LIES
 
 EPOCH_S = 8.0
 """How long an epoch takes with everybody here."""
+PARTIAL_EPOCHS = 6
+"""Number of epochs in which some plan has partial gifts, once the lines are known."""
+SLOW_BYTES_PER_S = (20e3, 320e3)
+"""Uplinks on which the vector of such a world takes longer than its batch."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,12 +56,20 @@ class SwarmSettings:
     """Mean time until a computer stands still for a while, as under a closed lid; None: never."""
     blank: float = 0.1
     """How often a peer comes back with an empty disk."""
+    helpers: int = 0
+    """Number of the volunteers that have no trainer and reduce for the others; the backbone helps where any does."""
+    liars: tuple[str, ...] = ()
+    """The lies of the first volunteers (`core.sim.swarm_liars`); the others are honest."""
+    failure_rate: float = 0.0
+    """Share of the members that peers have seen fail in earlier rounds, as each begins: plans are grids by it."""
 
     @classmethod
     def drawn(cls, seed: int, *, peers: int, epochs: int, delayed: bool = False) -> "SwarmSettings":
         """A world of the kind that `seed` says: from calm to all at once."""
         random = chance(seed, "settings")
-        least = max(1, peers // 3)
+        helpers = min(peers - 1, random.choice([0, 0, 1, peers // 4]))
+        liars = random.choices(sorted(LIES), k=min(random.choice([0, 0, 1, 2]), peers // 5))
+        least = max(1, peers // 3, min(peers, helpers + 2 * len(liars) + 1))
         stormy = random.random() < 0.3
         churn = ChurnSettings(
             live=(least, max(least, peers - random.randint(0, peers // 4))),
@@ -67,14 +81,14 @@ class SwarmSettings:
         distant = LinkSettings(
             loss=loss, duplicate=random.choice([0.0, 0.001, 0.02]), jitter_s=random.choice([0.002, 0.008, 0.040])
         )
-        return cls(
+        world = cls(
             peers=peers,
             epochs=epochs,
             churn=churn,
             links=LOCAL if random.random() < 0.1 else distant,
             parameters=random.choice([64, 128, 300]),
             chunk_numel=random.choice([4, 16, 64]),
-            codec=random.choice(["raw", "raw", "fp16"]),
+            codec=random.choice(CODEC_NAMES),
             delayed=delayed,
             padding_bytes=random.choice([0, 0, 0, 600_000]),
             ends=random.random() < 0.5,
@@ -86,4 +100,34 @@ class SwarmSettings:
             aimed=random.choice([0.0, 0.03, 0.15]) if stormy else 0.0,
             freeze_s=random.choice([None, 60.0, 300.0]) if stormy else None,
             measured=random.random() < 0.5,
+            helpers=helpers,
+            liars=tuple(liars),
+            failure_rate=random.choice([0.0, 0.0, 0.0, 0.3]),
         )
+        return world.with_slow_lines() if random.random() < 0.15 else world
+
+    def with_slow_lines(self) -> "SwarmSettings":
+        """The same with lines so slow and so different that plans ask some members for less than all they have.
+
+        Lines are known after a round or two, so such a world lasts for more epochs, and its peers stay for longer.
+        """
+        return replace(
+            self,
+            epochs=max(self.epochs, PARTIAL_EPOCHS),
+            churn=replace(self.churn, up_s=240.0),
+            links=replace(self.links, loss=min(self.links.loss, 0.01), uplink_bytes_per_s=SLOW_BYTES_PER_S),
+            parameters=32_768,
+            chunk_numel=2048,
+            delayed=True,
+            partial=True,
+            measured=True,
+            epoch_s=3.0,
+            padding_bytes=0,
+        )
+
+    @property
+    def drawn_fields(self) -> dict[str, object]:
+        """What distinguishes this world from the plainest one, by the names of the fields, in a form for JSON."""
+        plain = SwarmSettings(peers=self.peers, epochs=self.epochs, churn=self.churn)
+        names = [one.name for one in fields(self) if one.name not in {"peers", "epochs", "churn", "links"}]
+        return {name: value for name in names if (value := getattr(self, name)) != getattr(plain, name)}

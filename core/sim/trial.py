@@ -3,6 +3,7 @@
 from dataclasses import asdict, dataclass
 
 from core.sim.checkers import CheckFailed
+from core.sim.coverage import Coverage
 from core.sim.moments import Moment, MomentWatch
 from core.sim.sample_checkers import EachSampleOnce
 from core.sim.state_checkers import CatchesUp, History, NeverBack, SameNameSameState
@@ -33,8 +34,12 @@ class WorldVerdict:
     """The violated rule; empty when all is well."""
     at_s: float
     """Simulated seconds from the beginning to the end, or to the problem."""
+    drawn: dict[str, object]
+    """What the seed has drawn, where that is not the plainest."""
     epochs: int
     """The greatest epoch that a volunteer held."""
+    rounds: dict[str, int]
+    """Number of committed rounds, and how many of them were of which kind."""
     agreed_s: float
     """How long it took until all agreed, once nothing went wrong any more."""
     slowest_epoch_s: float
@@ -72,12 +77,14 @@ class Trial:
         self, seed: int, *, peers: int, epochs: int, settings: SwarmSettings | None = None, delayed: bool = False
     ) -> None:
         self.seed = seed
-        self._epochs = epochs
-        self.swarm = Swarm(seed, settings or SwarmSettings.drawn(seed, peers=peers, epochs=epochs, delayed=delayed))
+        drawn = settings or SwarmSettings.drawn(seed, peers=peers, epochs=epochs, delayed=delayed)
+        self.swarm = Swarm(seed, drawn)
+        self._epochs = epochs if settings else drawn.epochs
+        self._coverage = Coverage(self.swarm.liars)
         self._means = WholeMeans(self.swarm, last_plan)
         self._ends = EpochsEnd(self.swarm)
         self._history = History()
-        self._receipts = ReceiptsAgree()
+        self._receipts = ReceiptsAgree(self.swarm.splitters)
         self._memory = BoundedMemory(self.swarm)
         self._watch = MomentWatch(
             self.swarm.world, lambda: best.epoch if (best := self.swarm.best()) is not None else 0
@@ -91,6 +98,7 @@ class Trial:
             self._receipts,
             self._ends,
             CatchesUp(self.swarm, self._history),
+            self._coverage,
             self._memory,
             self._watch,
         ]
@@ -115,7 +123,9 @@ class Trial:
             ok=not problem,
             problem=problem,
             at_s=round(world.elapsed_s if at_s is None else at_s, 3),
+            drawn=swarm.settings.drawn_fields,
             epochs=best.epoch if best is not None else 0,
+            rounds=dict(sorted(self._coverage.rounds.items())),
             agreed_s=self._agreed_s,
             slowest_epoch_s=round(self._ends.slowest_s, 1),
             lost=dict(sorted(self._ends.lost.items())),

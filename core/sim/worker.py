@@ -92,6 +92,11 @@ class WorkerSeat:
     tell: Callable[[Any], None]
 
 
+def layout_of(numel: int) -> tuple[int, int]:
+    """Sizes of the tensors in a vector of so many numbers."""
+    return numel // 3, numel - numel // 3
+
+
 class FakeWorker:
     """One run of a worker; it ends with `kill`, and then nothing more comes from it.
 
@@ -169,8 +174,8 @@ class FakeWorker:
                 self._collect(round_id, now)
             case orders.Absorb(record=record):
                 self.absorb(record.name, now)
-            case orders.Load(location=location):
-                self._load(location, now)
+            case orders.Load(location=location, name=name):
+                self._load(location, name, now)
             case orders.Evaluate():
                 epoch = self.model.name.epoch
                 evaluated = HeldoutEvaluated(epoch, 4.0 / (1 + epoch))
@@ -220,11 +225,17 @@ class FakeWorker:
         step = StepTaken(state, samples, 4.0 / (1 + before.name.epoch) if samples else 0.0)
         self._after(PIPE_S, lambda then: [*self._offer(state, then), *self._seat.answer(step, then)])
 
-    def _load(self, location: str, now: float) -> None:
+    def _load(self, location: str, name: StateName, now: float) -> None:
         del now
-        self.model = ModelState.from_bytes(self._disk.fetched(location), self._settings.parameters)
-        self.computed.hold(self.model.name)
-        state = self._keep("loaded")
+        data = self._disk.fetched(location)
+        fits = len(data) == len(self.model.to_bytes(self._settings.padding_bytes))
+        model = ModelState.from_bytes(data, self._settings.parameters) if fits else self.model
+        if model.name == name:
+            self.model = model
+            self.computed.hold(name)
+            state = self._keep("loaded")
+        else:  # a stranger's file of another name changes nothing
+            state = next(kept for kept, _ in reversed(self._disk.checkpoints) if kept.name == self.model.name)
 
         self._after(PIPE_S, lambda then: [*self._offer(state, then), *self._seat.answer(StateLoaded(state), then)])
 
@@ -253,7 +264,7 @@ class FakeWorker:
             state=state,
             contribution=self._contribution,
             mean=self._mean,
-            layout=(numel // 3, numel - numel // 3),
+            layout=layout_of(numel),
             residuals=self._disk.residuals,
         )
         return [*offered, *self._seat.answer(ready, now)]

@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from core.averaging.codecs.registry import CODEC_NAMES, FEEDBACK
 from core.base.ids import PeerId
 from core.sim.churn import ChurnSettings
 from core.sim.links import LOCAL
 from core.sim.samples import Contributed, Stretch, gradient
 from core.sim.state_checkers import History, NeverBack
 from core.sim.swarm import Swarm
-from core.sim.swarm_checkers import WholeMeans
+from core.sim.swarm_checkers import WholeMeans, tolerance_of
 from core.sim.swarm_settings import SwarmSettings
 from core.sim.trial import Trial
 from core.sim.worker import Absorbed, FakeWorker, Holds
@@ -144,3 +145,12 @@ def test_two_means_of_one_name_are_noticed() -> None:
         checker.said(NODE, Absorbed(BEFORE, AFTER, mean + 1), 0.0)
     with pytest.raises(Exception, match="something else"):
         checker.said(NODE, Absorbed(BEFORE, StateName(3, b"c" * 32), mean), 0.0)
+
+
+@pytest.mark.parametrize("codec", CODEC_NAMES)
+def test_tolerance_follows_from_the_codec(codec: str) -> None:
+    tolerance = tolerance_of(codec, 300)
+    assert (tolerance is None) == (codec in FEEDBACK)
+    if tolerance is not None:
+        assert 1e-4 <= tolerance <= 0.2
+        assert (tolerance == 1e-4) == (codec == "raw")

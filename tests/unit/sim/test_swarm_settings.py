@@ -1,4 +1,8 @@
+import pytest
+
+from core.averaging.codecs.registry import CODEC_NAMES
 from core.sim.swarm import Swarm
+from core.sim.swarm_liars import LIES
 from core.sim.swarm_settings import SwarmSettings
 
 
@@ -15,7 +19,24 @@ def test_a_hundred_seeds_bring_every_fault() -> None:
     for fault in ("partition_s", "pause_s", "backbone_s", "freeze_s", "aimed", "padding_bytes", "skew_s"):
         assert 5 <= sum(bool(getattr(world, fault)) for world in worlds) <= 90, fault
     assert any(world.links.loss >= 0.05 for world in worlds)
-    assert {world.codec for world in worlds} == {"raw", "fp16"}
+    assert {world.codec for world in worlds} == set(CODEC_NAMES)
+    assert 5 <= sum(world.partial for world in worlds) <= 25
+    for drawn_often in ("helpers", "liars", "failure_rate"):
+        assert 15 <= sum(bool(getattr(world, drawn_often)) for world in worlds) <= 60, drawn_often
+
+
+def test_all_lies_are_drawn() -> None:
+    assert {lie for seed in range(300) for lie in drawn(seed).liars} == set(LIES)
+
+
+@pytest.mark.parametrize("peers", [1, 2, 6, 24])
+def test_honest_trainers_outnumber_liars_at_any_time(peers: int) -> None:
+    for seed in range(100):
+        world = SwarmSettings.drawn(seed, peers=peers, epochs=3)
+        honest = world.churn.live[0] - world.helpers - len(world.liars)
+        assert not world.liars or honest > len(world.liars)
+        assert world.helpers < peers
+        assert world.churn.live[0] <= world.churn.live[1] <= peers
 
 
 def test_peers_differ_in_speed_reproducibly() -> None:

@@ -112,7 +112,7 @@ def test_a_newcomer_goes_to_where_most_are() -> None:
     assert Branches().head(FIRST, stands[:1]) == MINE
 
 
-def test_a_loaded_state_is_no_child_of_where_its_loader_stood() -> None:
+def test_loaded_state_is_no_child_of_its_loaders_former_state() -> None:
     restarted, branches = OURS[1], Branches()
     branches.head(None, [stand(1, restarted)])
     branches.head(None, [stand(1, MINE)])
