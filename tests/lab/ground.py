@@ -132,6 +132,10 @@ class Ground:
             return f"{(PUBLIC_NET if self._kinds[place] is Kind.PUBLIC else PRIVATE_NET)[place]}.2"
         return OUTSIDE[place]
 
+    def namespace(self, place: str) -> Path:
+        """The file by which a thread enters the place."""
+        return Path("/run/netns") / (self._prefix + place)
+
     def inside(self, place: str, words: Sequence[str]) -> list[str]:
         """The command line that runs `words` at a place."""
         return ["ip", "netns", "exec", self._prefix + place, *words]
@@ -188,9 +192,10 @@ class Ground:
             self.run(router, "iptables", "-I", "FORWARD", "-p", "tcp", "-d", OUTSIDE[other], "-j", "DROP")
             self.run(router, "iptables", "-I", "FORWARD", "-p", "tcp", "-s", OUTSIDE[other], "-j", "DROP")
 
-    def cut(self, home: str, *, plugged: bool) -> None:
-        """Pull a home's cable to its provider, or plug it in again."""
-        self._ip("inet", f"link set r{home} {'up' if plugged else 'down'}")
+    def cut(self, place: str, *, plugged: bool) -> None:
+        """Pull the cable of a home or of a public host to its provider, or plug it in again."""
+        cable = f"r{place}" if place in HOMES else place
+        self._ip("inet", f"link set {cable} {'up' if plugged else 'down'}")
 
     # --- inside ------------------------------------------------------------------------------------------------------
 

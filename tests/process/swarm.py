@@ -81,8 +81,8 @@ class Collaboration:
         """Words that let an engine read the collaboration's folder of text."""
         return "--text", str(self.charter.manifest.numbers["source"])
 
-    def start_backbone(self, program: Sequence[str] = CORE) -> None:
-        words = ["backbone", "--charter", str(self.charter.folder), *LOOPBACK, "--with-parent"]
+    def start_backbone(self, *extra: str, program: Sequence[str] = CORE) -> None:
+        words = ["backbone", "--charter", str(self.charter.folder), *LOOPBACK, "--with-parent", *extra]
         self.backbone = start(words, self.folder / "backbone.log", stdout=subprocess.PIPE, program=program)
         assert self.backbone.stdout is not None
         self.link = json.loads(self.backbone.stdout.readline())["link"]

@@ -1,7 +1,6 @@
 """Real engines on computers whose wall clocks are wrong, are set while they run, and are put right again."""
 
 import asyncio
-import sys
 import time
 from pathlib import Path
 
@@ -9,6 +8,7 @@ import pytest
 
 from core.api.snapshot import Snapshot
 from core.control.client import ControlClient
+from tests.process.false_clock import FalseClock
 from tests.process.swarm import Collaboration, Volunteer, collaboration, found
 
 pytestmark = pytest.mark.process
@@ -17,20 +17,6 @@ STEPS_S = {"90 seconds": 90.0, "10 minutes": 600.0, "24 hours": -86_400.0, "730 
 TOGETHER_S = 60.0
 NOTICED_S = 25.0
 """A peer that is heard no more is believed for 20 s."""
-
-
-class FalseClock:
-    """A computer whose clocks can be set."""
-
-    def __init__(self, folder: Path, name: str, ahead_s: float = 0.0) -> None:
-        self._file = folder / f"{name}.clock"
-        self.set(ahead_s)
-        self.program = (sys.executable, "-m", "tests.process.false_clock", str(self._file))
-
-    def set(self, ahead_s: float, *, steady_s: float = 0.0) -> None:
-        before = self._file.with_suffix(".new")
-        before.write_text(f"{ahead_s} {steady_s}")
-        before.replace(self._file)
 
 
 class Computer(FalseClock):
@@ -87,7 +73,7 @@ def test_an_engine_alone_asks_the_backbone_for_the_time(tmp_path: Path, forward:
     async def run() -> None:
         theirs = FalseClock(tmp_path, "backbone")
         swarm = Collaboration(tmp_path, charter)
-        swarm.start_backbone(theirs.program)
+        swarm.start_backbone(program=theirs.program)
         try:
             computer = Computer(swarm, "ada")
             await all_together([computer])

@@ -1,16 +1,13 @@
 """A disk that fills up while the program runs, on a small file system of its own."""
 
 import asyncio
-import contextlib
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from core.storage.paths import Home
+from tests.process.small_disk import fill, small_disk
 from tests.process.swarm import LOOPBACK, Collaboration, Volunteer, collaboration, found, start
 from tests.process.test_bad_input import refused, trains
 
@@ -22,31 +19,22 @@ def engine(home: Home, swarm: Collaboration) -> list[str]:
     return ["engine", *where, *swarm.allowed, *LOOPBACK, "--port", "0"]
 
 
-def fill(ballast: Path) -> None:
-    with ballast.open("wb", buffering=0) as file, contextlib.suppress(OSError):
-        while file.write(bytes(4096)):
-            pass
-
-
 @pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
+def disk(tmp_path: Path) -> Iterator[Path]:
     """A file system of 3 MiB."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    command = ["mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", str(folder)]
-    if sys.platform != "linux" or os.geteuid() or subprocess.run(command, capture_output=True, check=False).returncode:
-        pytest.skip("needs the right to mount a file system")
-    yield folder
-    subprocess.run(["umount", "-l", str(folder)], check=True)
+    with small_disk(tmp_path / "disk", mib=3) as mounted:
+        if not mounted:
+            pytest.skip("needs the right to mount a file system")
+        yield tmp_path / "disk"
 
 
-def test_engine_ends_on_full_disk_and_resumes_with_space(tmp_path: Path, small_disk: Path) -> None:
+def test_engine_ends_on_full_disk_and_resumes_with_space(tmp_path: Path, disk: Path) -> None:
     charter = found(tmp_path, target_samples=64)
-    ballast = small_disk / "ballast"
+    ballast = disk / "ballast"
 
     async def run() -> None:
         async with collaboration(charter, tmp_path) as swarm:
-            home = Home(small_disk / "ada")
+            home = Home(disk / "ada")
             ledger = home.board(charter.manifest.id.hex())
             words = [*engine(home, swarm), "--with-parent"]
             ada = Volunteer(home, start(words, tmp_path / "ada.log"))
@@ -69,13 +57,13 @@ def test_engine_ends_on_full_disk_and_resumes_with_space(tmp_path: Path, small_d
     asyncio.run(run())
 
 
-def test_engine_that_stays_trains_again_when_there_is_space(tmp_path: Path, small_disk: Path) -> None:
+def test_engine_that_stays_trains_again_when_there_is_space(tmp_path: Path, disk: Path) -> None:
     charter = found(tmp_path, target_samples=64)
-    ballast = small_disk / "ballast"
+    ballast = disk / "ballast"
 
     async def run() -> None:
         async with collaboration(charter, tmp_path) as swarm:
-            home = Home(small_disk / "ada")
+            home = Home(disk / "ada")
             words = [*engine(home, swarm), "--stay", "--with-parent"]
             ada = Volunteer(home, start(words, tmp_path / "ada.log"))
             swarm.volunteers.append(ada)
