@@ -5,7 +5,7 @@ from collections.abc import Coroutine
 from random import Random
 from typing import Any
 
-from core.system.restarts import FIRST_S, GOOD_S, LONGEST_S, Restarts
+from core.system.restarts import FIRST_S, GOOD_S, LONGEST_S, SOON, Restarts
 
 
 class Leaping(asyncio.SelectorEventLoop):
@@ -36,11 +36,21 @@ async def waited_s(restarts: Restarts) -> float:
     return loop.time() - before
 
 
-def test_waits_double_up_to_the_longest() -> None:
+def test_a_child_killed_again_and_again_is_back_soon() -> None:
     async def main() -> None:
         restarts = Restarts(Random(1))
-        waits = [await waited_s(restarts) for _ in range(12)]
-        for place, wait in enumerate(waits):
+        for _ in range(SOON):
+            assert await waited_s(restarts) == FIRST_S
+            await asyncio.sleep(5.0)
+
+    leap(main())
+
+
+def test_waits_of_a_child_that_always_fails_double() -> None:
+    async def main() -> None:
+        restarts = Restarts(Random(1))
+        waits = [await waited_s(restarts) for _ in range(SOON + 12)]
+        for place, wait in enumerate(waits[SOON:]):
             middle = min(FIRST_S * 2**place, LONGEST_S)
             assert 0.5 * middle <= wait <= 1.5 * middle
 
@@ -50,7 +60,7 @@ def test_waits_double_up_to_the_longest() -> None:
 def test_a_child_that_ran_well_is_started_again_soon() -> None:
     async def main() -> None:
         restarts = Restarts(Random(1))
-        for _ in range(8):
+        for _ in range(SOON + 8):
             await restarts.wait()
         await asyncio.sleep(GOOD_S)
         assert await waited_s(restarts) <= 1.5 * FIRST_S
@@ -74,7 +84,7 @@ def test_a_person_cuts_the_wait_short() -> None:
 def test_a_person_makes_the_next_wait_the_first() -> None:
     async def main() -> None:
         restarts = Restarts(Random(1))
-        for _ in range(9):
+        for _ in range(SOON + 9):
             await restarts.wait()
         restarts.skip_wait()
         assert await waited_s(restarts) <= 1.5 * FIRST_S
