@@ -312,4 +312,6 @@ async def serve_backbone(
             sys.stderr.write("potluck: No invitation lets people in: make one with potluck invite.\n")
         sys.stdout.write(msgspec.json.encode({"event": "listening", "link": str(link)}).decode() + "\n")
         sys.stdout.flush()
+        _LOG.info("the backbone starts")  # a start without an end before it: it was killed
         await backbone.serve(stop)
+        _LOG.info("the backbone ends")
