@@ -1,0 +1,160 @@
+"""Kills in a running demo: of its children one by one, and of the whole tree of processes."""
+
+import contextlib
+import subprocess
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Final
+
+import psutil
+
+from core.engine.embedded import EmbeddedOptions, newest_epoch, volunteer_homes
+from core.storage.paths import Home
+from tests.faults import checks
+from tests.faults.observer import Observer
+from tests.faults.processes import MARK, Growth, ProcessRole, kill_all, processes_of, role_of
+from tests.faults.suite import in_the_end
+from tests.faults.trial import Trial
+from tests.process.swarm import end, start
+from tests.small_task import text_folder
+
+PEERS: Final = 3
+START_S: Final = 90.0
+"""Everybody contributes so long after the first start, which prepares the text."""
+BACK_S: Final = 10.0
+"""Everybody contributes again so long after the last kill."""
+WATCHED_S: Final = 60.0
+"""How long is waited to tell how late those are that are late."""
+TREE_LIVES_S: Final = (0.3, 20.0)
+"""Bounds on how long after its start the whole tree is killed: from the first import to some epochs of training."""
+LOOK_S: Final = 0.05
+
+
+@dataclass
+class Demo:
+    """A demo in the terminal, with an observer for each volunteer."""
+
+    process: "subprocess.Popen[bytes]"
+    observers: list[Observer]
+
+    def back_s(self, since: float, *, within_s: float) -> float | None:
+        """Wait until all have contributed since a time; seconds it took, None: longer than that."""
+        while time.monotonic() < since + within_s:
+            if all(observer.contributes(since) for observer in self.observers):
+                return round(time.monotonic() - since, 1)
+            time.sleep(LOOK_S)
+        return None
+
+
+class Stage:
+    """Where demos run, one after the other on the same home."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._text = text_folder(folder / "text")
+        self._home = Home(folder / "home")
+        self.homes = volunteer_homes(self._home, EmbeddedOptions(peers=PEERS, text=self._text))
+
+    @contextlib.contextmanager
+    def demo(self) -> Iterator[Demo]:
+        """A demo, running until the context ends."""
+        words = ["demo", "--headless", "--json", "--home", str(self._home.directory), "--text", str(self._text)]
+        process = start([*words, "--peers", str(PEERS)], self.folder / "demo.log", more={MARK: str(self.folder)})
+        observers = [Observer(home, volunteers=PEERS) for home in self.homes]
+        try:
+            yield Demo(process, observers)
+        finally:
+            process.terminate()
+            end(process)
+            for observer in observers:
+                observer.close()
+
+    def epochs(self) -> list[int]:
+        """The newest epoch that each volunteer has on disk."""
+        states = [list(home.directory.glob("state/*/states")) for home in self.homes]
+        return [max((newest_epoch(path) for path in found), default=0) for found in states]
+
+
+def kills(trial: Trial, *, number: int, seconds: float, only: ProcessRole | None) -> bool:
+    """Kill children of a running demo at drawn moments: backbone, companions, anybody's worker.
+
+    Args:
+        trial: Its seed draws moments and victims.
+        number: Number of kills.
+        seconds: The time in which they happen.
+        only: One child of this role is killed each time; None: any child.
+
+    Returns:
+        Whether everybody contributed again `BACK_S` after the last kill.
+    """
+    random = Random(trial.seed)
+    stage = Stage(trial.folder)
+    with stage.demo() as demo:
+        if demo.back_s(time.monotonic(), within_s=START_S * trial.patience) is None:
+            trial.wrong.append("not everybody contributes after the start")
+        began = time.monotonic()
+        growth = Growth(trial)
+        growth.look()
+        for at in sorted(random.uniform(0.0, seconds) for _ in range(number)):
+            time.sleep(max(0.0, began + at - time.monotonic()))
+            _kill(trial, random, _children(demo.process, trial.folder, only))
+        back_s = demo.back_s(time.monotonic(), within_s=WATCHED_S * trial.patience)
+        if back_s is None or back_s > BACK_S * trial.patience:
+            trial.wrong.append(f"not everybody contributes again within {BACK_S * trial.patience:.0f} s")
+        trial.wrong += ["the demo has ended"] * (demo.process.poll() is not None)
+        growth.look()
+        trial.wrong += growth.problems()
+        epoch = max(observer.acknowledged for observer in demo.observers)
+    trial.wrong += in_the_end(trial.folder)
+    return trial.verdict(kills=number, back_s=back_s, epoch=epoch, grown=growth.figures())
+
+
+def trees(trial: Trial, *, number: int) -> bool:
+    """Kill all processes of a demo at drawn moments of its life, and start it again each time.
+
+    Args:
+        trial: Its seed draws the moments.
+        number: Number of times.
+
+    Returns:
+        Whether no acknowledged epoch was lost, and no process was left.
+    """
+    random = Random(trial.seed)
+    stage = Stage(trial.folder)
+    for place in range(1, number + 1):
+        lives_s = random.uniform(*TREE_LIVES_S) * trial.patience
+        with stage.demo() as demo:
+            time.sleep(lives_s)
+            acknowledged = [observer.acknowledged for observer in demo.observers]
+            problems = [f"process {process.pid} is left" for process in kill_all(trial.folder)]
+        kept = stage.epochs()
+        if any(there < said for there, said in zip(kept, acknowledged, strict=True)):
+            problems.append(f"of the epochs {acknowledged} only {kept} are on disk")
+        trial.say("tree", number=place, lived_s=round(lives_s, 1), epochs=kept, problems=problems)
+        trial.wrong += [f"tree {place}: {problem}" for problem in problems]
+    with stage.demo() as demo:
+        back_s = demo.back_s(time.monotonic(), within_s=START_S * trial.patience)
+        trial.wrong += ["not everybody contributes after the last start"] * (back_s is None)
+        trial.wrong += checks.no_temporary_file(trial.folder)
+    trial.wrong += in_the_end(trial.folder)
+    return trial.verdict(trees=number, back_s=back_s, epochs=stage.epochs())
+
+
+def _kill(trial: Trial, random: Random, children: list[psutil.Process]) -> None:
+    """Kill one of the children; when none of them runs just then, it is waiting to be started again already."""
+    if children:
+        victim = random.choice(children)
+        trial.say("kill", process=role_of(victim), pid=victim.pid)
+        victim.kill()
+
+
+def _children(demo: "subprocess.Popen[bytes]", folder: Path, only: ProcessRole | None) -> list[psutil.Process]:
+    """What may be killed: all but the demo's own process and its engine, which a person has to start again."""
+    engine = {child.pid for child in psutil.Process(demo.pid).children()}
+    found = [process for process in processes_of(folder) if process.pid not in engine | {demo.pid}]
+    return [
+        process for process in found if role_of(process) in ({only} if only else set(ProcessRole) - {ProcessRole.OTHER})
+    ]

@@ -1,0 +1,52 @@
+"""The fault suite, short: it works, and a seed draws the same faults each time."""
+
+import json
+import subprocess
+import sys
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.faults.drawing import RULES, Kind, draw
+from tests.faults.inject import INJECTORS
+from tests.lab.ground import ROOT
+
+pytestmark = pytest.mark.process
+PATIENCE = "8"
+"""Other tests compute on the same cores."""
+
+
+def command(*words: str) -> list[dict[str, Any]]:
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.faults", "--patience", PATIENCE, *words],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        timeout=400,
+        check=False,
+    )
+    told = [json.loads(line) for line in done.stdout.splitlines()]
+    assert told[-1]["event"] == "verdict"
+    assert told[-1]["problems"] == []
+    assert done.returncode == 0
+    return told
+
+
+def test_a_seed_draws_the_same_faults_and_all_kinds() -> None:
+    drawn = list(islice(draw(7), 2 * len(Kind)))
+    assert drawn == list(islice(draw(7), 2 * len(Kind)))
+    assert drawn != list(islice(draw(8), 2 * len(Kind)))
+    assert [fault.number for fault in drawn] == list(range(1, len(drawn) + 1))
+    assert {fault.kind for fault in drawn[: len(Kind)]} == set(Kind) == RULES.keys() == INJECTORS.keys()
+
+
+def test_a_collaboration_outlives_the_first_faults(tmp_path: Path) -> None:
+    told = command("--number", "2", "--seed", "1", "--keep", str(tmp_path / "run"))
+    assert [(line["event"], line["number"]) for line in told[:-1]] == [("fault", 1), ("fault", 2)]
+    assert told[-1]["faults"] == 2
+
+
+def test_a_killed_demo_goes_on_and_leaves_no_process(tmp_path: Path) -> None:
+    told = command("trees", "--number", "1", "--keep", str(tmp_path / "run"))
+    assert told[0]["event"] == "tree"
