@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from tests.faults import demo, suite
+from tests.faults.drawing import Kind
 from tests.faults.processes import ProcessRole
 from tests.faults.trial import Trial
 
@@ -40,7 +41,7 @@ def _run(args: argparse.Namespace, trial: Trial) -> bool:
         case "trees":
             return demo.trees(trial, number=args.number or 60)
         case _:
-            return suite.run(trial, number=args.number, seconds=60 * (args.minutes or 10.0))
+            return suite.run(trial, kinds=args.kinds, number=args.number, seconds=60 * (args.minutes or 10.0))
 
 
 def _arguments() -> argparse.Namespace:
@@ -48,6 +49,10 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("command", nargs="?", choices=("all", "kills", "trees"), default="all")
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="draws the faults (default: 1)")
     parser.add_argument("--minutes", type=float, metavar="M", help="how long faults go on (default: 10; kills: 5)")
+    kinds = ", ".join(Kind)
+    parser.add_argument(
+        "--kinds", nargs="+", type=Kind, choices=list(Kind), default=list(Kind), metavar="KIND", help=f"of {kinds}"
+    )
     parser.add_argument(
         "--number", type=int, metavar="N", help="number of faults (default: as time allows; kills: 20; trees: 60)"
     )

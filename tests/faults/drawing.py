@@ -26,6 +26,7 @@ class Kind(StrEnum):
     COMPUTER_FROZEN = "computer frozen"
     BACKBONE_FROZEN = "backbone frozen"
     LINK_CUT = "link cut"
+    ALL_LINKS_CUT = "all links cut"
     CLOCK_WRONG = "clock wrong"
     BIT_FLIPPED = "bit flipped"
     DISK_FULL = "disk full"
@@ -54,7 +55,8 @@ RULES: Final[Mapping[Kind, Rule]] = MappingProxyType(
         Kind.ENGINE_FROZEN: Rule((1.0, 25.0), 25.0, "averaging failed", told_from_s=20.0),
         Kind.COMPUTER_FROZEN: Rule((1.0, 25.0), 25.0, "averaging failed", told_from_s=20.0),
         Kind.BACKBONE_FROZEN: Rule((1.0, 25.0), 10.0, ""),
-        Kind.LINK_CUT: Rule((2.0, 40.0), 40.0, "no connection to other volunteers", told_from_s=25.0),
+        Kind.LINK_CUT: Rule((2.0, 60.0), 40.0, "no connection to other volunteers", told_from_s=25.0),
+        Kind.ALL_LINKS_CUT: Rule((10.0, 60.0), 40.0, "no connection to other volunteers", told_from_s=25.0),
         Kind.CLOCK_WRONG: Rule((5.0, 30.0), 60.0, "clock is", told_from_s=10.0),
         Kind.BIT_FLIPPED: Rule(ABSENT_S, 20.0, "damaged checkpoint was set aside"),
         Kind.DISK_FULL: Rule((3.0, 20.0), 90.0, "disk is full"),

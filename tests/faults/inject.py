@@ -3,7 +3,7 @@
 import contextlib
 import signal
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from types import MappingProxyType
 from typing import Final
 
@@ -80,11 +80,13 @@ def _freeze_backbone(scene: Scene, fault: Fault) -> None:
 
 
 def _cut_link(scene: Scene, fault: Fault) -> None:
-    if scene.ground is None:
-        raise CannotBeMade("There are no network namespaces here.")
-    scene.ground.cut(PLACES[fault.victim], plugged=False)
-    time.sleep(fault.lasts_s)
-    scene.ground.cut(PLACES[fault.victim], plugged=True)
+    """Two volunteers and the backbone go on without the third one."""
+    _cut(scene, [fault.victim], fault.lasts_s)
+
+
+def _cut_all_links(scene: Scene, fault: Fault) -> None:
+    """Each volunteer is alone."""
+    _cut(scene, scene.computers, fault.lasts_s)
 
 
 def _set_clock(scene: Scene, fault: Fault) -> None:
@@ -128,6 +130,7 @@ INJECTORS: Final[Mapping[Kind, Callable[[Scene, Fault], None]]] = MappingProxyTy
         Kind.COMPUTER_FROZEN: _freeze_computer,
         Kind.BACKBONE_FROZEN: _freeze_backbone,
         Kind.LINK_CUT: _cut_link,
+        Kind.ALL_LINKS_CUT: _cut_all_links,
         Kind.CLOCK_WRONG: _set_clock,
         Kind.BIT_FLIPPED: _flip_bit,
         Kind.DISK_FULL: _fill_disk,
@@ -149,6 +152,16 @@ def _kill(scene: Scene, names: Iterable[str]) -> None:
         process.kill()
     for process in processes:
         process.communicate()
+
+
+def _cut(scene: Scene, names: Collection[str], seconds: float) -> None:
+    if scene.ground is None:
+        raise CannotBeMade("There are no network namespaces here.")
+    for name in names:
+        scene.ground.cut(PLACES[name], plugged=False)
+    time.sleep(seconds)
+    for name in names:
+        scene.ground.cut(PLACES[name], plugged=True)
 
 
 def _freeze(processes: list[psutil.Process], seconds: float) -> None:

@@ -1,13 +1,14 @@
 """Faults one after the other on a small collaboration, each followed by what has to hold."""
 
 import time
+from collections.abc import Collection
 from itertools import islice, takewhile
 from pathlib import Path
 from typing import Any, Final
 
 from core.api.snapshot import Activity
 from tests.faults import checks
-from tests.faults.drawing import RULES, Fault, draw
+from tests.faults.drawing import RULES, Fault, Kind, draw
 from tests.faults.inject import CannotBeMade, inject
 from tests.faults.processes import Growth, left_over
 from tests.faults.scene import Computer, Scene, scene
@@ -17,16 +18,19 @@ START_S: Final = 60.0
 """Everybody contributes so long after the first start."""
 END_S: Final = 90.0
 """All stand at the last epoch so long after the last start."""
+BOARDS_S: Final = 60.0
+"""All leaderboards are equal so long after everybody contributes again."""
 MORE_EPOCHS: Final = 2
 """Number of epochs that are trained in the end, after everything was started once more."""
 LOOK_S: Final = 0.1
 
 
-def run(trial: Trial, *, number: int | None, seconds: float) -> bool:
+def run(trial: Trial, *, kinds: Collection[Kind], number: int | None, seconds: float) -> bool:
     """Run faults for a time, then look whether all have one history.
 
     Args:
         trial: Its seed draws the faults.
+        kinds: Only faults of these kinds are made, of those drawn.
         number: Number of faults; None: as many as there is time for.
         seconds: After so long no further fault begins.
 
@@ -40,7 +44,8 @@ def run(trial: Trial, *, number: int | None, seconds: float) -> bool:
         if _back(made, since=began, within_s=START_S * trial.patience) is None:
             trial.wrong.append("not everybody contributes after the start")
         faults = 0
-        for fault in takewhile(lambda _: time.monotonic() < began + seconds, islice(draw(trial.seed), number)):
+        drawn = (fault for fault in draw(trial.seed) if fault.kind in kinds)
+        for fault in takewhile(lambda _: time.monotonic() < began + seconds, islice(drawn, number)):
             told = _one(made, fault, trial.patience)
             trial.say("fault", **told)
             faults += "skipped" not in told
@@ -78,6 +83,7 @@ def _one(made: Scene, fault: Fault, patience: float) -> dict[str, Any]:
     back_s = _back(made, since=time.monotonic(), within_s=2 * limit_s)
     if back_s is None or back_s > limit_s:
         problems.append(f"not everybody contributes again within {limit_s:.0f} s")
+    problems += _boards(made, BOARDS_S * patience)
     problems += checks.explained(fault, words.new())
     problems += checks.no_traceback(made.folder)
     problems += [f"{each.name} has ended" for each in made.volunteers if each.volunteer.process.poll() is not None]
@@ -98,6 +104,16 @@ def _in_common(computers: list[Computer]) -> set[str]:
     return set.intersection(*(set(each.newest) for each in computers))
 
 
+def _boards(made: Scene, within_s: float) -> list[str]:
+    """Wait until all leaderboards are equal at one epoch."""
+    deadline = time.monotonic() + within_s
+    while checks.BOARDS_AGREE and not checks.boards_agree(made.volunteers):
+        if time.monotonic() >= deadline:
+            return ["the leaderboards differ"]
+        time.sleep(LOOK_S)
+    return []
+
+
 def _last_epochs(made: Scene, within_s: float) -> list[str]:
     """Start everything once more until a last epoch that all reach, and compare what they hold then."""
     made.end_volunteers()
@@ -108,7 +124,7 @@ def _last_epochs(made: Scene, within_s: float) -> list[str]:
     while time.monotonic() < deadline and not all(_finished(each, last) for each in made.volunteers):
         time.sleep(LOOK_S)
     wrong = checks.one_history(made.volunteers, last)
-    wrong += checks.boards_agree([each.observer.last for each in made.volunteers if each.observer.last is not None])
+    wrong += _boards(made, 0.0)
     wrong += checks.no_temporary_file(made.folder)
     made.end_volunteers()
     return wrong
