@@ -214,8 +214,9 @@ def _collaboration(at: Standpoint) -> Collaboration | None:
 
 def _heard(at: Standpoint) -> OwnReach | None:
     """How others reach this computer, with what it hears of them; None: not known."""
-    audible = at.participant is not None and at.participant.audible
-    return at.reach.hearing(others=audible) if at.reach is not None else None
+    if at.reach is None or at.participant is None:
+        return at.reach
+    return at.reach.hearing(others=at.participant.audible)
 
 
 def _reach(at: Standpoint) -> ReachView | None:

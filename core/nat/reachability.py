@@ -42,14 +42,17 @@ class OwnReach:
         return self.standing is Reachability.RELAYED
 
     def hearing(self, *, others: bool) -> "OwnReach":
-        """For people: a peer that hears others is not offline, though no connection may be open just now.
+        """For people: a peer is offline that hears nobody, whatever was found out while it did.
 
         Args:
             others: Another peer has reported lately.
         """
-        return (
-            replace(self, standing=Reachability.UNKNOWN) if others and self.standing is Reachability.OFFLINE else self
-        )
+        match others, self.standing:
+            case True, Reachability.OFFLINE:  # no connection may be open just now
+                return replace(self, standing=Reachability.UNKNOWN)
+            case False, Reachability.REACHABLE | Reachability.PUNCHABLE | Reachability.RELAYED:
+                return replace(self, standing=Reachability.OFFLINE)
+        return self
 
     @property
     def sentence(self) -> str:

@@ -130,11 +130,22 @@ def test_how_others_reach_this_computer_is_told():
     assert (reach.standing, bool(reach.sentence), bool(reach.advice)) == ("relayed", True, True)
 
 
-@pytest.mark.parametrize(("audible", "standing"), [(False, "offline"), (True, "unknown")])
-def test_a_computer_that_hears_others_is_not_offline(*, audible, standing):
+@pytest.mark.parametrize(
+    ("audible", "found", "told"),
+    [
+        (False, "offline", "offline"),
+        (True, "offline", "unknown"),
+        (False, "reachable", "offline"),
+        (True, "reachable", "reachable"),
+        (False, "unknown", "unknown"),
+    ],
+)
+def test_a_computer_is_offline_while_it_hears_nobody(*, audible, found, told):
     view = seen(audible=audible)
-    reach = take_snapshot(at(participant=view, manifest=MANIFEST, reach=OwnReach(Reachability.OFFLINE))).reach
-    assert (reach.standing, "firewall" in reach.advice) == (standing, not audible)
+    snapshot = take_snapshot(at(participant=view, manifest=MANIFEST, reach=OwnReach(Reachability(found))))
+    assert snapshot.reach.standing == told
+    assert ("firewall" in snapshot.reach.advice) == (told == "offline")
+    assert (snapshot.verdict.code == "not_connected") == (told == "offline")
 
 
 def test_joining_is_said():
