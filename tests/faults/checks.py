@@ -10,8 +10,6 @@ from core.cli.outcome import parameters_max_difference
 from tests.faults.drawing import RULES, Fault
 from tests.faults.scene import Computer
 
-BOARDS_AGREE: Final = False
-"""Whether all volunteers' leaderboards have to become equal after each fault: once the board is part of the state."""
 NOT_KEPT: Final = "were not kept"
 """What the notice says about steps that a volunteer took, and most others did not go on from."""
 WRITING_S: Final = 10.0
