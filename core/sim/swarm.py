@@ -1,12 +1,13 @@
 """A whole collaboration in the simulated world: a backbone, volunteers that come and go, and what goes wrong."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any
 
 from msgspec import UNSET
 
+from core.averaging.plan import Plan
 from core.base.contact import Contact
 from core.base.content import digest
 from core.base.ids import PeerId
@@ -37,8 +38,18 @@ SPEEDS = (5.0, 50.0)
 ROOMS = (0.5, 1.0, 4.0)
 """Memory of a helper, as a part of what the whole vector needs: some have too little, and decline every call."""
 HONEST = Lie()
+AIMED_S = 1.5
+"""Upper bound on the time from a plan to a partition that is aimed at its round: as long as a round takes."""
+LOOK_S = 0.02
+"""How often it is looked whether the plan is there."""
+LEADERS = 0.5
+"""How often it is the leader of a round that goes, and not the member that was asked for its contribution."""
+TORN_S = AveragingNumbers().round_timeout_s
+"""How long a partition lasts that is aimed at a round."""
+PARTITION_S = 25.0
+"""Mean time that any other partition lasts."""
 AIM_REST_S = 15.0
-"""Between two peers that go just when a round begins: each takes its samples with it."""
+"""Between two faults that are aimed at rounds: each peer that goes takes its samples with it."""
 
 
 class Volunteer:
@@ -249,10 +260,34 @@ class Swarm:
             self.backbone.begin()
 
     def aim(self, peer: PeerId) -> None:
-        """A round begins: a good moment to lose one of its members; but no more than the others can make good."""
-        if self.world.now >= self._aim_at and self._random.random() < self.settings.aimed:
+        """A round begins: a good moment to lose one of its members, its leader, or the network between them.
+
+        No more is lost than the others can make good.
+        """
+        drawn, settings = self._random.random(), self.settings
+        if drawn < settings.aimed:
+            self.world.agenda.after(self._random.uniform(0, 2), self._hit, self._strike, peer)
+        elif drawn < settings.aimed + settings.aimed_partitions:
+            self._once_planned(self.volunteers[peer], peer_plan(self.volunteers[peer]))
+
+    def _once_planned(self, volunteer: Volunteer, before: Plan | None) -> None:
+        """Once a round has a plan, divide the network in one of its phases."""
+        plan, participant = peer_plan(volunteer), volunteer.participant
+        if plan is not before:
+            delay_s = self._random.uniform(0, AIMED_S)
+            self.world.agenda.after(delay_s, self._hit, self._tear, volunteer.peer)
+        elif participant is not None and participant.rounds.busy:
+            self.world.agenda.after(LOOK_S, self._once_planned, volunteer, before)
+
+    def _hit(self, fault: Callable[[PeerId], None], peer: PeerId) -> None:
+        if self.world.now >= self._aim_at:
             self._aim_at = self.world.now + AIM_REST_S
-            self.world.agenda.after(self._random.uniform(0, 2), self.churn.strike, peer)
+            fault(peer)
+
+    def _strike(self, peer: PeerId) -> None:
+        """End the life of a member, or of the leader of its round."""
+        plan = peer_plan(self.volunteers[peer])
+        self.churn.strike(plan.leader if plan is not None and self._random.random() < LEADERS else peer)
 
     def _later(self, mean_s: float, action: Any) -> None:
         self.world.agenda.after(self._random.expovariate(1 / mean_s), action)
@@ -271,19 +306,32 @@ class Swarm:
         self._later(self.settings.backbone_s, self._backbone_goes)
 
     def _divide(self) -> None:
-        if self.calm:
+        self._cut_off(1, self._random.expovariate(1 / PARTITION_S))
+
+    def _tear(self, _: PeerId) -> None:
+        """Divide a round's members for as long as the round may take, so that either side could end it."""
+        self._cut_off(max(1, (1 + len(self.volunteers)) // 3), TORN_S)
+
+    def _cut_off(self, fewest: int, seconds: float) -> None:
+        """Divide the network, with no fewer peers on either side."""
+        if self.calm or self.world.links.divided:
             return
         self.partitions += 1
         peers = [self.backbone.peer, *self.volunteers]
-        self.world.divide(self._random.sample(peers, self._random.randint(1, len(peers) - 1)))
-        self._later(25.0, self._heal)
+        self.world.divide(self._random.sample(peers, self._random.randint(fewest, len(peers) - fewest)))
+        self.world.agenda.after(seconds, self._heal)
 
     def _heal(self) -> None:
         if self.calm:
             return
         self.world.heal()
-        assert self.settings.partition_s is not None
-        self._later(self.settings.partition_s, self._divide)
+        if self.settings.partition_s is not None:
+            self._later(self.settings.partition_s, self._divide)
+
+
+def peer_plan(volunteer: Volunteer) -> Plan | None:
+    """The plan of the round in which a volunteer is, or was last."""
+    return None if volunteer.participant is None else volunteer.participant.rounds.plan
 
 
 def state_of(volunteer: Volunteer) -> StateName | None:

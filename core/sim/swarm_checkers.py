@@ -24,7 +24,7 @@ from core.sim.state_checkers import phases, state_text
 from core.sim.swarm import Swarm, state_of
 from core.sim.worker import Absorbed, layout_of
 from core.swarm.epoch import Phase
-from core.swarm.orders import RoundLost, RoundRecord
+from core.swarm.orders import Absorb, RoundLost, RoundRecord
 from core.swarm.states import StateName
 
 PATIENCE_S = 150.0
@@ -125,6 +125,33 @@ class WholeMeans(Checker):
                 f"the mean of {state_text(absorbed.name)} differs from what its record says in {differing} of {chunks} "
                 f"chunks; the record says {lacking} are missing"
             )
+
+
+class OneOutcome(Checker):
+    """A round leads all that take its step to one state: a network that falls apart leaves one half at most a quorum.
+
+    Not bound are a leader that commits two things, and a grid, some of whose groups may miss what others got.
+
+    Args:
+        splitters: Liars that commit two things.
+        plan_of: Returns the plan of the last round of a node.
+    """
+
+    def __init__(self, splitters: Collection[PeerId], plan_of: Callable[[Node], Plan | None]) -> None:
+        self._splitters = frozenset(splitters)
+        self._plan_of = plan_of
+        self._led_to: dict[bytes, StateName] = {}
+
+    def said(self, node: Node, output: Any, now: float) -> None:
+        """Compare where a round leads a member with where it has led others."""
+        del now
+        if not isinstance(output, Absorb):
+            return
+        plan, name = self._plan_of(node), output.record.name
+        if plan is None or plan.round != output.round or plan.stages > 1 or plan.leader in self._splitters:
+            return
+        if self._led_to.setdefault(output.round, name) != name:
+            raise Violation(f"{node} is led to {state_text(name)}, others by the same round to another state")
 
 
 class ReceiptsAgree(Checker):

@@ -51,7 +51,9 @@ class SwarmSettings:
     partition_s: float | None = None
     """Mean time between two partitions; None: never."""
     aimed: float = 0.0
-    """How often a peer that is asked for its contribution goes within the next two seconds."""
+    """How often a peer that is asked for its contribution, or its leader, goes within the next two seconds."""
+    aimed_partitions: float = 0.0
+    """How often the network is divided instead, within two seconds after a peer was asked for its contribution."""
     freeze_s: float | None = None
     """Mean time until a computer stands still for a while, as under a closed lid; None: never."""
     blank: float = 0.1
@@ -98,6 +100,7 @@ class SwarmSettings:
             backbone_s=random.choice([None, None, 60.0]),
             partition_s=random.choice([None, 60.0]) if stormy else None,
             aimed=random.choice([0.0, 0.03, 0.15]) if stormy else 0.0,
+            aimed_partitions=random.choice([0.0, 0.5, 0.5]) if stormy else 0.0,
             freeze_s=random.choice([None, 60.0, 300.0]) if stormy else None,
             measured=random.random() < 0.5,
             helpers=helpers,

@@ -11,6 +11,7 @@ from core.sim.swarm import Swarm
 from core.sim.swarm_checkers import (
     BoundedMemory,
     EpochsEnd,
+    OneOutcome,
     ReceiptsAgree,
     WholeMeans,
     all_agree,
@@ -95,6 +96,7 @@ class Trial:
             SameNameSameState(),
             EachSampleOnce(),
             self._means,
+            OneOutcome(self.swarm.splitters, last_plan),
             self._receipts,
             self._ends,
             CatchesUp(self.swarm, self._history),

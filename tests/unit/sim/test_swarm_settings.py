@@ -16,7 +16,16 @@ def test_a_seed_says_what_its_world_is_like() -> None:
 
 def test_a_hundred_seeds_bring_every_fault() -> None:
     worlds = [drawn(seed) for seed in range(100)]
-    for fault in ("partition_s", "pause_s", "backbone_s", "freeze_s", "aimed", "padding_bytes", "skew_s"):
+    for fault in (
+        "partition_s",
+        "pause_s",
+        "backbone_s",
+        "freeze_s",
+        "aimed",
+        "aimed_partitions",
+        "padding_bytes",
+        "skew_s",
+    ):
         assert 5 <= sum(bool(getattr(world, fault)) for world in worlds) <= 90, fault
     assert any(world.links.loss >= 0.05 for world in worlds)
     assert {world.codec for world in worlds} == set(CODEC_NAMES)
