@@ -128,7 +128,6 @@ class Contributing:
         self._assisting.ended(samples=self.pending.samples, gives=committed.gives)
         if self._overlaps:
             self.pending.take()
-            self._grouping.committed(committed.record)
         return [Absorb(self._round, committed.record)]
 
     def settle(self, samples: int, now: float) -> None:

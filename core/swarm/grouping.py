@@ -5,7 +5,6 @@ from typing import Any, Final
 from core.base.ids import PeerId, distance, hashed_key, node_key
 from core.swarm.beacon import Beacon
 from core.swarm.membership import GOES_ON_S, Membership
-from core.swarm.orders import RoundRecord
 from core.swarm.rounds import Rounds
 from core.swarm.settings import ParticipantSettings
 from core.swarm.states import StateName
@@ -110,14 +109,6 @@ class Grouping:
         lacking = max(self._target_samples - samples, 0)
         self._short = True
         self._enough_at = now + min(lacking / max(speed, 1e-9), SHORT_REST_MAX_S)
-
-    def committed(self, record: RoundRecord) -> None:
-        """A round is over; its members take the step now, and are waited for where training went on meanwhile."""
-        self._stragglers.committed(record, besides=self._me)
-
-    def stepped(self, now: float) -> None:
-        """This peer has taken its step."""
-        self._stragglers.stepped(now)
 
     def settle(self) -> None:
         """A new state is in place: what was known of groups at the last one holds no longer."""

@@ -113,10 +113,8 @@ class Rounds:
         carried: Callable[[], Mapping[PeerId, int]] | None = None,
     ) -> None:
         self._me = signer.peer_id
-        self._run = settings.run
-        self._averaging = numbers = settings.averaging
-        self._aggregator = AGGREGATORS[numbers.aggregator_name](**numbers.aggregator_numbers)
-        self._target_samples = settings.target_samples
+        self._settings = settings
+        self._aggregator = AGGREGATORS[settings.averaging.aggregator_name](**settings.averaging.aggregator_numbers)
         self._random = random
         self._secret = random.randbytes(SECRET_BYTES)
         self._trace = trace
@@ -139,7 +137,7 @@ class Rounds:
         """What is known of everybody's lines."""
         self.failures = FailureRate()
         """How often peers have failed in rounds of ours."""
-        self.earned = EarnedSpeeds(numbers.weight_share_max)
+        self.earned = EarnedSpeeds(settings.averaging.weight_share_max)
         """How much of what peers say of their samples is believed."""
         self.reputation = Reputation(self._me, round_timeout_s=settings.averaging.round_timeout_s)
         """Whom rounds of ours that failed are put down to, and who costs those that hold time."""
@@ -158,15 +156,15 @@ class Rounds:
         self.current = self._standing = None
         config = RoundConfig(
             me=self._me,
-            run_id=self._run,
-            numbers=self._averaging,
+            run_id=self._settings.run,
+            numbers=self._settings.averaging,
             lines=self.lines,
             penalties=self.reputation,
             failures=self.failures,
             earned=self.earned,
             numel=None if vectors.contribution is None else len(vectors.contribution),
             numel_max=helped_numel,
-            target_samples=self._target_samples,
+            target_samples=self._settings.target_samples,
         )
         self._matchmaker = Matchmaker(config, random=self._random, trace=self._trace)
 
@@ -322,6 +320,8 @@ class Rounds:
 
     def _committed(self, outcome: Outcome, now: float) -> Sequence[Any]:
         assert self._round is not None
+        if not outcome.contributors:  # all members see so: nobody takes a step with the mean of nobody
+            return self._failed(RoundFailed(outcome.round, "no contribution arrived"), now, ours=False)
         plan = self._round.plan
         self.lines.finished(plan, outcome, now)
         self.failures.finished(plan, outcome)
@@ -332,9 +332,9 @@ class Rounds:
         offered = self._standing[0] if outcome.round == self.current and self._standing is not None else 0
         if outcome.round == self.current:  # a new trainer, in another round, may have come meanwhile
             self.current = self._standing = None
-        statement = statement_of(plan, outcome, run=self._run, epoch=name.epoch, lineage=name.lineage)
-        record = RoundRecord.of(outcome, statement)
+        statement = statement_of(plan, outcome, run=self._settings.run, epoch=name.epoch, lineage=name.lineage)
         signed = self.attesting.sign(statement, leader=self._round.leader, now=now)
         before, me = StateName(plan.epoch, plan.lineage), plan.peers.index(self._me)
         cut = ContributionCut(name.epoch, offered, plan.weights[me], outcome.own_scaled / plan.chunk_total)
+        record = RoundRecord.of(outcome, statement)
         return [Committed(outcome.round, before, record, gives=plan.gift(me) > 0), *cut.told, *signed]

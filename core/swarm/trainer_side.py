@@ -167,7 +167,6 @@ class TrainerSide:
     def _stepped(self, step: StepTaken, now: float) -> list[Any]:
         self.epochs.hold(step.state)
         self.epochs.advance(Cue.STEPPED, now)
-        self._grouping.stepped(now)
         if step.samples and is_loss(step.loss):
             self.contributing.pending.loss = step.loss
         return self._settled(now, samples=step.samples)

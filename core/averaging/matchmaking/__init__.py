@@ -106,6 +106,10 @@ class Declined(Message, frozen=True, tag="averaging.declined"):
     """Of what is declined."""
     reason: Literal["elsewhere", "busy", "away"]
 
+    def goes_on(self, epoch: int) -> bool:
+        """Whether its sender is in another round at this epoch's state, or beyond it."""
+        return self.reason == "busy" or (self.reason == "elsewhere" and self.epoch > epoch)
+
 
 class Cancelled(Message, frozen=True, tag="averaging.cancelled"):
     """From a leader: this round will have no plan."""

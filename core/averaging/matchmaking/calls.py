@@ -165,11 +165,11 @@ class LedCall:
         silent = self.silent
         told = [Silent(silent)] if silent else []
         samples = self._config.samples(self.request, self._ready, now)
-        busy = sum(no.reason == "busy" and self._called[peer] == self._until for peer, no in self._declined.items())
+        declined = [no for peer, no in self._declined.items() if self._called[peer] == self._until]
         too_few = samples if samples < self._config.target_samples else None
         if self.leader not in self._answers:
             reason, too_few = "this computer's own contribution came too late", None
-        elif busy >= sum(member.receives for member in self._ready):
+        elif sum(no.goes_on(self.call.epoch) for no in declined) >= sum(member.receives for member in self._ready):
             reason, too_few = "the others are in another round", None
         elif too_few is not None:
             reason = "the contributions together have too few samples"

@@ -226,6 +226,7 @@ class Matchmaker:
             case Ready(round_) if not known and not self._round.has(round_, sender):
                 return [Send(sender, Cancelled(round_))]  # it stands still for a call that is over
             case Declined(epoch, lineage, reason="elsewhere") if known and (epoch, lineage) != self._state:
+                self._election.unavailable.add(sender)
                 return [Elsewhere(sender, epoch, lineage)]
         return []
 

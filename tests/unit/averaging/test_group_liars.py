@@ -8,7 +8,9 @@ from core.averaging.matchmaking import (
     Cancelled,
     ContributionWanted,
     Declined,
+    Elsewhere,
     GroupFailed,
+    GroupFormed,
     Ready,
     Refused,
     Wanted,
@@ -70,3 +72,18 @@ def test_stranger_that_declines_stops_no_round() -> None:
     assert calls == 1
     group.pump.run()
     group.one_plan(group.peers)
+
+
+@pytest.mark.parametrize(("epoch", "forms"), [(0, True), (2, False)])
+def test_leader_left_behind_goes_nowhere_alone(epoch: int, *, forms: bool) -> None:
+    group = Group(2)
+    group.place()
+    leader, [other] = group.leader(), group.others()
+    group.pump.frozen.add(other)
+    group.look(leader)
+    said = group.tell(leader, other, Declined(epoch, b"l" * 32, 0, "elsewhere"))
+    assert Elsewhere(other, epoch, b"l" * 32) in said
+    group.pump.run()
+    formed = [event for event in group.pump.events[leader] if isinstance(event, GroupFormed | GroupFailed)]
+    assert isinstance(formed[0], GroupFormed) is forms
+    assert isinstance(formed[-1], GroupFormed), "once it has waited for in vain, it goes on: the other may lie"

@@ -1,11 +1,13 @@
 """A participant's rounds, of which one may outlive the trainer that began it."""
 
+from dataclasses import replace
 from typing import Any
 
 import msgspec
 import numpy as np
 import pytest
 
+from core.averaging import butterfly
 from core.averaging.allreduce.all_reduce import AllReduce
 from core.averaging.bandwidth.proven import Proven, ProvenLine
 from core.averaging.butterfly import Butterfly, RoundInput
@@ -87,6 +89,20 @@ def test_a_round_ends_in_a_step() -> None:
     [absorb] = stage.ordered(Absorb)
     assert absorb.round == plan.round
     assert stage.phase is Phase.STEPPING
+
+
+def test_nobody_steps_with_the_mean_of_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The only member with samples was cut off before it had sent a chunk; its group commits all the same."""
+    finished = butterfly.outcome_of
+    monkeypatch.setattr(
+        butterfly, "outcome_of", lambda *args, **more: replace(finished(*args, **more), contributors=())
+    )
+    stage = Stage()
+    stage.ready()
+    plan = join(stage, 1, nonce=1)
+    finish(stage, 1, plan)
+    assert not stage.ordered(Absorb)
+    assert [release.round for release in stage.ordered(Release)] == [plan.round]
 
 
 def test_a_member_of_a_round_gets_its_state_before_strangers() -> None:

@@ -1,0 +1,62 @@
+"""Targets that one peer fills in less than the time between two reports: the others are waited for, nobody forks."""
+
+from collections import defaultdict
+from typing import Any
+
+import pytest
+
+from core.sim.checkers import Checker
+from core.sim.churn import ChurnSettings
+from core.sim.links import LinkSettings
+from core.sim.node import Node
+from core.sim.swarm import SwarmSettings
+from core.sim.trial import Trial
+from core.sim.worker import Absorbed
+
+EPOCHS = 60
+
+
+class Forks(Checker):
+    """All states to which each epoch led."""
+
+    def __init__(self) -> None:
+        self.states: defaultdict[int, set[bytes]] = defaultdict(set)
+
+    def said(self, node: Node, output: Any, now: float) -> None:
+        if isinstance(output, Absorbed):
+            self.states[output.name.epoch].add(output.name.lineage)
+
+    @property
+    def forked(self) -> list[int]:
+        return [epoch for epoch, names in self.states.items() if len(names) > 1]
+
+
+def run(seed: int, *, peers: int, epoch_s: float, epochs: int = EPOCHS, delayed: bool = False) -> Forks:
+    settings = SwarmSettings(
+        peers=peers,
+        epochs=epochs,
+        churn=ChurnSettings(live=(peers, peers), up_s=1e9, first_s=1.0),
+        links=LinkSettings(loss=0.0, duplicate=0.0),
+        parameters=64,
+        chunk_numel=16,
+        blank=0.0,
+        epoch_s=epoch_s,
+        step_s=(0.05, 0.4),
+        delayed=delayed,
+    )
+    trial = Trial(seed, peers=peers, epochs=epochs, settings=settings)
+    forks = Forks()
+    trial.swarm.world.checkers.append(forks)
+    verdict = trial.run()
+    assert verdict.ok, f"at {verdict.at_s} s: {verdict.problem}"
+    return forks
+
+
+@pytest.mark.parametrize(
+    ("peers", "epoch_s", "averaging"),
+    [(2, 0.02, "standing still"), (2, 0.3, "standing still"), (2, 0.3, "computing on"), (3, 1.5, "standing still")],
+)
+def test_no_epoch_has_two_states(peers: int, epoch_s: float, averaging: str) -> None:
+    forks = run(1, peers=peers, epoch_s=epoch_s, delayed=averaging == "computing on")
+    assert len(forks.states) >= EPOCHS
+    assert forks.forked == []
