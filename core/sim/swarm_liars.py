@@ -33,6 +33,8 @@ FOUNDED_S: Final = 10.0
 """From then on a liar names its false state: all volunteers are there."""
 CALLS_S: Final = 0.5
 """Time between two calls of a leader that never commits."""
+EARLY: Final = 0.9
+"""Part of the target batch at which a leader that commits two things calls, before anybody else does."""
 SPLIT_LEAST: Final = 4
 """Number of members in the smallest group that is split."""
 NOISE: Final = MemoryFile(np.random.default_rng(0).standard_normal(300).astype(np.float32).tobytes())
@@ -87,6 +89,15 @@ class Dressed(Hostile):
 
     machine: Any
 
+    def _calls(self, now: float) -> list[object]:
+        """What it says where it makes itself the leader of the next round: as if it had been asked for a call."""
+        view = self.machine.view(now)
+        if view.state is None or self.machine.rounds.busy:
+            return []
+        mates = sorted(peer for peer, report in view.peers.items() if report.in_step and report.state == view.state)
+        wanted = Wanted(view.state.epoch, view.state.lineage, 0)
+        return [one for mate in mates[:1] for one in self.machine.handle(Received(mate, wanted), now)]
+
 
 class NeverCommits(Dressed):
     """It calls twice a second if it may, follows nobody, plans well, and then only says that it lives."""
@@ -101,12 +112,9 @@ class NeverCommits(Dressed):
         if isinstance(event, Received) and isinstance(event.message, Call):
             return []
         outputs: list[object] = [*super().handle(event, now)]
-        view = self.machine.view(now)
-        if view.state is not None and now >= self._again_at and not self.machine.rounds.busy:
+        if now >= self._again_at and not self.machine.rounds.busy:
             self._again_at = now + CALLS_S
-            mates = sorted(peer for peer, report in view.peers.items() if report.in_step and report.state == view.state)
-            for mate in mates[:1]:  # as if it had been asked for a call
-                outputs += super().handle(Received(mate, Wanted(view.state.epoch, view.state.lineage, 0)), now)
+            outputs += self._altered(self._calls(now), now)
         return outputs
 
     def _unchanged(self, send: Send[Any], now: float) -> list[Send[Any]]:
@@ -127,7 +135,7 @@ copyreg.pickle(MappingProxyType, lambda mapping: (MappingProxyType, (dict(mappin
 class TwoCommits(Dressed):
     """A leader that is two: each half of its group hears one of them, and each commits what its half holds.
 
-    Both exclude the other's half.  With the leader in both, each half is a quorum.
+    Both exclude the other's half.  With the leader in both, each half is a quorum.  It leads whenever it may.
     """
 
     def __init__(self, participant: Any, random: Random) -> None:
@@ -150,6 +158,9 @@ class TwoCommits(Dressed):
         outputs: list[object] = [one for one in self.machine.handle(event, now) if not self._is_for_twins(one)]
         if isinstance(event, Tick):
             outputs += self._said_by_twin(event, now)
+            view = self.machine.view(now)
+            if view.samples + view.others_samples >= EARLY * self.machine.settings.target_samples:
+                outputs += self._calls(now)
         plan = self.machine.rounds.plan
         if plan is not None and plan is not self._plan:
             self._plan, self._twin, self._twins = plan, None, frozenset()
