@@ -28,8 +28,8 @@ BACK_S: Final = 10.0
 """Everybody contributes again so long after the last kill."""
 WATCHED_S: Final = 60.0
 """How long is waited to tell how late those are that are late."""
-TREE_LIVES_S: Final = (0.3, 20.0)
-"""Bounds on how long after its start the whole tree is killed: from the first import to some epochs of training."""
+TREE_LIVES_S: Final = (0.3, 12.0)
+"""Bounds on how long after its start, or after everybody contributes, the whole tree is killed."""
 LOOK_S: Final = 0.05
 
 
@@ -125,15 +125,17 @@ def trees(trial: Trial, *, number: int) -> bool:
     random = Random(trial.seed)
     stage = Stage(trial.folder)
     for place in range(1, number + 1):
-        lives_s = random.uniform(*TREE_LIVES_S) * trial.patience
+        trains, lives_s = random.choice((False, True)), random.uniform(*TREE_LIVES_S)
         with stage.demo() as demo:
+            if trains:
+                demo.back_s(time.monotonic(), within_s=START_S * trial.patience)
             time.sleep(lives_s)
             acknowledged = [observer.acknowledged for observer in demo.observers]
             problems = [f"process {process.pid} is left" for process in kill_all(trial.folder)]
         kept = stage.epochs()
         if any(there < said for there, said in zip(kept, acknowledged, strict=True)):
             problems.append(f"of the epochs {acknowledged} only {kept} are on disk")
-        trial.say("tree", number=place, lived_s=round(lives_s, 1), epochs=kept, problems=problems)
+        trial.say("tree", number=place, trained=trains, lived_s=round(lives_s, 1), epochs=kept, problems=problems)
         trial.wrong += [f"tree {place}: {problem}" for problem in problems]
     with stage.demo() as demo:
         back_s = demo.back_s(time.monotonic(), within_s=START_S * trial.patience)
