@@ -23,6 +23,8 @@ from core.storage.paths import Home
 from tests.small_task import small_task
 
 CORE = (sys.executable, "-m", "core")
+WIDE = {"heads": 4, "head_width": 48}
+"""Sizes of a model with some tensors of more than 2^16 numbers, whose rounds last long enough to be in the middle."""
 LOOPBACK = ("--bind", "127.0.0.1", "--host", "127.0.0.1")
 ENVIRONMENT = {**os.environ, "POTLUCK_KEYRING": "off", "OMP_NUM_THREADS": "1"}
 
@@ -154,13 +156,13 @@ def found(
     numbers: Mapping[str, int] | None = None,
     **changes: object,
 ) -> Charter:
-    """A charter for the small task; `numbers` change the model's sizes, `changes` other fields of the manifest."""
-    task = small_task(folder / "prepared", numbers)
+    """A charter for the small GPT; `numbers` change the model's sizes, `changes` other fields of the manifest."""
+    task = small_task(folder / "prepared", numbers, task="gpt")
     authority = charters.new_authority()
     manifest = Manifest(
         name="A test",
         organiser="pytest",
-        task="albert",
+        task="gpt",
         numbers=task.numbers,
         blobs=charters.keep_blobs(folder / "charter", task.blobs),
         optimizer={**PAPER_LAMB, "learning_rate": 0.01, "warmup_epochs": 2, "total_epochs": 1000},

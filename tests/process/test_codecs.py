@@ -8,12 +8,9 @@ import pytest
 
 from core.base.manifest import AveragingNumbers
 from core.control.client import ControlClient
-from tests.process.swarm import Collaboration, Volunteer, collaboration, found
+from tests.process.swarm import WIDE, Collaboration, Volunteer, collaboration, found
 
 pytestmark = pytest.mark.process
-
-WIDE = {"hidden_size": 192, "intermediate_size": 768, "embedding_size": 64}
-"""Some of the tensors have more than 2^16 numbers."""
 
 
 def owed(swarm: Collaboration, volunteer: Volunteer) -> tuple[int, bool]:

@@ -12,13 +12,12 @@ from core.api.snapshot import Activity, Snapshot
 from core.base.manifest import AveragingNumbers
 from core.control.client import ControlClient
 from core.storage.paths import Home
-from tests.process.swarm import alive, collaboration, found
+from tests.process.swarm import WIDE, alive, collaboration, found
 
 pytestmark = pytest.mark.process
 
 SLOW_ROUNDS = AveragingNumbers(chunk_numel=256, round_timeout_s=20.0, stall_timeout_s=4.0)
 """Small chunks make a round last long enough to be in the middle of it."""
-WIDE = {"hidden_size": 192, "intermediate_size": 768, "embedding_size": 64}
 
 
 DELAYED = msgspec.structs.replace(SLOW_ROUNDS, delayed=True)
