@@ -1,6 +1,7 @@
 """The DHT is broken on purpose, one rule at a time: the checkers of the small worlds notice each.
 
-The worlds are those of `test_dht_worlds`, the judgement on attacks is that of `test_dht_attacks`.
+The worlds are those of `test_dht_worlds`, where the whole DHT trips no checker; the judgement on attacks is that of
+`test_dht_attacks`.
 """
 
 import pkgutil
@@ -47,11 +48,7 @@ def forgers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("core.sim.liars.LIES", (lambda _: gives(first=False),))
 
 
-def test_the_whole_dht_trips_no_checker() -> None:
-    assert list(problems()) == []
-
-
-def test_nor_do_forgers_among_its_peers(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_forgers_in_the_whole_dht_trip_no_checker(monkeypatch: pytest.MonkeyPatch) -> None:
     forgers(monkeypatch)
     assert list(problems(liars=0.2)) == []
 

@@ -105,7 +105,7 @@ def test_a_villain_that_leads_costs_less_than_a_second() -> None:
     for villain in villains:
         corrupt(villain)
     before = len(watched.plans)
-    watched.run(rounds=before + 16)
+    watched.run(rounds=before + 8, step_s=0.05)
     refused = sum(v.participant.trace["group.refused"] for v in watched.volunteers() if v.participant is not None)
     assert refused >= 1
     plans = list(watched.plans.values())[before:]
