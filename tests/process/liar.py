@@ -1,0 +1,86 @@
+"""Runs the program as a member that lies, among engines that do not know it.
+
+python -m tests.process.liar LIE WORDS...     as `python -m core WORDS...`
+
+FILE       with `engine --helper`: it says that it trains at epoch 1,000,000, and gives this file to all that ask
+samples    it claims as many samples as a message may, for contributions of large noise
+"""
+
+import json
+import runpy
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+import msgspec
+import numpy as np
+from safetensors import safe_open
+from safetensors.numpy import load_file, save
+
+from core.api.snapshot import VOLUNTEER, Activity
+from core.base.bounds import SAMPLES_MAX
+from core.session import participant as in_session
+from core.sim.disk import MemoryFile
+from core.swarm.answers import ContributionWritten, SamplesCounted, StateOffered, TrainerReady
+from core.swarm.participant import Participant
+from core.swarm.progress import ProgressReport
+from core.swarm.states import StateName
+
+FALSE = StateName(10**6, b"\xff" * 32)
+TIMES = np.float32(1e15)
+
+
+class FalseState(Participant):
+    """A helper, which trains nothing, and says that it does."""
+
+    file: ClassVar[MemoryFile]
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options, tells=self._lie)
+
+    def start(self, *args: Any, now: float, **options: Any) -> Sequence[Any]:
+        return [*super().start(*args, now=now, **options), *self.handle(StateOffered(self.file), now)]
+
+    def _lie(self, report: ProgressReport) -> ProgressReport:
+        said = {"role": VOLUNTEER, "activity": Activity.TRAINING.value, "in_step": True}
+        false = {"epoch": FALSE.epoch, "lineage": FALSE.lineage, "digest": self.file.digest}
+        return msgspec.structs.replace(report, **said, **false)
+
+
+def noise_like(state: Path) -> bytes:
+    """A checkpoint as large as a true one, of the collaboration, with the name that is told; normal, deviation 3."""
+    random = np.random.default_rng(0)
+    noise = {name: random.normal(0.0, 3.0, one.shape).astype(np.float32) for name, one in load_file(state).items()}
+    with safe_open(state, framework="numpy") as file:
+        name = json.loads(file.metadata()["potluck"])
+    name |= {"epoch": FALSE.epoch, "lineage": FALSE.lineage.hex()}
+    return save(noise, metadata={"potluck": json.dumps(name, sort_keys=True)})
+
+
+class FalseSamples(Participant):
+    """It computes like others, and gives something else."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self._random = np.random.default_rng(0)
+
+    def handle(self, event: Any, now: float) -> Any:
+        match event:
+            case TrainerReady():
+                self._vector = event.contribution
+            case SamplesCounted():
+                event = replace(event, samples=SAMPLES_MAX, samples_per_s=1e12)
+            case ContributionWritten():
+                self._vector[:] = self._random.standard_normal(self._vector.size, dtype=np.float32) * TIMES
+                event = replace(event, samples=SAMPLES_MAX)
+        return super().handle(event, now)
+
+
+if __name__ == "__main__":
+    lie = sys.argv.pop(1)
+    if lie != "samples":
+        FalseState.file = MemoryFile(Path(lie).read_bytes())
+    in_session.Participant = FalseSamples if lie == "samples" else FalseState  # type: ignore[misc]
+    runpy.run_module("core", run_name="__main__")

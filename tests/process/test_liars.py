@@ -1,0 +1,97 @@
+"""Real engines beside one with a valid pass that lies: the honest ones keep model, board and weight."""
+
+import asyncio
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from core.api.snapshot import Snapshot
+from core.base.bounds import SAMPLES_MAX
+from core.control.client import ControlClient
+from core.storage.identity import load_identity
+from tests.process.liar import FALSE, noise_like
+from tests.process.swarm import Collaboration, Volunteer, collaboration, found
+from tests.process.test_collaboration import call_pause
+from tests.process.test_receipts import receipts
+from tests.process.test_rules import losses
+
+pytestmark = pytest.mark.process
+ROUNDS = 6
+ROUNDED = 0.02
+"""Weights are whole samples."""
+
+
+def join_liar(swarm: Collaboration, lie: str, *words: str) -> Volunteer:
+    return swarm.join("mallory", *words, program=(sys.executable, "-m", "tests.process.liar", lie))
+
+
+async def all_reach(volunteers: Sequence[Volunteer], epoch: int) -> None:
+    await asyncio.gather(*(one.until(lambda news: news.epoch >= epoch) for one in volunteers))
+
+
+def test_false_epoch_and_random_weights_replace_nobodys_state(tmp_path: Path) -> None:
+    charter = found(tmp_path, target_samples=512, evaluate_every=1)
+
+    def hears_the_lie(news: Snapshot) -> bool:
+        return any(peer.epoch >= FALSE.epoch for peer in news.peers)
+
+    async def run() -> None:
+        async with collaboration(charter, tmp_path) as swarm:
+            ada, bob = swarm.join("ada"), swarm.join("bob")
+            await all_reach([ada, bob], 1)
+            noise = tmp_path / "noise"
+            noise.write_bytes(noise_like(next(swarm.states(ada).glob("state-*"))))
+            join_liar(swarm, str(noise), "--helper")
+            before = await ada.until(hears_the_lie)
+            await all_reach([ada, bob], before.epoch + 2)
+            killed = await ada.snapshot()
+            ada.kill()
+            again = swarm.join("ada")
+            back = await again.until(lambda news: hears_the_lie(news) and news.me.epochs > killed.me.epochs)
+            await all_reach([again, bob], back.epoch)
+            await asyncio.gather(*(call_pause(one.home) for one in (again, bob)))
+            swarm.assert_same_model(again, bob)
+            last = await bob.snapshot()
+            for one in (again, bob):
+                assert not list(swarm.states(one).glob(f"state-{FALSE.epoch:08d}-*"))
+            assert last.epoch < FALSE.epoch
+            assert losses(last)[-1] <= losses(last)[0]
+            assert {row.name for row in last.leaderboard if row.samples} == {"ada", "bob"}
+
+    asyncio.run(run())
+
+
+def test_claimed_samples_of_noise_keep_to_their_share(tmp_path: Path) -> None:
+    charter = found(tmp_path, target_samples=1024)
+
+    async def run() -> None:
+        async with collaboration(charter, tmp_path) as swarm:
+            honest = [swarm.join(name) for name in ("ada", "bob", "eve")]
+            await all_reach(honest, 1)
+            mallory = join_liar(swarm, "samples")
+            joined = await mallory.until(lambda news: news.me.epochs >= 1)
+            last = await honest[0].until(lambda news: news.epoch >= joined.epoch + ROUNDS)
+            await all_reach(honest, last.epoch)
+            async with ControlClient.connect(mallory.home) as client:
+                told = " ".join(notice.text for notice in await client.notices())
+            assert f"of this computer's {SAMPLES_MAX:,} samples" in told
+            assert "gradients were far larger than those of the others" in told
+            await asyncio.gather(*(call_pause(one.home) for one in honest))
+            for other in honest[1:]:
+                swarm.assert_same_model(honest[0], other)
+            last = await honest[0].snapshot()
+            learned = [point.loss_training for point in last.curve if point.loss_training is not None]
+            assert learned[-1] < learned[0]
+            [row] = [row for row in last.leaderboard if row.name == "mallory"]
+            assert row.share < 0.5
+            kept = await asyncio.to_thread(receipts, "--home", str(honest[0].home.directory))
+            liar = load_identity(mallory.home.identity_file, None).keys.peer_id.hex()
+            rounds = [{row["peer"]: row["samples"] for row in one["peers"] if row["samples"]} for one in kept]
+            rounds = [samples for samples in rounds if liar in samples and len(samples) > 2]
+            assert rounds
+            for samples in rounds:
+                assert samples[liar] / sum(samples.values()) <= 2 / len(samples) + ROUNDED
+
+    asyncio.run(run())
