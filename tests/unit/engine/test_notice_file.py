@@ -47,7 +47,7 @@ def test_a_place_that_takes_nothing_stops_nothing(tmp_path: Path) -> None:
 def test_a_large_file_is_begun_anew_and_both_read(tmp_path: Path) -> None:
     path = tmp_path / "notices.log"
     run(path, properly=True)
-    path.write_bytes(path.read_bytes() + b"\n" * LOG_BYTES_MAX)
+    path.write_bytes(path.read_bytes() + b" " * LOG_BYTES_MAX + b"\n")
     run(path, "new", properly=True)
     assert path.stat().st_size < LOG_BYTES_MAX
     assert texts(path) == ["before", STARTS, ENDS, "before", STARTS, "new", ENDS]

@@ -4,7 +4,8 @@ import pytest
 
 from core.base.ids import PeerId
 from core.base.trace import Trace
-from core.net.failed_peers import EXCLUDED_MAX_S, EXCLUDED_S, PEERS_MAX, PEERS_MIN, WINDOW_S, FailedPeers
+from core.net import failed_peers
+from core.net.failed_peers import EXCLUDED_MAX_S, EXCLUDED_S, PEERS_MIN, WINDOW_S, FailedPeers
 from core.sim.probes import reachable_bytes
 
 NOW = 1000.0
@@ -56,9 +57,10 @@ def test_peers_heard_long_ago_save_no_host():
     assert [peers.failed(peer(number), NOW) for number in range(PEERS_MIN)][-1]
 
 
-def test_many_peers_take_bounded_memory():
+def test_many_peers_take_bounded_memory(monkeypatch):
+    monkeypatch.setattr(failed_peers, "PEERS_MAX", 512)
     peers = FailedPeers(Trace())
-    for number in range(3 * PEERS_MAX):
+    for number in range(3 * 512):
         peers.heard(peer(number), NOW)
         peers.failed(peer(number), NOW + number * WINDOW_S)
-    assert reachable_bytes(peers) < 4 * 1024 * 1024
+    assert reachable_bytes(peers) < 512 * 1024
