@@ -21,6 +21,7 @@ from core.swarm.orders import (
     SCALED_BY_CHANCE,
     ContributionCut,
     HeldoutLearned,
+    LedgerRead,
     RoundLost,
     RoundRecord,
     WorkNotKept,
@@ -126,6 +127,8 @@ class Journal:
                 self.receipt(receipt)
             case HeldoutLearned(epoch=epoch, loss=loss):
                 self.board.looked(epoch, loss)
+            case LedgerRead(ledger=ledger, epoch=epoch):
+                self.board.hold(ledger, epoch)
 
     def _tell_cut(self, cut: ContributionCut) -> None:
         """Tell the person, once a run for each reason: a newcomer's weight grows for several rounds."""

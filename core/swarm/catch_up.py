@@ -13,6 +13,7 @@ from core.base.machine import Lost, Received, Tick, earliest
 from core.base.trace import Trace
 from core.swarm.donor import StateDonor
 from core.swarm.fetch import DONORS_MAX, Fetched, FetchFailed, Fetching, StateFetch, StateSink
+from core.swarm.ledger_reader import LedgerReader
 from core.swarm.membership import Membership
 from core.swarm.messages import ChunkGive, StateDenied, StateOffer
 from core.swarm.orders import Changed
@@ -47,7 +48,6 @@ class StateFetched:
 
     name: StateName
     location: str
-    """Each donor's view of who has contributed what."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +76,7 @@ class CatchUp:
         self._random = random
         self._trace = trace
         self._fetch = StateFetch(sink=sink, trace=trace)
+        self._reader = LedgerReader(trace=trace)
         self._states = BackOff[tuple[StateName, bytes]](first=RETRY_MIN_S, longest=STATE_REST_MAX_S, random=random)
         self._peers = BackOff[PeerId](first=RETRY_MIN_S, longest=PEER_REST_MAX_S, random=random)
         self._wanted: NewerState | None = None
@@ -89,13 +90,13 @@ class CatchUp:
     @property
     def deadline(self) -> float | None:
         """When the download, or the owner by way of `due`, has something to do."""
-        return earliest(self._fetch.deadline, self._retry_at)
+        return earliest(self._fetch.deadline, self._reader.deadline, self._retry_at)
 
     def handle(
         self, event: Received[StateOffer | StateDenied | ChunkGive] | Tick | Lost, now: float
     ) -> Sequence[object]:
         """Advance the download by one event."""
-        outputs: list[object] = []
+        outputs: list[object] = list(self._reader.handle(event, now))
         for output in self._fetch.handle(event, now):
             match output:
                 case Fetching():
@@ -161,6 +162,20 @@ class CatchUp:
         least = backed[mine.digest] if name == mine.name else 0
         found = [NewerState(name, file, tuple(peers)) for file, peers in promised.items() if backed[file] > least]
         return sorted(found, key=lambda offer: (backed[offer.digest], offer.digest), reverse=True)
+
+    def look(self, first: StateName, now: float) -> Sequence[object]:
+        """Read who gave what where most stand, now and then; for a peer that holds no state but the `first`."""
+        if not self._reader.due(now):
+            return []
+        offer = self.best(State(first, b"", ""), now)
+        if offer is None:
+            return []
+        donors = self._random.sample(offer.peers, min(len(offer.peers), DONORS_MAX))
+        return self._reader.read(offer.name, offer.digest, donors, now)
+
+    def holds_state(self) -> Sequence[object]:
+        """This peer's trainer holds a state now: nothing has to be read of others'."""
+        return self._reader.stop()
 
     def begin(self, offer: NewerState, now: float) -> list[Any]:
         """Download this state from some of its peers, which are drawn."""

@@ -138,6 +138,14 @@ class WorkNotKept:
 
 
 @dataclass(frozen=True, slots=True)
+class LedgerRead:
+    """This peer holds no state, and has read the ledger of the one where most stand."""
+
+    ledger: bytes
+    epoch: int
+
+
+@dataclass(frozen=True, slots=True)
 class HeldoutLearned:
     """Somebody looked at the held-out text."""
 

@@ -117,7 +117,6 @@ class Participant:
         self._beacon = Beacon(me=self.me, run=settings.run, dht=self._dht, membership=self._membership, random=random)
         self.meter: Meter = self.rounds.lines.own.meter
         """To be shown how fast bulk moves."""
-        self._standby = Standby(self._membership, rounds=self.rounds, settings=settings)
         self._line_news = LineNews(
             me=self.me,
             run=settings.run,
@@ -130,6 +129,7 @@ class Participant:
         self._catch_up = CatchUp(
             membership=self._membership, donor=self._donor, sink=sink, random=random, trace=self.trace
         )
+        self._standby = Standby(self._membership, rounds=self.rounds, catch_up=self._catch_up, settings=settings)
         self._grouping = Grouping(
             self.me, settings=settings, rounds=self.rounds, membership=self._membership, beacon=self._beacon
         )
@@ -213,7 +213,7 @@ class Participant:
             case SamplesCounted() | ContributionWritten() | HeldoutEvaluated():
                 return self._trainer.answered(answer, now)
             case TrainerReady():
-                self._standby.end()
+                return [*self._standby.end(), *self._trainer.answered(answer, now), *self._beat(now)]
         return [*self._trainer.answered(answer, now), *self._beat(now)]
 
     # --- what others see ---------------------------------------------------------------------------------------------

@@ -2,8 +2,9 @@
 
 from typing import Any, Final
 
-from core.api.snapshot import VOLUNTEER
+from core.api.snapshot import BACKBONE, VOLUNTEER
 from core.averaging.codecs.registry import ADAPTIVE, FEEDBACK
+from core.swarm.catch_up import CatchUp
 from core.swarm.membership import Membership
 from core.swarm.orders import Changed
 from core.swarm.round_events import Committed, Formed, Missed
@@ -25,19 +26,26 @@ class Standby:
     Args:
         membership: Who stands where.
         rounds: Reduce for the others.
+        catch_up: Reads who gave what, for the person.
         settings: The codec: residuals, where it has them, take half of the memory; and this peer's role.
     """
 
-    def __init__(self, membership: Membership, *, rounds: Rounds, settings: ParticipantSettings) -> None:
+    def __init__(
+        self, membership: Membership, *, rounds: Rounds, catch_up: CatchUp, settings: ParticipantSettings
+    ) -> None:
         self._membership = membership
+        self._catch_up = catch_up
         self._rounds = rounds
         self._codec = settings.averaging.codec
         self._room_bytes = 0
+        self._first = first_state(settings.run)
+        self._shows = settings.role != BACKBONE
+        """Whether people look at a board here."""
         self._led_at: float | None = None
         """When a round last led this peer to the state at which it stands, unix seconds."""
         self._company_at: float | None = None
         """When anybody was last heard to train where it stands, unix seconds."""
-        self.name = None if settings.role == VOLUNTEER else first_state(settings.run)
+        self.name = None if settings.role == VOLUNTEER else self._first
         """Where it stands; None: it is to train, or knows of nobody."""
 
     @property
@@ -50,10 +58,11 @@ class Standby:
         """The longest vector that it helps with: all of it may become its share."""
         return self._room_bytes // HELP_BYTES
 
-    def end(self) -> None:
+    def end(self) -> list[Any]:
         """Help no longer: there is a trainer."""
         self._room_bytes = 0
         self.name = self._led_at = None
+        return list(self._catch_up.holds_state())
 
     def help(self, room_bytes: int, now: float) -> list[Any]:
         """Leave what this peer is in, and help with so much memory; 0: no longer."""
@@ -73,6 +82,11 @@ class Standby:
         return self.name
 
     def consider(self, now: float) -> list[Any]:
+        """Stand where the others stand, and read who gave what there."""
+        reads = self._catch_up.look(self._first, now) if self._shows else []
+        return [*self._stand(now), *reads]
+
+    def _stand(self, now: float) -> list[Any]:
         """Stand where the others stand; a call that is being followed goes before what reports say."""
         if self._rounds.busy:
             return []

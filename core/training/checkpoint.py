@@ -19,36 +19,19 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 
-from core.base.bounds import Epoch
 from core.base.content import CHUNK_BYTES, chunk_digests, digest, root_digest
 from core.base.problems import BadInput, Damaged, WireProblem
-from core.base.wire import Schema
+from core.base.state_header import METADATA, STATE_HEADER, StateHeader
 from core.system.atomic_files import set_aside, write_atomic
 from core.system.file_chunks import file_chunks
 from core.training.flat import FlatParameters
-from core.workers.frames import FRAME_BYTES_MAX
 
 KEPT: Final = 2
-METADATA: Final = "potluck"
 FORMAT: Final = 2
 """Counted up when files are no longer understood by versions that know of formats: the second has a ledger."""
 _NAME: Final = re.compile(r"^state-(\d{8,})-[0-9a-f]{8}(?:-([0-9a-f]{32}))?\.safetensors$")
 """Epoch, beginning of the lineage, and of the file's digest, which earlier versions did not write."""
 _TORN: Final = re.compile(r"^\.state-.*\.safetensors\.[0-9a-f]+$")
-
-
-class StateName(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a state is called, as the file tells it; hex digits.  Fields that a newer version wrote are ignored."""
-
-    epoch: Epoch
-    lineage: str
-    manifest: str
-    format: int = 1
-    ledger: bytes = b""
-    """Who gave what, as far as this state goes."""
-
-
-_STATE_NAME: Final = Schema(StateName, named="the name of a state", bytes_max=2 * FRAME_BYTES_MAX, form="json")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +72,7 @@ class Checkpoints:
             NoSpace: the disk is full; the older states are untouched.
             UserProblem: the system does not allow it.
         """
-        name = StateName(epoch=epoch, lineage=lineage.hex(), manifest=self._manifest, format=FORMAT, ledger=ledger)
+        name = StateHeader(epoch=epoch, lineage=lineage.hex(), manifest=self._manifest, format=FORMAT, ledger=ledger)
         tensors = {key: tensor.detach().cpu().contiguous() for key, tensor in self._tensors()}
         metadata = {METADATA: json.dumps(msgspec.to_builtins(name), sort_keys=True)}
         data = save(tensors, metadata=metadata)
@@ -104,7 +87,7 @@ class Checkpoints:
                 other.unlink()
         return Saved(path, root)
 
-    def load(self, path: Path, *, wanted: tuple[int, bytes] | None = None) -> StateName:
+    def load(self, path: Path, *, wanted: tuple[int, bytes] | None = None) -> StateHeader:
         """Replace the parameters and what the optimiser remembers by those of a file.
 
         Args:
@@ -118,7 +101,7 @@ class Checkpoints:
         found: dict[str, torch.Tensor] = {}
         try:
             with safe_open(path, framework="pt") as file:
-                name = _STATE_NAME.decode((file.metadata() or {}).get(METADATA, "").encode())
+                name = STATE_HEADER.decode((file.metadata() or {}).get(METADATA, "").encode())
                 if name.format > FORMAT and wanted is None:  # what a stranger gave is just refused
                     raise BadInput(
                         f"The checkpoint {path.name} was written by a newer version of Potluck.",
@@ -143,7 +126,7 @@ class Checkpoints:
                 tensor.copy_(found[key])
         return name
 
-    def load_newest(self) -> tuple[StateName, Saved] | None:
+    def load_newest(self) -> tuple[StateHeader, Saved] | None:
         """Load the newest state that is whole; None when there is none.
 
         What a torn write left is deleted; a damaged file is set aside.

@@ -47,6 +47,10 @@ def test_boards_are_equal_after_a_freeze_and_for_a_latecomer(tmp_path: Path) -> 
         eve = swarm.join("eve")
         await eve.until(lambda news: news.epoch > frozen_at + 2 and news.me.samples > 0)
         bob.process.send_signal(signal.SIGCONT)
+        hal = swarm.join("hal", "--helper", "--averaging-memory", "16")
+        shown = await hal.until(lambda news: any(row.name == "eve" and row.samples for row in news.leaderboard))
+        assert {row.name: row.rounds for row in shown.leaderboard}["ada"] >= frozen_at
+        assert shown.curve, "who holds no model sees the losses as well"
         epoch = (await ada.snapshot()).epoch
         rows = await agreed([ada, bob, eve], after=epoch)
         assert {name for _, name, *_ in rows} >= {"ada", "bob", "eve"}

@@ -36,7 +36,7 @@ def membership(*reports: tuple[int, StateName], now: float = 1000.0, in_step: bo
 
 def standby(found: Membership, codec: str = "raw") -> Standby:
     actor = Stage(averaging=AveragingNumbers(codec=codec)).actor
-    machine = Standby(found, rounds=actor.rounds, settings=actor.settings)
+    machine = Standby(found, rounds=actor.rounds, catch_up=actor._catch_up, settings=actor.settings)
     machine.help(ROOM, 1000.0)
     return machine
 

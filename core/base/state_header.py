@@ -1,0 +1,55 @@
+"""The header of a state file: what the state is called, and who gave what up to there.
+
+A state file is a safetensors file: 8 bytes of length, little-endian, and that many bytes of JSON, which hold the name.
+"""
+
+from typing import Annotated, Final
+
+import msgspec
+from msgspec import Meta
+
+from core.base.bounds import Epoch
+from core.base.problems import WireProblem
+from core.base.wire import Schema
+
+METADATA: Final = "potluck"
+"""The key under which the name stands in the file's metadata."""
+LENGTH_BYTES: Final = 8
+HEADER_BYTES_MAX: Final = 4 * 1024 * 1024
+"""Upper bound on a header that is read from others, bytes: the largest ledger has 1.1 million letters."""
+
+
+class StateHeader(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a state is called, as the file tells it; hex digits.  Fields that a newer version wrote are ignored."""
+
+    epoch: Epoch
+    lineage: str
+    manifest: str
+    format: int = 1
+    ledger: bytes = b""
+    """Who gave what, as far as this state goes."""
+
+
+class _File(msgspec.Struct, frozen=True):
+    metadata: Annotated[dict[str, str], Meta(max_length=16)] = msgspec.field(name="__metadata__", default_factory=dict)
+
+
+STATE_HEADER: Final = Schema(StateHeader, named="the name of a state", bytes_max=HEADER_BYTES_MAX, form="json")
+_FILE: Final = Schema(_File, named="the header of a state file", bytes_max=HEADER_BYTES_MAX, form="json")
+
+
+def header_bytes(head: bytes) -> int:
+    """How many bytes from the file's beginning its header takes, as the first 8 say."""
+    return LENGTH_BYTES + int.from_bytes(head[:LENGTH_BYTES], "little")
+
+
+def header_of(head: bytes) -> StateHeader:
+    """The header in the beginning of a state file that another peer gave.
+
+    Raises:
+        WireProblem: it is none, or not whole.
+    """
+    end = header_bytes(head)
+    if not LENGTH_BYTES <= end <= len(head):
+        raise WireProblem("not the whole header of a state file")
+    return STATE_HEADER.decode(_FILE.decode(head[LENGTH_BYTES:end]).metadata.get(METADATA, "").encode())
