@@ -56,7 +56,10 @@ def _lines(checked: CheckedReceipt) -> Iterable[str]:
     moment = datetime.fromtimestamp(checked.moment).astimezone()
     members, signed = len(statement.deeds), len(receipt.attestations)
     samples = sum(deed.samples for deed in statement.deeds)
-    verdict = f"NOT VALID: {problem}" if problem else f"signed by {amount(signed)} of {amount(members)}, all valid"
+    alone = ", which proves nothing to others" if signed == 1 else ""
+    verdict = (
+        f"NOT VALID: {problem}" if problem else f"signed by {amount(signed)} of {amount(members)}, all valid{alone}"
+    )
     yield f"{moment:%Y-%m-%d %H:%M:%S}  epoch {amount(statement.epoch)}, {amount(samples)} samples, {verdict}"
     for peer, credit in sorted(checked.credits.items(), key=lambda item: (-item[1].samples, item[0])):
         yield f"    {short(peer)}  {_deeds(credit)}"
