@@ -15,6 +15,8 @@ from core.base.wire import Schema
 METADATA: Final = "potluck"
 """The key under which the name stands in the file's metadata."""
 LENGTH_BYTES: Final = 8
+LEDGER_BYTES_MAX: Final = 800 * 1024
+"""Upper bound on a ledger, bytes: all its rows and points with the greatest numbers.  It fits a frame to the engine."""
 HEADER_BYTES_MAX: Final = 4 * 1024 * 1024
 """Upper bound on a header that is read from others, bytes: the largest ledger has 1.1 million letters."""
 
@@ -26,7 +28,7 @@ class StateHeader(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     lineage: str
     manifest: str
     format: int = 1
-    ledger: bytes = b""
+    ledger: Annotated[bytes, Meta(max_length=LEDGER_BYTES_MAX)] = b""
     """Who gave what, as far as this state goes."""
 
 

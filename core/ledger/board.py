@@ -12,8 +12,9 @@ from core.api.snapshot import CurvePoint, LeaderboardRow
 from core.base.bounds import Epoch
 from core.base.ids import PeerId, short
 from core.base.problems import WireProblem
+from core.base.state_header import LEDGER_BYTES_MAX
 from core.ledger.curve import Curve
-from core.ledger.ledger import LEDGER_BYTES_MAX, ROWS_MAX, Ledger, LedgerRow
+from core.ledger.ledger import ROWS_MAX, Ledger, LedgerRow
 from core.swarm.orders import RoundRecord
 from core.system.atomic_files import read_bounded, set_aside, write_atomic
 

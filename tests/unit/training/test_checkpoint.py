@@ -11,9 +11,11 @@ from safetensors.torch import load, save
 from core.base.bounds import EPOCH_MAX
 from core.base.content import chunk_digests, digest, root_digest
 from core.base.problems import BadInput, Damaged, NoSpace
+from core.base.state_header import LEDGER_BYTES_MAX
 from core.system.file_chunks import file_chunks
 from core.training.checkpoint import Checkpoints
 from core.training.flat import FlatParameters
+from core.workers.frames import FRAME_BYTES_MAX, Loaded, encode_frame
 from tests.unit.training.small import SmallTask
 
 MANIFEST = digest(b"manifest")
@@ -204,6 +206,18 @@ def test_a_stranger_gets_no_further_with_a_newer_format(tmp_path: Path, fields: 
 
 def test_fields_of_a_newer_version_are_ignored(tmp_path: Path) -> None:
     assert newer(tmp_path, '"mood": "good"').files.load_newest() is not None
+
+
+def test_ledger_too_large_for_a_frame_is_refused(tmp_path: Path) -> None:
+    """The worker could not tell the engine of that state, neither now nor after a restart."""
+    place = Place(tmp_path)
+    path = place.files.save(2, LINEAGES[2], bytes(LEDGER_BYTES_MAX)).path
+    told = Loaded(epoch=2, lineage=b"", digest=b"", checkpoint="c" * 5000, ledger=bytes(LEDGER_BYTES_MAX))
+    assert len(encode_frame(told)) < FRAME_BYTES_MAX
+    place.files.load(path, wanted=(2, LINEAGES[2]))
+    larger = place.files.save(2, LINEAGES[2], bytes(LEDGER_BYTES_MAX + 1)).path
+    with pytest.raises(Damaged):
+        place.files.load(larger, wanted=(2, LINEAGES[2]))
 
 
 def test_a_newer_format_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
