@@ -1,13 +1,18 @@
 """What a committed round leaves to its members: who is in the mean, how much, and what it cost."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from statistics import median_low
+from typing import Final
 
 from core.averaging.allreduce.share_map import ShareMap
 from core.averaging.penalties import Observations
 from core.averaging.plan import Member
 from core.base.ids import PeerId, hashed_key
+
+HELDOUT_FACTOR: Final = 3.0
+"""By so many training losses, or nats, a held-out loss may differ from the training loss of the round that tells it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +37,8 @@ class Outcome:
     loss: float
     """Median of the contributors' training losses, of an even number the lower one, since a mean would be any liar's
     number; 0 without any."""
-    heldout: tuple[int, float | None] = (0, None)
-    """The contributors' newest look at the held-out text: epoch, and the lower median of their losses."""
+    heldout: tuple[tuple[int, float], ...] = ()
+    """The contributors' last looks at the held-out text: epochs, and for each the lower median of their losses."""
     seconds: float = 0.0
     """From this member's start to its end."""
     seen: Observations = field(default_factory=dict)
@@ -95,17 +100,14 @@ def outcome_of(
     )
 
 
-def _heldout(givers: Sequence[Member], *, epoch: int, loss: float) -> tuple[int, float | None]:
-    """The newest look at the held-out text, without losses far from that in training, which a liar may make up."""
-    looks = [
-        (giver.heldout_epoch, giver.heldout_loss)
-        for giver in givers
-        if giver.heldout_loss is not None
-        and giver.heldout_epoch <= epoch
-        and abs(giver.heldout_loss - loss) <= max(1.0, abs(loss))
-    ]
-    newest = max((at for at, _ in looks), default=0)
-    return (newest, median_low([seen for at, seen in looks if at == newest])) if looks else (0, None)
+def _heldout(givers: Sequence[Member], *, epoch: int, loss: float) -> tuple[tuple[int, float], ...]:
+    """The last looks at the held-out text, without losses far from that in training, which a liar may make up."""
+    looks: defaultdict[int, list[float]] = defaultdict(list)
+    for giver in givers:
+        at, seen = giver.heldout_epoch, giver.heldout_loss
+        if seen is not None and at <= epoch and abs(seen - loss) <= HELDOUT_FACTOR * max(1.0, abs(loss)):
+            looks[at].append(seen)
+    return tuple((at, median_low(looks[at])) for at in sorted(looks))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,1 +1,1 @@
-"""The ledger of contributions: kept locally, merged with what other peers know."""
+"""The ledger, the board that shows it, and receipts as evidence."""

@@ -14,11 +14,13 @@ from core.base.ids import PeerId, short
 from core.base.problems import WireProblem
 from core.base.state_header import LEDGER_BYTES_MAX
 from core.ledger.curve import Curve
-from core.ledger.ledger import ROWS_MAX, Ledger, LedgerRow
+from core.ledger.ledger import OTHERS, ROWS_MAX, Ledger, LedgerRow
 from core.swarm.orders import RoundRecord
 from core.system.atomic_files import read_bounded, set_aside, write_atomic
 
 STANDINGS_MAX: Final = 100
+LOOKS_MAX: Final = 4
+"""Looks at the held-out text that are shown before a round tells of them."""
 FILE_BYTES_MAX: Final = 4 * LEDGER_BYTES_MAX
 
 
@@ -60,7 +62,7 @@ class Board:
     def hold(self, data: bytes, epoch: int) -> None:
         """Show the ledger of this state; one that cannot be read counts as empty, on all computers alike."""
         try:
-            self.ledger = Ledger.from_bytes(data)
+            self.ledger = Ledger.from_bytes(data, epoch_max=epoch)
         except WireProblem:
             self.ledger = Ledger()
         self.epoch, self.dirty = epoch, True
@@ -71,9 +73,11 @@ class Board:
 
     def looked(self, epoch: int, loss: float) -> None:
         """Somebody looked at the held-out text."""
+        self._heldout.pop(epoch, None)
         self._heldout[epoch] = loss
         known = self.ledger.curve.heldout_epoch
-        self._heldout = {at: seen for at, seen in self._heldout.items() if at > known}
+        new = [(at, seen) for at, seen in self._heldout.items() if at > known]
+        self._heldout = dict(new[-LOOKS_MAX:])
 
     def named(self, names: Mapping[PeerId, str]) -> None:
         """These are the names in the passes of peers that are known."""
@@ -106,6 +110,7 @@ class Board:
         """
         rows = {**dict.fromkeys(relayed, LedgerRow()), **self.ledger.rows}
         total = sum(row.samples for row in rows.values())
+        rows.pop(OTHERS, None)
         names = {peer: self._names.get(peer) or short(peer) for peer in rows}
         ordered = sorted(rows.items(), key=lambda one: (-one[1].samples, -one[1].reduced, names[one[0]], one[0]))
         standings: list[LeaderboardRow] = []

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Meta
 
 from core.api.snapshot import CurvePoint
-from core.base.bounds import Epoch, Loss
+from core.base.bounds import EPOCH_MAX, Epoch, Loss
 from core.base.contact import Peer32
 from core.base.ids import PEER_ID_BYTES, PeerId
 from core.base.problems import WireProblem
@@ -95,9 +95,10 @@ class Ledger:
                 rows[peer] = rows.get(peer, LedgerRow()) + row
         following = Ledger(_bounded(rows), self.curve.points())
         following.curve.record(CurvePoint(record.name.epoch - 1, record.loss))
-        epoch, loss = record.heldout
-        if loss is not None and epoch > self.curve.heldout_epoch:
-            following.curve.record(CurvePoint(epoch, None, loss))
+        looked = {point.epoch for point in following.curve.points() if point.loss_heldout is not None}
+        for epoch, loss in record.heldout:
+            if epoch not in looked:  # the first word stands
+                following.curve.record(CurvePoint(epoch, None, loss))
         return following
 
     def row(self, peer: PeerId) -> LedgerRow:
@@ -110,11 +111,15 @@ class Ledger:
         return _SCHEMA.encode(_LedgerFile(sorted(self.rows.items()), points))
 
     @classmethod
-    def from_bytes(cls, data: bytes) -> "Ledger":
+    def from_bytes(cls, data: bytes, *, epoch_max: int = EPOCH_MAX) -> "Ledger":
         """Decode a ledger; no bytes are an empty one.
 
+        Args:
+            data: From its `to_bytes`.
+            epoch_max: Of its state: nothing later can be in it.
+
         Raises:
-            WireProblem: it is none.
+            WireProblem: it is no ledger, or not of this state.
         """
         if not data:
             return cls()
@@ -122,6 +127,8 @@ class Ledger:
         peers, epochs = [peer for peer, _ in file.rows], [epoch for epoch, *_ in file.points]
         if peers != sorted(set(peers)) or epochs != sorted(set(epochs)):
             raise WireProblem("a ledger whose rows or points are not in order")
+        if epochs and epochs[-1] > epoch_max:
+            raise WireProblem(f"a ledger that knows of epoch {epochs[-1]}, after {epoch_max}")
         return cls({PeerId(peer): row for peer, row in file.rows}, (CurvePoint(*point) for point in file.points))
 
 

@@ -10,6 +10,7 @@ from core.base.back_off import BackOff
 from core.base.bounds import FOLLOWED_EPOCH_MAX
 from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Tick, earliest
+from core.base.state_header import LEDGER_BYTES_MAX
 from core.base.trace import Trace
 from core.swarm.donor import StateDonor
 from core.swarm.fetch import DONORS_MAX, Fetched, FetchFailed, Fetching, StateFetch, StateSink
@@ -22,7 +23,8 @@ from core.swarm.states import State, StateName
 RETRY_MIN_S: Final = 0.5
 PEER_REST_MAX_S: Final = 60.0
 STATE_REST_MAX_S: Final = 600.0
-STATE_SLACK_BYTES: Final = 64 * 1024
+STATE_SLACK_BYTES: Final = 64 * 1024 + 2 * LEDGER_BYTES_MAX
+"""By so much a state of this collaboration may be larger than the own: its ledger grows."""
 """All states of a collaboration have the same size, except for their names."""
 DEADLY: Final = 4
 """Number of failures in a row that a state counts for if the trainer went while it was loading it."""

@@ -105,7 +105,6 @@ class LedgerReader:
             header = header_of(self._head.take())
         except WireProblem:
             self._trace.mark("ledger.drop")
-            self._read_at = 0.0
             return []
         self._known = name
         return [LedgerRead(header.ledger, name.epoch)]

@@ -82,8 +82,8 @@ class RoundRecord:
     seconds: float
     deeds: tuple[Deed, ...] = ()
     """What each peer of the plan did, by the statement that they sign."""
-    heldout: tuple[int, float | None] = (0, None)
-    """The newest look of its members at the held-out text: epoch, and mean loss in nats."""
+    heldout: tuple[tuple[int, float], ...] = ()
+    """The last looks of its members at the held-out text: epochs, and mean losses in nats."""
 
     @classmethod
     def of(cls, outcome: Outcome, statement: Statement) -> Self:

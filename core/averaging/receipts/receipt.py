@@ -69,7 +69,7 @@ class Statement(msgspec.Struct, frozen=True, array_like=True, tag=KIND):
 
     @property
     def numel(self) -> int:
-        """The vector's length in numbers, which is what all members together reduced."""
+        """What all members together reduced as planned: the vector's length in numbers, where none of them failed."""
         return sum(deed.reduced for deed in self.deeds)
 
     @property
@@ -139,10 +139,11 @@ def statement_of(plan: Plan, outcome: Outcome, *, run: bytes, epoch: int, lineag
     reduced = [0] * len(plan.members)
     if plan.stages > 1:  # the makers are others in each of a grid's groups: by the shares of the plan
         reduced = list(apportion(plan.numel, plan.chunks))
-    for share, maker in enumerate(outcome.makers):
+    for share, version in enumerate(outcome.versions):
         first = plan.first_chunk(share)
         end = first + plan.chunks[share]
-        reduced[maker] += min(end * plan.chunk_numel, plan.numel) - min(first * plan.chunk_numel, plan.numel)
+        if not version:  # of who made a share anew members may have heard differently
+            reduced[share] += min(end * plan.chunk_numel, plan.numel) - min(first * plan.chunk_numel, plan.numel)
     deeds = tuple(
         Deed(peer, samples.get(peer, 0), present.get(peer, 0), numbers)
         for peer, numbers in zip(plan.peers, reduced, strict=True)

@@ -112,18 +112,20 @@ def test_whoever_dies_the_survivors_statements_agree(seed: int, samples: list[in
     told = [statement_of(round_.plan, outcome, run=RUN, epoch=4, lineage=AFTER) for outcome in finished]
     assert len({said.digest for said in told}) <= 1
     for said in told:
-        assert said.numel == 300
+        assert said.numel <= 300
         parts = [samples[index] * deed.chunks for index, deed in enumerate(said.deeds)]
         assert finished[0].samples == -(-sum(parts) // said.chunk_total)
         assert [deed.samples for deed in said.deeds] == [part // said.chunk_total for part in parts]
 
 
-def test_a_share_that_was_reduced_anew_is_its_new_reducers() -> None:
+def test_a_share_that_was_reduced_anew_is_credited_to_nobody() -> None:
+    """Whoever leads may tell each member another reducer: the mean's name binds the versions of shares only."""
     plan = make_plan([5, 5, 5], 48, chunk_numel=16)
     outcome = next(iter(outcomes(Round(plan).run()).values()))
-    moved = altered(outcome, makers=(1, 1, 2))
-    said = statement_of(plan, moved, run=RUN, epoch=4, lineage=AFTER)
-    assert [deed.reduced for deed in said.deeds] == [0, 32, 16]
+    told = [altered(outcome, versions=(1, 0, 0), makers=(maker, 1, 2)) for maker in (1, 2)]
+    said = [statement_of(plan, one, run=RUN, epoch=4, lineage=AFTER) for one in told]
+    assert [deed.reduced for deed in said[0].deeds] == [0, 16, 16]
+    assert said[0] == said[1]
 
 
 def test_a_receipt_proves_itself_also_after_it_was_written_down() -> None:

@@ -55,7 +55,7 @@ def test_ledger_that_cannot_be_read_is_an_empty_one(board):
 
 
 def test_looks_at_heldout_text_are_shown_before_a_round(board):
-    board.hold(Ledger().after(record(4, heldout=(3, 2.5)), target_samples=TARGET).to_bytes(), 4)
+    board.hold(Ledger().after(record(4, heldout=((3, 2.5),)), target_samples=TARGET).to_bytes(), 4)
     board.looked(4, 2.0)
     assert {point.epoch: point.loss_heldout for point in board.curve if point.loss_heldout} == {3: 2.5, 4: 2.0}
 

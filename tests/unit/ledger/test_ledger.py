@@ -26,7 +26,7 @@ DEEDS = st.lists(
 )
 
 
-def record(epoch: int, deeds=(), *, loss: float = 2.0, heldout=(0, None)) -> RoundRecord:
+def record(epoch: int, deeds=(), *, loss: float = 2.0, heldout=()) -> RoundRecord:
     return RoundRecord(StateName(epoch, b"l" * 32), (), loss, (), 1.0, deeds=tuple(deeds), heldout=heldout)
 
 
@@ -66,11 +66,18 @@ def test_no_round_counts_for_more_than_can_have_been_computed():
     assert [ledger.row(peer).samples for peer in PEERS[:2]] == [most // 2, most // 2]
 
 
-def test_heldout_losses_go_forward_only():
-    ledger = fold(
-        record(1), record(5, heldout=(4, 3.0)), record(6, heldout=(4, 1.0)), record(7, heldout=(2, 1.0)), record(8)
-    )
-    assert {point.epoch: point.loss_heldout for point in ledger.curve.points() if point.loss_heldout} == {4: 3.0}
+def test_first_word_of_a_heldout_loss_stands():
+    told = [((4, 3.0),), ((4, 1.0), (5, 2.5)), ((2, 4.0),), ()]
+    ledger = fold(*(record(number, heldout=looks) for number, looks in enumerate(told, start=5)))
+    found = {point.epoch: point.loss_heldout for point in ledger.curve.points() if point.loss_heldout}
+    assert found == {4: 3.0, 5: 2.5, 2: 4.0}
+
+
+def test_ledger_knows_nothing_later_than_its_state():
+    data = fold(record(1), record(2, heldout=((1, 2.0),))).to_bytes()
+    assert Ledger.from_bytes(data, epoch_max=1).rows == {}
+    with pytest.raises(WireProblem, match="epoch 1"):
+        Ledger.from_bytes(data, epoch_max=0)
 
 
 def test_rows_are_bounded_and_their_sum_stays(monkeypatch):

@@ -136,3 +136,20 @@ def test_who_is_waited_for() -> None:
     assert waiting.awaits(later, members, 19.0), "a round has led it from this state, which we have missed"
     hear(3, later, 22.0, in_step=False, activity="stepping")
     assert not waiting.awaits(later, members, 23.0)
+
+
+def test_who_was_waited_for_in_vain_is_waited_for_once() -> None:
+    members, waiting = Membership(), Stragglers(patience_s=3.0)
+    members.branches.verified(peer(1))
+    now, state = 10.0, NEXT
+    for epoch in range(5):
+        state = StateName(NEXT.epoch + epoch, NEXT.lineage)
+        for _ in range(8):
+            lie = report_of(StateName(state.epoch - 1, b"\xff" * 32), time=now)
+            members.heard(peer(1), lie, expires=now + 20, now=now)
+            assert waiting.awaits(state, members, now) is (now < 13.0)
+            now += 0.5
+    members.heard(peer(1), report_of(state, time=now), expires=now + 20, now=now)
+    assert not waiting.awaits(state, members, now), "it has caught up"
+    later = StateName(state.epoch + 1, NEXT.lineage)
+    assert waiting.awaits(later, members, now)

@@ -69,7 +69,8 @@ def test_head_of_several_chunks_is_read_at_the_second_look() -> None:
     ledger = bytes(CHUNK_BYTES)
     talk = Talk(state_file(ledger))
     assert talk.read(0.0) == []
-    assert talk.read(1.0) == [LedgerRead(ledger, 7)]
+    assert not talk.reader.due(READ_INTERVAL_S - 1)
+    assert talk.read(READ_INTERVAL_S) == [LedgerRead(ledger, 7)]
     assert talk.asked[0] == 0
     assert sorted(talk.asked[1:]) == [0, 1]
 
@@ -81,3 +82,4 @@ def test_what_is_no_state_file_is_dropped(data: bytes) -> None:
     talk = Talk(MemoryFile(data or b"\0"))
     assert talk.read(0.0) == []
     assert talk.trace["ledger.drop"] == 1
+    assert not talk.reader.due(READ_INTERVAL_S - 1)

@@ -11,6 +11,7 @@ from core.base.bounds import FOLLOWED_EPOCH_MAX, SAMPLES_MAX
 from core.base.machine import Lost
 from core.sim.disk import MemoryFile
 from core.swarm.answers import ContributionWritten, HeldoutEvaluated, StateLoaded, TrainerGone
+from core.swarm.catch_up import STATE_SLACK_BYTES
 from core.swarm.epoch import Phase
 from core.swarm.fetch import ANSWER_TIMEOUT_S
 from core.swarm.messages import ChunkAsk, ChunkGive, StateAsk, StateOffer
@@ -83,7 +84,7 @@ def test_good_donor_is_asked_after_a_bad_one() -> None:
 def test_offer_of_another_size_than_the_own_state_is_refused() -> None:
     stage = Stage()
     stage.ready()
-    huge = MemoryFile(bytes(300_000))
+    huge = MemoryFile(bytes(STATE_SLACK_BYTES + 300_000))
     stage.read(p1=report_of(HIGHEST, time=stage.now, digest=huge.digest))
     stage.tell(1, StateOffer(huge.digest, huge.size_bytes, list(huge.chunks)))
     assert stage.sink.root == b""
