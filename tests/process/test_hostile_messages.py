@@ -129,7 +129,6 @@ def report(of: Computer) -> list[object]:
     """A report that fits the schema, as a list."""
     told = ProgressReport(
         role="volunteer",
-        name=of.name,
         activity="training",
         host="",
         port=0,

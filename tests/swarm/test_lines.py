@@ -99,7 +99,7 @@ def test_a_swarm_learns_its_lines_by_itself(seed: int) -> None:
 
 def test_a_villain_that_leads_costs_less_than_a_second() -> None:
     settings = calm(5, links=HOMES, measured=True, parameters=30_000, chunk_numel=512)
-    watched = Watched(Swarm(3, settings))
+    watched = Watched(Swarm(1, settings))
     watched.run(rounds=4, step_s=0.1)
     villains = watched.volunteers()[:2]
     for villain in villains:
