@@ -16,7 +16,8 @@ from core.base.ids import PeerId
 from core.base.problems import Problem
 from core.control.notices import NoticeRing
 from core.ledger.board import Board
-from core.ledger.receipts import OTHERS, ReceiptLog
+from core.ledger.credits import OTHERS
+from core.ledger.receipts import ReceiptLog
 from core.swarm.orders import (
     SCALED_BY_CHANCE,
     ContributionCut,

@@ -9,12 +9,12 @@ import msgspec
 from msgspec import Meta
 
 from core.api.snapshot import CurvePoint, LeaderboardRow
-from core.base.bounds import Epoch
 from core.base.ids import PeerId, short
 from core.base.problems import WireProblem
 from core.base.state_header import LEDGER_BYTES_MAX
+from core.ledger.credits import OTHERS
 from core.ledger.curve import Curve
-from core.ledger.ledger import OTHERS, ROWS_MAX, Ledger, LedgerRow
+from core.ledger.ledger import ROWS_MAX, Ledger, LedgerRow
 from core.swarm.orders import RoundRecord
 from core.system.atomic_files import read_bounded, set_aside, write_atomic
 
@@ -25,7 +25,6 @@ FILE_BYTES_MAX: Final = 4 * LEDGER_BYTES_MAX
 
 
 class _BoardFile(msgspec.Struct, frozen=True, kw_only=True):
-    epoch: Epoch
     ledger: bytes
     names: Annotated[dict[str, Annotated[str, Meta(max_length=80)]], Meta(max_length=ROWS_MAX)]
     """By the peer's public key in base 64."""
@@ -49,9 +48,9 @@ class Board:
         self.notice: str | None = None
         """A sentence for the person, when the file was damaged."""
         try:
-            self.ledger, self.epoch, self._names = _read(path)
+            self.ledger, self._names = _read(path)
         except (ValueError, WireProblem):
-            self.ledger, self.epoch, self._names = Ledger(), 0, {}
+            self.ledger, self._names = Ledger(), {}
             self.notice = (
                 "The copy of the leaderboard could not be read; it comes again with the next state. "
                 f"The damaged file was kept as {set_aside(path).name}."
@@ -65,7 +64,7 @@ class Board:
             self.ledger = Ledger.from_bytes(data, epoch_max=epoch)
         except WireProblem:
             self.ledger = Ledger()
-        self.epoch, self.dirty = epoch, True
+        self.dirty = True
 
     def after(self, record: RoundRecord) -> bytes:
         """The ledger of the state to which a round leads from the one that this computer holds."""
@@ -144,15 +143,15 @@ class Board:
         """
         if self.dirty:
             names = {base64.b64encode(peer).decode(): name for peer, name in self._names.items()}
-            file = _BoardFile(epoch=self.epoch, ledger=self.ledger.to_bytes(), names=names)
+            file = _BoardFile(ledger=self.ledger.to_bytes(), names=names)
             write_atomic(self._path, msgspec.json.encode(file))
             self.dirty = False
 
 
-def _read(path: Path) -> tuple[Ledger, int, dict[PeerId, str]]:
+def _read(path: Path) -> tuple[Ledger, dict[PeerId, str]]:
     data = read_bounded(path, FILE_BYTES_MAX)
     if data is None:
-        return Ledger(), 0, {}
+        return Ledger(), {}
     file = msgspec.json.decode(data, type=_BoardFile)
     names = {PeerId(base64.b64decode(letters, validate=True)): name for letters, name in file.names.items()}
-    return Ledger.from_bytes(file.ledger), file.epoch, names
+    return Ledger.from_bytes(file.ledger), names

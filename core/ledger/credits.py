@@ -9,8 +9,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from core.averaging.receipts.receipt import Receipt
-from core.base.ids import PeerId
+from core.base.ids import PEER_ID_BYTES, PeerId
 
+OTHERS: Final = PeerId(bytes(PEER_ID_BYTES))
+"""Stands for all peers that have no sums of their own any more."""
 COUNT_MAX: Final = 2**53
 """Upper bound on each sum: larger numbers could not be read again, and no JSON reader would get them right."""
 

@@ -15,18 +15,16 @@ from msgspec import Meta
 from core.api.snapshot import CurvePoint
 from core.base.bounds import EPOCH_MAX, Epoch, Loss
 from core.base.contact import Peer32
-from core.base.ids import PEER_ID_BYTES, PeerId
+from core.base.ids import PeerId
 from core.base.problems import WireProblem
 from core.base.state_header import LEDGER_BYTES_MAX
 from core.base.wire import Schema
-from core.ledger.credits import COUNT_MAX, added
+from core.ledger.credits import COUNT_MAX, OTHERS, added
 from core.ledger.curve import Curve
 from core.swarm.orders import RoundRecord
 
 ROWS_MAX: Final = 10_000
 """Peers with rows of their own; beyond them the half that gave least is summed together."""
-OTHERS: Final = PeerId(bytes(PEER_ID_BYTES))
-"""Stands for everybody who has no row any more."""
 SAMPLES_OVER_TARGET: Final = 256
 """Upper bound on what a round counts for, in target batches: while a group forms the members go on.  With a small
 target one computer has made 25 of them meanwhile."""

@@ -22,7 +22,7 @@ from core.averaging.receipts.receipt import RECEIPT_BYTES_MAX, Receipt, decode_r
 from core.base.content import digest
 from core.base.ids import PEER_ID_BYTES, PeerId
 from core.base.problems import WireProblem
-from core.ledger.credits import Credit, Credits, credits_of
+from core.ledger.credits import OTHERS, Credit, Credits, credits_of
 from core.system.atomic_files import append_synced, make_directory, read_bounded, set_aside, write_atomic
 
 SEGMENT_BYTES: Final = 512 * 1024
@@ -31,8 +31,6 @@ SEGMENTS_MAX: Final = 8
 PEERS_MAX: Final = 10_000
 """Peers with sums of their own; those who did least are summed together."""
 TOTALS_BYTES_MAX: Final = 4 * 1024 * 1024
-OTHERS: Final = PeerId(bytes(PEER_ID_BYTES))
-"""Stands for everybody who has no sums of its own any more."""
 
 _LENGTH_BYTES: Final = 4
 _DIGEST_BYTES: Final = 8

@@ -40,7 +40,7 @@ def role_of(process: psutil.Process) -> ProcessRole:
 
 
 def processes_of(folder: Path) -> list[psutil.Process]:
-    """The living processes of the run in a folder, whoever their parents are; zombies have ended."""
+    """The living processes of the run in a folder, orphans as well; zombies have ended."""
     found = []
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error):

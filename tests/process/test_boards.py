@@ -1,4 +1,4 @@
-"""Real engines show one leaderboard: the one of the state that they hold, whoever was frozen or came late."""
+"""Real engines show one leaderboard, that of the state that they hold, also after a freeze and to a latecomer."""
 
 import asyncio
 import signal

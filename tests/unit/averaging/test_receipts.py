@@ -119,7 +119,7 @@ def test_whoever_dies_the_survivors_statements_agree(seed: int, samples: list[in
 
 
 def test_a_share_that_was_reduced_anew_is_credited_to_nobody() -> None:
-    """Whoever leads may tell each member another reducer: the mean's name binds the versions of shares only."""
+    """A leader may tell each member another reducer: the mean's name binds the versions of shares only."""
     plan = make_plan([5, 5, 5], 48, chunk_numel=16)
     outcome = next(iter(outcomes(Round(plan).run()).values()))
     told = [altered(outcome, versions=(1, 0, 0), makers=(maker, 1, 2)) for maker in (1, 2)]

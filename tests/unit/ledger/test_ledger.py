@@ -12,8 +12,8 @@ from core.base.ids import PeerId
 from core.base.problems import WireProblem
 from core.base.state_header import LEDGER_BYTES_MAX
 from core.ledger import ledger as module
-from core.ledger.credits import COUNT_MAX
-from core.ledger.ledger import OTHERS, ROWS_MAX, SAMPLES_OVER_TARGET, Ledger, LedgerRow
+from core.ledger.credits import COUNT_MAX, OTHERS
+from core.ledger.ledger import ROWS_MAX, SAMPLES_OVER_TARGET, Ledger, LedgerRow
 from core.swarm.orders import RoundRecord
 from core.swarm.states import StateName
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from core.averaging.receipts.receipt import encode_receipt
 from core.base.problems import NoSpace
 from core.ledger import receipts as module
-from core.ledger.credits import Credit
-from core.ledger.receipts import OTHERS, ReceiptLog, read_receipts
+from core.ledger.credits import OTHERS, Credit
+from core.ledger.receipts import ReceiptLog, read_receipts
 from core.system import atomic_files as durable
 from tests.unit.ledger.examples import PEERS, RELAY, receipt
 

@@ -45,7 +45,7 @@ def test_whoever_shows_no_pass_counts_for_nothing() -> None:
     assert members.samples(StateName(3, NEW), 100) == 10
 
 
-def test_who_is_revoked_is_not_heard_whoever_publishes_its_report() -> None:
+def test_revoked_peer_is_not_heard_though_others_publish_its_report() -> None:
     members = admitting()
     for number in (1, 2):
         members.heard(peer(number), report(), expires=200, now=100)
