@@ -282,5 +282,5 @@ class RunningRound:
         return {kind: frozenset(self._plan.peers[member] for member in members) for kind, members in kinds.items()}
 
     def _outcome(self, vote: Vote | Commit, present: Sequence[int]) -> Outcome:
-        shares, makers, bits = self._context.shares, self.data.lanes.reducers, self._votes.bits(vote)
-        return outcome_of(shares, present=present, versions=vote.versions, makers=makers, bits=bits)
+        bits = self._votes.bits(vote)
+        return outcome_of(self._context.shares, present=present, versions=vote.versions, bits=bits)

@@ -22,8 +22,6 @@ class Outcome:
     round: bytes
     versions: tuple[int, ...]
     """One per share.  Equal versions of the same round are equal means, bit for bit."""
-    makers: tuple[int, ...]
-    """Which member made the means of each share, as its place in the plan."""
     contributors: tuple[tuple[PeerId, int], ...]
     """Who is in the mean, at least in part, and how many samples it has contributed from."""
     present: tuple[int, ...]
@@ -68,7 +66,6 @@ def outcome_of(
     *,
     present: Sequence[int],
     versions: tuple[int, ...],
-    makers: tuple[int, ...],
     bits: bytes,
 ) -> Outcome:
     """The outcome of a committed round, as far as it is the same on all members.
@@ -77,7 +74,6 @@ def outcome_of(
         shares: The plan's division.
         present: For each member the number of chunks of the mean that hold its part.
         versions: Of each share.
-        makers: The member that made each share's means.
         bits: Binds the plan, the bits of all means and who is in which.
     """
     plan, peers = shares.plan, shares.plan.peers
@@ -88,7 +84,6 @@ def outcome_of(
     return Outcome(
         round=plan.round,
         versions=versions,
-        makers=makers,
         contributors=tuple((peers[member], shares.samples[member]) for member in givers),
         present=tuple(present[member] for member in givers),
         missing=tuple((peers[m], planned[m] - present[m]) for m in range(len(peers)) if present[m] < planned[m]),

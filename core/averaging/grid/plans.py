@@ -180,7 +180,7 @@ def round_outcome(plan: Plan, holding: Holding, stages: Sequence[Outcome] = ()) 
     shares, lacking = ShareMap(plan), dict(holding.missing)
     present = [max(0, shares.planned(member) - lacking.get(member, 0)) for member in range(len(plan.members))]
     return replace(
-        outcome_of(shares, present=present, versions=(), makers=(), bits=holding.fingerprint),
+        outcome_of(shares, present=present, versions=(), bits=holding.fingerprint),
         seen={kind: frozenset().union(*(outcome.seen.get(kind, ()) for outcome in stages)) for kind in Kind},
     )
 

@@ -24,5 +24,5 @@ def test_looks_at_heldout_text(looks: list[tuple[int, float | None]], told: tupl
     plan = make_plan([1, 1, 1], 48, chunk_numel=16)
     members = tuple(member.seen(*look) for member, look in zip(plan.members, looks, strict=True))
     shares = ShareMap(msgspec.structs.replace(plan, members=members, epoch=EPOCH))
-    outcome = outcome_of(shares, present=[3, 3, 3], versions=(0, 0, 0), makers=(0, 1, 2), bits=b"")
+    outcome = outcome_of(shares, present=[3, 3, 3], versions=(0, 0, 0), bits=b"")
     assert outcome.heldout == told
