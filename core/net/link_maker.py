@@ -12,7 +12,7 @@ from core.base.trace import Trace
 from core.net.address_book import Address
 from core.net.name_resolver import is_literal
 from core.net.ports import REUSE, call
-from core.net.punch import PUNCH_BYTE, Hole, OwnSocket, Put, Rendezvous, UdpPunches
+from core.net.punch import PUNCH_BYTE, Hole, OwnSocket, Put, Rendezvous, UdpPunches, punch_packet
 from core.net.streams import PeerStream, Way
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ class LinkMaker:
         self._put = put
         self._trace = trace
         self._random = random
-        self.punches = UdpPunches(put=put, packet=self._packet)
+        self.punches = UdpPunches(me=me, put=put, packet=self._packet)
         self.endpoint: QuicEndpoint | None = None
         """QUIC over the host's port, once it was needed."""
         self.sockets: set[OwnSocket] = set()
@@ -222,9 +222,8 @@ class LinkMaker:
         if self._links.best(rendezvous.peer) in {None, "relay"}:
             stream = self._links.new(rendezvous.peer)
             stream.attempt = rendezvous.attempt
-            hole.put(
-                bytes((PUNCH_BYTE,)) + rendezvous.nonce, hole.address
-            )  # the other side admits only senders that it has heard
+            punch = punch_packet(rendezvous.nonce, sender=self._me, receiver=rendezvous.peer)
+            hole.put(punch, hole.address)  # the other side admits only senders that it has heard
             self._through(hole).connect(stream, hole.address)
             await asyncio.wait([stream.settled])
 

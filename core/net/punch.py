@@ -19,7 +19,7 @@ from core.net.envelope import remember
 PUNCH_BYTE: Final = 0x20
 """First byte of a punch; neither an envelope's nor QUIC's."""
 NONCE_BYTES: Final = 16
-PUNCH_BYTES: Final = 1 + NONCE_BYTES
+PUNCH_BYTES: Final = 2 + NONCE_BYTES
 PUNCH_S: Final = 3.0
 FIRST_PAUSE_S: Final = 0.02
 LONGEST_PAUSE_S: Final = 0.3
@@ -59,6 +59,19 @@ class Rendezvous:
     """Number and way of the traversal machine's attempt."""
 
 
+def punch_packet(nonce: bytes, *, sender: PeerId, receiver: PeerId) -> bytes:
+    """The packet by which one peer makes a hole towards another: it tells the two apart, so that nobody hears itself.
+
+    A peer that tries many ports may meet its own, and so may a packet that something on its way sends back.
+
+    Args:
+        nonce: Of the rendezvous.
+        sender: The peer that sends the packet.
+        receiver: The peer that it is for.
+    """
+    return bytes((PUNCH_BYTE, sender < receiver)) + nonce
+
+
 @dataclass(frozen=True, slots=True)
 class Hole:
     """A path through both routers: an address, and a function that sends there."""
@@ -73,14 +86,17 @@ class UdpPunches:
     """All UDP punches of a host.
 
     Args:
+        me: This peer's id.
         put: Sends from the port.
         packet: Takes packets of a punch's own socket that are not punches.
     """
 
-    def __init__(self, *, put: Put, packet: Callable[["OwnSocket", bytes, Address], object]) -> None:
+    def __init__(self, *, me: PeerId, put: Put, packet: Callable[["OwnSocket", bytes, Address], object]) -> None:
+        self._me = me
         self._put = put
         self._packet = packet
-        self.awaited: dict[bytes, asyncio.Future[Hole]] = {}
+        self.awaited: dict[bytes, tuple[asyncio.Future[Hole], bytes]] = {}
+        """By the packet that is awaited: the hole, once it is heard, and the packet that answers it."""
         self._admitted: OrderedDict[Address, tuple[float, int]] = OrderedDict()
         """Until when, and how many more connections, may begin from an address."""
         self.open_sockets = 0
@@ -90,18 +106,21 @@ class UdpPunches:
         """Punch until the peer is heard, or for the time of the rendezvous."""
         if len(rendezvous.nonce) != NONCE_BYTES:
             raise ValueError("a nonce of another length")
-        if not rendezvous.udp or rendezvous.nonce in self.awaited or len(self.awaited) >= RENDEZVOUS_MAX:
+        awaited = punch_packet(rendezvous.nonce, sender=rendezvous.peer, receiver=self._me)
+        if not rendezvous.udp or awaited in self.awaited or len(self.awaited) >= RENDEZVOUS_MAX:
             return None
         loop = asyncio.get_running_loop()
-        heard = self.awaited[rendezvous.nonce] = loop.create_future()
-        loop.call_later(rendezvous.lasts_s + PUNCH_S, self.awaited.pop, rendezvous.nonce, None)
+        heard: asyncio.Future[Hole] = loop.create_future()
+        punch = punch_packet(rendezvous.nonce, sender=self._me, receiver=rendezvous.peer)
+        self.awaited[awaited] = heard, punch
+        loop.call_later(rendezvous.lasts_s + PUNCH_S, self.awaited.pop, awaited, None)
         sockets: list[OwnSocket] = []
         hole: Hole | None = None
         try:
             async with asyncio.timeout(rendezvous.lasts_s):
                 if rendezvous.sockets:
                     await self._open_many(rendezvous, sockets)
-                await _first(heard, self._punch(rendezvous, heard, sockets))
+                await _first(heard, self._punch(punch, rendezvous, heard, sockets))
                 hole = heard.result()
                 return hole
         except TimeoutError:
@@ -126,9 +145,10 @@ class UdpPunches:
         """
         if len(data) != PUNCH_BYTES:
             return False
-        heard = next((each for nonce, each in self.awaited.items() if hmac.compare_digest(nonce, data[1:])), None)
-        if heard is None:
+        known = next((each for awaited, each in self.awaited.items() if hmac.compare_digest(awaited, data)), None)
+        if known is None:
             return False
+        heard, answer = known
         now = asyncio.get_running_loop().time()
         if self._admitted.get(source, (0.0, 0))[0] <= now:
             remember(self._admitted, source, (now + ADMITTED_S, ADMITTED_CONNECTIONS_MAX), ADMITTED_MAX)
@@ -136,7 +156,7 @@ class UdpPunches:
             put = put or self._put
             heard.set_result(Hole(source, put, own))
             for _ in range(2):
-                put(data, source)
+                put(answer, source)
         return True
 
     def admits(self, source: Address) -> bool:
@@ -147,8 +167,9 @@ class UdpPunches:
         self._admitted[source] = (until, left - 1)
         return True
 
-    async def _punch(self, rendezvous: Rendezvous, heard: asyncio.Future[Hole], sockets: list["OwnSocket"]) -> None:
-        punch = bytes((PUNCH_BYTE,)) + rendezvous.nonce
+    async def _punch(
+        self, punch: bytes, rendezvous: Rendezvous, heard: asyncio.Future[Hole], sockets: list["OwnSocket"]
+    ) -> None:
         if rendezvous.ports:
             await self._punch_ports(punch, rendezvous, heard)
         pause_s = FIRST_PAUSE_S

@@ -214,10 +214,11 @@ async def test_birthday_punch_releases_its_socket_when_nobody_calls(monkeypatch)
             there.bind(("127.0.0.1", 0))
             there.setblocking(False)
             where = there.getsockname()
-            anna.host.links.punch(Rendezvous(peer=PeerId(bytes(32)), nonce=NONCE, udp=(where,), sockets=4))
+            stranger = PeerId(bytes(32))
+            anna.host.links.punch(Rendezvous(peer=stranger, nonce=NONCE, udp=(where,), sockets=4))
             await eventually(lambda: anna.host.tasks.running)
-            data, source = await asyncio.get_running_loop().sock_recvfrom(there, 100)
-            there.sendto(data, source)
+            _, source = await asyncio.get_running_loop().sock_recvfrom(there, 100)
+            there.sendto(punch_module.punch_packet(NONCE, sender=stranger, receiver=anna.id), source)
             await eventually(lambda: maker.sockets)
             await eventually(lambda: not maker.sockets)
 
@@ -303,10 +304,12 @@ async def test_met_peer_may_begin_only_a_few_connections():
         maker = anna.host.links.maker
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as there:
             there.bind(("127.0.0.1", 0))
-            anna.host.links.punch(Rendezvous(peer=PeerId(bytes(32)), nonce=NONCE, udp=(there.getsockname(),)))
+            stranger = PeerId(bytes(32))
+            anna.host.links.punch(Rendezvous(peer=stranger, nonce=NONCE, udp=(there.getsockname(),)))
+            punch = punch_module.punch_packet(NONCE, sender=stranger, receiver=anna.id)
             await eventually(lambda: maker.punches.awaited)
             for _ in range(10):
-                there.sendto(bytes((punch_module.PUNCH_BYTE,)) + NONCE, ("127.0.0.1", anna.port))
+                there.sendto(punch, ("127.0.0.1", anna.port))
                 for packet in initials():
                     there.sendto(packet, ("127.0.0.1", anna.port))
             await eventually(lambda: anna.trace["net.drop.quic"])

@@ -136,6 +136,16 @@ async def test_a_birthday_punch_finds_one_of_many_sockets(order):
         await many.book.until(lambda book: book.heard)
 
 
+@pytest.mark.parametrize("order", [("anna", "ben"), ("ben", "anna")])
+@in_loop
+async def test_a_birthday_punch_is_not_answered_by_its_own_sender(order):
+    async with Peer(order[0]) as many, Peer(order[1]) as guesser:
+        guesser.host.links.punch(rendezvous(many, udp=True, ports=(guesser.port,) * 16))
+        await eventually(lambda: guesser.trace["net.drop.punch"])
+        many.host.links.punch(rendezvous(guesser, udp=True, sockets=8))
+        await eventually(lambda: ways(many) == ways(guesser) == ["quic"])
+
+
 @in_loop
 async def test_punches_that_nobody_awaits_are_dropped():
     async with Peer("anna") as anna, Peer("ben") as ben:
