@@ -30,6 +30,8 @@ class StateHeader(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     format: int = 1
     ledger: Annotated[bytes, Meta(max_length=LEDGER_BYTES_MAX)] = b""
     """Who gave what, as far as this state goes."""
+    parent: str = ""
+    """Lineage of the state that it came from; empty: the first one, or an earlier version wrote it."""
 
 
 class _File(msgspec.Struct, frozen=True):

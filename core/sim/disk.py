@@ -11,7 +11,7 @@ from core.averaging.residuals import MemoryStore
 from core.base.content import CHUNK_BYTES, chunk_digests, root_digest
 from core.base.ids import PeerId
 from core.swarm.orders import RoundRecord
-from core.swarm.states import LINEAGE_BYTES, State, StateName
+from core.swarm.states import LINEAGE_BYTES, MARK_BYTES, State, StateName
 
 KEPT = 2
 _EPOCH_BYTES = 8
@@ -24,19 +24,21 @@ class ModelState:
     name: StateName
     parameters: NDArray[np.float32]
     momentum: NDArray[np.float32]
+    parent: bytes = bytes(LINEAGE_BYTES)
+    """Lineage of the state that it came from; zeros: it is the first."""
 
     def to_bytes(self, padding_bytes: int) -> bytes:
         """As a checkpoint file, made longer by `padding_bytes`."""
-        head = self.name.epoch.to_bytes(_EPOCH_BYTES, "big") + self.name.lineage
+        head = self.name.epoch.to_bytes(_EPOCH_BYTES, "big") + self.name.lineage + self.parent
         return b"".join((head, self.parameters.tobytes(), self.momentum.tobytes(), bytes(padding_bytes)))
 
     @classmethod
     def from_bytes(cls, data: bytes, parameters: int) -> "ModelState":
         """Decode a checkpoint file with `parameters` parameters."""
-        head = _EPOCH_BYTES + LINEAGE_BYTES
-        name = StateName(int.from_bytes(data[:_EPOCH_BYTES], "big"), data[_EPOCH_BYTES:head])
+        named, head = _EPOCH_BYTES + LINEAGE_BYTES, _EPOCH_BYTES + 2 * LINEAGE_BYTES
+        name = StateName(int.from_bytes(data[:_EPOCH_BYTES], "big"), data[_EPOCH_BYTES:named])
         numbers = np.frombuffer(data, dtype=np.float32, count=2 * parameters, offset=head).copy()
-        return cls(name, numbers[:parameters], numbers[parameters:])
+        return cls(name, numbers[:parameters], numbers[parameters:], data[named:head])
 
 
 class MemoryFile:
@@ -73,10 +75,11 @@ class Disk:
         if isinstance(event, RoundRecord):
             self.met |= dict.fromkeys(peer for peer, _ in event.members)
 
-    def keep(self, name: StateName, data: bytes) -> State:
+    def keep(self, model: ModelState, padding_bytes: int) -> State:
         """Write a checkpoint; the oldest goes."""
-        file = MemoryFile(data)
-        state = State(name, file.digest, file.digest.hex())
+        file = MemoryFile(model.to_bytes(padding_bytes))
+        parent = model.parent[:MARK_BYTES] if model.name.epoch else b""
+        state = State(model.name, file.digest, file.digest.hex(), parent)
         self.checkpoints = [*self.checkpoints[1 - KEPT :], (state, file)]
         return state
 

@@ -216,7 +216,7 @@ class FakeWorker:
         kept = self.computed.stretches() if self.computed.out else ()
         self._seat.tell(Absorbed(before.name, name, self._mean.copy()))
         momentum = INERTIA * before.momentum + self._mean
-        self.model = ModelState(name, before.parameters - LEARNING_RATE * momentum, momentum)
+        self.model = ModelState(name, before.parameters - LEARNING_RATE * momentum, momentum, before.name.lineage)
         self.computed.hold(name, kept=kept)
         samples = sum(stretch.samples for stretch in kept)
         state = self._keep("stepped")
@@ -240,7 +240,7 @@ class FakeWorker:
         self._after(PIPE_S, lambda then: [*self._offer(state, then), *self._seat.answer(StateLoaded(state), then)])
 
     def _keep(self, how: str) -> State:
-        state = self._disk.keep(self.model.name, self.model.to_bytes(self._settings.padding_bytes))
+        state = self._disk.keep(self.model, self._settings.padding_bytes)
         self._seat.tell(Holds(state, how))
         return state
 
@@ -255,7 +255,7 @@ class FakeWorker:
             self.model = ModelState.from_bytes(file.data, self._settings.parameters)
             self.computed.hold(self.model.name)
         else:
-            state = self._disk.keep(self.model.name, self.model.to_bytes(self._settings.padding_bytes))
+            state = self._disk.keep(self.model, self._settings.padding_bytes)
         self._seat.tell(Holds(state, "ready"))
         offered = self._offer(state, now)
         self.ready = True

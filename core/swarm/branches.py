@@ -15,7 +15,7 @@ from typing import Final, NamedTuple, TypeVar
 
 from core.base.ids import PeerId
 from core.swarm.orders import RoundRecord
-from core.swarm.states import MARK_BYTES, StateName
+from core.swarm.states import MARK_BYTES, State, StateName
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -88,6 +88,11 @@ class Branches:
     def committed(self, before: StateName, record: RoundRecord) -> None:
         """Note that a round of ours was committed, and who contributed to it."""
         self.led(before, record.name, members=[peer for peer, samples in record.credited if samples])
+
+    def loaded(self, state: State) -> None:
+        """Note where the state came from that this peer's trainer holds now, as its file tells."""
+        if len(state.parent) == MARK_BYTES and state.name.mark not in self._parents:
+            self._remember(state.name.mark, state.parent)
 
     def verified(self, peer: PeerId) -> None:
         """A peer has shown its pass to this one."""

@@ -179,6 +179,10 @@ class CatchUp:
         """This peer's trainer holds a state now: nothing has to be read of others'."""
         return self._reader.stop()
 
+    def stands(self, state: State) -> None:
+        """This peer's trainer holds this state now, whose file tells where it came from."""
+        self._membership.branches.loaded(state)
+
     def begin(self, offer: NewerState, now: float) -> list[Any]:
         """Download this state from some of its peers, which are drawn."""
         donors = self._random.sample(offer.peers, min(len(offer.peers), DONORS_MAX))

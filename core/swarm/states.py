@@ -39,6 +39,8 @@ class State:
     """Root digest of the file (core.base.content)."""
     location: str
     """Path of the file, or whatever the trainer calls it."""
+    parent: bytes = b""
+    """Mark of the state that it came from, as the file tells; empty: not known."""
 
 
 def first_state(manifest_id: bytes) -> StateName:

@@ -151,6 +151,7 @@ class TrainerSide:
     # --- the trainer's answers ---------------------------------------------------------------------------------------
 
     def _ready(self, ready: TrainerReady, now: float) -> list[Any]:
+        self._catch_up.stands(ready.state)
         self.epochs.begin(ready.state, now)
         self.contributing.reset()
         self._rounds.serve(RoundVectors(ready.contribution, ready.mean, ready.layout, ready.residuals))
@@ -175,6 +176,7 @@ class TrainerSide:
         held = self.epochs.state
         if self._catch_up.arrived(state.name):
             lost = held is not None and self._catch_up.abandons(held.name, state.name)
+            self._catch_up.stands(state)
             self.epochs.hold(state)
             self.epochs.advance(Cue.LOADED, now)
             told = [WorkNotKept(held.name.epoch)] if held is not None and lost else []

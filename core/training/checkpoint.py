@@ -63,7 +63,7 @@ class Checkpoints:
         self.damaged: list[Path] = []
         """Files that `load_newest` could not read, where they are now."""
 
-    def save(self, epoch: int, lineage: bytes, ledger: bytes = b"") -> Saved:
+    def save(self, epoch: int, lineage: bytes, *, parent: bytes = b"", ledger: bytes = b"") -> Saved:
         """Write the state as it is now, then delete all but the newest two, and those of a later epoch.
 
         A later epoch is there only after a state of an earlier one was loaded, because ours was abandoned.
@@ -72,7 +72,14 @@ class Checkpoints:
             NoSpace: the disk is full; the older states are untouched.
             UserProblem: the system does not allow it.
         """
-        name = StateHeader(epoch=epoch, lineage=lineage.hex(), manifest=self._manifest, format=FORMAT, ledger=ledger)
+        name = StateHeader(
+            epoch=epoch,
+            lineage=lineage.hex(),
+            manifest=self._manifest,
+            format=FORMAT,
+            ledger=ledger,
+            parent=parent.hex(),
+        )
         tensors = {key: tensor.detach().cpu().contiguous() for key, tensor in self._tensors()}
         metadata = {METADATA: json.dumps(msgspec.to_builtins(name), sort_keys=True)}
         data = save(tensors, metadata=metadata)
@@ -107,7 +114,7 @@ class Checkpoints:
                         f"The checkpoint {path.name} was written by a newer version of Potluck.",
                         hint="Update Potluck; nothing was changed.",
                     )
-                lineage = bytes.fromhex(name.lineage)
+                lineage, _ = bytes.fromhex(name.lineage), bytes.fromhex(name.parent)
                 if wanted is not None and (name.epoch, lineage) != wanted:
                     raise Damaged(f"The checkpoint {path.name} holds another state than it should.")
                 expected = dict(self._tensors())

@@ -187,6 +187,7 @@ def _named(state: TrainerState) -> "_Named":
     return {
         "epoch": state.epoch,
         "lineage": state.lineage,
+        "parent": state.parent,
         "digest": state.saved.digest,
         "checkpoint": str(state.saved.path.absolute()),
         "ledger": state.ledger,
@@ -198,6 +199,7 @@ class _Named(TypedDict):
 
     epoch: int
     lineage: bytes
+    parent: bytes
     digest: bytes
     checkpoint: str
     ledger: bytes

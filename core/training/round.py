@@ -30,6 +30,8 @@ class TrainerState:
 
     epoch: int
     lineage: bytes
+    parent: bytes
+    """Lineage of the state that it came from; empty: not known."""
     ledger: bytes
     """Who gave what, as far as this state goes."""
     saved: Saved
@@ -143,7 +145,7 @@ class Learner:
             NoSpace: the disk is full; the last saved state is untouched.
         """
         self.rule.absorb(torch.from_numpy(np.array(mean_N, dtype=np.float32)))
-        return self._save(epoch, lineage, ledger)
+        return self._save(epoch, lineage, parent=self.state.lineage, ledger=ledger)
 
     def load(self, path: Path, *, epoch: int, lineage: bytes) -> TrainerState:
         """Replace the state by that of a file, keep a copy among the checkpoints, forget what was accumulated.
@@ -154,7 +156,7 @@ class Learner:
         """
         name = self._checkpoints.load(path, wanted=(epoch, lineage))
         self.rule.begin(epoch)
-        return self._save(epoch, lineage, name.ledger)
+        return self._save(epoch, lineage, parent=bytes.fromhex(name.parent), ledger=name.ledger)
 
     def evaluate(self) -> Evaluation:
         """Measure the shared state on what is never learned from."""
@@ -169,13 +171,14 @@ class Learner:
         """The newest state on disk, or the beginning: epoch 0, named like the manifest."""
         found = self._checkpoints.load_newest()
         if found is None:
-            return self._save(0, manifest_id, b"")
+            return self._save(0, manifest_id, parent=b"", ledger=b"")
         name, saved = found
-        return TrainerState(epoch=name.epoch, lineage=bytes.fromhex(name.lineage), ledger=name.ledger, saved=saved)
+        lineage, parent = bytes.fromhex(name.lineage), bytes.fromhex(name.parent)
+        return TrainerState(epoch=name.epoch, lineage=lineage, parent=parent, ledger=name.ledger, saved=saved)
 
-    def _save(self, epoch: int, lineage: bytes, ledger: bytes) -> TrainerState:
-        saved = self._checkpoints.save(epoch, lineage, ledger)
-        self.state = TrainerState(epoch=epoch, lineage=lineage, ledger=ledger, saved=saved)
+    def _save(self, epoch: int, lineage: bytes, *, parent: bytes, ledger: bytes) -> TrainerState:
+        saved = self._checkpoints.save(epoch, lineage, parent=parent, ledger=ledger)
+        self.state = TrainerState(epoch=epoch, lineage=lineage, parent=parent, ledger=ledger, saved=saved)
         return self.state
 
     def _measure(self, samples: int, seconds: float) -> None:

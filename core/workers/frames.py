@@ -105,6 +105,8 @@ class StateFrame(Frame, frozen=True, kw_only=True):
 
     epoch: int
     lineage: bytes
+    parent: bytes = b""
+    """Lineage of the state that it came from; empty: not known."""
     digest: bytes
     """core.base.content.root_digest over the checkpoint file's chunks: equal on peers that hold equal states."""
     checkpoint: str

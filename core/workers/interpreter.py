@@ -21,7 +21,7 @@ from core.swarm.answers import (
     TrainerReady,
 )
 from core.swarm.orders import RoundRecord
-from core.swarm.states import State, StateName
+from core.swarm.states import MARK_BYTES, State, StateName
 from core.system.atomic_files import make_directory
 from core.workers import frames
 from core.workers.arena import Arena
@@ -144,4 +144,5 @@ class Interpreter:
         file = await asyncio.to_thread(DiskStateFile, Path(frame.checkpoint), frame.digest)
         self._ledger.hold(frame.ledger, frame.epoch)
         self._tell(StateOffered(file))
-        return State(StateName(frame.epoch, frame.lineage), frame.digest, frame.checkpoint)
+        name = StateName(frame.epoch, frame.lineage)
+        return State(name, frame.digest, frame.checkpoint, parent=frame.parent[:MARK_BYTES])

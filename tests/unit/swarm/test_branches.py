@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from core.base.ids import PeerId, hashed_key
 from core.swarm.branches import Branches, Stand
-from core.swarm.states import MARK_BYTES, StateName
+from core.swarm.states import MARK_BYTES, State, StateName
 
 FIRST = StateName(0, hashed_key(b"first"))
 
@@ -90,6 +90,23 @@ def test_what_is_given_up_on_the_way_is_known() -> None:
     assert not both.abandons(OURS[2], THEIRS[-1])
     assert not member(*OURS).abandons(MINE, StateName(100, bytes(32))), "it may have come from ours"
     assert member(*OURS).abandons(MINE, StateName(MINE.epoch, bytes(32)))
+
+
+def test_nobody_goes_back_after_a_restart_either() -> None:
+    """All that it knows then is what its own file tells."""
+    behind = [stand(number, OURS[-2], OURS[-3]) for number in (1, 2, 3)]
+    restarted = Branches(peer(number) for number in (1, 2, 3))
+    assert restarted.head(MINE, behind) == OURS[-2]
+    restarted.loaded(State(MINE, bytes(32), "file", parent=OURS[-2].mark))
+    assert restarted.head(MINE, behind) is None
+    assert restarted.parent(MINE) == OURS[-2].mark
+
+
+def test_a_file_says_nothing_against_what_is_known() -> None:
+    known = member(*OURS)
+    for parent in (THEIRS[-1].mark, b"short", b""):
+        known.loaded(State(MINE, bytes(32), "file", parent=parent))
+        assert known.parent(MINE) == OURS[-2].mark
 
 
 def test_nobody_goes_back_to_where_it_came_from() -> None:

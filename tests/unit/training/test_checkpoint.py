@@ -40,13 +40,14 @@ class Place:
 
 def test_round_trip_with_name_and_digest(tmp_path: Path) -> None:
     one, two = Place(tmp_path), Place(tmp_path / "other", seed=4)
-    saved = one.files.save(7, LINEAGES[7])
+    saved = one.files.save(7, LINEAGES[7], parent=LINEAGES[6], ledger=b"who")
     assert saved.path.name == f"state-00000007-{LINEAGES[7].hex()[:8]}-{saved.digest.hex()[:32]}.safetensors"
     assert saved.digest == root_digest(chunk_digests(file_chunks(saved.path)))
     name = two.files.load(saved.path)
     assert (name.epoch, bytes.fromhex(name.lineage), bytes.fromhex(name.manifest)) == (7, LINEAGES[7], MANIFEST)
     assert torch.equal(one.numbers(), two.numbers())
-    assert two.files.save(7, LINEAGES[7]).path.read_bytes() == saved.path.read_bytes()
+    assert (bytes.fromhex(name.parent), name.ledger) == (LINEAGES[6], b"who")
+    assert two.files.save(7, LINEAGES[7], parent=LINEAGES[6], ledger=b"who").path.read_bytes() == saved.path.read_bytes()
 
 
 def test_the_file_is_plain_safetensors_with_parameters_by_name(tmp_path: Path) -> None:
@@ -211,11 +212,11 @@ def test_fields_of_a_newer_version_are_ignored(tmp_path: Path) -> None:
 def test_ledger_too_large_for_a_frame_is_refused(tmp_path: Path) -> None:
     """The worker could not tell the engine of that state, neither now nor after a restart."""
     place = Place(tmp_path)
-    path = place.files.save(2, LINEAGES[2], bytes(LEDGER_BYTES_MAX)).path
+    path = place.files.save(2, LINEAGES[2], ledger=bytes(LEDGER_BYTES_MAX)).path
     told = Loaded(epoch=2, lineage=b"", digest=b"", checkpoint="c" * 5000, ledger=bytes(LEDGER_BYTES_MAX))
     assert len(encode_frame(told)) < FRAME_BYTES_MAX
     place.files.load(path, wanted=(2, LINEAGES[2]))
-    larger = place.files.save(2, LINEAGES[2], bytes(LEDGER_BYTES_MAX + 1)).path
+    larger = place.files.save(2, LINEAGES[2], ledger=bytes(LEDGER_BYTES_MAX + 1)).path
     with pytest.raises(Damaged):
         place.files.load(larger, wanted=(2, LINEAGES[2]))
 

@@ -104,6 +104,7 @@ def test_a_latecomer_with_the_file_goes_on_like_the_others(tmp_path: Path) -> No
     assert new.samples == 0
     old.accumulate()
     mean = old.hand_over()
+    assert new.state.parent == old.state.parent == LINEAGES[2]
     states = [peer.absorb(mean, epoch=4, lineage=LINEAGES[4]) for peer in (old, new)]
     assert states[0].saved.digest == states[1].saved.digest
 
@@ -114,6 +115,7 @@ def test_a_restart_goes_on_where_it_was(tmp_path: Path) -> None:
     first.absorb(first.hand_over(), epoch=1, lineage=LINEAGES[1])
     again = learner(tmp_path)
     assert again.state == first.state
+    assert len(again.state.parent) == 32
     assert torch.equal(again.parameters.values_N, first.parameters.values_N)
 
 
