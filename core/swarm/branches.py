@@ -9,7 +9,7 @@ whatever it says, and several count as often as they have passes.
 """
 
 from collections import Counter, OrderedDict, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, NamedTuple, TypeVar
 
@@ -30,7 +30,7 @@ TRUSTED: Final = 2
 
 
 class Weight(NamedTuple):
-    """How many stand on a state, or on what came of it; compared in this order."""
+    """How many stand on a state, or on what came of it."""
 
     trains: int = 0
     """Peers that train."""
@@ -38,6 +38,17 @@ class Weight(NamedTuple):
     """Backbones and helpers: they go where those go that train, and decide where these are divided."""
     known: int = 0
     """Of those that train the ones that were in rounds with this peer: one stranger is not followed for its word."""
+
+    def for_trainers(self) -> tuple[int, ...]:
+        """What peers that train compare, in this order: those that come after them decide between equal halves."""
+        return self.trains, self.others, self.known
+
+    def for_others(self) -> tuple[int, ...]:
+        """What backbones and helpers compare: none lets itself, or its like, keep it from those it was in rounds with.
+
+        It may have lost sight of them for a few steps, when a stranger says that it has gone on from where it stands.
+        """
+        return self.trains, self.known, self.others
 
     def plus(self, other: "Weight") -> "Weight":
         """The sum of both."""
@@ -151,7 +162,8 @@ class Branches:
                 Weight(stand.trains, not stand.trains, stand.trains and stand.peer in self._known)
             )
         stay = {mark: weight._replace(others=0) for mark, weight in here.items()} if trains else here  # they come after
-        found = self._heaviest(here, names, stay=stay, loyal_to=mine if loyal else None)
+        rank = Weight.for_trainers if trains else Weight.for_others
+        found = self._heaviest(here, names, stay=stay, rank=rank, loyal_to=mine if loyal else None)
         if mine is None or found is None:
             return found
         return None if found.mark in (self._path(mine.mark)[:1] if back else self._path(mine.mark)) else found
@@ -191,6 +203,7 @@ class Branches:
         names: Mapping[bytes, StateName],
         *,
         stay: Mapping[bytes, Weight],
+        rank: Callable[[Weight], tuple[int, ...]],
         loyal_to: StateName | None,
     ) -> StateName | None:
         """Go from the heaviest root down to the state where most of those stay that have come so far."""
@@ -206,8 +219,8 @@ class Branches:
             children[b""].add(path[-1])  # beneath which nothing is known
         node = b""
         while children[node]:
-            best = max(children[node], key=lambda mark: (weight[mark], greatest[mark]))
-            if weight[best] < stay.get(node, Weight()):
+            best = max(children[node], key=lambda mark: (rank(weight[mark]), greatest[mark]))
+            if rank(weight[best]) < rank(stay.get(node, Weight())):
                 break
             if not node and loyal_to is not None and weight[best].trains < TRUSTED and not weight[best].known:
                 best = self._path(loyal_to.mark)[-1]

@@ -74,6 +74,8 @@ class CatchUp:
         self, *, membership: Membership, donor: StateDonor, sink: StateSink, random: Random, trace: Trace
     ) -> None:
         self._membership = membership
+        self.branches = membership.branches
+        """Which state came from which."""
         self._donor = donor
         self._random = random
         self._trace = trace
@@ -143,10 +145,9 @@ class CatchUp:
         Equal states have equal files.  Where most have another file of our own state than we do, ours is damaged.
         """
         stands = self._membership.stands(now)
-        name = self._membership.branches.head(mine.name, stands)
-        branches = self._membership.branches
-        stranger = len(stands) == 1 and not branches.met(stands[0].peer)
-        if name is None or branches.parent(mine.name) or (name.epoch > mine.name.epoch and not stranger):
+        name = self.branches.head(mine.name, stands)
+        stranger = len(stands) == 1 and not self.branches.met(stands[0].peer)
+        if name is None or self.branches.parent(mine.name) or (name.epoch > mine.name.epoch and not stranger):
             self._astray_since = None
         elif self._astray_since is None:
             self._astray_since = now
@@ -179,10 +180,6 @@ class CatchUp:
         """This peer's trainer holds a state now: nothing has to be read of others'."""
         return self._reader.stop()
 
-    def stands(self, state: State) -> None:
-        """This peer's trainer holds this state now, whose file tells where it came from."""
-        self._membership.branches.loaded(state)
-
     def begin(self, offer: NewerState, now: float) -> list[Any]:
         """Download this state from some of its peers, which are drawn."""
         donors = self._random.sample(offer.peers, min(len(offer.peers), DONORS_MAX))
@@ -202,10 +199,6 @@ class CatchUp:
             self._peers.clear(peer)
         self._wanted = None
         return True
-
-    def abandons(self, mine: StateName, other: StateName) -> bool:
-        """Whether steps are given up on the way from one state to the other."""
-        return self._membership.branches.abandons(mine, other)
 
     def refused(self, now: float) -> None:
         """The trainer found that the state is not what it was called."""

@@ -151,7 +151,7 @@ class TrainerSide:
     # --- the trainer's answers ---------------------------------------------------------------------------------------
 
     def _ready(self, ready: TrainerReady, now: float) -> list[Any]:
-        self._catch_up.stands(ready.state)
+        self._catch_up.branches.loaded(ready.state)
         self.epochs.begin(ready.state, now)
         self.contributing.reset()
         self._rounds.serve(RoundVectors(ready.contribution, ready.mean, ready.layout, ready.residuals))
@@ -175,8 +175,8 @@ class TrainerSide:
     def _loaded(self, state: State, now: float) -> list[Any]:
         held = self.epochs.state
         if self._catch_up.arrived(state.name):
-            lost = held is not None and self._catch_up.abandons(held.name, state.name)
-            self._catch_up.stands(state)
+            lost = held is not None and self._catch_up.branches.abandons(held.name, state.name)
+            self._catch_up.branches.loaded(state)
             self.epochs.hold(state)
             self.epochs.advance(Cue.LOADED, now)
             told = [WorkNotKept(held.name.epoch)] if held is not None and lost else []

@@ -73,6 +73,16 @@ def test_a_backbone_holds_nobody_back_from_a_step() -> None:
     assert member(*OURS).head(MINE, [stand(1, ahead, MINE), stand(3, MINE)], trains=False) is None
 
 
+def test_a_backbone_goes_with_whom_it_was_in_rounds_with() -> None:
+    """It has missed some of its steps, and a stranger says that it has gone on from where the backbone stands."""
+    false = StateName(OURS[2].epoch + 1, b"\xff" * 32)
+    heard = [stand(1, MINE, OURS[-2]), stand(2, false, OURS[2])]
+    backbone = member(*OURS[:3], met=[1])
+    assert backbone.head(OURS[2], heard, trains=False, loyal=True) == MINE
+    stands = [stand(2, false, OURS[2]), stand(3, MINE, OURS[-2], trains=False)]
+    assert member(*OURS).head(MINE, stands) is None
+
+
 def test_more_peers_win_over_more_epochs() -> None:
     longer = [stand(1, THEIRS[-1], THEIRS[-2]), stand(2, THEIRS[-2], THEIRS[-3])]
     assert member(*OURS).head(MINE, longer) == THEIRS[-1]
