@@ -5,7 +5,8 @@ alike, and the ledger has the same bytes on all of them.  It lies in the checkpo
 over a state takes over its ledger, and who gives up steps gives up what it counted for them.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from statistics import median_low
 from types import MappingProxyType
 from typing import Annotated, Final
 
@@ -13,6 +14,7 @@ import msgspec
 from msgspec import Meta
 
 from core.api.snapshot import CurvePoint
+from core.averaging.weights import LEAD
 from core.base.bounds import EPOCH_MAX, Epoch, Loss
 from core.base.contact import Peer32
 from core.base.ids import PeerId
@@ -26,8 +28,8 @@ from core.swarm.orders import RoundRecord
 ROWS_MAX: Final = 10_000
 """Peers with rows of their own; beyond them the half that gave least is summed together."""
 SAMPLES_OVER_TARGET: Final = 256
-"""Upper bound on what a round counts for, in target batches: while a group forms the members go on.  With a small
-target one computer has made 25 of them meanwhile."""
+"""Upper bound on what a member is credited with in a round, in target batches: while a group forms the members go on.
+With a small target one computer has made 25 of them meanwhile."""
 
 _Count = Annotated[int, Meta(ge=0, le=COUNT_MAX)]
 
@@ -84,12 +86,12 @@ class Ledger:
             target_samples: Of the collaboration, which bounds what a round counts for.
         """
         rows = dict(self.rows)
-        total, most = sum(deed.samples for deed in record.deeds), SAMPLES_OVER_TARGET * target_samples
+        samples = [deed.samples for deed in record.deeds if deed.samples]
         for deed in record.deeds:
             if deed.chunks or deed.reduced:
-                samples = deed.samples if total <= most else deed.samples * most // total
                 peer = PeerId(deed.peer)
-                row = LedgerRow(samples, int(deed.samples > 0), 1, deed.reduced)
+                credited = min(deed.samples, _most(deed.samples, of=samples, target_samples=target_samples))
+                row = LedgerRow(credited, int(deed.samples > 0), 1, deed.reduced)
                 rows[peer] = rows.get(peer, LedgerRow()) + row
         following = Ledger(_bounded(rows), self.curve.points())
         following.curve.record(CurvePoint(record.name.epoch - 1, record.loss))
@@ -128,6 +130,24 @@ class Ledger:
         if epochs and epochs[-1] > epoch_max:
             raise WireProblem(f"a ledger that knows of epoch {epochs[-1]}, after {epoch_max}")
         return cls({PeerId(peer): row for peer, row in file.rows}, (CurvePoint(*point) for point in file.points))
+
+
+def _most(samples: int, *, of: Sequence[int], target_samples: int) -> int:
+    """Upper bound on what a member is credited with in a round.
+
+    The past, by which members judge claims, is not in a record; the others' samples are.  A pair of strangers, one of
+    which leads the round and writes what it likes, is the usual case in which they have judged nothing yet.
+
+    Args:
+        samples: Those of the member.
+        of: Those of all members with any.
+        target_samples: Of the collaboration.
+    """
+    most = SAMPLES_OVER_TARGET * target_samples
+    others = list(of)
+    if samples in others:
+        others.remove(samples)
+    return min(most, int(LEAD * max(target_samples, median_low(others)))) if others else most
 
 
 def _bounded(rows: dict[PeerId, LedgerRow]) -> dict[PeerId, LedgerRow]:

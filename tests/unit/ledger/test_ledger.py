@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from core.api.snapshot import CurvePoint
 from core.averaging.receipts.receipt import Deed
+from core.averaging.weights import LEAD
 from core.base.ids import PeerId
 from core.base.problems import WireProblem
 from core.base.state_header import LEDGER_BYTES_MAX
@@ -62,8 +63,19 @@ def test_members_that_hold_one_ledger_come_to_the_same_bytes():
 
 def test_no_round_counts_for_more_than_can_have_been_computed():
     most = SAMPLES_OVER_TARGET * TARGET
-    ledger = fold(record(1, [Deed(PEERS[0], 1 << 40, 1, 0), Deed(PEERS[1], 1 << 40, 1, 0)]))
-    assert [ledger.row(peer).samples for peer in PEERS[:2]] == [most // 2, most // 2]
+    for liars in (1, 2):
+        ledger = fold(record(1, [Deed(peer, 1 << 40, 1, 0) for peer in PEERS[:liars]]))
+        assert [ledger.row(peer).samples for peer in PEERS[:liars]] == [most] * liars
+
+
+@pytest.mark.parametrize("honest", [[5], [5, 7], [50 * TARGET, 40 * TARGET]])
+def test_one_liar_is_credited_by_what_the_others_did(honest):
+    """Each keeps its own credit, whatever the liar says."""
+    ledger = fold(
+        record(1, [Deed(PEERS[5], 1 << 40, 1, 0), *(Deed(p, n, 1, 0) for p, n in zip(PEERS, honest, strict=False))])
+    )
+    assert [ledger.row(peer).samples for peer in PEERS[: len(honest)]] == honest
+    assert ledger.row(PEERS[5]).samples == min(LEAD * max(TARGET, min(honest)), SAMPLES_OVER_TARGET * TARGET)
 
 
 def test_first_word_of_a_heldout_loss_stands():
