@@ -8,6 +8,7 @@ import pytest
 
 from core.api.snapshot import Snapshot
 from core.control.client import ControlClient
+from core.net.clock import Clock
 from tests.process.false_clock import FalseClock
 from tests.process.swarm import Collaboration, Volunteer, collaboration, found
 
@@ -78,7 +79,7 @@ def test_an_engine_alone_asks_the_backbone_for_the_time(tmp_path: Path, forward:
             computer = Computer(swarm, "ada")
             await all_together([computer])
             (theirs if forward else computer).set(600.0, steady_s=600.0)
-            await computer.engine.until(lambda news: news.time > time.time() + 300.0, timeout_s=TOGETHER_S)
+            await computer.engine.until(lambda news: news.time > Clock().now() + 300.0, timeout_s=TOGETHER_S)
             await all_together([computer])
         finally:
             await asyncio.to_thread(swarm.close)

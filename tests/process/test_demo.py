@@ -39,7 +39,9 @@ def test_demo_trains_one_model_and_the_next_run_resumes(tmp_path: Path) -> None:
     assert first["event"] == "done"
     assert (first["epochs"], first["epoch"], first["peers"]) == (2, 2, 3)
     assert first["parameters_max_difference"] <= 1e-5
-    assert 0 < first["loss_last"] != first["loss_first"] > 0  # two steps may go up; the second task's test sees it learn
+    assert (
+        0 < first["loss_last"] != first["loss_first"] > 0
+    )  # two steps may go up; the second task's test sees it learn
     assert (first["loss_name"], first["loss_unit"]) == ("masked-word loss", "nats")
     assert first["baselines"]["word frequencies"] > 0
     assert first["samples"] >= 2 * 2048
