@@ -27,8 +27,6 @@ from steps import ROOT, SetupProblem, Steps
 
 PYTHON_NEEDED = (3, 11)
 WINDOWS = os.name == "nt"
-WORKERS_MIN = 2
-"""Processes that run tests: on a single core, too, since many tests wait for processes of their own."""
 EXIT_PROBLEM = 2
 EXTRAS = {"run": ("train", "app"), "test": ("train", "app", "dev")}
 CHECKS = (
@@ -97,7 +95,7 @@ def start(python: Path, words: Words) -> int:
 
 
 def in_workers(words: list[str], cores: int) -> list[str]:
-    """Return the words for pytest with which as many processes run the tests as there are cores, two at least.
+    """Return the words for pytest with which one process more runs the tests than there are cores: many tests wait.
 
     Words that choose the number of processes themselves, or a debugger, which needs the tests in its own process, are
     returned as they are.  A process that has nothing left takes over tests of the other ones: they differ in length.
@@ -109,7 +107,7 @@ def in_workers(words: list[str], cores: int) -> list[str]:
     own = ("-n", "--numprocesses", "--maxprocesses", "--dist", "--tx", "--pdb", "--trace")
     if any(word.startswith(own) or "no:xdist" in word for word in words):
         return words
-    return ["-n", str(max(WORKERS_MIN, cores)), "--dist", "worksteal", *words]
+    return ["-n", str(cores + 1), "--dist", "worksteal", *words]
 
 
 def run_tests(python: Path, words: Words, steps: Steps) -> int:

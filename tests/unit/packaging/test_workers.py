@@ -3,8 +3,8 @@
 import pytest
 
 
-@pytest.mark.parametrize(("cores", "workers"), [(1, "2"), (2, "2"), (8, "8")])
-def test_tests_run_in_as_many_processes_as_cores(parts, cores, workers):
+@pytest.mark.parametrize(("cores", "workers"), [(1, "2"), (2, "3"), (8, "9")])
+def test_tests_run_in_one_process_more_than_cores(parts, cores, workers):
     assert parts.bootstrap.in_workers(["-k", "x"], cores) == ["-n", workers, "--dist", "worksteal", "-k", "x"]
 
 
