@@ -1,5 +1,6 @@
 """The worker's side of the talk with the engine: one loop that alternates between listening and training."""
 
+import contextlib
 import queue
 import sys
 from collections.abc import Callable
@@ -140,6 +141,8 @@ class Conversation:
             self._round, self._said_at = None, None
         except Damaged as problem:
             sys.stderr.write(f"{problem}\n")
+        with contextlib.suppress(OSError):  # it is among our own now, or of no use to anybody
+            Path(frame.path).unlink()
         self._say(Loaded(**_named(self._learner.state)))
 
     def _collect(self, frame: Collect) -> None:

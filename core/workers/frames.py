@@ -69,7 +69,7 @@ class Release(Frame, frozen=True, kw_only=True, tag="release"):
 
 
 class Load(Frame, frozen=True, kw_only=True, tag="load"):
-    """Replace parameters and statistics by this checkpoint, drop what was accumulated; answer Loaded.
+    """Replace parameters and statistics by this checkpoint, drop what was accumulated, delete it; answer Loaded.
 
     The file comes from a stranger.  If it is of another name, model or collaboration, nothing changes, and Loaded names
     the state that is held still.

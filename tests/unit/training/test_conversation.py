@@ -147,6 +147,7 @@ def test_load_takes_over_a_state_and_forgets_the_round(tmp_path: Path) -> None:
     assert (loaded.epoch, loaded.lineage, loaded.digest) == (1, LINEAGE, state.saved.digest)
     assert loaded.ledger == b"who gave what"
     assert loaded.checkpoint != str(state.saved.path)
+    assert not state.saved.path.exists(), "one copy is enough"
     assert t.peer.samples == 0
     assert t.conversation.training
 
@@ -164,6 +165,7 @@ def test_what_a_stranger_gave_instead_changes_nothing(tmp_path: Path, how: str) 
     epoch, lineage = (2 if how == "another epoch" else 1), (b"x" * 32 if how == "another lineage" else LINEAGE)
     (loaded,) = t.hear(frames.Load(path=str(path), epoch=epoch, lineage=lineage))
     assert isinstance(loaded, frames.Loaded)
+    assert not path.exists()
     assert (loaded.epoch, loaded.lineage, loaded.digest) == (before.epoch, before.lineage, before.saved.digest)
     assert t.peer.samples == samples
 
