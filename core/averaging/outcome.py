@@ -4,15 +4,12 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from statistics import median_low
-from typing import Final
 
 from core.averaging.allreduce.share_map import ShareMap
 from core.averaging.penalties import Observations
 from core.averaging.plan import Member
+from core.base.bounds import is_near
 from core.base.ids import PeerId, hashed_key
-
-HELDOUT_FACTOR: Final = 3.0
-"""By so many training losses, or nats, a held-out loss may differ from the training loss of the round that tells it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +97,7 @@ def _heldout(givers: Sequence[Member], *, epoch: int, loss: float) -> tuple[tupl
     looks: defaultdict[int, list[float]] = defaultdict(list)
     for giver in givers:
         at, seen = giver.heldout_epoch, giver.heldout_loss
-        if seen is not None and at <= epoch and abs(seen - loss) <= HELDOUT_FACTOR * max(1.0, abs(loss)):
+        if seen is not None and at <= epoch and is_near(seen, loss):
             looks[at].append(seen)
     return tuple((at, median_low(looks[at])) for at in sorted(looks))
 

@@ -15,6 +15,8 @@ SAMPLES_MAX: Final = 1 << 40
 """Upper bound on the samples that one member brings: sums of a group's still fit 64 bits."""
 LOSS_MAX: Final = 1e9
 """Upper bound on a loss, and on its opposite: a model with a greater one has diverged."""
+LOSS_FACTOR: Final = 3.0
+"""By so many times a loss that is known, or so many nats, another loss of about the same state may differ from it."""
 NORM_MAX: Final = 1e18
 """Upper bound on the norm of a contribution or of a part of it: a model with a greater gradient has diverged, and sums
 of numbers within it are finite."""
@@ -29,3 +31,8 @@ Norm = Annotated[float, Meta(ge=0, le=NORM_MAX)]
 def is_loss(number: float) -> bool:
     """Whether others would accept the number as a loss: NaN and infinity are none."""
     return -LOSS_MAX <= number <= LOSS_MAX
+
+
+def is_near(loss: float, known: float) -> bool:
+    """Whether a loss that somebody tells may be of about the same state as one that is known; both in nats."""
+    return abs(loss - known) <= LOSS_FACTOR * max(1.0, abs(known))

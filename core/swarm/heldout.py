@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from statistics import median
 
+from core.base.bounds import is_near
 from core.swarm.orders import HeldoutLearned
 from core.swarm.progress import ProgressReport
 
@@ -23,5 +24,5 @@ def heldout_news(
     near = [own for own in known if own is not None]
     if not near:
         near = [median(other.heldout_loss for other in [*others, report] if other.heldout_loss is not None)]
-    plausible = any(abs(loss - other) <= max(1.0, abs(other)) for other in near)
+    plausible = any(is_near(loss, other) for other in near)
     return [HeldoutLearned(report.heldout_epoch, loss)] if plausible else []

@@ -61,7 +61,7 @@ class _Signing:
     led_by: PeerId | None
     """The member that committed it, if that is the first leader, and not this peer.
 
-    Under a successor honest members may differ over the makers, by the first one's orders.
+    Under a successor some may have ended with the first one's Commit, so that a difference accuses nobody.
     """
     leader: PeerId | None
     """The member that bundles; None: all send to all."""
