@@ -33,7 +33,7 @@ from core.session.participant import Role, participant_of
 from core.session.session import Session
 from core.swarm.facts import Help
 from core.swarm.participant import Participant
-from core.system.atomic_files import read_bounded, set_aside, write_atomic
+from core.system.atomic_files import delete_torn, read_bounded, set_aside, write_atomic
 from core.system.file_lock import held
 from core.system.parent_watch import stop_on_signals, watch_parent
 
@@ -299,6 +299,7 @@ async def serve_backbone(
     stop_on_signals(stop.set)
     taken = Busy("A backbone runs on this charter already.", hint="Hand out its link, or stop it and start again.")
     async with held(charter.folder / LOCK, patience_s=LEAVING_S, otherwise=taken):
+        delete_torn(charter.folder)
         backbone = Backbone(
             charter=charter, bind=bind, host=host, clock=Clock(authority=True), ports=ports, help_bytes=help_bytes
         )

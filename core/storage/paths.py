@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core.api.places import engine_file, home_dir
-from core.system.atomic_files import make_directory
+from core.system.atomic_files import delete_torn, make_directory
 
 _COLLABORATION_LETTERS = 16
 
@@ -21,13 +21,14 @@ class Home:
         return cls((directory or home_dir()).expanduser().absolute())
 
     def create(self) -> None:
-        """Make the directory, mode 0700, if it is not there.
+        """Make the directory, mode 0700, if it is not there; delete what a killed program was writing in it.
 
         Raises:
             NoSpace: the disk is full.
             UserProblem: the system does not allow it.
         """
         make_directory(self.directory)
+        delete_torn(self.directory)
 
     @property
     def engine_file(self) -> Path:

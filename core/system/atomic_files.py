@@ -1,10 +1,15 @@
 """Files that survive a power cut: written whole or not at all, and set aside when they turn out damaged."""
 
+import contextlib
 import errno
 import os
+import re
 import secrets
 from collections.abc import Callable
 from pathlib import Path
+from typing import Final
+
+import psutil
 
 from core.base.problems import NoSpace, UserProblem
 
@@ -14,6 +19,9 @@ PRIVATE_DIRECTORY = 0o700
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 _FULL_WINDOWS = frozenset({39, 112})
 """ERROR_HANDLE_DISK_FULL and ERROR_DISK_FULL."""
+
+_TEMPORARY: Final = re.compile(r"^\..+\.(\d{1,10})-[0-9a-f]{12}$")
+"""Number of the process that writes it."""
 
 
 def make_directory(path: Path) -> None:
@@ -93,6 +101,15 @@ def read_bounded(path: Path, bytes_max: int) -> bytes | None:
     return data
 
 
+def delete_torn(folder: Path) -> None:
+    """Delete what processes that were killed were writing in `folder` and below, whole or not: nobody misses it."""
+    for directory, _, names in os.walk(folder):
+        for named in filter(None, map(_TEMPORARY.match, names)):
+            if not psutil.pid_exists(int(named[1])):
+                with contextlib.suppress(OSError):  # the next start tries again
+                    Path(directory, named[0]).unlink()
+
+
 def set_aside(path: Path) -> Path:
     """Rename a damaged file to `<name>.damaged-<unix seconds of its last change>`, so that nothing is lost.
 
@@ -118,7 +135,7 @@ def set_aside(path: Path) -> Path:
 def _write(path: Path, data: bytes, *, mode: int, place: Callable[[Path, Path], None]) -> None:
     """Write `data` beside `path`, then let `place` bring it there."""
     make_directory(path.parent)
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
+    temporary = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(6)}")
     try:
         try:
             _write_synced(temporary, data, mode=mode)

@@ -22,7 +22,7 @@ from safetensors.torch import save
 from core.base.content import CHUNK_BYTES, chunk_digests, digest, root_digest
 from core.base.problems import BadInput, Damaged, WireProblem
 from core.base.state_header import METADATA, STATE_HEADER, StateHeader
-from core.system.atomic_files import set_aside, write_atomic
+from core.system.atomic_files import delete_torn, set_aside, write_atomic
 from core.system.file_chunks import file_chunks
 from core.training.flat import FlatParameters
 
@@ -31,7 +31,6 @@ FORMAT: Final = 2
 """Counted up when files are no longer understood by versions that know of formats: the second has a ledger."""
 _NAME: Final = re.compile(r"^state-(\d{8,})-[0-9a-f]{8}(?:-([0-9a-f]{32}))?\.safetensors$")
 """Epoch, beginning of the lineage, and of the file's digest, which earlier versions did not write."""
-_TORN: Final = re.compile(r"^\.state-.*\.safetensors\.[0-9a-f]+$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,10 +140,7 @@ class Checkpoints:
         Raises:
             BadInput: a newer version wrote it, in a format of its own.
         """
-        if self._folder.is_dir():
-            for torn in (path for path in self._folder.iterdir() if _TORN.match(path.name)):
-                with contextlib.suppress(OSError):
-                    torn.unlink()
+        delete_torn(self._folder)
         for path in self._newest_first():
             try:
                 saved = _saved(path)

@@ -14,7 +14,7 @@ NOT_KEPT: Final = "were not kept"
 """What the notice says about steps that a volunteer took, and most others did not go on from."""
 WRITING_S: Final = 10.0
 """A temporary file that is so old is not being written."""
-_TEMPORARY: Final = re.compile(r"^\..+\.[0-9a-f]+$")
+_TEMPORARY: Final = re.compile(r"^\..+\.\d+-[0-9a-f]{12}$")
 
 
 class Words:

@@ -4,12 +4,13 @@ import errno
 import os
 import stat
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from core.base.problems import NoSpace, UserProblem
-from core.system.atomic_files import make_directory, read_bounded, set_aside, write_atomic, write_new
+from core.system.atomic_files import delete_torn, make_directory, read_bounded, set_aside, write_atomic, write_new
 
 
 def names_in(folder: Path) -> list[str]:
@@ -113,3 +114,22 @@ def test_read_bounded(tmp_path):
         read_bounded(path, 2)
     with pytest.raises(UserProblem, match="could not be read"):
         read_bounded(tmp_path, 3)
+
+
+def test_what_a_killed_process_was_writing_is_deleted(tmp_path):
+    killed_while_syncing = """
+import os, sys
+from pathlib import Path
+from core.system.atomic_files import write_new
+os.fsync = lambda _: os._exit(1)
+write_new(Path(sys.argv[1]), b"half")
+"""
+    path = tmp_path / "deep" / "identity.json"
+    subprocess.run([sys.executable, "-c", killed_while_syncing, str(path)], check=False)
+    (torn,) = path.parent.iterdir()
+    being_written = path.with_name(torn.name.replace(torn.suffix, f".{os.getpid()}-0123456789ab"))
+    for other in (being_written, tmp_path / ".profile", tmp_path / ".notes.2026-11-23"):
+        other.write_bytes(b"somebody's")
+    delete_torn(tmp_path)
+    assert names_in(path.parent) == [being_written.name]
+    assert names_in(tmp_path) == [".notes.2026-11-23", ".profile", "deep"]

@@ -1,6 +1,8 @@
 import errno
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 from random import Random
 
@@ -127,7 +129,8 @@ def test_all_files_damaged_means_none(tmp_path: Path) -> None:
 def test_what_a_killed_process_left_half_written_is_removed(tmp_path: Path) -> None:
     place = Place(tmp_path)
     kept = place.files.save(1, LINEAGES[1]).path
-    torn = tmp_path / f".{kept.name}.0123456789ab"
+    ended = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, check=True)
+    torn = tmp_path / f".{kept.name}.{int(ended.stdout)}-0123456789ab"
     torn.write_bytes(b"half")
     (tmp_path / "letter.txt").write_text("somebody's")
     assert Place(tmp_path).files.load_newest() is not None
