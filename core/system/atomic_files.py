@@ -9,8 +9,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-import psutil
-
 from core.base.problems import NoSpace, UserProblem
 
 PRIVATE_FILE = 0o600
@@ -103,6 +101,8 @@ def read_bounded(path: Path, bytes_max: int) -> bytes | None:
 
 def delete_torn(folder: Path) -> None:
     """Delete what processes that were killed were writing in `folder` and below, whole or not: nobody misses it."""
+    import psutil  # noqa: PLC0415 - the command line reads this file before anything is installed
+
     for directory, _, names in os.walk(folder):
         for named in filter(None, map(_TEMPORARY.match, names)):
             if not psutil.pid_exists(int(named[1])):

@@ -339,11 +339,13 @@ def test_garbage_on_every_port_changes_nothing(tmp_path: Path) -> None:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
         for piece in pieces:
-            with socket.create_connection(("127.0.0.1", port), timeout=10) as raw, contextlib.suppress(OSError):
-                connection = context.wrap_socket(raw) if tls else raw
+            with (
+                contextlib.suppress(OSError),
+                socket.create_connection(("127.0.0.1", port), timeout=10) as raw,
+                context.wrap_socket(raw) if tls else raw as connection,
+            ):
                 connection.sendall(piece)
                 connection.recv(1000)
-                connection.close()
 
     def udp(port: int) -> None:
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
@@ -381,17 +383,8 @@ def test_any_name_is_made_usable(tmp_path: Path) -> None:
         async with collaboration(charter, tmp_path) as swarm:
             for name, called in (("🥘" * 60, "🥘" * 16), ("a\x1b[31m\nb" + "c" * 100, "a [31m b" + "c" * 32)):
                 home = Home(tmp_path / str(len(swarm.volunteers)))
-                words = [
-                    "engine",
-                    "--home",
-                    str(home.directory),
-                    "--join",
-                    swarm.link,
-                    *swarm.allowed,
-                    "--name",
-                    name,
-                    "--with-parent",
-                ]
+                words = ["engine", "--home", str(home.directory), "--join", swarm.link, "--name", name]
+                words += [*swarm.allowed, "--with-parent"]
                 one = Volunteer(home, start([*words, *LOOPBACK, "--port", "0"], tmp_path / "log"))
                 swarm.volunteers.append(one)
                 assert (await one.until(trains)).me.name == called
