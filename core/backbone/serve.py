@@ -20,6 +20,7 @@ from core.backbone.charter import Charter, read_charter_records
 from core.backbone.link import Link
 from core.backbone.remembered import RememberedContacts
 from core.backbone.welcome import KnownPeer, WelcomeDesk
+from core.base.ids import PeerId
 from core.base.problems import Busy, Damaged, Problem
 from core.base.signing import SEED_BYTES, KeyPair
 from core.ledger.receipts import ReceiptLog
@@ -114,9 +115,9 @@ def _taken(bind: str, port: int) -> bool:
 ANY_PORTS = Ports()
 
 
-def _role(bind: str) -> Role:
+def _role(bind: str, *, met: tuple[PeerId, ...]) -> Role:
     """A backbone is where those behind routers learn how they look from outside, and meet."""
-    return Role(name=BACKBONE, bind=bind, relay=BACKBONE_RELAY)
+    return Role(name=BACKBONE, bind=bind, relay=BACKBONE_RELAY, met=met)
 
 
 class Backbone:
@@ -153,7 +154,9 @@ class Backbone:
         if not self._admission_log.keys_of(BACKBONE_NAME):  # the name is nobody else's
             self._admission_log.enter(self._key.peer_id, BACKBONE_NAME, invitation="", now=clock.now())
         self._session: Session[Participant] = Session(
-            participant_of(charter.manifest, _role(bind), keys=self._key, folder=charter.folder),
+            participant_of(
+                charter.manifest, _role(bind, met=self._receipts.met()), keys=self._key, folder=charter.folder
+            ),
             admission=Admission(
                 keys=self._key,
                 pass_der=self._new_pass(),

@@ -85,9 +85,8 @@ class Journal:
 
     @property
     def met(self) -> tuple[PeerId, ...]:
-        """Peers that were in most rounds with this one, as its receipts say."""
-        rounds = {peer: credit.rounds for peer, credit in self._receipts.totals().items() if credit.samples}
-        return tuple(sorted(rounds.keys() - {OTHERS}, key=lambda peer: (rounds[peer], peer))[-CONTACTS_MAX:])
+        """Peers that were in most rounds with this one."""
+        return self._receipts.met()
 
     @property
     def contributed_s(self) -> float:

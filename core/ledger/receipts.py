@@ -30,6 +30,8 @@ SEGMENT_BYTES: Final = 512 * 1024
 SEGMENTS_MAX: Final = 8
 PEERS_MAX: Final = 10_000
 """Peers with sums of their own; those who did least are summed together."""
+MET_MAX: Final = 256
+"""As many as core.swarm.branches remembers."""
 TOTALS_BYTES_MAX: Final = 4 * 1024 * 1024
 
 _LENGTH_BYTES: Final = 4
@@ -119,6 +121,11 @@ class ReceiptLog:
     def totals(self) -> dict[PeerId, Credit]:
         """Sums over all receipts ever kept, by peer; `OTHERS` stands for the peers with the least of many."""
         return dict(self._totals)
+
+    def met(self) -> tuple[PeerId, ...]:
+        """The peers that contributed to the most of these rounds, which the one who keeps their receipts was in."""
+        rounds = {peer: credit.rounds for peer, credit in self._totals.items() if credit.samples}
+        return tuple(sorted(rounds.keys() - {OTHERS}, key=lambda peer: (rounds[peer], peer))[-MET_MAX:])
 
     # --- inside ------------------------------------------------------------------------------------------------------
 

@@ -216,3 +216,10 @@ def test_a_kill_at_any_moment_leaves_whole_receipts(tmp_path):
 
 def test_no_folder_has_no_receipts(tmp_path):
     assert read_receipts(tmp_path / "nothing", 5) == []
+
+
+def test_who_contributed_to_most_rounds_is_met_after_a_restart(tmp_path):
+    log = ReceiptLog(tmp_path)
+    for number in range(3):
+        log.append(receipt(number, relayed_bytes=1))
+    assert ReceiptLog(tmp_path).met() == tuple(sorted(PEERS[:2]))  # neither the relay nor who only reduced
