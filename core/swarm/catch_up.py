@@ -24,13 +24,12 @@ RETRY_MIN_S: Final = 0.5
 PEER_REST_MAX_S: Final = 60.0
 STATE_REST_MAX_S: Final = 600.0
 STATE_SLACK_BYTES: Final = 64 * 1024 + 2 * LEDGER_BYTES_MAX
-"""By so much a state of this collaboration may be larger than the own: its ledger grows."""
-"""All states of a collaboration have the same size, except for their names."""
+"""By so much a state of this collaboration may be larger than the own: all have one size, but for their ledgers."""
 DEADLY: Final = 4
 """Number of failures in a row that a state counts for if the trainer went while it was loading it."""
-ASTRAY_S: Final = 10.0
-"""A peer that has just started does not know where its state comes from, and may not have heard of all yet: it moves to
-a state that is no further than its own, or to that of one stranger, when nobody has said anything else for so long."""
+LISTEN_S: Final = 10.0
+"""A newcomer follows a stranger when nobody else has been heard for so long: a moment after its start it has not heard
+of all."""
 FALSE: Final = 8
 """Number of failures that a state counts for which is not what it was called."""
 
@@ -84,8 +83,8 @@ class CatchUp:
         self._states = BackOff[tuple[StateName, bytes]](first=RETRY_MIN_S, longest=STATE_REST_MAX_S, random=random)
         self._peers = BackOff[PeerId](first=RETRY_MIN_S, longest=PEER_REST_MAX_S, random=random)
         self._wanted: NewerState | None = None
-        self._astray_since: float | None = None
-        """Since when most stand at a state to which we do not go at once, unix seconds."""
+        self._alone_since: float | None = None
+        """Since when this newcomer hears of one stranger alone, unix seconds."""
         self._retry_at: float | None = None
         """When to look again after a failure, unix seconds."""
         self.fetching: Fetching | None = None
@@ -146,12 +145,11 @@ class CatchUp:
         """
         stands = self._membership.stands(now)
         name = self.branches.head(mine.name, stands)
-        stranger = len(stands) == 1 and not self.branches.met(stands[0].peer)
-        if name is None or self.branches.parent(mine.name) or (name.epoch > mine.name.epoch and not stranger):
-            self._astray_since = None
-        elif self._astray_since is None:
-            self._astray_since = now
-        if name is None or (self._astray_since is not None and now < self._astray_since + ASTRAY_S):
+        if mine.name.epoch > 0 or len(stands) != 1 or self.branches.met(stands[0].peer):
+            self._alone_since = None
+        elif self._alone_since is None:
+            self._alone_since = now
+        if name is None or (self._alone_since is not None and now < self._alone_since + LISTEN_S):
             name = mine.name
         if name.epoch > FOLLOWED_EPOCH_MAX:
             return []

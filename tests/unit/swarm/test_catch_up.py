@@ -9,7 +9,7 @@ from core.base.machine import Lost, Received, Send
 from core.base.trace import Trace
 from core.sim.disk import MemoryFile
 from core.swarm.catch_up import (
-    ASTRAY_S,
+    LISTEN_S,
     PEER_REST_MAX_S,
     STATE_REST_MAX_S,
     STATE_SLACK_BYTES,
@@ -66,10 +66,10 @@ def test_state_near_the_last_epoch_is_not_followed(epoch: int, *, followed: bool
 
 def test_a_newcomer_waits_for_more_than_one_stranger() -> None:
     stranger = 20
-    for others, waits_s in (((), ASTRAY_S), ((21,), 0.0)):
+    for others, waits_s in (((), LISTEN_S), ((21,), 0.0)):
         watched = Watched()
         followed = []
-        for second in range(int(ASTRAY_S) + 1):
+        for second in range(int(LISTEN_S) + 1):
             for number in (stranger, *others):
                 watched.promised(number, NEWER, float(second))
             followed += [second] if watched.wanted(float(second)) == NEWER else []
@@ -82,16 +82,6 @@ def test_a_file_that_nobody_gives_is_not_gone_after() -> None:
     assert watched.wanted(0.0) is None
     watched.promised(2, NEWER, 0.0)
     assert watched.wanted(0.0) == NEWER
-
-
-def test_an_earlier_state_is_followed_only_after_a_while() -> None:
-    ahead = State(NEWEST, b"o" * 32, "here")
-    watched = Watched()
-    for second in range(int(ASTRAY_S) + 1):
-        for number in (1, 2):
-            watched.promised(number, NEWER, float(second))
-        offer = watched.machine.best(ahead, float(second))
-        assert (offer is not None and offer.name == NEWER) is (second >= ASTRAY_S)
 
 
 def test_donors_with_the_most_common_digest_come_first() -> None:
