@@ -65,6 +65,10 @@ class AdmissionLog:
         admission = self._by_key.get(key)
         return None if admission is None else admission.name
 
+    def newest_names(self, at_most: int) -> list[tuple[PeerId, str]]:
+        """Keys and names of those who were let in last, oldest first."""
+        return [(key, one.name) for key, one in list(self._by_key.items())[-at_most:]]
+
     def keys_of(self, name: str) -> list[PeerId]:
         """The keys that people would call by this name: one, or none."""
         key = self._by_name.get(skeleton(name))

@@ -25,6 +25,7 @@ from core.backbone.welcome import (
     PassRequest,
 )
 from core.base.content import digest
+from core.base.ids import PeerId
 from core.base.manifest import MANIFEST_BYTES_MAX, Manifest, read_manifest
 from core.base.problems import BadInput, NotTrusted, ProofProblem, RemoteProblem, UserProblem, WireProblem
 from core.base.signing import Ed25519Verifier, KeyPair
@@ -52,6 +53,8 @@ class JoinedCollaboration:
     contacts: list[KnownPeer]
     name: str
     """This peer's name in the collaboration, as its pass has it."""
+    names: dict[PeerId, str]
+    """Of others that the backbone has let in."""
     records: bytes
     """The newest records of the authority, signed; empty: there are none."""
     clock_ahead_s: float
@@ -150,6 +153,7 @@ class Joining:
             grant.certificate,
             grant.contacts,
             found.username,
+            {PeerId(peer): name for peer, name in grant.names},
             grant.records,
             introduced.clock_ahead_s,
         )

@@ -37,7 +37,9 @@ from core.net.listening import ANY, ANY6
 _LOG = logging.getLogger(__name__)
 
 REQUEST_BYTES_MAX = 16 * 1024
-GRANT_BYTES_MAX = 64 * 1024
+GRANT_BYTES_MAX = 256 * 1024
+NAMES_MAX: Final = 500
+"""Names that come with a pass: 40 kB in each grant.  Of later ones a member learns from their passes."""
 REQUEST_S: Final = 5.0
 """Seconds for a request to arrive."""
 ASKED_PER_S: Final = 2.0
@@ -81,6 +83,8 @@ class PassGrant(msgspec.Struct, frozen=True):
     """Live peers to begin with; the first is the backbone."""
     records: Annotated[bytes, Meta(max_length=RECORDS_BYTES_MAX)] = b""
     """The newest records of the authority, as it has signed them; empty: there are none."""
+    names: Annotated[list[tuple[Peer32, Annotated[str, Meta(max_length=40)]]], Meta(max_length=NAMES_MAX)] = []
+    """Of those who were let in last: the leaderboard has rows of people who have left."""
 
 
 class JoinRefusal(msgspec.Struct, frozen=True):
@@ -234,7 +238,7 @@ class WelcomeDesk:
         invitations = self._charter.invitations
         name = self._admission_log.admit(key, asked.username, invitations=invitations, secret=asked.invite, now=now)
         certificate = self._authority.issue(asked.csr, username=name, device=asked.device, now=now)
-        return PassGrant(certificate, list(self._contacts()), records)
+        return PassGrant(certificate, list(self._contacts()), records, self._admission_log.newest_names(NAMES_MAX))
 
     def _refuse(self, status: int, refusal: JoinRefusal) -> web.Response:
         self._trace.mark("welcome.refused")

@@ -75,6 +75,7 @@ class VolunteerSession:
             notices=installation.notices,
             now=installation.clock.now,
         )
+        self._journal.board.named(joined.names)
         alone = is_loopback(options.bind)
         self._session: Session[Participant] = Session(
             participant_of(
@@ -192,8 +193,9 @@ class VolunteerSession:
     def seen(self, at: Standpoint) -> Standpoint:
         """What the engine knows, with what this session knows."""
         trainer, stats, passes = self._trainer, self._session.stats, self._session.host.passes.known
-        names = {peer: one.username for peer, one in passes.items()} | {self._session.peer.me: self._joined.name}
-        self._journal.board.named(names)
+        self._journal.board.named(
+            {peer: one.username for peer, one in passes.items()} | {self._session.peer.me: self._joined.name}
+        )
         return replace(
             at,
             manifest=self._joined.manifest,

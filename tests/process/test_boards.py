@@ -45,7 +45,8 @@ def test_boards_are_equal_after_a_freeze_and_for_a_latecomer(tmp_path: Path) -> 
         bob.process.send_signal(signal.SIGSTOP)
         frozen_at = (await ada.snapshot()).epoch
         eve = swarm.join("eve")
-        await eve.until(lambda news: news.epoch > frozen_at + 2 and news.me.samples > 0)
+        seen = await eve.until(lambda news: news.epoch > frozen_at + 2 and news.me.samples > 0)
+        assert "bob" in {row.name for row in seen.leaderboard}, "who is away has a name for those who never met him"
         bob.process.send_signal(signal.SIGCONT)
         hal = swarm.join("hal", "--helper", "--averaging-memory", "16")
         shown = await hal.until(lambda news: any(row.name == "eve" and row.samples for row in news.leaderboard))

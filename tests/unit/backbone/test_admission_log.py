@@ -61,3 +61,9 @@ def test_half_a_line_is_passed_over(tmp_path: Path) -> None:
     assert [log.name_of(id_of(who)) for who in ("ada", "bob")] == ["ada", "bob"]
     with pytest.raises(NameTaken):
         admit(log, "eve", name="Bob")
+
+
+def test_newest_names_are_those_let_in_last(tmp_path: Path) -> None:
+    for who in ("ada", "bob", "carl", "ada"):
+        admit(AdmissionLog(tmp_path), who)
+    assert AdmissionLog(tmp_path).newest_names(2) == [(id_of("bob"), "bob"), (id_of("carl"), "carl")]
