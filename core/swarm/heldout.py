@@ -1,7 +1,7 @@
 """Losses on the held-out text that others report: shown only where they are about what this peer knows."""
 
 from collections.abc import Iterable
-from statistics import median
+from statistics import median_low
 
 from core.base.bounds import is_near
 from core.swarm.orders import HeldoutLearned
@@ -16,13 +16,14 @@ def heldout_news(
     Args:
         report: Of the peer, whose newest look a liar may make up.
         known: This peer's own look, and its training loss.
-        others: The reports of all that are here: their median is a measure where this peer knows nothing itself.
+        others: The reports of all that are here, this one among them: their median is a measure where this peer knows
+            nothing itself.
     """
     loss = report.heldout_loss
     if loss is None or report.heldout_epoch > report.epoch:
         return []
     near = [own for own in known if own is not None]
     if not near:
-        near = [median(other.heldout_loss for other in [*others, report] if other.heldout_loss is not None)]
+        near = [median_low([one.heldout_loss for one in others if one.heldout_loss is not None] or [loss])]
     plausible = any(is_near(loss, other) for other in near)
     return [HeldoutLearned(report.heldout_epoch, loss)] if plausible else []

@@ -26,6 +26,8 @@ def test_peer_that_knows_nothing_goes_by_the_median() -> None:
     others = [said(3.0), said(3.1), said(3.2), said(1e9)]
     assert heldout_news(said(3.2), known=(None, None), others=others) == [HeldoutLearned(0, 3.2)]
     assert heldout_news(said(1e9), known=(None, None), others=[*others, said(None)]) == []
+    assert heldout_news(said(1e9), known=(), others=[said(3.0), said(3.1), said(1e9)]) == [], "each counts once"
+    assert heldout_news(said(3.2), known=(), others=[]) == [HeldoutLearned(0, 3.2)]
 
 
 def test_report_without_a_look_tells_nothing() -> None:
