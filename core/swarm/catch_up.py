@@ -145,7 +145,8 @@ class CatchUp:
         """
         stands = self._membership.stands(now)
         name = self.branches.head(mine.name, stands)
-        if mine.name.epoch > 0 or len(stands) != 1 or self.branches.met(stands[0].peer):
+        train = [stand.peer for stand in stands if stand.trains]
+        if mine.name.epoch > 0 or len(train) != 1 or self.branches.met(train[0]):
             self._alone_since = None
         elif self._alone_since is None:
             self._alone_since = now
@@ -153,13 +154,12 @@ class CatchUp:
             name = mine.name
         if name.epoch > FOLLOWED_EPOCH_MAX:
             return []
-        trains = {stand.peer for stand in stands if stand.trains}
         promised: defaultdict[bytes, list[PeerId]] = defaultdict(list)
         backed = Counter({mine.digest: 1} if name == mine.name else ())
         for peer, report in sorted(self._membership.live().items()):
             if report.digest and report.state == name:
                 promised[report.digest].append(peer)
-                backed[report.digest] += peer in trains
+                backed[report.digest] += peer in train
         least = backed[mine.digest] if name == mine.name else 0
         found = [NewerState(name, file, tuple(peers)) for file, peers in promised.items() if backed[file] > least]
         return sorted(found, key=lambda offer: (backed[offer.digest], offer.digest), reverse=True)

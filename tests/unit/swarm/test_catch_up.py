@@ -40,8 +40,10 @@ class Watched:
             membership=self.membership, donor=self.donor, sink=MemorySink(), random=Random(1), trace=self.trace
         )
 
-    def promised(self, number: int, name: StateName, now: float, *, digest: bytes = b"d" * 32) -> None:
-        report = report_of(name, time=now, digest=digest)
+    def promised(
+        self, number: int, name: StateName, now: float, *, digest: bytes = b"d" * 32, role: str = "volunteer"
+    ) -> None:
+        report = report_of(name, time=now, digest=digest, role=role, in_step=role == "volunteer")
         self.membership.branches.verified(peer(number))
         self.membership.heard(peer(number), report, expires=now + 1e6, now=now)
 
@@ -66,12 +68,13 @@ def test_state_near_the_last_epoch_is_not_followed(epoch: int, *, followed: bool
 
 def test_a_newcomer_waits_for_more_than_one_stranger() -> None:
     stranger = 20
-    for others, waits_s in (((), LISTEN_S), ((21,), 0.0)):
+    for others, role, waits_s in (((), "", LISTEN_S), ((21,), "backbone", LISTEN_S), ((21,), "volunteer", 0.0)):
         watched = Watched()
         followed = []
         for second in range(int(LISTEN_S) + 1):
-            for number in (stranger, *others):
-                watched.promised(number, NEWER, float(second))
+            watched.promised(stranger, NEWER, float(second))
+            for number in others:
+                watched.promised(number, NEWER, float(second), role=role)
             followed += [second] if watched.wanted(float(second)) == NEWER else []
         assert min(followed) == waits_s
 
