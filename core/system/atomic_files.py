@@ -100,12 +100,16 @@ def read_bounded(path: Path, bytes_max: int) -> bytes | None:
 
 
 def delete_torn(folder: Path) -> None:
-    """Delete what processes that were killed were writing in `folder` and below, whole or not: nobody misses it."""
+    """Delete what processes that were killed were writing in `folder` and below, whole or not: nobody misses it.
+
+    This process itself must not be writing there yet.
+    """
     import psutil  # noqa: PLC0415 - the command line reads this file before anything is installed
 
     for directory, _, names in os.walk(folder):
         for named in filter(None, map(_TEMPORARY.match, names)):
-            if not psutil.pid_exists(int(named[1])):
+            number = int(named[1])
+            if number == os.getpid() or not psutil.pid_exists(number):  # numbers come again
                 with contextlib.suppress(OSError):  # the next start tries again
                     Path(directory, named[0]).unlink()
 

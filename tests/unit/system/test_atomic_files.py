@@ -127,7 +127,11 @@ write_new(Path(sys.argv[1]), b"half")
     path = tmp_path / "deep" / "identity.json"
     subprocess.run([sys.executable, "-c", killed_while_syncing, str(path)], check=False)
     (torn,) = path.parent.iterdir()
-    being_written = path.with_name(torn.name.replace(torn.suffix, f".{os.getpid()}-0123456789ab"))
+    being_written, numbered_again = (
+        path.with_name(torn.name.replace(torn.suffix, f".{number}-0123456789ab"))
+        for number in (os.getppid(), os.getpid())
+    )
+    numbered_again.write_bytes(b"by the process that had our number before us")
     for other in (being_written, tmp_path / ".profile", tmp_path / ".notes.2026-11-23"):
         other.write_bytes(b"somebody's")
     delete_torn(tmp_path)
