@@ -20,7 +20,6 @@ from core.backbone.charter import Charter, read_charter_records
 from core.backbone.link import Link
 from core.backbone.remembered import RememberedContacts
 from core.backbone.welcome import KnownPeer, WelcomeDesk
-from core.base.ids import PeerId
 from core.base.problems import Busy, Damaged, Problem
 from core.base.signing import SEED_BYTES, KeyPair
 from core.ledger.receipts import ReceiptLog
@@ -34,6 +33,7 @@ from core.session.participant import Role, participant_of
 from core.session.session import Session
 from core.swarm.facts import Help
 from core.swarm.participant import Participant
+from core.swarm.states import StateName
 from core.system.atomic_files import delete_torn, read_bounded, set_aside, write_atomic
 from core.system.file_lock import held
 from core.system.parent_watch import stop_on_signals, watch_parent
@@ -115,9 +115,11 @@ def _taken(bind: str, port: int) -> bool:
 ANY_PORTS = Ports()
 
 
-def _role(bind: str, *, met: tuple[PeerId, ...]) -> Role:
+def _role(bind: str, receipts: ReceiptLog) -> Role:
     """A backbone is where those behind routers learn how they look from outside, and meet."""
-    return Role(name=BACKBONE, bind=bind, relay=BACKBONE_RELAY, met=met)
+    last = receipts.newest
+    stood = None if last is None else StateName(last.epoch, last.lineage)
+    return Role(name=BACKBONE, bind=bind, relay=BACKBONE_RELAY, met=receipts.met(), stood=stood)
 
 
 class Backbone:
@@ -154,9 +156,7 @@ class Backbone:
         if not self._admission_log.keys_of(BACKBONE_NAME):  # the name is nobody else's
             self._admission_log.enter(self._key.peer_id, BACKBONE_NAME, invitation="", now=clock.now())
         self._session: Session[Participant] = Session(
-            participant_of(
-                charter.manifest, _role(bind, met=self._receipts.met()), keys=self._key, folder=charter.folder
-            ),
+            participant_of(charter.manifest, _role(bind, self._receipts), keys=self._key, folder=charter.folder),
             admission=Admission(
                 keys=self._key,
                 pass_der=self._new_pass(),

@@ -11,6 +11,7 @@ from core.nat.relay import RelaySettings
 from core.net.interfaces import is_loopback
 from core.swarm.participant import Participant
 from core.swarm.settings import ParticipantSettings
+from core.swarm.states import StateName
 from core.workers.state_files import DiskStateSink
 
 
@@ -25,6 +26,7 @@ class Role:
         evaluate_first: Look at the held-out text as soon as the trainer is ready.
         last_epoch: Take no part in epochs beyond this one; None: in all.
         met: Peers that were in rounds with this computer before it was started this time.
+        stood: Where the last of these rounds led, for one that holds no state.
     """
 
     name: str
@@ -33,6 +35,7 @@ class Role:
     evaluate_first: bool = False
     last_epoch: int | None = None
     met: tuple[PeerId, ...] = ()
+    stood: StateName | None = None
 
 
 def participant_of(manifest: Manifest, role: Role, *, keys: KeyPair, folder: Path) -> Participant:
@@ -53,6 +56,7 @@ def participant_of(manifest: Manifest, role: Role, *, keys: KeyPair, folder: Pat
             role=role.name,
             evaluate_first=role.evaluate_first,
             met=role.met,
+            stood=role.stood,
             last_epoch=role.last_epoch,
             relay=None if is_loopback(role.bind) else role.relay,
         ),

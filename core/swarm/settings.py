@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from core.base.ids import PeerId
 from core.base.manifest import AveragingNumbers
 from core.nat.relay import RelaySettings
+from core.swarm.states import StateName
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,6 +20,7 @@ class ParticipantSettings:
         role: "volunteer", "helper" or "backbone".
         evaluate_first: Look at the held-out text as soon as the trainer is ready.
         met: Peers that were in rounds with this one before it was started this time.
+        stood: Where the last of these rounds led; None: there was none, or this peer's trainer knows.
         last_epoch: Take no part in epochs beyond this one; None: in all.
         relay: What it carries for others; None: all are on this computer, and nobody has to be found through routers.
     """
@@ -30,5 +32,6 @@ class ParticipantSettings:
     role: str
     evaluate_first: bool = False
     met: tuple[PeerId, ...] = ()
+    stood: StateName | None = None
     last_epoch: int | None = None
     relay: RelaySettings | None = None

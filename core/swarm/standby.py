@@ -45,7 +45,7 @@ class Standby:
         """When a round last led this peer to the state at which it stands, unix seconds."""
         self._company_at: float | None = None
         """When anybody was last heard to train where it stands, unix seconds."""
-        self.name = None if settings.role == VOLUNTEER else self._first
+        self.name = None if settings.role == VOLUNTEER else settings.stood or self._first
         """Where it stands; None: it is to train, or knows of nobody."""
 
     @property

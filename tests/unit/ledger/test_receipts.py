@@ -222,4 +222,5 @@ def test_who_contributed_to_most_rounds_is_met_after_a_restart(tmp_path):
     log = ReceiptLog(tmp_path)
     for number in range(3):
         log.append(receipt(number, relayed_bytes=1))
+    assert ReceiptLog(tmp_path).newest == log.newest == receipt(2).statement
     assert ReceiptLog(tmp_path).met() == tuple(sorted(PEERS[:2]))  # neither the relay nor who only reduced
