@@ -238,7 +238,8 @@ class WelcomeDesk:
         invitations = self._charter.invitations
         name = self._admission_log.admit(key, asked.username, invitations=invitations, secret=asked.invite, now=now)
         certificate = self._authority.issue(asked.csr, username=name, device=asked.device, now=now)
-        return PassGrant(certificate, list(self._contacts()), records, self._admission_log.newest_names(NAMES_MAX))
+        names = [(bytes(peer), known) for peer, known in self._admission_log.newest_names(NAMES_MAX)]
+        return PassGrant(certificate, list(self._contacts()), records, names)
 
     def _refuse(self, status: int, refusal: JoinRefusal) -> web.Response:
         self._trace.mark("welcome.refused")
