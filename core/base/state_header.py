@@ -17,21 +17,28 @@ METADATA: Final = "potluck"
 LENGTH_BYTES: Final = 8
 LEDGER_BYTES_MAX: Final = 800 * 1024
 """Upper bound on a ledger, bytes: all its rows and points with the greatest numbers.  It fits a frame to the engine."""
+MARK_BYTES: Final = 8
+"""Of a state's lineage, by which reports and files name its ancestors."""
+ANCESTORS_MAX: Final = 16
+"""So many ancestors a state's file names."""
 HEADER_BYTES_MAX: Final = 4 * 1024 * 1024
 """Upper bound on a header that is read from others, bytes: the largest ledger has 1.1 million letters."""
+
+
+_Digest = Annotated[str, Meta(max_length=64)]
 
 
 class StateHeader(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What a state is called, as the file tells it; hex digits.  Fields that a newer version wrote are ignored."""
 
     epoch: Epoch
-    lineage: str
-    manifest: str
+    lineage: _Digest
+    manifest: _Digest
     format: int = 1
     ledger: Annotated[bytes, Meta(max_length=LEDGER_BYTES_MAX)] = b""
     """Who gave what, as far as this state goes."""
-    parent: str = ""
-    """Lineage of the state that it came from; empty: the first one, or an earlier version wrote it."""
+    ancestors: Annotated[str, Meta(max_length=2 * MARK_BYTES * ANCESTORS_MAX)] = ""
+    """Marks of the states that led to it, the nearest first; empty: the first one, or an earlier version wrote it."""
 
 
 class _File(msgspec.Struct, frozen=True):

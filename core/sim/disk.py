@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from core.averaging.residuals import MemoryStore
 from core.base.content import CHUNK_BYTES, chunk_digests, root_digest
 from core.base.ids import PeerId
+from core.base.state_header import MARK_BYTES
 from core.swarm.orders import RoundRecord
-from core.swarm.states import LINEAGE_BYTES, MARK_BYTES, State, StateName
+from core.swarm.states import LINEAGE_BYTES, State, StateName
 
 KEPT = 2
 _EPOCH_BYTES = 8
@@ -78,8 +79,8 @@ class Disk:
     def keep(self, model: ModelState, padding_bytes: int) -> State:
         """Write a checkpoint; the oldest goes."""
         file = MemoryFile(model.to_bytes(padding_bytes))
-        parent = model.parent[:MARK_BYTES] if model.name.epoch else b""
-        state = State(model.name, file.digest, file.digest.hex(), parent)
+        ancestors = (model.parent[:MARK_BYTES],) if model.name.epoch else ()
+        state = State(model.name, file.digest, file.digest.hex(), ancestors)
         self.checkpoints = [*self.checkpoints[1 - KEPT :], (state, file)]
         return state
 

@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple, TypeVar
 
 from core.base.ids import PeerId
+from core.base.state_header import MARK_BYTES
 from core.swarm.orders import RoundRecord
-from core.swarm.states import MARK_BYTES, State, StateName
+from core.swarm.states import State, StateName
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -101,9 +102,17 @@ class Branches:
         self.led(before, record.name, members=[peer for peer, samples in record.credited if samples])
 
     def loaded(self, state: State) -> None:
-        """Note where the state came from that this peer's trainer holds now, as its file tells."""
-        if len(state.parent) == MARK_BYTES and state.name.mark not in self._parents:
-            self._remember(state.name.mark, state.parent)
+        """Note where the state came from that this peer's trainer holds now, as its file tells: no report knows better.
+
+        Of what led there before, the file tells only what nobody has told yet.
+        """
+        mark, known = state.name.mark, state.name.mark in self._own
+        for ancestor in state.ancestors:
+            if len(ancestor) == MARK_BYTES and not known:
+                self._remember(mark, ancestor)
+            mark, known = ancestor, ancestor in self._parents
+        if state.ancestors:
+            _keep(self._own, state.name.mark, None)
 
     def verified(self, peer: PeerId) -> None:
         """A peer has shown its pass to this one."""

@@ -51,7 +51,7 @@ class Load:
     location: str
     name: StateName
     """What the file must call itself.  It comes from a stranger: a file of another name, model or collaboration must
-    change nothing, neither the trainer's state nor the disk; answer with the state that is held still."""
+    change no state, and is deleted; answer with the state that is held still."""
 
 
 @dataclass(frozen=True, slots=True)

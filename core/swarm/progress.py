@@ -11,10 +11,11 @@ from msgspec.structs import replace
 from core.base.bounds import Epoch, Loss, Samples, SamplesPerS
 from core.base.ids import Key
 from core.base.problems import WireProblem
+from core.base.state_header import MARK_BYTES
 from core.base.wire import Schema
 from core.dht.key_classes import Validator, classed_key
 from core.dht.messages import VALUE_BYTES_MAX, Record
-from core.swarm.states import LINEAGE_BYTES, MARK_BYTES, StateName
+from core.swarm.states import LINEAGE_BYTES, StateName
 
 Bytes32 = Annotated[bytes, Meta(min_length=LINEAGE_BYTES, max_length=LINEAGE_BYTES)]
 PROGRESS = "progress"

@@ -7,9 +7,9 @@ follows does not follow from their names (`core.swarm.branches`).
 from dataclasses import dataclass
 
 from core.base.ids import hashed_key
+from core.base.state_header import MARK_BYTES
 
 LINEAGE_BYTES = 32
-MARK_BYTES = 8
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -39,8 +39,8 @@ class State:
     """Root digest of the file (core.base.content)."""
     location: str
     """Path of the file, or whatever the trainer calls it."""
-    parent: bytes = b""
-    """Mark of the state that it came from, as the file tells; empty: not known."""
+    ancestors: tuple[bytes, ...] = ()
+    """Marks of the states that led to it, the nearest first, as far as the file tells."""
 
 
 def first_state(manifest_id: bytes) -> StateName:

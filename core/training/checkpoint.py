@@ -62,10 +62,16 @@ class Checkpoints:
         self.damaged: list[Path] = []
         """Files that `load_newest` could not read, where they are now."""
 
-    def save(self, epoch: int, lineage: bytes, *, parent: bytes = b"", ledger: bytes = b"") -> Saved:
+    def save(self, epoch: int, lineage: bytes, *, ancestors: bytes = b"", ledger: bytes = b"") -> Saved:
         """Write the state as it is now, then delete all but the newest two, and those of a later epoch.
 
         A later epoch is there only after a state of an earlier one was loaded, because ours was abandoned.
+
+        Args:
+            epoch: Of the state.
+            lineage: Of the state.
+            ancestors: Marks of the states that led to it, the nearest first.
+            ledger: Who gave what up to there.
 
         Raises:
             NoSpace: the disk is full; the older states are untouched.
@@ -77,7 +83,7 @@ class Checkpoints:
             manifest=self._manifest,
             format=FORMAT,
             ledger=ledger,
-            parent=parent.hex(),
+            ancestors=ancestors.hex(),
         )
         tensors = {key: tensor.detach().cpu().contiguous() for key, tensor in self._tensors()}
         metadata = {METADATA: json.dumps(msgspec.to_builtins(name), sort_keys=True)}
@@ -113,7 +119,7 @@ class Checkpoints:
                         f"The checkpoint {path.name} was written by a newer version of Potluck.",
                         hint="Update Potluck; nothing was changed.",
                     )
-                lineage, _ = bytes.fromhex(name.lineage), bytes.fromhex(name.parent)
+                lineage, _ = bytes.fromhex(name.lineage), bytes.fromhex(name.ancestors)
                 if wanted is not None and (name.epoch, lineage) != wanted:
                     raise Damaged(f"The checkpoint {path.name} holds another state than it should.")
                 expected = dict(self._tensors())

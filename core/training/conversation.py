@@ -190,7 +190,7 @@ def _named(state: TrainerState) -> "_Named":
     return {
         "epoch": state.epoch,
         "lineage": state.lineage,
-        "parent": state.parent,
+        "ancestors": state.ancestors,
         "digest": state.saved.digest,
         "checkpoint": str(state.saved.path.absolute()),
         "ledger": state.ledger,
@@ -202,7 +202,7 @@ class _Named(TypedDict):
 
     epoch: int
     lineage: bytes
-    parent: bytes
+    ancestors: bytes
     digest: bytes
     checkpoint: str
     ledger: bytes

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from core.base.content import digest
 from core.base.manifest import Manifest
+from core.base.state_header import ANCESTORS_MAX, MARK_BYTES
 from core.tasks.task import Evaluation, Task
 from core.training.checkpoint import Checkpoints, Saved
 from core.training.flat import FlatParameters
@@ -30,8 +31,8 @@ class TrainerState:
 
     epoch: int
     lineage: bytes
-    parent: bytes
-    """Lineage of the state that it came from; empty: not known."""
+    ancestors: bytes
+    """Marks of the states that led to it, the nearest first, as far as they are known."""
     ledger: bytes
     """Who gave what, as far as this state goes."""
     saved: Saved
@@ -145,7 +146,8 @@ class Learner:
             NoSpace: the disk is full; the last saved state is untouched.
         """
         self.rule.absorb(torch.from_numpy(np.array(mean_N, dtype=np.float32)))
-        return self._save(epoch, lineage, parent=self.state.lineage, ledger=ledger)
+        ancestors = self.state.lineage[:MARK_BYTES] + self.state.ancestors
+        return self._save(epoch, lineage, ancestors=ancestors[: MARK_BYTES * ANCESTORS_MAX], ledger=ledger)
 
     def load(self, path: Path, *, epoch: int, lineage: bytes) -> TrainerState:
         """Replace the state by that of a file, keep a copy among the checkpoints, forget what was accumulated.
@@ -156,7 +158,7 @@ class Learner:
         """
         name = self._checkpoints.load(path, wanted=(epoch, lineage))
         self.rule.begin(epoch)
-        return self._save(epoch, lineage, parent=bytes.fromhex(name.parent), ledger=name.ledger)
+        return self._save(epoch, lineage, ancestors=bytes.fromhex(name.ancestors), ledger=name.ledger)
 
     def evaluate(self) -> Evaluation:
         """Measure the shared state on what is never learned from."""
@@ -171,14 +173,14 @@ class Learner:
         """The newest state on disk, or the beginning: epoch 0, named like the manifest."""
         found = self._checkpoints.load_newest()
         if found is None:
-            return self._save(0, manifest_id, parent=b"", ledger=b"")
+            return self._save(0, manifest_id, ancestors=b"", ledger=b"")
         name, saved = found
-        lineage, parent = bytes.fromhex(name.lineage), bytes.fromhex(name.parent)
-        return TrainerState(epoch=name.epoch, lineage=lineage, parent=parent, ledger=name.ledger, saved=saved)
+        lineage, ancestors = bytes.fromhex(name.lineage), bytes.fromhex(name.ancestors)
+        return TrainerState(epoch=name.epoch, lineage=lineage, ancestors=ancestors, ledger=name.ledger, saved=saved)
 
-    def _save(self, epoch: int, lineage: bytes, *, parent: bytes, ledger: bytes) -> TrainerState:
-        saved = self._checkpoints.save(epoch, lineage, parent=parent, ledger=ledger)
-        self.state = TrainerState(epoch=epoch, lineage=lineage, parent=parent, ledger=ledger, saved=saved)
+    def _save(self, epoch: int, lineage: bytes, *, ancestors: bytes, ledger: bytes) -> TrainerState:
+        saved = self._checkpoints.save(epoch, lineage, ancestors=ancestors, ledger=ledger)
+        self.state = TrainerState(epoch=epoch, lineage=lineage, ancestors=ancestors, ledger=ledger, saved=saved)
         return self.state
 
     def _measure(self, samples: int, seconds: float) -> None:

@@ -105,8 +105,8 @@ class StateFrame(Frame, frozen=True, kw_only=True):
 
     epoch: int
     lineage: bytes
-    parent: bytes = b""
-    """Lineage of the state that it came from; empty: not known."""
+    ancestors: bytes = b""
+    """Marks of the states that led to it, the nearest first."""
     digest: bytes
     """core.base.content.root_digest over the checkpoint file's chunks: equal on peers that hold equal states."""
     checkpoint: str

@@ -10,6 +10,7 @@ from typing import Protocol
 
 from core.averaging.codecs.registry import FEEDBACK
 from core.base.manifest import Manifest
+from core.base.state_header import MARK_BYTES
 from core.swarm.answers import (
     ContributionWritten,
     HeldoutEvaluated,
@@ -21,7 +22,7 @@ from core.swarm.answers import (
     TrainerReady,
 )
 from core.swarm.orders import RoundRecord
-from core.swarm.states import MARK_BYTES, State, StateName
+from core.swarm.states import State, StateName
 from core.system.atomic_files import make_directory
 from core.workers import frames
 from core.workers.arena import Arena
@@ -145,4 +146,5 @@ class Interpreter:
         self._ledger.hold(frame.ledger, frame.epoch)
         self._tell(StateOffered(file))
         name = StateName(frame.epoch, frame.lineage)
-        return State(name, frame.digest, frame.checkpoint, parent=frame.parent[:MARK_BYTES])
+        marks = (frame.ancestors[at : at + MARK_BYTES] for at in range(0, len(frame.ancestors), MARK_BYTES))
+        return State(name, frame.digest, frame.checkpoint, ancestors=tuple(marks))

@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.base.ids import PeerId, hashed_key
+from core.base.state_header import MARK_BYTES
 from core.swarm.branches import Branches, Stand
-from core.swarm.states import MARK_BYTES, State, StateName
+from core.swarm.states import State, StateName
 
 FIRST = StateName(0, hashed_key(b"first"))
 
@@ -107,15 +108,18 @@ def test_nobody_goes_back_after_a_restart_either() -> None:
     behind = [stand(number, OURS[-2], OURS[-3]) for number in (1, 2, 3)]
     restarted = Branches(peer(number) for number in (1, 2, 3))
     assert restarted.head(MINE, behind) == OURS[-2]
-    restarted.loaded(State(MINE, bytes(32), "file", parent=OURS[-2].mark))
-    assert restarted.head(MINE, behind) is None
-    assert restarted.parent(MINE) == OURS[-2].mark
+    restarted.loaded(State(MINE, bytes(32), "file", ancestors=(OURS[-2].mark, OURS[-3].mark)))
+    further = [stand(number, OURS[-3], OURS[-4]) for number in (1, 2, 3)]
+    liar = stand(4, MINE, StateName(3, b"another" * 4 + bytes(4)))
+    for stands in (behind, further, [*behind, liar]):
+        assert restarted.head(MINE, stands) is None
+        assert restarted.parent(MINE) == OURS[-2].mark
 
 
 def test_a_file_says_nothing_against_what_is_known() -> None:
     known = member(*OURS)
     for parent in (THEIRS[-1].mark, b"short", b""):
-        known.loaded(State(MINE, bytes(32), "file", parent=parent))
+        known.loaded(State(MINE, bytes(32), "file", ancestors=(parent, b"other!!!")))
         assert known.parent(MINE) == OURS[-2].mark
 
 

@@ -22,6 +22,7 @@ from tests.unit.training.small import SmallTask
 
 MANIFEST = digest(b"manifest")
 LINEAGES = [digest(bytes([n])) for n in range(9)]
+MARKS = LINEAGES[6][:8] + LINEAGES[5][:8]
 
 
 class Place:
@@ -42,14 +43,14 @@ class Place:
 
 def test_round_trip_with_name_and_digest(tmp_path: Path) -> None:
     one, two = Place(tmp_path), Place(tmp_path / "other", seed=4)
-    saved = one.files.save(7, LINEAGES[7], parent=LINEAGES[6], ledger=b"who")
+    saved = one.files.save(7, LINEAGES[7], ancestors=MARKS, ledger=b"who")
     assert saved.path.name == f"state-00000007-{LINEAGES[7].hex()[:8]}-{saved.digest.hex()[:32]}.safetensors"
     assert saved.digest == root_digest(chunk_digests(file_chunks(saved.path)))
     name = two.files.load(saved.path)
     assert (name.epoch, bytes.fromhex(name.lineage), bytes.fromhex(name.manifest)) == (7, LINEAGES[7], MANIFEST)
     assert torch.equal(one.numbers(), two.numbers())
-    assert (bytes.fromhex(name.parent), name.ledger) == (LINEAGES[6], b"who")
-    again = two.files.save(7, LINEAGES[7], parent=LINEAGES[6], ledger=b"who")
+    assert (bytes.fromhex(name.ancestors), name.ledger) == (MARKS, b"who")
+    again = two.files.save(7, LINEAGES[7], ancestors=MARKS, ledger=b"who")
     assert again.path.read_bytes() == saved.path.read_bytes()
 
 
@@ -124,6 +125,23 @@ def test_all_files_damaged_means_none(tmp_path: Path) -> None:
     assert torch.equal(again.numbers(), before)
     assert all(".damaged-" in name for name in place.names())
     assert Place(tmp_path / "absent").files.load_newest() is None
+
+
+def test_file_that_fits_no_frame_is_refused(tmp_path: Path) -> None:
+    """A stranger's file becomes our own: what its header says has to reach the engine at every start."""
+    place = Place(tmp_path)
+    for field in ("ancestors", "lineage", "manifest"):
+        data = place.files.save(2, LINEAGES[2]).path.read_bytes()
+        length = int.from_bytes(data[:8], "little")
+        head = json.loads(data[8 : 8 + length])
+        head["__metadata__"]["potluck"] = json.dumps(
+            {**json.loads(head["__metadata__"]["potluck"]), field: "00" * 200_000}
+        )
+        longer = json.dumps(head).encode()
+        path = tmp_path / "given"
+        path.write_bytes(len(longer).to_bytes(8, "little") + longer + data[8 + length :])
+        with pytest.raises(Damaged):
+            place.files.load(path, wanted=(2, LINEAGES[2]))
 
 
 def test_what_a_killed_process_left_half_written_is_removed(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import torch
 
 from core.base.content import digest
 from core.base.problems import Damaged, WorkerProblem
+from core.base.state_header import MARK_BYTES
 from core.tasks.task import Losses
 from tests.unit.training.small import MANIFEST, PlainLamb, Points, SmallTask, learner
 
@@ -104,7 +105,8 @@ def test_a_latecomer_with_the_file_goes_on_like_the_others(tmp_path: Path) -> No
     assert new.samples == 0
     old.accumulate()
     mean = old.hand_over()
-    assert new.state.parent == old.state.parent == LINEAGES[2]
+    marks = [LINEAGES[epoch][:MARK_BYTES] for epoch in (2, 1)]
+    assert new.state.ancestors == old.state.ancestors == b"".join(marks) + MANIFEST.id[:MARK_BYTES]
     states = [peer.absorb(mean, epoch=4, lineage=LINEAGES[4]) for peer in (old, new)]
     assert states[0].saved.digest == states[1].saved.digest
 
@@ -115,7 +117,7 @@ def test_a_restart_goes_on_where_it_was(tmp_path: Path) -> None:
     first.absorb(first.hand_over(), epoch=1, lineage=LINEAGES[1])
     again = learner(tmp_path)
     assert again.state == first.state
-    assert len(again.state.parent) == 32
+    assert len(again.state.ancestors) == MARK_BYTES
     assert torch.equal(again.parameters.values_N, first.parameters.values_N)
 
 
