@@ -28,8 +28,7 @@ STATE_SLACK_BYTES: Final = 64 * 1024 + 2 * LEDGER_BYTES_MAX
 DEADLY: Final = 4
 """Number of failures in a row that a state counts for if the trainer went while it was loading it."""
 LISTEN_S: Final = 10.0
-"""A newcomer follows a stranger when nobody else has been heard for so long: a moment after its start it has not heard
-of all."""
+"""A newcomer goes where one stranger stands alone after so long: a moment after its start it has not heard of all."""
 FALSE: Final = 8
 """Number of failures that a state counts for which is not what it was called."""
 
@@ -84,7 +83,7 @@ class CatchUp:
         self._peers = BackOff[PeerId](first=RETRY_MIN_S, longest=PEER_REST_MAX_S, random=random)
         self._wanted: NewerState | None = None
         self._alone_since: float | None = None
-        """Since when this newcomer hears of one stranger alone, unix seconds."""
+        """Since when a stranger stands alone where this newcomer would go, unix seconds."""
         self._retry_at: float | None = None
         """When to look again after a failure, unix seconds."""
         self.fetching: Fetching | None = None
@@ -127,8 +126,12 @@ class CatchUp:
         return True
 
     def rests(self, mine: State, now: float) -> bool:
-        """Whether a download failed a short while ago, so that it is no use to go on where most do not stand."""
-        return self._retry_at is not None and self._retry_at > now and bool(self._offers(mine, now))
+        """Whether it is no use to go on where most do not stand, though there is nothing to fetch just now.
+
+        A download has failed a short while ago, or a newcomer listens.
+        """
+        failed = self._retry_at is not None and self._retry_at > now
+        return self._listens(now) or (failed and bool(self._offers(mine, now)))
 
     def best(self, mine: State, now: float) -> NewerState | None:
         """The state to fetch, without the files and the peers that have disappointed lately; None: ours is right."""
@@ -145,24 +148,28 @@ class CatchUp:
         """
         stands = self._membership.stands(now)
         name = self.branches.head(mine.name, stands)
-        train = [stand.peer for stand in stands if stand.trains]
-        if mine.name.epoch > 0 or len(train) != 1 or self.branches.met(train[0]):
+        there = [stand.peer for stand in stands if stand.state == name]
+        if mine.name.epoch > 0 or len(there) != 1 or self.branches.met(there[0]):
             self._alone_since = None
         elif self._alone_since is None:
             self._alone_since = now
-        if name is None or (self._alone_since is not None and now < self._alone_since + LISTEN_S):
+        if name is None or self._listens(now):
             name = mine.name
         if name.epoch > FOLLOWED_EPOCH_MAX:
             return []
+        trains = {stand.peer for stand in stands if stand.trains}
         promised: defaultdict[bytes, list[PeerId]] = defaultdict(list)
         backed = Counter({mine.digest: 1} if name == mine.name else ())
         for peer, report in sorted(self._membership.live().items()):
             if report.digest and report.state == name:
                 promised[report.digest].append(peer)
-                backed[report.digest] += peer in train
+                backed[report.digest] += peer in trains
         least = backed[mine.digest] if name == mine.name else 0
         found = [NewerState(name, file, tuple(peers)) for file, peers in promised.items() if backed[file] > least]
         return sorted(found, key=lambda offer: (backed[offer.digest], offer.digest), reverse=True)
+
+    def _listens(self, now: float) -> bool:
+        return self._alone_since is not None and now < self._alone_since + LISTEN_S
 
     def look(self, first: StateName, now: float) -> Sequence[object]:
         """Read who gave what where most stand, now and then; for a peer that holds no state but the `first`."""

@@ -27,6 +27,7 @@ from tests.unit.swarm.test_fetch import MemorySink
 
 NEWER = StateName(1, b"n" * 32)
 NEWEST = StateName(2, b"m" * 32)
+ELSEWHERE = StateName(1, b"a" * 32)
 OURS = State(FIRST, b"o" * 32, "here")
 
 
@@ -68,14 +69,21 @@ def test_state_near_the_last_epoch_is_not_followed(epoch: int, *, followed: bool
 
 def test_a_newcomer_waits_for_more_than_one_stranger() -> None:
     stranger = 20
-    for others, role, waits_s in (((), "", LISTEN_S), ((21,), "backbone", LISTEN_S), ((21,), "volunteer", 0.0)):
+    for others, role, at, waits_s in (
+        ((), "", NEWER, LISTEN_S),
+        ((21,), "volunteer", NEWER, 0.0),
+        ((21,), "backbone", NEWER, 0.0),
+        ((21,), "backbone", ELSEWHERE, LISTEN_S),
+        ((21,), "volunteer", ELSEWHERE, LISTEN_S),
+    ):
         watched = Watched()
         followed = []
         for second in range(int(LISTEN_S) + 1):
             watched.promised(stranger, NEWER, float(second))
             for number in others:
-                watched.promised(number, NEWER, float(second), role=role)
+                watched.promised(number, at, float(second), role=role)
             followed += [second] if watched.wanted(float(second)) == NEWER else []
+            assert watched.machine.rests(OURS, float(second)) == (second < waits_s), "it makes no history of its own"
         assert min(followed) == waits_s
 
 
