@@ -49,8 +49,9 @@ def test_false_epoch_and_random_weights_replace_nobodys_state(tmp_path: Path) ->
             killed = await ada.snapshot()
             ada.kill()
             again = swarm.join("ada")
-            back = await again.until(lambda news: hears_the_lie(news) and news.me.epochs > killed.me.epochs)
-            await all_reach([again, bob], back.epoch)
+            await again.until(lambda news: hears_the_lie(news) and news.me.epochs > killed.me.epochs)
+            there = await bob.snapshot()  # until it has heard of it, the other may have taken a step of its own
+            await all_reach([again, bob], there.epoch + 1)
             await asyncio.gather(*(call_pause(one.home) for one in (again, bob)))
             swarm.assert_same_model(again, bob)
             last = await bob.snapshot()
