@@ -44,8 +44,6 @@ LEAD: Final = 8.0
 add little to a mean in which it has at most its share; a member that was so fast before the others came stays so."""
 NEWCOMER: Final = 0.125
 """Part of the median earned speed that a peer has that was counted in no round."""
-FADES: Final = 0.99
-"""Part of an earned speed that each slower round of its peer leaves: it is halved after 69 of them."""
 WAITS_S: Final = 10.0
 """Seconds without a round after which a peer without a past believes twice as much."""
 TOLERANCE: Final = 2.0
@@ -94,7 +92,7 @@ class EarnedSpeeds:
         for peer, most in self.most_per_s(counted).items() if follows else ():
             speed = min(counted[peer] / elapsed_s, lead / elapsed_s if most == math.inf else most)
             if speed > 0:
-                self._speeds[peer] = max(speed, FADES * self._speeds.pop(peer, 0.0))
+                self._speeds[peer] = max(speed, self._speeds.pop(peer, 0.0))
         while len(self._speeds) > PEERS_MAX:
             del self._speeds[next(iter(self._speeds))]
 

@@ -1,0 +1,1 @@
+"""What fails without a mechanism: figures for docs/decisions."""
