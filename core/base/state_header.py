@@ -37,7 +37,7 @@ class StateHeader(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     format: int = 1
     ledger: Annotated[bytes, Meta(max_length=LEDGER_BYTES_MAX)] = b""
     """Who gave what, as far as this state goes."""
-    ancestors: Annotated[str, Meta(max_length=2 * MARK_BYTES * ANCESTORS_MAX)] = ""
+    ancestors: Annotated[str, Meta(pattern=f"^([0-9a-f]{{{2 * MARK_BYTES}}}){{0,{ANCESTORS_MAX}}}$")] = ""
     """Marks of the states that led to it, the nearest first; empty: the first one, or an earlier version wrote it."""
 
 

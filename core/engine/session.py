@@ -193,9 +193,8 @@ class VolunteerSession:
     def seen(self, at: Standpoint) -> Standpoint:
         """What the engine knows, with what this session knows."""
         trainer, stats, passes = self._trainer, self._session.stats, self._session.host.passes.known
-        self._journal.board.named(
-            {peer: one.username for peer, one in passes.items()} | {self._session.peer.me: self._joined.name}
-        )
+        names = {peer: one.username for peer, one in passes.items()} | {self._session.peer.me: self._joined.name}
+        self._journal.board.named(names)
         return replace(
             at,
             manifest=self._joined.manifest,

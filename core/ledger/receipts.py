@@ -77,7 +77,8 @@ class ReceiptLog:
         make_directory(folder)
         self._folder = folder
         self._rounds: set[bytes] = set()
-        self._newest: Statement | None = None
+        self.newest: Statement | None = None
+        """What the members of the last round agreed on whose receipt was kept; None: there was none."""
         self.notice: str | None = None
         """A sentence for the person, when something was damaged."""
         self._folded = self._load_totals()
@@ -123,11 +124,6 @@ class ReceiptLog:
         """Sums over all receipts ever kept, by peer; `OTHERS` stands for the peers with the least of many."""
         return dict(self._totals)
 
-    @property
-    def newest(self) -> Statement | None:
-        """What the members of the last round agreed on whose receipt was kept; None: there was none."""
-        return self._newest
-
     def met(self) -> tuple[PeerId, ...]:
         """The peers that contributed to the most of these rounds, which the one who keeps their receipts was in."""
         rounds = {peer: credit.rounds for peer, credit in self._totals.items() if credit.samples}
@@ -137,7 +133,7 @@ class ReceiptLog:
 
     def _take(self, receipt: Receipt) -> None:
         self._rounds.add(receipt.statement.round)
-        self._newest = receipt.statement
+        self.newest = receipt.statement
         _add(self._totals, receipt)
         self._totals = _bounded(self._totals)
         self.count += 1

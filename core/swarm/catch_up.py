@@ -24,7 +24,7 @@ RETRY_MIN_S: Final = 0.5
 PEER_REST_MAX_S: Final = 60.0
 STATE_REST_MAX_S: Final = 600.0
 STATE_SLACK_BYTES: Final = 64 * 1024 + 2 * LEDGER_BYTES_MAX
-"""By so much a state of this collaboration may be larger than the own: all have one size, but for their ledgers."""
+"""By so much a state of this collaboration may be larger than the own: only their ledgers differ in size."""
 DEADLY: Final = 4
 """Number of failures in a row that a state counts for if the trainer went while it was loading it."""
 LISTEN_S: Final = 10.0

@@ -130,13 +130,12 @@ def test_all_files_damaged_means_none(tmp_path: Path) -> None:
 def test_file_that_fits_no_frame_is_refused(tmp_path: Path) -> None:
     """A stranger's file becomes our own: what its header says has to reach the engine at every start."""
     place = Place(tmp_path)
-    for field in ("ancestors", "lineage", "manifest"):
+    wrong = ["ancestors", "lineage", "manifest"]
+    for field, said in [*((field, "00" * 200_000) for field in wrong), ("ancestors", "00" * 12)]:
         data = place.files.save(2, LINEAGES[2]).path.read_bytes()
         length = int.from_bytes(data[:8], "little")
         head = json.loads(data[8 : 8 + length])
-        head["__metadata__"]["potluck"] = json.dumps(
-            {**json.loads(head["__metadata__"]["potluck"]), field: "00" * 200_000}
-        )
+        head["__metadata__"]["potluck"] = json.dumps({**json.loads(head["__metadata__"]["potluck"]), field: said})
         longer = json.dumps(head).encode()
         path = tmp_path / "given"
         path.write_bytes(len(longer).to_bytes(8, "little") + longer + data[8 + length :])
