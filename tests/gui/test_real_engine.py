@@ -51,15 +51,14 @@ def test_killed_engine_is_started_again_and_says_so(window, until):
 
 def test_pause_is_kept_over_a_crash_and_told_everywhere(window, tmp_path, until):
     until(lambda: window.store.verdict.reason == "backbone", WAIT_MS)
+    until(lambda: "Waiting for the backbone" in potluck(tmp_path, "log", "--all"), WAIT_MS)  # it tells what lasts
     potluck(tmp_path, "pause")
     until(lambda: window.store.verdict.code == "paused")
     assert window.window.dashboard.header.words[0] == "Paused"
     window.process.child.kill()
     until(lambda: window.store.verdict.code == "not_connected", WAIT_MS)
     until(lambda: window.store.verdict.code == "paused", WAIT_MS)
-    said = potluck(tmp_path, "log", "--all")
-    assert "Paused by you" in said
-    assert "Waiting for the backbone" in said
+    assert "Paused by you" in potluck(tmp_path, "log", "--all")
 
 
 def test_quit_leaves_no_process(window, until):
