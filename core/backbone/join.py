@@ -51,6 +51,7 @@ class JoinedCollaboration:
     certificate: bytes
     """This peer's pass, DER."""
     contacts: list[KnownPeer]
+    """The backbone itself first."""
     name: str
     """This peer's name in the collaboration, as its pass has it."""
     names: dict[PeerId, str]
@@ -59,6 +60,11 @@ class JoinedCollaboration:
     """The newest records of the authority, signed; empty: there are none."""
     clock_ahead_s: float
     """How far the backbone's clock is ahead of this peer's, seconds."""
+
+    @property
+    def backbone(self) -> PeerId | None:
+        """The backbone that let this peer in; None: it has not said who it is."""
+        return PeerId(self.contacts[0].peer) if self.contacts else None
 
     def admission(self, key: KeyPair) -> Admission:
         """What lets this peer, with its key, among the others."""

@@ -13,10 +13,10 @@ from msgspec import Meta
 
 from core.api.snapshot import BACKBONE
 from core.averaging.receipts.exchange import Receipted
-from core.averaging.receipts.receipt import Receipt
 from core.backbone.admission_log import AdmissionLog
 from core.backbone.authority import Authority
 from core.backbone.charter import Charter, read_charter_records
+from core.backbone.kept_states import KeptStates
 from core.backbone.link import Link
 from core.backbone.remembered import RememberedContacts
 from core.backbone.welcome import KnownPeer, WelcomeDesk
@@ -31,7 +31,8 @@ from core.net.passes import PassRole, pass_request
 from core.net.tls import server_context, show_pass
 from core.session.participant import Role, participant_of
 from core.session.session import Session
-from core.swarm.facts import Help
+from core.swarm.facts import Help, StateNotKept
+from core.swarm.orders import Keep
 from core.swarm.participant import Participant
 from core.swarm.states import StateName
 from core.system.atomic_files import delete_torn, read_bounded, set_aside, write_atomic
@@ -115,11 +116,18 @@ def _taken(bind: str, port: int) -> bool:
 ANY_PORTS = Ports()
 
 
-def _role(bind: str, receipts: ReceiptLog) -> Role:
+def _role(bind: str, receipts: ReceiptLog, states: KeptStates) -> Role:
     """A backbone is where those behind routers learn how they look from outside, and meet."""
     last = receipts.newest
     stood = None if last is None else StateName(last.epoch, last.lineage)
-    return Role(name=BACKBONE, bind=bind, relay=BACKBONE_RELAY, met=receipts.met(), stood=stood)
+    return Role(
+        name=BACKBONE,
+        bind=bind,
+        relay=BACKBONE_RELAY,
+        met=receipts.met(),
+        stood=stood,
+        keeps_bytes=states.bytes_max,
+    )
 
 
 class Backbone:
@@ -150,13 +158,20 @@ class Backbone:
         self._wanted = ports
         self._help_bytes = help_bytes
         self._receipts = ReceiptLog(charter.folder / RECEIPTS)
+        self._states = KeptStates(charter.folder, manifest=charter.manifest.id)
+        self._fetched = asyncio.Queue[Keep]()
         self._key = backbone_key(charter.folder / "backbone.key")
         self._authority = Authority(charter.authority, charter.manifest.id)
         self._admission_log = AdmissionLog(charter.folder)
         if not self._admission_log.keys_of(BACKBONE_NAME):  # the name is nobody else's
             self._admission_log.enter(self._key.peer_id, BACKBONE_NAME, invitation="", now=clock.now())
         self._session: Session[Participant] = Session(
-            participant_of(charter.manifest, _role(bind, self._receipts), keys=self._key, folder=charter.folder),
+            participant_of(
+                charter.manifest,
+                _role(bind, self._receipts, self._states),
+                keys=self._key,
+                folder=charter.folder,
+            ),
             admission=Admission(
                 keys=self._key,
                 pass_der=self._new_pass(),
@@ -199,6 +214,9 @@ class Backbone:
             raise
         self.moved_from = kept.desk if kept.desk not in {0, desk_port} else 0
         write_atomic(self._charter.folder / PORTS, msgspec.json.encode(Ports(self._port, desk_port, self._address)))
+        copy = await asyncio.to_thread(self._states.newest)
+        if copy is not None:
+            self._session.deliver(copy)
         await self._session.join(self._remembered.contacts, address=self._address, mirrors=True)
         if self._help_bytes:
             self._session.deliver(Help(self._help_bytes))
@@ -209,7 +227,7 @@ class Backbone:
         try:
             async with asyncio.TaskGroup() as group:
                 tasks = (self._session.run(), self._session.keep_pass(self._renewed), self._remember(), self._heed())
-                living = [group.create_task(task) for task in tasks]
+                living = [group.create_task(task) for task in (*tasks, self._keep_copies())]
                 await stop.wait()
                 for task in living:
                     task.cancel()
@@ -263,15 +281,26 @@ class Backbone:
 
     def _on_event(self, event: Any, now: float) -> None:
         del now
-        if isinstance(event, Receipted):
-            self._keep(event.receipt)
+        if isinstance(event, Keep):
+            self._fetched.put_nowait(event)
+        elif isinstance(event, Receipted):
+            try:
+                self._receipts.append(event.receipt)
+            except Problem as problem:  # a full disk costs receipts, not the collaboration
+                _LOG.warning("a receipt is not kept: %s", problem)
 
-    def _keep(self, receipt: Receipt) -> None:
-        """A full disk costs receipts, not the collaboration."""
-        try:
-            self._receipts.append(receipt)
-        except Problem as problem:
-            _LOG.warning("a receipt is not kept: %s", problem)
+    async def _keep_copies(self) -> None:
+        """Take what was fetched into the charter, in a thread: a model may be large."""
+        while True:
+            copy = await self._fetched.get()
+            try:
+                kept = await asyncio.to_thread(self._states.keep, copy, self._clock.now())
+            except Problem as problem:
+                _LOG.warning("a copy of the model is not kept: %s", problem)
+                self._session.deliver(StateNotKept())
+            else:
+                _LOG.info("a copy of the model at epoch %d is kept", copy.name.epoch)
+                self._session.deliver(kept)
 
 
 async def serve_backbone(

@@ -80,6 +80,7 @@ class PassGrant(msgspec.Struct, frozen=True):
     certificate: bytes
     """The pass: an X.509 certificate (DER)."""
     contacts: list[KnownPeer]
+    """The backbone itself first."""
     """Live peers to begin with; the first is the backbone."""
     records: Annotated[bytes, Meta(max_length=RECORDS_BYTES_MAX)] = b""
     """The newest records of the authority, as it has signed them; empty: there are none."""

@@ -3,6 +3,7 @@
 A state file is a safetensors file: 8 bytes of length, little-endian, and that many bytes of JSON, which hold the name.
 """
 
+import re
 from typing import Annotated, Final
 
 import msgspec
@@ -25,6 +26,8 @@ HEADER_BYTES_MAX: Final = 4 * 1024 * 1024
 """Upper bound on a header that is read from others, bytes: the largest ledger has 1.1 million letters."""
 
 
+_FILE_NAME: Final = re.compile(r"^state-(\d{8,})-[0-9a-f]{8}(?:-([0-9a-f]{32}))?\.safetensors$")
+"""Epoch, beginning of the lineage, and of the file's digest, which earlier versions did not write."""
 _Digest = Annotated[str, Meta(max_length=64)]
 
 
@@ -47,6 +50,23 @@ class _File(msgspec.Struct, frozen=True):
 
 STATE_HEADER: Final = Schema(StateHeader, named="the name of a state", bytes_max=HEADER_BYTES_MAX, form="json")
 _FILE: Final = Schema(_File, named="the header of a state file", bytes_max=HEADER_BYTES_MAX, form="json")
+
+
+def state_file_name(epoch: int, lineage: bytes, root: bytes) -> str:
+    """The name of a state's file, by which a bit is noticed that the disk has changed."""
+    return f"state-{epoch:08d}-{lineage.hex()[:8]}-{root.hex()[:32]}.safetensors"
+
+
+def epoch_of(file_name: str) -> int | None:
+    """The epoch of a state's file; None: it has not the name of one."""
+    named = _FILE_NAME.match(file_name)
+    return None if named is None else int(named[1])
+
+
+def names_digest(file_name: str, root: bytes) -> bool:
+    """Whether a file's name says that it has this root digest, as far as it says anything."""
+    named = _FILE_NAME.match(file_name)
+    return named is None or root.hex().startswith(named[2] or "")
 
 
 def header_bytes(head: bytes) -> int:

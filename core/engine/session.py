@@ -79,7 +79,10 @@ class VolunteerSession:
         alone = is_loopback(options.bind)
         self._session: Session[Participant] = Session(
             participant_of(
-                joined.manifest, _role(installation, met=self._journal.met), keys=installation.key, folder=folder
+                joined.manifest,
+                _role(installation, joined, met=self._journal.met),
+                keys=installation.key,
+                folder=folder,
             ),
             admission=joined.admission(installation.key),
             clock=installation.clock,
@@ -278,7 +281,7 @@ class VolunteerSession:
         )
 
 
-def _role(installation: Installation, *, met: tuple[PeerId, ...]) -> Role:
+def _role(installation: Installation, joined: JoinedCollaboration, *, met: tuple[PeerId, ...]) -> Role:
     options = installation.options
     return Role(
         name=HELPER if options.help_bytes else VOLUNTEER,
@@ -287,6 +290,7 @@ def _role(installation: Installation, *, met: tuple[PeerId, ...]) -> Role:
         evaluate_first=options.evaluate_first,
         last_epoch=options.last_epoch,
         met=met,
+        backbone=joined.backbone,
     )
 
 

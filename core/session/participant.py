@@ -27,6 +27,8 @@ class Role:
         last_epoch: Take no part in epochs beyond this one; None: in all.
         met: Peers that were in rounds with this computer before it was started this time.
         stood: Where the last of these rounds led, for one that holds no state.
+        keeps_bytes: Upper bound on a copy of the model that it keeps; 0: it keeps none.
+        backbone: The one that let it in.
     """
 
     name: str
@@ -36,6 +38,8 @@ class Role:
     last_epoch: int | None = None
     met: tuple[PeerId, ...] = ()
     stood: StateName | None = None
+    keeps_bytes: int = 0
+    backbone: PeerId | None = None
 
 
 def participant_of(manifest: Manifest, role: Role, *, keys: KeyPair, folder: Path) -> Participant:
@@ -58,6 +62,8 @@ def participant_of(manifest: Manifest, role: Role, *, keys: KeyPair, folder: Pat
             met=role.met,
             stood=role.stood,
             last_epoch=role.last_epoch,
+            keeps_bytes=role.keeps_bytes,
+            backbone=role.backbone,
             relay=None if is_loopback(role.bind) else role.relay,
         ),
         signer=keys,

@@ -11,7 +11,7 @@ from core.averaging.residuals import MemoryStore
 from core.base.content import CHUNK_BYTES, chunk_digests, root_digest
 from core.base.ids import PeerId
 from core.base.state_header import MARK_BYTES
-from core.swarm.orders import RoundRecord
+from core.swarm.orders import Keep, RoundRecord
 from core.swarm.states import LINEAGE_BYTES, State, StateName
 
 KEPT = 2
@@ -83,6 +83,20 @@ class Disk:
         state = State(model.name, file.digest, file.digest.hex(), ancestors)
         self.checkpoints = [*self.checkpoints[1 - KEPT :], (state, file)]
         return state
+
+    def keep_copy(self, copy: Keep, *, like: ModelState) -> MemoryFile | None:
+        """Keep what a backbone has fetched in place of its last copy; None: it is another state than it was called.
+
+        Args:
+            copy: What was fetched.
+            like: A state of the same model.
+        """
+        data = self._fetched[copy.location]
+        if len(data) < len(like.to_bytes(0)) or ModelState.from_bytes(data, like.parameters.size).name != copy.name:
+            return None
+        file = MemoryFile(data)
+        self.checkpoints = [(State(copy.name, copy.digest, copy.location), file)]
+        return file
 
     def fetched(self, location: str) -> bytes:
         """A state that was fetched whole."""

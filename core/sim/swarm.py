@@ -7,6 +7,7 @@ from typing import Any
 
 from msgspec import UNSET
 
+from core.api.snapshot import BACKBONE
 from core.averaging.plan import Plan
 from core.base.contact import Contact
 from core.base.content import digest
@@ -26,7 +27,7 @@ from core.sim.worker import FakeWorker, WorkerSeat, WorkerSettings
 from core.sim.world import World
 from core.swarm import orders
 from core.swarm.answers import StateOffered
-from core.swarm.facts import Help
+from core.swarm.facts import Help, StateKept, StateNotKept
 from core.swarm.participant import Participant
 from core.swarm.settings import ParticipantSettings
 from core.swarm.standby import HELP_BYTES
@@ -104,6 +105,8 @@ class Volunteer:
                 role=self._role,
                 evaluate_first=self._role == "volunteer",
                 met=tuple(self.disk.met),
+                keeps_bytes=1 << 30 if settings.copies and self._role == BACKBONE else 0,
+                backbone=swarm.backbone.peer if settings.copies and self._role != BACKBONE else None,
                 last_epoch=settings.epochs if settings.ends else None,
             ),
             signer=self.signer,
@@ -124,6 +127,9 @@ class Volunteer:
         if swarm.settings.helpers and self.speed == 0:
             room_bytes = int(self._random.choice(ROOMS) * HELP_BYTES * settings.parameters)
             world.driver.perform(node, self.participant.handle(Help(room_bytes), node.local(world.now)))
+        if self._role == BACKBONE:
+            for state, file in self.disk.checkpoints:
+                world.driver.perform(node, self.participant.handle(StateKept(state.name, file), node.local(world.now)))
         if self._lie.gives is not None:
             world.driver.perform(node, machine.handle(StateOffered(self._lie.gives), node.local(world.now)))
         elif self._role == "volunteer":
@@ -178,7 +184,11 @@ class Volunteer:
         if node.up and not self._swarm.calm:
             self._swarm.world.freeze(self.peer, self._random.expovariate(1 / self._random.choice([1.0, 5.0, 20.0])))
 
-    def _on_event(self, event: Any, _: float) -> Sequence[Any]:
+    def _on_event(self, event: Any, now: float) -> Sequence[Any]:
+        if isinstance(event, orders.Keep) and self.participant is not None:
+            file = self.disk.keep_copy(event, like=self._swarm.worker_settings.first_state())
+            fact = StateNotKept() if file is None else StateKept(event.name, file)
+            return self.participant.handle(fact, now)
         if isinstance(event, orders.Collect):
             self._swarm.aim(self.peer)
         self.disk.journal(event)
@@ -211,7 +221,7 @@ class Swarm:
         )
         self.calm = False
         """Nothing goes wrong any more: churn, pauses and partitions have ended."""
-        self.backbone = Volunteer(self, 0, role="backbone")
+        self.backbone = Volunteer(self, 0, role=BACKBONE)
         trainers = settings.peers - settings.helpers
         roles = ["volunteer"] * trainers + ["helper"] * settings.helpers
         lies = [LIES[name] for name in settings.liars] + [HONEST] * (settings.peers - len(settings.liars))

@@ -60,6 +60,8 @@ class SwarmSettings:
     """How often a peer comes back with an empty disk."""
     helpers: int = 0
     """Number of the volunteers that have no trainer and reduce for the others; the backbone helps where any does."""
+    copies: bool = False
+    """Whether the backbone keeps copies of the model, and newcomers know it."""
     liars: tuple[str, ...] = ()
     """The lies of the first volunteers (`core.sim.swarm_liars`); the others are honest."""
     failure_rate: float = 0.0
@@ -106,6 +108,7 @@ class SwarmSettings:
             helpers=helpers,
             liars=tuple(liars),
             failure_rate=random.choice([0.0, 0.0, 0.0, 0.3]),
+            copies=chance(seed, "copies").random() < 0.3,
         )
         return world.with_slow_lines() if random.random() < 0.15 else world
 

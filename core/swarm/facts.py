@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from core.base.contact import Contact
 from core.base.ids import PeerId
+from core.swarm.donor import StateFile
+from core.swarm.states import StateName
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,3 +42,21 @@ class Seeds:
     """
 
     contacts: tuple[Contact, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StateKept:
+    """A copy of the model lies on disk (`core.swarm.orders.Keep`, or that of an earlier run), and others may have it.
+
+    Attributes:
+        name: Its state.
+        file: The copy.
+    """
+
+    name: StateName
+    file: StateFile
+
+
+@dataclass(frozen=True, slots=True)
+class StateNotKept:
+    """A copy that was fetched is not kept: it calls itself otherwise than it was called, or the disk has no room."""

@@ -44,9 +44,14 @@ class Membership:
     Args:
         met: Peers that were in rounds with this one before.
         earned: Bounds the samples and speeds that are believed; None: nothing is known, and all are.
+        backbone: The one that let this peer in, for newcomers to hear from where the model is; None: it is not known.
     """
 
-    def __init__(self, *, met: Iterable[PeerId] = (), earned: EarnedSpeeds | None = None) -> None:
+    def __init__(
+        self, *, met: Iterable[PeerId] = (), earned: EarnedSpeeds | None = None, backbone: PeerId | None = None
+    ) -> None:
+        self.backbone = backbone
+        """The one that let this peer in."""
         self._earned = earned or EarnedSpeeds()
         self._members: dict[PeerId, _Member] = {}
         self.branches = Branches(met)

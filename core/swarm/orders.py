@@ -64,6 +64,17 @@ class Restart:
     """Trainer: it owes an answer for too long; end the process and start another."""
 
 
+@dataclass(frozen=True, slots=True)
+class Keep:
+    """Owner of a backbone: this copy of the model was fetched; answer with `StateKept` or `StateNotKept`."""
+
+    location: str
+    name: StateName
+    """What the file must call itself.  It comes from a stranger."""
+    digest: bytes
+    """Root digest of the file."""
+
+
 TrainerOrder = Go | Hold | Collect | Absorb | Release | Load | Evaluate | Restart
 
 

@@ -38,7 +38,7 @@ from core.swarm.catch_up import CatchUp, CatchUpFailed, StateFetched
 from core.swarm.connectivity import Connectivity, NetworkEvent
 from core.swarm.donor import StateDonor
 from core.swarm.epoch import Phase
-from core.swarm.facts import Help, Revoked, Seeds
+from core.swarm.facts import Help, Revoked, Seeds, StateKept, StateNotKept
 from core.swarm.fetch import StateSink
 from core.swarm.grouping import Grouping
 from core.swarm.heldout import heldout_news
@@ -58,7 +58,7 @@ from core.swarm.view import ParticipantView
 
 MachineEvent = Found | RecordStored | Asked | Formed | Missed | Committed | StateFetched | CatchUpFailed | ReachChanged
 """What a participant's own machines report, and it acts on."""
-Fact = Help | Revoked | Seeds
+Fact = Help | Revoked | Seeds | StateKept | StateNotKept
 """What its owner tells a participant."""
 ParticipantEvent = Received[Any] | Tick | Lost | Observed | NetworkEvent | TrainerAnswer | Fact | MachineEvent
 
@@ -113,7 +113,7 @@ class Participant:
             trace=self.trace,
             carried=None if self.traversal is None else self.traversal.circuits.take_carried,
         )
-        self._membership = Membership(met=settings.met, earned=self.rounds.earned)
+        self._membership = Membership(met=settings.met, earned=self.rounds.earned, backbone=settings.backbone)
         self._beacon = Beacon(me=self.me, run=settings.run, dht=self._dht, membership=self._membership, random=random)
         self.meter: Meter = self.rounds.lines.own.meter
         """To be shown how fast bulk moves."""
@@ -160,8 +160,6 @@ class Participant:
         if self._connectivity is not None:
             self._machines.put("connectivity", self._connectivity, Connectivity.TAKES)
 
-    # --- the machine -------------------------------------------------------------------------------------------------
-
     @property
     def deadline(self) -> float | None:
         """The earliest of all its parts' deadlines."""
@@ -192,14 +190,10 @@ class Participant:
             case Observed(peer=peer):
                 self._membership.branches.verified(peer)
                 outputs = [*self._machines.handle(event, now), *self._dht.handle(event, now)]
-            case Help(room_bytes=room_bytes):
-                outputs = self._help(room_bytes, now)
-            case Revoked(peers=peers):
-                self._membership.revoked = peers
-            case Seeds(contacts=contacts):
-                outputs = self._dht.bootstrap(contacts, now)
             case StateOffered(file=file):
                 self._donor.offer(file)
+            case _ if isinstance(event, Fact):
+                outputs = self._told(event, now)
             case _ if isinstance(event, TrainerAnswer):
                 outputs = self._answered(event, now)
             case _ if isinstance(event, Received | NetworkEvent):
@@ -270,7 +264,7 @@ class Participant:
             case Formed() | Missed() | Committed():
                 return self._averaged(output, now)
             case Asked() | StateFetched() | CatchUpFailed():
-                return self._trainer.followed(output, now)
+                return (self._standby.keeper if self.settings.keeps_bytes else self._trainer).followed(output, now)
             case RecordStored() if self._connectivity is not None and self._connectivity.stored(output):
                 return []
             case ReachChanged(reach=reach):  # what passes through relays only is not worth a share to reduce
@@ -308,8 +302,14 @@ class Participant:
             self._donor.met(peer for peer, samples in event.record.credited if samples and peer != self.me)
         return self._standby.followed(event, now) if self._standby.helping else self._trainer.followed(event, now)
 
-    def _help(self, room_bytes: int, now: float) -> list[Any]:
-        assert self._trainer.epochs.phase is Phase.IDLE, "a peer with a trainer reduces anyway"
-        changed = self._standby.help(room_bytes, now)
+    def _told(self, fact: Fact, now: float) -> Sequence[Any]:
+        """Do what follows from what the owner has told."""
+        match fact:
+            case Revoked(peers=peers):
+                self._membership.revoked = peers
+                return []
+            case Seeds(contacts=contacts):
+                return self._dht.bootstrap(contacts, now)
+        assert self._trainer.epochs.phase is Phase.IDLE, "a peer with a trainer reduces anyway, and gives its states"
         self._beacon.hurry(now)
-        return [*changed, *self._consider(now), *self._beat(now)]
+        return [*self._standby.told(fact, now), *self._consider(now), *self._beat(now)]

@@ -66,7 +66,7 @@ class Presentation:
             port=self.address[1],
             epoch=name.epoch,
             lineage=name.lineage,
-            digest=state.digest if state is not None else b"",
+            digest=state.digest if state is not None else self._standby.promised,
             in_step=phase in IN_STEP,
             samples=contributing.pending.samples,
             samples_per_s=contributing.samples_per_s,

@@ -1,10 +1,15 @@
-"""A helper: a peer without a trainer that reduces for the others.  It holds no state and stands where they stand."""
+"""A peer without a trainer: a helper, which reduces for the others, or a backbone, which keeps copies of the model too.
+
+It holds no state and stands where the others stand.
+"""
 
 from typing import Any, Final
 
 from core.api.snapshot import BACKBONE, VOLUNTEER
 from core.averaging.codecs.registry import ADAPTIVE, FEEDBACK
 from core.swarm.catch_up import CatchUp
+from core.swarm.facts import Help, StateKept, StateNotKept
+from core.swarm.keeper import StateKeeper
 from core.swarm.membership import Membership
 from core.swarm.orders import Changed
 from core.swarm.round_events import Committed, Formed, Missed
@@ -35,6 +40,8 @@ class Standby:
     ) -> None:
         self._membership = membership
         self._catch_up = catch_up
+        self.keeper = StateKeeper(catch_up, bytes_max=settings.keeps_bytes)
+        """Takes copies of the model, where this peer's role is to keep them."""
         self._rounds = rounds
         self._codec = settings.averaging.codec
         self._room_bytes = 0
@@ -54,6 +61,12 @@ class Standby:
         return self._room_bytes > 0
 
     @property
+    def promised(self) -> bytes:
+        """Root digest of the file that this peer gives of the state at which it stands; empty: it has none."""
+        kept = self.keeper.newest
+        return kept.file.digest if kept is not None and kept.name == self.name else b""
+
+    @property
     def numel_max(self) -> int:
         """The longest vector that it helps with: all of it may become its share."""
         return self._room_bytes // HELP_BYTES
@@ -64,6 +77,13 @@ class Standby:
         self.name = self._led_at = None
         return list(self._catch_up.holds_state())
 
+    def told(self, fact: Help | StateKept | StateNotKept, now: float) -> list[Any]:
+        """Help with so much memory from now on, or take note of a copy of the model."""
+        if not isinstance(fact, Help):
+            self.keeper.answered(fact, now)
+            return []
+        return self.help(fact.room_bytes, now)
+
     def help(self, room_bytes: int, now: float) -> list[Any]:
         """Leave what this peer is in, and help with so much memory; 0: no longer."""
         leaving = [*self._rounds.position(None, now=now), *self._rounds.leave(now)]
@@ -72,19 +92,21 @@ class Standby:
         return [*leaving, Changed()]
 
     def look(self, now: float) -> StateName | None:
-        """Where those who train stand, or where the last round has just led."""
+        """Where those who train stand, or the last round has just led; while nobody does, at the copy of the model."""
         back = self._led_at is None or now - self._led_at >= OWN_VIEW_S
         stands, branches = self._membership.stands(now), self._membership.branches
         if self._company_at is None or (self.name is not None and branches.company(self.name, stands)):
             self._company_at = now
         loyal = now - self._company_at < DESERTED_S
         self.name = branches.head(self.name, stands, trains=False, loyal=loyal, back=back) or self.name
+        if self.keeper.newest is not None and back and not any(stand.trains for stand in stands):
+            self.name = self.keeper.newest.name
         return self.name
 
     def consider(self, now: float) -> list[Any]:
         """Stand where the others stand, and read who gave what there."""
         reads = self._catch_up.look(self._first, now) if self._shows else []
-        return [*self._stand(now), *reads]
+        return [*self._stand(now), *self.keeper.consider(self.name, now), *reads]
 
     def _stand(self, now: float) -> list[Any]:
         """Stand where the others stand; a call that is being followed goes before what reports say."""

@@ -17,7 +17,7 @@ from core.swarm.answers import (
     TrainerReady,
 )
 from core.swarm.beacon import Beacon
-from core.swarm.catch_up import CatchUp, CatchUpFailed, NewerState, StateFetched
+from core.swarm.catch_up import CatchUp, CatchUpFailed, StateFetched
 from core.swarm.contributing import Contributing
 from core.swarm.epoch import IN_STEP, Cue, EpochMachine, Phase
 from core.swarm.grouping import Grouping
@@ -25,6 +25,7 @@ from core.swarm.orders import Changed, Evaluate, Go, HeldoutLearned, Hold, Load,
 from core.swarm.round_events import Asked, Committed, Formed, Missed
 from core.swarm.rounds import Rounds, RoundVectors
 from core.swarm.settings import ParticipantSettings
+from core.swarm.state_choice import NewerState
 from core.swarm.states import State
 from core.swarm.watch import TrainerWatch
 
@@ -96,7 +97,7 @@ class TrainerSide:
         if self.epochs.state is None:
             return []
         if self.epochs.may(Cue.BEHIND):
-            offer = self._catch_up.best(self.epochs.state, now)
+            offer = self._catch_up.choice.best(self.epochs.state, now)
             if offer is not None:
                 return self._fall_behind(offer, now)
             if self._catch_up.rests(self.epochs.state, now):

@@ -8,7 +8,6 @@ with a number for each parameter's number the tensors `NAME/P`, of any other ten
 
 import contextlib
 import json
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +20,7 @@ from safetensors.torch import save
 
 from core.base.content import CHUNK_BYTES, chunk_digests, digest, root_digest
 from core.base.problems import BadInput, Damaged, WireProblem
-from core.base.state_header import METADATA, STATE_HEADER, StateHeader
+from core.base.state_header import METADATA, STATE_HEADER, StateHeader, epoch_of, names_digest, state_file_name
 from core.system.atomic_files import delete_torn, set_aside, write_atomic
 from core.system.file_chunks import file_chunks
 from core.training.flat import FlatParameters
@@ -29,8 +28,6 @@ from core.training.flat import FlatParameters
 KEPT: Final = 2
 FORMAT: Final = 2
 """Counted up when files are no longer understood by versions that know of formats: the second has a ledger."""
-_NAME: Final = re.compile(r"^state-(\d{8,})-[0-9a-f]{8}(?:-([0-9a-f]{32}))?\.safetensors$")
-"""Epoch, beginning of the lineage, and of the file's digest, which earlier versions did not write."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +86,11 @@ class Checkpoints:
         metadata = {METADATA: json.dumps(msgspec.to_builtins(name), sort_keys=True)}
         data = save(tensors, metadata=metadata)
         root = root_digest(digest(memoryview(data)[at : at + CHUNK_BYTES]) for at in range(0, len(data), CHUNK_BYTES))
-        name_as = f"state-{epoch:08d}-{lineage.hex()[:8]}"
-        path = self._folder / f"{name_as}-{root.hex()[:32]}.safetensors"
+        path = self._folder / state_file_name(epoch, lineage, root)
+        same = path.name.removesuffix(f"{root.hex()[:32]}.safetensors")
         write_atomic(path, data)
         others = [other for other in self._newest_first() if other != path]
-        later = [other for other in others if _epoch(other) > epoch or other.name.startswith(f"{name_as}-")]
+        later = [other for other in others if _epoch(other) > epoch or other.name.startswith(same)]
         for other in later + [other for other in others if other not in later][KEPT - 1 :]:
             with contextlib.suppress(OSError):  # Windows keeps what somebody reads; the next save tries again
                 other.unlink()
@@ -158,7 +155,7 @@ class Checkpoints:
     def _newest_first(self) -> list[Path]:
         if not self._folder.is_dir():
             return []
-        found = [path for path in self._folder.iterdir() if _NAME.match(path.name)]
+        found = [path for path in self._folder.iterdir() if epoch_of(path.name) is not None]
         return sorted(found, key=lambda path: (_epoch(path), path.stat().st_mtime_ns), reverse=True)
 
     def _tensors(self) -> Iterator[tuple[str, torch.Tensor]]:
@@ -176,15 +173,14 @@ def _saved(path: Path) -> Saved:
     Raises:
         Damaged: it cannot be read, or is not what was written.
     """
-    named = _NAME.match(path.name)
     try:
         root = root_digest(chunk_digests(file_chunks(path)))
     except OSError as error:
         raise Damaged(f"The checkpoint {path.name} cannot be read: {error}.") from error
-    if named is not None and not root.hex().startswith(named[2] or ""):
+    if not names_digest(path.name, root):
         raise Damaged(f"The checkpoint {path.name} is not what was written.", hint="Check the disk.")
     return Saved(path, root)
 
 
 def _epoch(path: Path) -> int:
-    return int(path.name.split("-")[1])
+    return epoch_of(path.name) or 0

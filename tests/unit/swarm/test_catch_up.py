@@ -8,19 +8,12 @@ from core.base.bounds import FOLLOWED_EPOCH_MAX
 from core.base.machine import Lost, Received, Send
 from core.base.trace import Trace
 from core.sim.disk import MemoryFile
-from core.swarm.catch_up import (
-    LISTEN_S,
-    PEER_REST_MAX_S,
-    STATE_REST_MAX_S,
-    STATE_SLACK_BYTES,
-    CatchUp,
-    CatchUpFailed,
-    NewerState,
-)
+from core.swarm.catch_up import STATE_SLACK_BYTES, CatchUp, CatchUpFailed
 from core.swarm.donor import StateDonor
 from core.swarm.fetch import DONORS_MAX
 from core.swarm.membership import Membership
 from core.swarm.messages import StateAsk, StateOffer
+from core.swarm.state_choice import LISTEN_S, PEER_REST_MAX_S, STATE_REST_MAX_S, NewerState
 from core.swarm.states import State, StateName
 from tests.unit.swarm.stage import FIRST, peer, report_of
 from tests.unit.swarm.test_fetch import MemorySink
@@ -28,6 +21,7 @@ from tests.unit.swarm.test_fetch import MemorySink
 NEWER = StateName(1, b"n" * 32)
 NEWEST = StateName(2, b"m" * 32)
 ELSEWHERE = StateName(1, b"a" * 32)
+BACKBONE = 30
 OURS = State(FIRST, b"o" * 32, "here")
 
 
@@ -35,10 +29,14 @@ class Watched:
     """Catching up, with what peers promise."""
 
     def __init__(self) -> None:
-        self.membership = Membership(met=[peer(number) for number in range(1, 10)])
+        self.membership = Membership(met=[peer(number) for number in range(1, 10)], backbone=peer(BACKBONE))
         self.donor, self.trace = StateDonor(trace=Trace()), Trace()
         self.machine = CatchUp(
-            membership=self.membership, donor=self.donor, sink=MemorySink(), random=Random(1), trace=self.trace
+            membership=self.membership,
+            donor=self.donor,
+            sink=MemorySink(),
+            random=Random(1),
+            trace=self.trace,
         )
 
     def promised(
@@ -49,12 +47,12 @@ class Watched:
         self.membership.heard(peer(number), report, expires=now + 1e6, now=now)
 
     def wanted(self, now: float) -> StateName | None:
-        offer = self.machine.best(OURS, now)
+        offer = self.machine.choice.best(OURS, now)
         return None if offer is None else offer.name
 
     def fail(self, now: float) -> list[object]:
         """The download of the best state fails: all its donors are lost."""
-        offer = self.machine.best(OURS, now)
+        offer = self.machine.choice.best(OURS, now)
         assert offer is not None
         asked = [output.to for output in self.machine.begin(offer, now) if isinstance(output, Send)]
         return [output for to in asked for output in self.machine.handle(Lost(to, "gone"), now)]
@@ -87,6 +85,42 @@ def test_a_newcomer_waits_for_more_than_one_stranger() -> None:
         assert min(followed) == waits_s
 
 
+def test_newcomer_goes_first_to_the_copy_of_its_backbone() -> None:
+    for number, mine, taken in (
+        (BACKBONE, OURS, True),
+        (31, OURS, False),
+        (BACKBONE, State(ELSEWHERE, b"", ""), False),
+    ):
+        watched = Watched()
+        watched.promised(number, NEWEST, 0.0, role="backbone")
+        offer = watched.machine.choice.best(mine, 0.0)
+        assert (offer is not None) is taken, "others may only call themselves backbones, and who has trained goes on"
+        assert offer is None or offer.name == NEWEST
+
+
+def test_newcomer_begins_anew_when_the_copy_is_false() -> None:
+    watched = Watched()
+    watched.promised(BACKBONE, NEWEST, 0.0, role="backbone")
+    offer = watched.machine.choice.best(OURS, 0.0)
+    assert offer is not None
+    watched.machine.begin(offer, 0.0)
+    watched.machine.refused(1.0)
+    assert not watched.machine.rests(OURS, 1.0)
+    watched.promised(BACKBONE, NEWEST, 2.0, digest=b"e" * 32, role="backbone")
+    assert watched.wanted(2.0) is None, "who gave it rests"
+    assert watched.machine.rests(OURS, 2.0)
+    assert watched.wanted(2.0 + PEER_REST_MAX_S * 2) == NEWEST
+
+
+def test_newcomer_waits_a_moment_for_the_backbone_to_give() -> None:
+    watched = Watched()
+    watched.promised(BACKBONE, NEWEST, 0.0, digest=b"", role="backbone")
+    assert watched.machine.rests(OURS, 0.0) is False
+    assert watched.wanted(0.0) is None
+    assert watched.machine.rests(OURS, 0.0)
+    assert not watched.machine.rests(OURS, LISTEN_S)
+
+
 def test_a_file_that_nobody_gives_is_not_gone_after() -> None:
     watched = Watched()
     watched.promised(1, NEWER, 0.0, digest=b"")
@@ -99,7 +133,7 @@ def test_donors_with_the_most_common_digest_come_first() -> None:
     watched = Watched()
     for number, file in ((1, b"x"), (2, b"y"), (3, b"y")):
         watched.promised(number, NEWER, 0.0, digest=file * 32)
-    assert watched.machine.best(OURS, 0.0) == NewerState(NEWER, b"y" * 32, tuple(sorted((peer(2), peer(3)))))
+    assert watched.machine.choice.best(OURS, 0.0) == NewerState(NEWER, b"y" * 32, tuple(sorted((peer(2), peer(3)))))
 
 
 @pytest.mark.parametrize(("like_ours", "fetched"), [(0, True), (1, False), (2, False)])
@@ -109,7 +143,7 @@ def test_a_damaged_copy_is_replaced_by_that_of_most(like_ours: int, *, fetched: 
         watched.promised(number, FIRST, 0.0, digest=b"x" * 32)
     for number in range(3, 3 + like_ours):
         watched.promised(number, FIRST, 0.0, digest=OURS.digest)
-    offer = watched.machine.best(OURS, 0.0)
+    offer = watched.machine.choice.best(OURS, 0.0)
     assert (offer == NewerState(FIRST, b"x" * 32, tuple(sorted((peer(1), peer(2)))))) is fetched
     assert (offer is None) is not fetched
 
@@ -119,7 +153,7 @@ def test_member_asks_a_few_peers_for_the_greatest_state() -> None:
     watched.promised(1, NEWER, 0.0)
     for number in range(2, 4 + DONORS_MAX):
         watched.promised(number, NEWEST, 0.0)
-    offer = watched.machine.best(OURS, 0.0)
+    offer = watched.machine.choice.best(OURS, 0.0)
     assert offer is not None
     assert offer.name == NEWEST
     asks = [output for output in watched.machine.begin(offer, 0.0) if isinstance(output.message, StateAsk)]
@@ -147,7 +181,7 @@ def test_false_state_is_skipped_longer_than_one_not_given() -> None:
         watched = Watched()
         watched.promised(1, NEWEST, 0.0)
         if false:
-            offer = watched.machine.best(OURS, 0.0)
+            offer = watched.machine.choice.best(OURS, 0.0)
             assert offer is not None
             watched.machine.begin(offer, 0.0)
             watched.machine.refused(0.0)
@@ -169,7 +203,7 @@ def test_donors_of_a_state_that_arrived_are_trusted_again() -> None:
     watched.fail(0.0)
     later = STATE_REST_MAX_S
     watched.promised(1, NEWER, later)
-    offer = watched.machine.best(OURS, later)
+    offer = watched.machine.choice.best(OURS, later)
     assert offer is not None
     watched.machine.begin(offer, later)
     assert not watched.machine.arrived(NEWEST)
@@ -183,7 +217,7 @@ def test_a_state_larger_than_the_own_one_is_refused() -> None:
         watched, offered = Watched(), MemoryFile(bytes(own.size_bytes + more))
         watched.donor.offer(own)
         watched.promised(1, NEWEST, 0.0, digest=offered.digest)
-        offer = watched.machine.best(OURS, 0.0)
+        offer = watched.machine.choice.best(OURS, 0.0)
         assert offer is not None
         watched.machine.begin(offer, 0.0)
         answer = StateOffer(offered.digest, offered.size_bytes, list(offered.chunks))

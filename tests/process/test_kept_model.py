@@ -1,0 +1,41 @@
+"""The model outlives its volunteers: the backbone keeps a copy, and gives it to who comes when nobody trains."""
+
+import asyncio
+import shutil
+from pathlib import Path
+
+import pytest
+
+from core.backbone.kept_states import STATES
+from core.base.state_header import epoch_of
+from tests.process.swarm import collaboration, end, found
+
+pytestmark = pytest.mark.process
+LONG_S = 120.0
+
+
+def test_model_of_a_lone_volunteer_outlives_its_computer(tmp_path: Path) -> None:
+    charter = found(tmp_path, target_samples=64)
+
+    def kept() -> int:
+        names = [path.name for path in (charter.folder / STATES).glob("state-*")]
+        return max((epoch_of(name) or 0 for name in names), default=0)
+
+    async def run() -> None:
+        async with collaboration(charter, tmp_path) as swarm:
+            ada = swarm.join("ada")
+            async with asyncio.timeout(LONG_S):
+                while not kept():  # noqa: ASYNC110 - it is another process's
+                    await asyncio.sleep(0.1)
+            ada.kill()
+            shutil.rmtree(ada.home.directory)
+            assert swarm.backbone is not None
+            end(swarm.backbone)
+            swarm.start_backbone()
+            bob = swarm.join("bob")
+            seen = await bob.until(lambda news: news.me.samples > 0)
+            epochs = {row.name: row.epochs for row in seen.leaderboard}
+            assert epochs["ada"] == kept() > 0
+            assert seen.epoch > kept()
+
+    asyncio.run(run())

@@ -1,0 +1,120 @@
+"""When a backbone takes its next copy of the model."""
+
+from random import Random
+
+from core.base.machine import Lost, Received, Send
+from core.base.trace import Trace
+from core.sim.disk import MemoryFile
+from core.swarm.catch_up import CatchUp, CatchUpFailed, StateFetched
+from core.swarm.donor import StateDonor
+from core.swarm.facts import StateKept, StateNotKept
+from core.swarm.keeper import REST, REST_MIN_S, StateKeeper
+from core.swarm.membership import Membership
+from core.swarm.messages import ChunkAsk, ChunkGive, StateAsk, StateOffer
+from core.swarm.orders import Keep
+from core.swarm.states import StateName
+from tests.unit.swarm.stage import peer, report_of
+from tests.unit.swarm.test_fetch import MemorySink
+
+FIRST_COPY_S = REST_MIN_S + 1
+
+
+class Watched:
+    """A keeper, and one that trains and gives."""
+
+    def __init__(self, *, bytes_max: int = 1 << 20) -> None:
+        self.membership = Membership()
+        self.catch_up = CatchUp(
+            membership=self.membership,
+            donor=StateDonor(trace=Trace()),
+            sink=MemorySink(),
+            random=Random(1),
+            trace=Trace(),
+        )
+        self.keeper = StateKeeper(self.catch_up, bytes_max=bytes_max)
+        self.keeper.consider(None, 0.0)
+
+    def asks(self, epoch: int, now: float) -> StateKept | None:
+        """What is fetched, when somebody stands at this epoch."""
+        file = MemoryFile(epoch.to_bytes(4, "big") * 100)
+        name = StateName(epoch, epoch.to_bytes(32, "big"))
+        report = report_of(name, time=now, digest=file.digest)
+        self.membership.branches.verified(peer(1))
+        self.membership.heard(peer(1), report, expires=now + 1e6, now=now)
+        asks = self.keeper.consider(name, now)
+        assert asks in ([], [Send(peer(1), StateAsk(file.digest))])
+        return StateKept(name, file) if asks else None
+
+    def gives(self, copy: StateKept, now: float) -> list[object]:
+        """It comes whole; what the keeper makes of it."""
+        file = copy.file
+        offer = StateOffer(file.digest, file.size_bytes, list(file.chunks))
+        asks = self.catch_up.handle(Received(peer(1), offer), now)
+        if Send(peer(1), ChunkAsk(file.digest, 0)) in asks:
+            asks = self.catch_up.handle(Received(peer(1), ChunkGive(file.digest, 0, memoryview(file.read(0)))), now)
+        found = [event for event in asks if isinstance(event, StateFetched | CatchUpFailed)]
+        return [output for event in found for output in self.keeper.followed(event, now)]
+
+
+def test_copy_is_fetched_and_kept_and_another_after_a_rest() -> None:
+    watched = Watched()
+    assert watched.asks(1, REST_MIN_S - 1) is None, "the first is not taken at once"
+    copy = watched.asks(2, FIRST_COPY_S)
+    assert copy is not None
+    took_s = 10.0
+    (keep,) = watched.gives(copy, FIRST_COPY_S + took_s)
+    assert isinstance(keep, Keep)
+    assert (keep.name, keep.digest) == (copy.name, copy.file.digest)
+    assert watched.asks(3, FIRST_COPY_S + took_s) is None, "the disk is busy with it"
+    watched.keeper.answered(copy, FIRST_COPY_S + took_s)
+    assert watched.keeper.newest is copy
+    rested = FIRST_COPY_S + took_s + REST * took_s
+    assert watched.asks(4, rested - 1) is None
+    assert watched.asks(2, rested + 1) is None, "it has that one"
+    assert watched.asks(5, rested + 2) is not None
+
+
+def test_first_state_is_not_worth_a_copy() -> None:
+    assert Watched().asks(0, FIRST_COPY_S) is None
+
+
+def test_backbone_without_room_takes_no_copies() -> None:
+    assert Watched(bytes_max=0).asks(1, FIRST_COPY_S) is None
+
+
+def test_larger_copy_than_there_is_room_for_is_refused() -> None:
+    watched = Watched(bytes_max=399)
+    copy = watched.asks(1, FIRST_COPY_S)
+    assert copy is not None
+    assert watched.gives(copy, FIRST_COPY_S) == []
+    assert watched.asks(2, FIRST_COPY_S + 1) is None
+    assert watched.asks(2, FIRST_COPY_S + REST_MIN_S + 1) is not None
+
+
+def test_false_copy_is_not_given_and_not_fetched_again() -> None:
+    watched = Watched()
+    copy = watched.asks(1, FIRST_COPY_S)
+    assert copy is not None
+    assert watched.gives(copy, FIRST_COPY_S)
+    watched.keeper.answered(StateNotKept(), FIRST_COPY_S)
+    assert watched.keeper.newest is None
+    assert watched.asks(1, FIRST_COPY_S + REST_MIN_S + 1) is None
+    assert watched.asks(2, FIRST_COPY_S + 1000.0) is not None
+
+
+def test_lost_donor_ends_a_copy_until_the_next() -> None:
+    watched = Watched()
+    assert watched.asks(1, FIRST_COPY_S) is not None
+    failed = watched.catch_up.handle(Lost(peer(1), "gone"), FIRST_COPY_S)
+    (event,) = (event for event in failed if isinstance(event, CatchUpFailed))
+    assert watched.keeper.followed(event, FIRST_COPY_S) == []
+    assert watched.asks(2, FIRST_COPY_S + 2) is None
+    assert watched.asks(2, FIRST_COPY_S + REST_MIN_S + 1) is not None
+
+
+def test_copy_of_an_earlier_run_is_known_at_once() -> None:
+    watched = Watched()
+    kept = StateKept(StateName(7, b"k" * 32), MemoryFile(b"kept"))
+    watched.keeper.answered(kept, 0.0)
+    assert watched.keeper.newest is kept
+    assert watched.asks(1, FIRST_COPY_S) is not None
