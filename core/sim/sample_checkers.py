@@ -17,30 +17,31 @@ class Contributions:
     """The samples of each peer's contributions."""
 
     def __init__(self) -> None:
-        self._made: dict[tuple[PeerId, StateName], dict[int, tuple[Stretch, ...]]] = {}
+        self._made: dict[tuple[PeerId, StateName], dict[bytes, tuple[Stretch, ...]]] = {}
 
     def add(self, peer: PeerId, contributed: Contributed) -> None:
-        """A worker handed this over; the newest of equal size stands for them all."""
-        samples = sum(stretch.samples for stretch in contributed.stretches)
-        made = self._made.setdefault((peer, contributed.before), {})
-        made.pop(samples, None)
-        made[samples] = contributed.stretches
+        """A worker handed this over."""
+        self._made.setdefault((peer, contributed.before), {})[contributed.round] = contributed.stretches
 
-    def of(self, peer: PeerId, before: StateName, samples: int) -> tuple[Stretch, ...]:
-        """The stretches of a contribution that counts for `samples` samples on top of a state.
+    def of(self, peer: PeerId, absorbed: Absorbed, samples: int) -> tuple[Stretch, ...]:
+        """The stretches of a contribution to the round of a mean, which counts there for `samples` samples.
 
-        It has so many, or it is the newest one with more, whose weight was cut.
+        It is the one that was handed over for this round, or else for another: the newest that has so many, or more,
+        whose weight was cut.
 
         Raises:
             Violation: the peer never made such a contribution.
         """
         if not samples:
             return ()
-        made = self._made.get((peer, before), {})
-        larger = [size for size in made if size >= samples]
-        if not larger:
+        made = self._made.get((peer, absorbed.before), {})
+        sizes = {round_id: sum(stretch.samples for stretch in parts) for round_id, parts in made.items()}
+        fitting = [round_id for round_id, size in sizes.items() if size == samples]
+        fitting += [round_id for round_id, size in sizes.items() if size >= samples and round_id == absorbed.round]
+        fitting = fitting or [round_id for round_id, size in sizes.items() if size >= samples]
+        if not fitting:
             raise Violation(f"{samples} samples of {peer.hex()[:8]} are counted, which it never handed over")
-        return made.get(samples, made[larger[-1]])
+        return made[fitting[-1]]
 
 
 class EachSampleOnce(Checker):
@@ -76,7 +77,7 @@ class EachSampleOnce(Checker):
         parts = [
             (PeerId(peer), stretch)
             for peer, samples in record.members
-            for stretch in self._contributions.of(PeerId(peer), absorbed.before, samples)
+            for stretch in self._contributions.of(PeerId(peer), absorbed, samples)
         ]
         parent = self._parents.get(absorbed.before)
         for peer, stretch in parts:

@@ -96,7 +96,7 @@ class WholeMeans(Checker):
             raise Violation(f"{node} absorbs a mean of nobody at {state_text(absorbed.name)}")
         added, weight = np.zeros(self._numel, dtype=np.float64), np.zeros(self._numel)
         for peer, samples in record.members:
-            stretches = self._contributions.of(peer, absorbed.before, samples)
+            stretches = self._contributions.of(peer, absorbed, samples)
             here = samples * self._given(PeerId(peer), plan)
             added += mean_gradient(peer, stretches, self._numel).astype(np.float64) * here
             weight += here
