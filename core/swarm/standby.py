@@ -92,15 +92,20 @@ class Standby:
         return [*leaving, Changed()]
 
     def look(self, now: float) -> StateName | None:
-        """Where those who train stand, or the last round has just led; while nobody does, at the copy of the model."""
+        """Where those who train stand, or the last round has just led; while nobody does, at the copy of the model.
+
+        Who stands at the first state leads nobody away from a copy: it has no model yet.
+        """
         back = self._led_at is None or now - self._led_at >= OWN_VIEW_S
-        stands, branches = self._membership.stands(now), self._membership.branches
+        kept = self.keeper.newest
+        stands = [stand for stand in self._membership.stands(now) if stand.state.epoch or kept is None]
+        branches = self._membership.branches
         if self._company_at is None or (self.name is not None and branches.company(self.name, stands)):
             self._company_at = now
         loyal = now - self._company_at < DESERTED_S
         self.name = branches.head(self.name, stands, trains=False, loyal=loyal, back=back) or self.name
-        if self.keeper.newest is not None and back and not any(stand.trains for stand in stands):
-            self.name = self.keeper.newest.name
+        if kept is not None and back and not any(stand.trains for stand in stands):
+            self.name = kept.name
         return self.name
 
     def consider(self, now: float) -> list[Any]:

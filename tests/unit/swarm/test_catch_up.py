@@ -13,7 +13,7 @@ from core.swarm.donor import StateDonor
 from core.swarm.fetch import DONORS_MAX
 from core.swarm.membership import Membership
 from core.swarm.messages import StateAsk, StateOffer
-from core.swarm.state_choice import LISTEN_S, PEER_REST_MAX_S, STATE_REST_MAX_S, NewerState
+from core.swarm.state_choice import GIVES_S, LISTEN_S, PEER_REST_MAX_S, STATE_REST_MAX_S, NewerState
 from core.swarm.states import State, StateName
 from tests.unit.swarm.stage import FIRST, peer, report_of
 from tests.unit.swarm.test_fetch import MemorySink
@@ -118,7 +118,8 @@ def test_newcomer_waits_a_moment_for_the_backbone_to_give() -> None:
     assert watched.machine.rests(OURS, 0.0) is False
     assert watched.wanted(0.0) is None
     assert watched.machine.rests(OURS, 0.0)
-    assert not watched.machine.rests(OURS, LISTEN_S)
+    assert watched.machine.rests(OURS, GIVES_S - 1)
+    assert not watched.machine.rests(OURS, GIVES_S)
 
 
 def test_a_file_that_nobody_gives_is_not_gone_after() -> None:
