@@ -17,31 +17,28 @@ class Contributions:
     """The samples of each peer's contributions."""
 
     def __init__(self) -> None:
-        self._made: dict[tuple[PeerId, StateName], dict[bytes, tuple[Stretch, ...]]] = {}
+        self._made: dict[tuple[PeerId, StateName], list[tuple[float, tuple[Stretch, ...]]]] = {}
 
-    def add(self, peer: PeerId, contributed: Contributed) -> None:
+    def add(self, peer: PeerId, contributed: Contributed, now: float) -> None:
         """A worker handed this over."""
-        self._made.setdefault((peer, contributed.before), {})[contributed.round] = contributed.stretches
+        self._made.setdefault((peer, contributed.before), []).append((now, contributed.stretches))
 
-    def of(self, peer: PeerId, absorbed: Absorbed, samples: int) -> tuple[Stretch, ...]:
-        """The stretches of a contribution to the round of a mean, which counts there for `samples` samples.
+    def of(self, peer: PeerId, before: StateName, samples: int, *, began_at: float) -> tuple[Stretch, ...]:
+        """The stretches of a contribution on top of a state, to a round that began at some time.
 
-        It is the one that was handed over for this round, or else for another: the newest that has so many, or more,
-        whose weight was cut.
+        It is the last that was handed over before, of those with so many samples as it counts for, or with more, whose
+        weight was cut.
 
         Raises:
             Violation: the peer never made such a contribution.
         """
         if not samples:
             return ()
-        made = self._made.get((peer, absorbed.before), {})
-        sizes = {round_id: sum(stretch.samples for stretch in parts) for round_id, parts in made.items()}
-        fitting = [round_id for round_id, size in sizes.items() if size == samples]
-        fitting += [round_id for round_id, size in sizes.items() if size >= samples and round_id == absorbed.round]
-        fitting = fitting or [round_id for round_id, size in sizes.items() if size >= samples]
+        made = self._made.get((peer, before), [])
+        fitting = [(at, parts) for at, parts in made if sum(stretch.samples for stretch in parts) >= samples]
         if not fitting:
             raise Violation(f"{samples} samples of {peer.hex()[:8]} are counted, which it never handed over")
-        return made[fitting[-1]]
+        return next((parts for at, parts in reversed(fitting) if at <= began_at), fitting[0][1])
 
 
 class EachSampleOnce(Checker):
@@ -52,7 +49,8 @@ class EachSampleOnce(Checker):
 
     def __init__(self) -> None:
         self._contributions = Contributions()
-        self._records: dict[PeerId, RoundRecord] = {}
+        self._records: dict[PeerId, tuple[RoundRecord, float]] = {}
+        """What each was led by last, and when that round began."""
         self._parents: dict[StateName, StateName] = {}
         self._counted: dict[StateName, list[Part]] = {}
         self.samples = 0
@@ -62,22 +60,21 @@ class EachSampleOnce(Checker):
 
     def said(self, node: Node, output: Any, now: float) -> None:
         """A worker contributes, a round was committed, or a worker absorbs its mean."""
-        del now
         match output:
             case Contributed():
-                self._contributions.add(node.peer, output)
+                self._contributions.add(node.peer, output, now)
             case RoundRecord():
-                self._records[node.peer] = output
+                self._records[node.peer] = output, now - output.seconds
             case Absorbed() if output.name not in self._counted:
-                record = self._records.get(node.peer)
+                record, began_at = self._records.get(node.peer, (None, 0.0))
                 if record is not None and record.name == output.name:
-                    self._count(output, record)
+                    self._count(output, record, began_at)
 
-    def _count(self, absorbed: Absorbed, record: RoundRecord) -> None:
+    def _count(self, absorbed: Absorbed, record: RoundRecord, began_at: float) -> None:
         parts = [
             (PeerId(peer), stretch)
             for peer, samples in record.members
-            for stretch in self._contributions.of(PeerId(peer), absorbed, samples)
+            for stretch in self._contributions.of(PeerId(peer), absorbed.before, samples, began_at=began_at)
         ]
         parent = self._parents.get(absorbed.before)
         for peer, stretch in parts:

@@ -25,9 +25,8 @@ class Stretch:
 
 @dataclass(frozen=True, slots=True)
 class Contributed:
-    """To the checkers: a worker hands over these samples for a round, on top of this state."""
+    """To the checkers: a worker hands over these samples, on top of this state."""
 
-    round: bytes
     before: StateName
     stretches: tuple[Stretch, ...]
 

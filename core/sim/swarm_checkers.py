@@ -54,7 +54,8 @@ class WholeMeans(Checker):
         self._numel = settings.parameters
         self._chunk = settings.chunk_numel
         self._tolerance = tolerance_of(settings.codec, settings.parameters)
-        self._records: dict[PeerId, tuple[RoundRecord, Plan | None]] = {}
+        self._records: dict[PeerId, tuple[RoundRecord, Plan | None, float]] = {}
+        """What each was led by last, by which plan, and when that round began."""
         self._contributions = Contributions()
         self._checked: dict[StateName, tuple[bytes, RoundRecord]] = {}
         self.truncated = 0
@@ -62,17 +63,16 @@ class WholeMeans(Checker):
 
     def said(self, node: Node, output: Any, now: float) -> None:
         """A worker contributes, a round was committed, or a worker absorbs its mean."""
-        del now
         match output:
             case Contributed():
-                self._contributions.add(node.peer, output)
+                self._contributions.add(node.peer, output, now)
             case RoundRecord():
-                self._records[node.peer] = output, self._plan_of(node)
+                self._records[node.peer] = output, self._plan_of(node), now - output.seconds
             case Absorbed():
                 self._check(node, output)
 
     def _check(self, node: Node, absorbed: Absorbed) -> None:
-        record, plan = self._records.get(node.peer, (None, None))
+        record, plan, began_at = self._records.get(node.peer, (None, None, 0.0))
         if record is None or record.name != absorbed.name:
             raise Violation(f"{node} absorbs {state_text(absorbed.name)}, its round led to something else")
         mean = absorbed.mean.tobytes()
@@ -86,17 +86,19 @@ class WholeMeans(Checker):
         self._checked[absorbed.name] = (mean, record)
         self.truncated += bool(record.missing)
         if self._tolerance is not None:
-            expected = self._expected(node, absorbed, record, plan)
+            expected = self._expected(node, absorbed, record, plan, began_at)
             chunk = self._chunk if plan is None else plan.chunk_numel
             self._compare(absorbed, record, wrong=np.abs(expected - absorbed.mean) > self._tolerance, chunk=chunk)
 
-    def _expected(self, node: Node, absorbed: Absorbed, record: RoundRecord, plan: Plan | None) -> NDArray[np.float64]:
+    def _expected(
+        self, node: Node, absorbed: Absorbed, record: RoundRecord, plan: Plan | None, began_at: float
+    ) -> NDArray[np.float64]:
         total = sum(samples for _, samples in record.members)
         if not total:
             raise Violation(f"{node} absorbs a mean of nobody at {state_text(absorbed.name)}")
         added, weight = np.zeros(self._numel, dtype=np.float64), np.zeros(self._numel)
         for peer, samples in record.members:
-            stretches = self._contributions.of(peer, absorbed, samples)
+            stretches = self._contributions.of(peer, absorbed.before, samples, began_at=began_at)
             here = samples * self._given(PeerId(peer), plan)
             added += mean_gradient(peer, stretches, self._numel).astype(np.float64) * here
             weight += here
@@ -157,12 +159,19 @@ class OneOutcome(Checker):
 class ReceiptsAgree(Checker):
     """Receipts of one round say the same on all members and prove themselves; nobody honest contradicts anybody.
 
+    On a grid a block may be out of reach for one group and not for another: then the names of their states differ.
+
     Args:
         splitters: Liars that commit two things: what the halves of their groups sign differs.
+        plan_of: Returns the plan of the last round of a node.
     """
 
-    def __init__(self, splitters: Collection[PeerId] = ()) -> None:
+    def __init__(
+        self, splitters: Collection[PeerId] = (), plan_of: Callable[[Node], Plan | None] = lambda _: None
+    ) -> None:
         self._splitters = frozenset(splitters)
+        self._plan_of = plan_of
+        self._grids = set[bytes]()
         self._statements: dict[bytes, bytes] = {}
         self.kept = 0
         self.signatures = 0
@@ -170,6 +179,9 @@ class ReceiptsAgree(Checker):
     def said(self, node: Node, output: Any, now: float) -> None:
         """Check that each complete receipt is valid and agrees with others."""
         del now
+        plan = self._plan_of(node) if isinstance(output, RoundRecord) else None
+        if plan is not None and plan.stages > 1:
+            self._grids.add(plan.round)
         if not isinstance(output, Receipted):
             return
         receipt = output.receipt
@@ -179,8 +191,10 @@ class ReceiptsAgree(Checker):
             raise Violation(f"{node} has an invalid receipt: {problem}") from problem
         if self._splitters.intersection(receipt.statement.members):
             return
-        known = self._statements.setdefault(receipt.statement.round, receipt.statement.digest)
-        if receipt.contradictions or known != receipt.statement.digest:
+        grid = receipt.statement.round in self._grids
+        said = receipt.statement.round + (receipt.statement.lineage if grid else b"")
+        known = self._statements.setdefault(said, receipt.statement.digest)
+        if (receipt.contradictions and not grid) or known != receipt.statement.digest:
             raise Violation(f"{node} says something else of its round than others")
         self.kept += 1
         self.signatures += len(receipt.attestations)

@@ -85,7 +85,7 @@ class Trial:
         self._means = WholeMeans(self.swarm, last_plan)
         self._ends = EpochsEnd(self.swarm)
         self._history = History()
-        self._receipts = ReceiptsAgree(self.swarm.splitters)
+        self._receipts = ReceiptsAgree(self.swarm.splitters, last_plan)
         self._memory = BoundedMemory(self.swarm)
         self._watch = MomentWatch(
             self.swarm.world, lambda: best.epoch if (best := self.swarm.best()) is not None else 0

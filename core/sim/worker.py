@@ -68,9 +68,8 @@ class Holds:
 
 @dataclass(frozen=True, slots=True)
 class Absorbed:
-    """To the checkers: a worker takes this mean of a round on top of this state."""
+    """To the checkers: a worker takes this mean on top of this state."""
 
-    round: bytes
     before: StateName
     name: StateName
     mean: NDArray[np.float32]
@@ -173,8 +172,8 @@ class FakeWorker:
                 self.computed.pause(now)
             case orders.Collect(round=round_id):
                 self._collect(round_id, now)
-            case orders.Absorb(round=round_id, record=record):
-                self.absorb(round_id, record.name, now)
+            case orders.Absorb(record=record):
+                self.absorb(record.name, now)
             case orders.Load(location=location, name=name):
                 self._load(location, name, now)
             case orders.Evaluate():
@@ -197,7 +196,7 @@ class FakeWorker:
         samples = sum(stretch.samples for stretch in stretches)
         if samples:
             self._contribution[:] = mean_gradient(self._seat.peer, stretches, len(self._contribution))
-        self._seat.tell(Contributed(round_id, self.model.name, stretches))
+        self._seat.tell(Contributed(self.model.name, stretches))
         if self._settings.delayed:
             self.computed.give_out()
             if trained:
@@ -205,18 +204,17 @@ class FakeWorker:
         written = ContributionWritten(round_id, samples, 4.0 / (1 + self.model.name.epoch))
         self._after(PIPE_S, lambda then: self._seat.answer(written, then))
 
-    def absorb(self, round_id: bytes, name: StateName, now: float) -> None:
+    def absorb(self, name: StateName, now: float) -> None:
         """Take an optimiser step with the mean.
 
         Args:
-            round_id: The mean's round.
             name: The state that follows.
             now: Unix seconds.
         """
         before = self.model
         self.computed.pause(now)
         kept = self.computed.stretches() if self.computed.out else ()
-        self._seat.tell(Absorbed(round_id, before.name, name, self._mean.copy()))
+        self._seat.tell(Absorbed(before.name, name, self._mean.copy()))
         momentum = INERTIA * before.momentum + self._mean
         self.model = ModelState(name, before.parameters - LEARNING_RATE * momentum, momentum, before.name.lineage)
         self.computed.hold(name, kept=kept)

@@ -15,8 +15,6 @@ from core.swarm.states import StateName
 STATES = [StateName(n, bytes([n]) * 32) for n in range(5)]
 MEAN = np.zeros(4, dtype=np.float32)
 
-ROUND = b"r" * 32
-
 
 class At:
     peer = PeerId(b"p" * 32)
@@ -28,9 +26,9 @@ NODE: Any = At()
 def step(checker: EachSampleOnce, before: StateName, to: StateName, *stretches: Stretch) -> None:
     samples = sum(stretch.samples for stretch in stretches)
     for news in (
-        Contributed(ROUND, before, stretches),
+        Contributed(before, stretches),
         RoundRecord(to, ((NODE.peer, samples),), 1.0, (), 1.0),
-        Absorbed(ROUND, before, to, MEAN),
+        Absorbed(before, to, MEAN),
     ):
         checker.said(NODE, news, 0.0)
 
@@ -73,17 +71,17 @@ def test_samples_that_are_lost_are_noticed() -> None:
 
 def test_samples_that_were_never_handed_over_are_noticed() -> None:
     checker = EachSampleOnce()
-    checker.said(NODE, Contributed(ROUND, STATES[0], (at(0, 0, 8),)), 0.0)
+    checker.said(NODE, Contributed(STATES[0], (at(0, 0, 8),)), 0.0)
     checker.said(NODE, RoundRecord(STATES[1], ((NODE.peer, 9),), 1.0, (), 1.0), 0.0)
     with pytest.raises(Exception, match="never handed over"):
-        checker.said(NODE, Absorbed(ROUND, STATES[0], STATES[1], MEAN), 0.0)
+        checker.said(NODE, Absorbed(STATES[0], STATES[1], MEAN), 0.0)
 
 
-def test_contribution_to_the_round_goes_before_one_of_equal_size() -> None:
-    """Its weight was cut to just as many samples as an earlier one had, whose round failed."""
+def test_last_contribution_before_a_round_is_the_one_that_counts() -> None:
+    """Whatever was handed over later, or had just so many samples when another round failed."""
     made = Contributions()
-    earlier, later, last = at(0, 0, 8), at(0, 0, 12), at(0, 0, 16)
-    for round_id, stretch in ((b"1", earlier), (b"2", later), (b"3", last)):
-        made.add(NODE.peer, Contributed(round_id, STATES[0], (stretch,)))
-    for round_id, samples, found in ((b"2", 8, later), (b"0", 8, earlier), (b"0", 12, later), (b"0", 9, last)):
-        assert made.of(NODE.peer, Absorbed(round_id, STATES[0], STATES[1], MEAN), samples) == (found,)
+    stretches = [at(0, 0, samples) for samples in (8, 12, 16)]
+    for now, stretch in enumerate(stretches):
+        made.add(NODE.peer, Contributed(STATES[0], (stretch,)), float(now))
+    for began_at, samples, place in ((1.5, 8, 1), (0.5, 8, 0), (9.0, 8, 2), (0.5, 12, 1), (1.5, 16, 2)):
+        assert made.of(NODE.peer, STATES[0], samples, began_at=began_at) == (stretches[place],)

@@ -71,9 +71,9 @@ def test_a_peer_that_stays_behind_is_noticed(monkeypatch: pytest.MonkeyPatch) ->
 def test_peers_that_differ_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     absorb = FakeWorker.absorb
 
-    def wrongly(self: FakeWorker, round_id: bytes, name: StateName, now: float) -> None:
+    def wrongly(self: FakeWorker, name: StateName, now: float) -> None:
         self.model.momentum[0] += self.speed
-        absorb(self, round_id, name, now)
+        absorb(self, name, now)
 
     monkeypatch.setattr(FakeWorker, "absorb", wrongly)
     verdict = trial().run()
@@ -88,9 +88,6 @@ def test_a_leak_is_noticed() -> None:
     assert re.search(r"holds \d{7} bytes", world.run().problem)
 
 
-ROUND = b"r" * 32
-
-
 class At:
     def __init__(self, peer: PeerId) -> None:
         self.peer = peer
@@ -102,7 +99,7 @@ NODE: Any = At(PeerId(b"p" * 32))
 def test_going_back_is_noticed() -> None:
     history = History()
     checker = NeverBack(history)
-    history.said(NODE, Absorbed(ROUND, BEFORE, AFTER, np.zeros(1, dtype=np.float32)), 0.0)
+    history.said(NODE, Absorbed(BEFORE, AFTER, np.zeros(1, dtype=np.float32)), 0.0)
 
     def holds(name: StateName, how: str) -> None:
         checker.said(NODE, Holds(State(name, b"", ""), how), 0.0)
@@ -120,9 +117,9 @@ def test_going_back_is_noticed() -> None:
 def absorb(mean: Any, members: Any, missing: Any = ()) -> WholeMeans:
     checker = WholeMeans(Swarm(1, CALM))
     for peer, samples in members:
-        checker.said(At(peer), Contributed(ROUND, BEFORE, (Stretch(0, BEFORE, 0, samples),)), 0.0)
+        checker.said(At(peer), Contributed(BEFORE, (Stretch(0, BEFORE, 0, samples),)), 0.0)
     checker.said(NODE, RoundRecord(AFTER, members, 1.0, missing, 1.0), 0.0)
-    checker.said(NODE, Absorbed(ROUND, BEFORE, AFTER, mean), 0.0)
+    checker.said(NODE, Absorbed(BEFORE, AFTER, mean), 0.0)
     return checker
 
 
@@ -145,9 +142,9 @@ def test_two_means_of_one_name_are_noticed() -> None:
     mean = gradient(a, BEFORE, 4, 32)
     checker = absorb(mean, ((a, 4),))
     with pytest.raises(Exception, match="another mean"):
-        checker.said(NODE, Absorbed(ROUND, BEFORE, AFTER, mean + 1), 0.0)
+        checker.said(NODE, Absorbed(BEFORE, AFTER, mean + 1), 0.0)
     with pytest.raises(Exception, match="something else"):
-        checker.said(NODE, Absorbed(ROUND, BEFORE, StateName(3, b"c" * 32), mean), 0.0)
+        checker.said(NODE, Absorbed(BEFORE, StateName(3, b"c" * 32), mean), 0.0)
 
 
 @pytest.mark.parametrize("codec", CODEC_NAMES)
