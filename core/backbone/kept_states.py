@@ -7,18 +7,16 @@ alone with the backbone for a while has the last word: the older, the fewer.
 import contextlib
 import logging
 import math
-import shutil
+import os
 from pathlib import Path
 from typing import Final
 
-from core.base.content import chunk_digests, root_digest
 from core.base.problems import Problem, RemoteProblem, WireProblem
 from core.base.state_header import HEADER_BYTES_MAX, epoch_of, header_of, names_digest, state_file_name
 from core.swarm.facts import StateKept
 from core.swarm.orders import Keep
 from core.swarm.states import StateName
-from core.system.atomic_files import make_directory, problem_of, set_aside
-from core.system.file_chunks import file_chunks
+from core.system.atomic_files import make_directory, move_synced, problem_of, set_aside
 from core.workers.state_files import DiskStateFile
 
 _LOG = logging.getLogger(__name__)
@@ -27,8 +25,6 @@ YOUNG_S: Final = 30.0
 """As long as a backbone waits at least between two copies, seconds."""
 AGES: Final = 16
 """Of those copies of which none is so many times as old as another, the oldest stays: four for two weeks."""
-ROOM: Final = 8
-"""A copy takes at most one part in so many of the disk's free space: five or six lie there."""
 
 
 class KeptStates:
@@ -43,29 +39,16 @@ class KeptStates:
         self._folder = folder / STATES
         self._manifest = manifest.hex()
 
-    @property
-    def bytes_max(self) -> int:
-        """How large a copy may be, bytes.
-
-        Raises:
-            UserProblem: the system does not tell how much room there is.
-        """
-        try:
-            return shutil.disk_usage(self._folder.parent).free // ROOM
-        except OSError as error:
-            raise problem_of(error, self._folder) from error
-
     def newest(self) -> StateKept | None:
         """The copy that was taken last, of those that are whole; None: there is none.  Damaged ones are set aside."""
-        for path in self._newest_first():
-            try:
-                root = root_digest(chunk_digests(file_chunks(path)))
-                called = _called(path)
-                if called is not None and names_digest(path.name, root):
-                    return StateKept(called[0], DiskStateFile(path, root))
+        try:
+            for path in self._newest_first():
+                called, file = _called(path), DiskStateFile(path, None)
+                if called is not None and names_digest(path.name, file.digest):
+                    return StateKept(called[0], file)
                 _LOG.warning("a damaged copy of the model is set aside as %s", set_aside(path).name)
-            except (OSError, Problem) as error:
-                _LOG.warning("a copy of the model cannot be read: %s", error)
+        except (OSError, Problem) as error:  # what cannot be read is no reason to welcome nobody
+            _LOG.warning("copies of the model cannot be read: %s", error)
         return None
 
     def keep(self, copy: Keep, now: float) -> StateKept:
@@ -88,27 +71,32 @@ class KeptStates:
                 location.unlink()
                 raise RemoteProblem("What was given as a copy of the model calls itself otherwise.")
             make_directory(self._folder)
-            location.replace(path)
-            kept = StateKept(copy.name, DiskStateFile(path, copy.digest))
-            self._thin(now)
+            stamp = max([now, *(1 + other.stat().st_mtime for other in self._newest_first())])
+            os.utime(location, (stamp, stamp))  # it is the newest, whatever the clock said before
+            move_synced(location, path)
         except OSError as error:
             raise problem_of(error, location) from error
-        return kept
+        self._thin(now)
+        return StateKept(copy.name, DiskStateFile(path, copy.digest))
 
     def _thin(self, now: float) -> None:
-        newest, *others = self._newest_first()
-        del newest
-        oldest = {_generation(now - path.stat().st_mtime): path for path in others}
-        for path in others:
-            if path not in oldest.values():
-                with contextlib.suppress(OSError):  # Windows keeps what somebody reads; the next copy tries again
+        with contextlib.suppress(OSError):  # Windows keeps what somebody reads; the next copy tries again
+            others = self._newest_first()[1:]
+            oldest = {_generation(now - path.stat().st_mtime): path for path in others}
+            for path in others:
+                if path not in oldest.values():
                     path.unlink()
 
     def _newest_first(self) -> list[Path]:
+        """The copies, the one that was taken last first.
+
+        Raises:
+            OSError: the system does not allow it.
+        """
         if not self._folder.is_dir():
             return []
         found = [path for path in self._folder.iterdir() if epoch_of(path.name) is not None]
-        return sorted(found, key=lambda path: path.stat().st_mtime_ns, reverse=True)
+        return sorted(found, key=lambda path: (path.stat().st_mtime_ns, path.name), reverse=True)
 
 
 def _generation(age_s: float) -> int:

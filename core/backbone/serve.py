@@ -20,7 +20,7 @@ from core.backbone.kept_states import KeptStates
 from core.backbone.link import Link
 from core.backbone.remembered import RememberedContacts
 from core.backbone.welcome import KnownPeer, WelcomeDesk
-from core.base.problems import Busy, Damaged, Problem
+from core.base.problems import Busy, Damaged, Problem, RemoteProblem
 from core.base.signing import SEED_BYTES, KeyPair
 from core.ledger.receipts import ReceiptLog
 from core.nat.relay import RelaySettings
@@ -116,7 +116,7 @@ def _taken(bind: str, port: int) -> bool:
 ANY_PORTS = Ports()
 
 
-def _role(bind: str, receipts: ReceiptLog, states: KeptStates) -> Role:
+def _role(bind: str, receipts: ReceiptLog) -> Role:
     """A backbone is where those behind routers learn how they look from outside, and meet."""
     last = receipts.newest
     stood = None if last is None else StateName(last.epoch, last.lineage)
@@ -126,7 +126,7 @@ def _role(bind: str, receipts: ReceiptLog, states: KeptStates) -> Role:
         relay=BACKBONE_RELAY,
         met=receipts.met(),
         stood=stood,
-        keeps_bytes=states.bytes_max,
+        keeps=True,
     )
 
 
@@ -168,7 +168,7 @@ class Backbone:
         self._session: Session[Participant] = Session(
             participant_of(
                 charter.manifest,
-                _role(bind, self._receipts, self._states),
+                _role(bind, self._receipts),
                 keys=self._key,
                 folder=charter.folder,
             ),
@@ -205,7 +205,10 @@ class Backbone:
         """
         kept, wanted = kept_ports(self._charter.folder / PORTS), self._wanted
         peers = wanted.peers or (0 if _taken(self._bind, kept.peers) else kept.peers)
+        copy = await asyncio.to_thread(self._states.newest)  # before the desk opens: newcomers go on from it
         self._port = await self._session.listen(bind=self._bind, port=peers)
+        if copy is not None:
+            self._session.deliver(copy)
         desk = wanted.desk or (0 if _taken(self._bind, kept.desk) else kept.desk)
         try:
             desk_port = await self._desk.open(self._bind, self._desk_context, port=desk)
@@ -214,9 +217,6 @@ class Backbone:
             raise
         self.moved_from = kept.desk if kept.desk not in {0, desk_port} else 0
         write_atomic(self._charter.folder / PORTS, msgspec.json.encode(Ports(self._port, desk_port, self._address)))
-        copy = await asyncio.to_thread(self._states.newest)
-        if copy is not None:
-            self._session.deliver(copy)
         await self._session.join(self._remembered.contacts, address=self._address, mirrors=True)
         if self._help_bytes:
             self._session.deliver(Help(self._help_bytes))
@@ -297,7 +297,7 @@ class Backbone:
                 kept = await asyncio.to_thread(self._states.keep, copy, self._clock.now())
             except Problem as problem:
                 _LOG.warning("a copy of the model is not kept: %s", problem)
-                self._session.deliver(StateNotKept())
+                self._session.deliver(StateNotKept(lied=isinstance(problem, RemoteProblem)))
             else:
                 _LOG.info("a copy of the model at epoch %d is kept", copy.name.epoch)
                 self._session.deliver(kept)

@@ -27,7 +27,7 @@ class Role:
         last_epoch: Take no part in epochs beyond this one; None: in all.
         met: Peers that were in rounds with this computer before it was started this time.
         stood: Where the last of these rounds led, for one that holds no state.
-        keeps_bytes: Upper bound on a copy of the model that it keeps; 0: it keeps none.
+        keeps: Whether it keeps copies of the model.
         backbone: The one that let it in.
     """
 
@@ -38,7 +38,7 @@ class Role:
     last_epoch: int | None = None
     met: tuple[PeerId, ...] = ()
     stood: StateName | None = None
-    keeps_bytes: int = 0
+    keeps: bool = False
     backbone: PeerId | None = None
 
 
@@ -62,12 +62,12 @@ def participant_of(manifest: Manifest, role: Role, *, keys: KeyPair, folder: Pat
             met=role.met,
             stood=role.stood,
             last_epoch=role.last_epoch,
-            keeps_bytes=role.keeps_bytes,
+            keeps=role.keeps,
             backbone=role.backbone,
             relay=None if is_loopback(role.bind) else role.relay,
         ),
         signer=keys,
         verifier=Ed25519Verifier(),
         random=SystemRandom(),
-        sink=DiskStateSink(folder / "incoming"),
+        sink=DiskStateSink(folder / "incoming", copies=role.keeps),
     )

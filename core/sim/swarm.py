@@ -105,7 +105,7 @@ class Volunteer:
                 role=self._role,
                 evaluate_first=self._role == "volunteer",
                 met=tuple(self.disk.met),
-                keeps_bytes=1 << 30 if settings.copies and self._role == BACKBONE else 0,
+                keeps=settings.copies and self._role == BACKBONE,
                 backbone=swarm.backbone.peer if settings.copies and self._role != BACKBONE else None,
                 last_epoch=settings.epochs if settings.ends else None,
             ),
@@ -187,7 +187,7 @@ class Volunteer:
     def _on_event(self, event: Any, now: float) -> Sequence[Any]:
         if isinstance(event, orders.Keep) and self.participant is not None:
             file = self.disk.keep_copy(event, like=self._swarm.worker_settings.first_state())
-            fact = StateNotKept() if file is None else StateKept(event.name, file)
+            fact = StateNotKept(lied=True) if file is None else StateKept(event.name, file)
             return self.participant.handle(fact, now)
         if isinstance(event, orders.Collect):
             self._swarm.aim(self.peer)

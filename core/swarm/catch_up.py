@@ -88,10 +88,10 @@ class CatchUp:
                 case Fetched(name=name, location=location):
                     self.fetching = None
                     outputs.append(StateFetched(name, location))
-                case FetchFailed():
+                case FetchFailed(too_large=too_large):
                     self._trace.mark("state.fetch.failed")
                     self.fetching = None
-                    self._doubt(now)
+                    self._doubt(now, false=too_large)
                     outputs.append(CatchUpFailed())
                 case _:
                     outputs.append(output)

@@ -127,6 +127,10 @@ class StateDonor:
         for old in [digest for digest in list(self._files)[:-OFFERED] if digest not in wanted]:
             del self._files[old]
 
+    def gives(self, digest: bytes) -> bool:
+        """Whether this file is offered, and can be read as far as is known."""
+        return digest in self._files
+
     @property
     def size_bytes(self) -> int | None:
         """Length of the newest file; None before the first."""

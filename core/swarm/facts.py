@@ -59,4 +59,10 @@ class StateKept:
 
 @dataclass(frozen=True, slots=True)
 class StateNotKept:
-    """A copy that was fetched is not kept: it calls itself otherwise than it was called, or the disk has no room."""
+    """A copy that was fetched is not kept.
+
+    Attributes:
+        lied: Whether it calls itself otherwise than it was called; else the disk has no room, or does not work.
+    """
+
+    lied: bool

@@ -68,6 +68,8 @@ class FetchFailed:
 
     name: StateName
     reason: str
+    too_large: bool = False
+    """Whether the file has more bytes than it may have."""
 
 
 @dataclass(slots=True)
@@ -102,6 +104,7 @@ class StateFetch:
         Chunk 0 goes first: the file's last may be so short that it says nothing of a line."""
         self._size = 0
         self._size_max: int | None = None
+        self._too_large = False
         self._ends_at = self._nothing_at = 0.0
 
     @property
@@ -131,6 +134,7 @@ class StateFetch:
         self._name, self._root = name, root
         self._chunks, self._unasked = (), []
         self._wanted = set()
+        self._too_large = False
         self._size_max, self._ends_at, self._nothing_at = size_max, now + FETCH_S, now + NOTHING_S
         self._donors = {peer: _Donor(now + ANSWER_TIMEOUT_S) for peer in donors[:DONORS_MAX]}
         return [Send(peer, StateAsk(root)) for peer in self._donors]
@@ -181,6 +185,7 @@ class StateFetch:
         fits = self._size_max is None or offer.size_bytes <= self._size_max
         if not whole or not fits or root_digest(offer.chunks) != self._root:
             self._trace.mark("state.drop.offer")
+            self._too_large = whole and root_digest(offer.chunks) == self._root
             return self._without(sender, "offered something else", now)
         donor = self._donors[sender]
         if donor.offered:
@@ -267,7 +272,7 @@ class StateFetch:
     def _fail(self, reason: str) -> list[object]:
         assert self._name is not None
         name = self._name
-        return [*self.stop(), FetchFailed(name, reason)]
+        return [*self.stop(), FetchFailed(name, reason, self._too_large)]
 
 
 def _patience(donor: _Donor) -> float | None:

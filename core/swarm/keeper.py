@@ -12,7 +12,12 @@ from core.swarm.states import StateName
 REST_MIN_S: Final = 30.0
 """Before the first copy, and between two."""
 REST: Final = 19
-"""So many times as long as a copy took is rested after it: copies take a twentieth of somebody's line at most."""
+"""So many times as long as a copy took is rested after it: copies take a twentieth of somebody's line."""
+REST_MAX_S: Final = 6 * 3600.0
+COPY_S: Final = 2 * 3600.0
+"""A copy that takes longer is given up."""
+BYTES_MAX: Final = 1 << 40
+"""Upper bound on a copy, bytes; how much room there is the disk says when one begins."""
 
 
 class StateKeeper:
@@ -20,12 +25,12 @@ class StateKeeper:
 
     Args:
         catch_up: Downloads it.
-        bytes_max: Number of bytes that a copy may have; 0: take none.
+        keeps: Whether this peer takes copies.
     """
 
-    def __init__(self, catch_up: CatchUp, *, bytes_max: int) -> None:
+    def __init__(self, catch_up: CatchUp, *, keeps: bool) -> None:
         self._catch_up = catch_up
-        self._bytes_max = bytes_max
+        self._keeps = keeps
         self.newest: StateKept | None = None
         """What is given."""
         self._next: NewerState | None = None
@@ -43,13 +48,18 @@ class StateKeeper:
         """
         if self._rests_until is None:
             self._rests_until = now + REST_MIN_S
-        if not self._bytes_max or self._next is not None or now < self._rests_until or name is None or not name.epoch:
+        if self._next is not None and now > self._began_at + COPY_S:
+            self._rest(now)
+            return self._catch_up.stop(now, loading=True)
+        if not self._keeps or self._next is not None or now < self._rests_until or name is None or not name.epoch:
             return []
-        offer = self._catch_up.choice.copy_of(name, now)
-        if offer is None or (self.newest is not None and offer.digest == self.newest.file.digest):
+        offer = (
+            None if self.newest is not None and self.newest.name == name else self._catch_up.choice.copy_of(name, now)
+        )
+        if offer is None:
             return []
         self._next, self._began_at = offer, now
-        return self._catch_up.begin(offer, now, size_max=self._bytes_max)
+        return self._catch_up.begin(offer, now, size_max=BYTES_MAX)
 
     def followed(self, event: Asked | StateFetched | CatchUpFailed, now: float) -> list[Any]:
         """Have the owner keep what was fetched; after a failure wait for the next time."""
@@ -57,7 +67,7 @@ class StateKeeper:
             case StateFetched(name=name, location=location) if self._next is not None:
                 return [Keep(location, name, self._next.digest)]
             case CatchUpFailed():
-                self._rest(now)
+                self._next, self._rests_until = None, now + REST_MIN_S
         return []
 
     def answered(self, answer: StateKept | StateNotKept, now: float) -> None:
@@ -66,11 +76,11 @@ class StateKeeper:
             self.newest = answer
             self._catch_up.arrived(answer.name)
             self._catch_up.donor.offer(answer.file)
-        else:
+        elif answer.lied:
             self._catch_up.refused(now)
         if self._next is not None:
             self._rest(now)
 
     def _rest(self, now: float) -> None:
         self._next = None
-        self._rests_until = now + max(REST_MIN_S, REST * (now - self._began_at))
+        self._rests_until = now + min(max(REST_MIN_S, REST * (now - self._began_at)), REST_MAX_S)

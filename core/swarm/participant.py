@@ -264,7 +264,7 @@ class Participant:
             case Formed() | Missed() | Committed():
                 return self._averaged(output, now)
             case Asked() | StateFetched() | CatchUpFailed():
-                return (self._standby.keeper if self.settings.keeps_bytes else self._trainer).followed(output, now)
+                return (self._standby.keeper if self.settings.keeps else self._trainer).followed(output, now)
             case RecordStored() if self._connectivity is not None and self._connectivity.stored(output):
                 return []
             case ReachChanged(reach=reach):  # what passes through relays only is not worth a share to reduce

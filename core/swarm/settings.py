@@ -22,7 +22,7 @@ class ParticipantSettings:
         met: Peers that were in rounds with this one before it was started this time.
         stood: Where the last of these rounds led; None: there was none, or this peer's trainer knows.
         last_epoch: Take no part in epochs beyond this one; None: in all.
-        keeps_bytes: Keep copies of the model, of at most so many bytes each, for when nobody trains; 0: none.
+        keeps: Keep copies of the model, for when nobody trains.
         backbone: Tells this peer where such a copy is; None: nobody does.
         relay: What it carries for others; None: all are on this computer, and nobody has to be found through routers.
     """
@@ -36,6 +36,6 @@ class ParticipantSettings:
     met: tuple[PeerId, ...] = ()
     stood: StateName | None = None
     last_epoch: int | None = None
-    keeps_bytes: int = 0
+    keeps: bool = False
     backbone: PeerId | None = None
     relay: RelaySettings | None = None

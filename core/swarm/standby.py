@@ -40,7 +40,7 @@ class Standby:
     ) -> None:
         self._membership = membership
         self._catch_up = catch_up
-        self.keeper = StateKeeper(catch_up, bytes_max=settings.keeps_bytes)
+        self.keeper = StateKeeper(catch_up, keeps=settings.keeps)
         """Takes copies of the model, where this peer's role is to keep them."""
         self._rounds = rounds
         self._codec = settings.averaging.codec
@@ -54,6 +54,8 @@ class Standby:
         """When anybody was last heard to train where it stands, unix seconds."""
         self.name = None if settings.role == VOLUNTEER else settings.stood or self._first
         """Where it stands; None: it is to train, or knows of nobody."""
+        self.wanted = self.name
+        """The state of which it wants a copy: it may not stand there yet."""
 
     @property
     def helping(self) -> bool:
@@ -64,7 +66,8 @@ class Standby:
     def promised(self) -> bytes:
         """Root digest of the file that this peer gives of the state at which it stands; empty: it has none."""
         kept = self.keeper.newest
-        return kept.file.digest if kept is not None and kept.name == self.name else b""
+        gives = kept is not None and kept.name == self.name and self._catch_up.donor.gives(kept.file.digest)
+        return kept.file.digest if kept is not None and gives else b""
 
     @property
     def numel_max(self) -> int:
@@ -94,7 +97,8 @@ class Standby:
     def look(self, now: float) -> StateName | None:
         """Where those who train stand, or the last round has just led; while nobody does, at the copy of the model.
 
-        Who stands at the first state leads nobody away from a copy: it has no model yet.
+        Who stands at the first state leads nobody away from a copy: it has no model yet.  Nor does a single peer,
+        before a copy of its state is here.
         """
         back = self._led_at is None or now - self._led_at >= OWN_VIEW_S
         kept = self.keeper.newest
@@ -102,16 +106,20 @@ class Standby:
         branches = self._membership.branches
         if self._company_at is None or (self.name is not None and branches.company(self.name, stands)):
             self._company_at = now
-        loyal = now - self._company_at < DESERTED_S
-        self.name = branches.head(self.name, stands, trains=False, loyal=loyal, back=back) or self.name
-        if kept is not None and back and not any(stand.trains for stand in stands):
-            self.name = kept.name
+        at = None if kept is None else kept.name
+        found = branches.head(self.name, stands, trains=False, back=back, kept=at)
+        self.wanted = found or self.name
+        if at is not None or now - self._company_at < DESERTED_S:
+            found = branches.head(self.name, stands, trains=False, loyal=True, back=back, kept=at)
+        self.name = found or self.name
+        if at is not None and back and not branches.company(self.name or at, stands):
+            self.name = at
         return self.name
 
     def consider(self, now: float) -> list[Any]:
         """Stand where the others stand, and read who gave what there."""
         reads = self._catch_up.look(self._first, now) if self._shows else []
-        return [*self._stand(now), *self.keeper.consider(self.name, now), *reads]
+        return [*self._stand(now), *self.keeper.consider(self.wanted, now), *reads]
 
     def _stand(self, now: float) -> list[Any]:
         """Stand where the others stand; a call that is being followed goes before what reports say."""

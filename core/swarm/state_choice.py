@@ -17,12 +17,9 @@ RETRY_MIN_S: Final = 0.5
 PEER_REST_MAX_S: Final = 60.0
 STATE_REST_MAX_S: Final = 600.0
 LISTEN_S: Final = 10.0
-"""A newcomer goes where one stranger stands alone after so long: a moment after its start it has not heard of all."""
-GIVES_S: Final = 20.0
-"""A newcomer waits so long for a backbone that stands further to give its copy of the model.
+"""A newcomer waits so long before it goes where a single peer stands or to a copy, or begins with its backbone unheard.
 
-It does when it has noticed that the last who trained has gone.  Of 90 simulated worlds in which all came back with
-empty disks, 6 lost the model with 5 seconds, and none with 10."""
+A moment after its start it has not heard of all, and the backbone not of who has gone, or come back further."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +44,9 @@ class StateChoice:
         self._states = BackOff[tuple[StateName, bytes]](first=RETRY_MIN_S, longest=STATE_REST_MAX_S, random=random)
         self._peers = BackOff[PeerId](first=RETRY_MIN_S, longest=PEER_REST_MAX_S, random=random)
         self._false: bytes | None = None
-        """Digest of the last file that the trainer refused."""
+        """Digest of the last file that was not what it was called, or larger than a state can be."""
         self._listens_since: float | None = None
         """Since when a newcomer waits for more news of where the others stand, unix seconds."""
-        self._listens_s = LISTEN_S
-        """For how long."""
 
     def best(self, mine: State, now: float) -> NewerState | None:
         """The state to fetch, without the files and the peers that have disappointed lately; None: ours is right."""
@@ -69,28 +64,43 @@ class StateChoice:
         return None
 
     def offers(self, mine: State, now: float) -> list[NewerState]:
-        """The files that peers promise of the state where this peer should stand."""
-        kept = self._model() if mine.name.epoch == 0 else None
-        if kept is not None and kept.digest:
-            return self._promised(kept.state, now)
-        stands = self._membership.stands(now)
-        name = self._membership.branches.head(mine.name, stands)
+        """The files that peers promise of the state where this peer should stand; last the copy of the backbone.
+
+        Where the backbone that let a newcomer in stands further, nobody at the first state counts for it.
+        """
+        stands, told = self._membership.stands(now), self._told() if mine.name.epoch == 0 else None
+        model = told is not None and told.epoch > 0
+        counted = [stand for stand in stands if stand.state.epoch] if model else stands
+        name = self._membership.branches.head(None if model else mine.name, counted)
         there = [stand.peer for stand in stands if stand.state == name]
-        stranger = len(there) == 1 and not self._membership.branches.met(there[0])
-        nobody_gives = name is None and kept is not None  # the model, which the backbone knows of
-        if mine.name.epoch > 0 or not (stranger or nobody_gives):
+        waits = len(there) == 1 and not self._membership.branches.met(there[0])
+        offers = [] if name is None else self._promised(name, now)
+        copy = self._copy(told)
+        if copy is not None and name in {None, copy.name}:
+            offers, waits = [copy], True
+        elif copy is not None:
+            offers = [*offers, copy]
+        elif name is None:
+            waits = model or (told is None and self._membership.backbone is not None)
+        if mine.name.epoch > 0 or not waits:
             self._listens_since = None
         elif self._listens_since is None:
             self._listens_since = now
-        self._listens_s = GIVES_S if nobody_gives else LISTEN_S
-        if name is None or self.listens(now):
-            return self._promised(mine.name, now, held=mine.digest)
-        return self._promised(name, now)
+        if offers and not self.listens(now):
+            return offers
+        return self._promised(mine.name, now, held=mine.digest) if name is None or self.listens(now) else []
 
-    def _model(self) -> ProgressReport | None:
-        """What the backbone says of the state where it stands; None: that is the first, or its copy is false."""
-        told = self._membership.live().get(self._membership.backbone) if self._membership.backbone else None
-        return told if told is not None and told.epoch > 0 and told.digest != self._false else None
+    def _told(self) -> ProgressReport | None:
+        """What the backbone that let this peer in reports; None: it is not known, or not heard."""
+        backbone = self._membership.backbone
+        return None if backbone is None else self._membership.live().get(backbone)
+
+    def _copy(self, told: ProgressReport | None) -> NewerState | None:
+        """The copy that the backbone gives, unless it was found to be false."""
+        backbone = self._membership.backbone
+        if told is None or backbone is None or not told.epoch or told.digest in {b"", self._false}:
+            return None
+        return NewerState(told.state, told.digest, (backbone,))
 
     def _promised(self, name: StateName, now: float, *, held: bytes = b"") -> list[NewerState]:
         """The files that peers promise of a state: what most promise comes first.
@@ -99,20 +109,20 @@ class StateChoice:
         """
         if name.epoch > FOLLOWED_EPOCH_MAX:
             return []
-        believed = {stand.peer for stand in self._membership.stands(now) if stand.trains} | {self._membership.backbone}
+        trains = {stand.peer for stand in self._membership.stands(now) if stand.trains}
         promised: defaultdict[bytes, list[PeerId]] = defaultdict(list)
         backed = Counter([held] if held else ())
         for peer, report in sorted(self._membership.live().items()):
             if report.digest and report.state == name:
                 promised[report.digest].append(peer)
-                backed[report.digest] += peer in believed
+                backed[report.digest] += peer in trains
         least = backed[held]
         found = [NewerState(name, file, tuple(peers)) for file, peers in promised.items() if backed[file] > least]
         return sorted(found, key=lambda offer: (backed[offer.digest], offer.digest), reverse=True)
 
     def listens(self, now: float) -> bool:
         """Whether a newcomer still waits for more news, and makes no history of its own."""
-        return self._listens_since is not None and now < self._listens_since + self._listens_s
+        return self._listens_since is not None and now < self._listens_since + LISTEN_S
 
     def trust(self, peers: Sequence[PeerId]) -> None:
         """Note that these have given what they promised."""

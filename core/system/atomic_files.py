@@ -58,6 +58,21 @@ def write_new(path: Path, data: bytes, *, mode: int = PRIVATE_FILE) -> None:
     _write(path, data, mode=mode, place=_place_new)
 
 
+def move_synced(source: Path, path: Path) -> None:
+    """Move a whole file to its place on the same disk, so that it is there after a power cut.
+
+    Raises:
+        OSError: the system does not allow it, or the disk is full.
+    """
+    descriptor = os.open(source, os.O_RDWR)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+    source.replace(path)
+    _sync_directory(path.parent)
+
+
 def append_synced(path: Path, data: bytes) -> None:
     """Append `data` to the file at `path`, which is made if there is none.
 

@@ -1,14 +1,19 @@
 """State files on disk: given to others chunk by chunk, and put together from the chunks of others."""
 
 import os
+import shutil
 import weakref
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Final
 
 from core.base.content import CHUNK_BYTES, chunk_digests, digest, root_digest
-from core.base.problems import Damaged, Problem
+from core.base.problems import Damaged, NoSpace, Problem
 from core.system.atomic_files import make_directory, problem_of
 from core.system.file_chunks import file_chunks
+
+ROOM: Final = 8
+"""A copy takes at most one part in so many of the disk's free space."""
 
 
 class DiskStateFile:
@@ -16,18 +21,18 @@ class DiskStateFile:
 
     Args:
         path: The checkpoint.
-        promised: Its root digest as the worker named it.
+        promised: Its root digest as the worker named it; None: whatever it is.
 
     Raises:
         Damaged: the file on disk is not what the worker wrote, or cannot be read.
     """
 
-    def __init__(self, path: Path, promised: bytes) -> None:
+    def __init__(self, path: Path, promised: bytes | None) -> None:
         try:
             self.chunks: Sequence[bytes] = tuple(chunk_digests(file_chunks(path)))
             self.size_bytes = path.stat().st_size
             self.digest = root_digest(self.chunks)
-            if self.digest != promised:
+            if promised is not None and self.digest != promised:
                 raise Damaged(f"The checkpoint {path.name} is not what was written.", hint="Check the disk.")
             self._fd = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
         except OSError as error:
@@ -53,10 +58,13 @@ class DiskStateSink:
 
     Args:
         folder: A folder of its own; a partial file is named by its root digest.
+        copies: What is put together are a backbone's copies: they take a part of the room that there is, begin anew
+            after a break, and are synced by their owner, lest a large one of a stranger hold up what else it does.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, copies: bool = False) -> None:
         self._folder = folder
+        self._copies = copies
         self._path: Path | None = None
         self._final: Path | None = None
         self._fd = -1
@@ -74,7 +82,11 @@ class DiskStateSink:
         self._final = self._folder / f"{root.hex()}.safetensors"
         here: set[int] = set()
         try:
+            if self._copies:
+                self._path.unlink(missing_ok=True)
             self._forget_others()
+            if self._copies and size_bytes > shutil.disk_usage(self._folder).free // ROOM:
+                raise NoSpace(f"A copy of the model has {size_bytes} bytes: that is too much of the room that is left.")
             if self._path.exists():
                 found = enumerate(file_chunks(self._path))
                 here = {i for i, chunk in found if i < len(chunks) and digest(chunk) == chunks[i]}
@@ -110,7 +122,8 @@ class DiskStateSink:
         assert self._path is not None
         assert self._final is not None
         try:
-            os.fsync(self._fd)
+            if not self._copies:
+                os.fsync(self._fd)
             self.close()
             self._path.replace(self._final)
         except OSError as error:

@@ -3,15 +3,24 @@
 from collections.abc import Callable
 from itertools import pairwise
 
+import msgspec
 import pytest
 
 from core.sim.churn import ChurnSettings
 from core.sim.disk import Disk
 from core.sim.node import End
 from core.sim.swarm import Swarm, Volunteer, state_of
+from core.sim.swarm_liars import FALSE, NOISE, Lie
 from core.sim.swarm_settings import SwarmSettings
 
 WITHIN_S = 600.0
+SAYS_IT_TRAINS = Lie(
+    tells=lambda report: msgspec.structs.replace(
+        report, epoch=FALSE.epoch, lineage=FALSE.lineage, digest=b"x" * 32, in_step=True
+    ),
+    gives=NOISE,
+)
+"""It promises a file that nobody has, and never trains."""
 
 
 def world(seed: int, *, peers: int, copies: bool = True, epoch_s: float = 8.0) -> Swarm:
@@ -92,3 +101,90 @@ def test_volunteer_further_than_the_copy_goes_on(seed: int) -> None:
     run_until(swarm, lambda: epoch_of(volunteer) > held.epoch)
     before = kept_epoch(swarm)
     run_until(swarm, lambda: kept_epoch(swarm) > max(before, held.epoch))
+
+
+def alone(swarm: Swarm) -> list[Volunteer]:
+    """One volunteer, and others who have been here but leave nothing behind."""
+    ada, *others = swarm.volunteers.values()
+    run_until(swarm, lambda: all(volunteer.node for volunteer in others))
+    for volunteer in others:
+        volunteer.end(End.CRASH)
+        volunteer.disk = Disk()
+    return [ada, *others]
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3, 4, 6])
+def test_volunteer_that_is_further_keeps_its_work_beside_a_newcomer(seed: int) -> None:
+    """Both start when nobody trains; the copy is far behind."""
+    swarm = world(seed, peers=2, epoch_s=1.5)
+    ada, bob = alone(swarm)
+    run_until(swarm, lambda: epoch_of(ada) > kept_epoch(swarm) + 4 > 6)
+    ada.end(End.CRASH)
+    held = ada.disk.checkpoints[-1][0].name
+    swarm.world.run(40.0)
+    ada.begin()
+    bob.begin()
+    swarm.world.run(60.0)
+    assert min(epoch_of(ada), epoch_of(bob)) > held.epoch
+
+
+@pytest.mark.parametrize("known", [False, True])
+@pytest.mark.parametrize("newcomers", [1, 3])
+@pytest.mark.parametrize("seed", [1, 2])
+def test_member_that_gives_nothing_keeps_no_newcomer_from_the_copy(seed: int, newcomers: int, *, known: bool) -> None:
+    swarm = world(seed, peers=1 + newcomers)
+    ada, *others = alone(swarm)
+    run_until(swarm, lambda: kept_epoch(swarm) > 2)
+    kept = kept_epoch(swarm)
+    ada.end(End.CRASH)
+    ada._lie = SAYS_IT_TRAINS
+    ada.begin()
+    if known:
+        assert swarm.backbone.participant is not None
+        swarm.backbone.participant._membership.branches.led(FALSE, FALSE, members=[ada.peer])
+    swarm.world.run(90.0)
+    for volunteer in others:
+        volunteer.begin()
+    run_until(swarm, lambda: min(epoch_of(volunteer) for volunteer in others) > kept)
+    assert max(epoch_of(volunteer) for volunteer in others) < FALSE.epoch
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_newcomer_goes_to_a_lone_volunteer_that_the_backbone_forgot(seed: int) -> None:
+    """The backbone was restarted, and gives a copy that is far behind; the next one will be here much later."""
+    swarm = world(seed, peers=2, epoch_s=1.5)
+    ada, bob = alone(swarm)
+    run_until(swarm, lambda: kept_epoch(swarm) > 2)
+    assert swarm.backbone.participant is not None
+    swarm.world.stop(swarm.backbone.peer, End.CRASH)
+    run_until(swarm, lambda: epoch_of(ada) > kept_epoch(swarm) + 10)
+    swarm.backbone.begin()
+    swarm.world.run(5.0)
+    held = epoch_of(ada)
+    bob.begin()
+    run_until(swarm, lambda: min(epoch_of(ada), epoch_of(bob)) > held)
+    assert epoch_of(ada) < held + 30, "without a detour"
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+def test_newcomers_lead_nobody_back_though_they_are_more(*, restarted: bool) -> None:
+    """Two who were here start together with three who have nothing, and the backbone too."""
+    swarm = world(2, peers=5, epoch_s=3.0)
+    ada, eve, *others = swarm.volunteers.values()
+    run_until(swarm, lambda: all(volunteer.node for volunteer in others))
+    for volunteer in others:
+        volunteer.end(End.CRASH)
+        volunteer.disk = Disk()
+    run_until(swarm, lambda: min(epoch_of(ada), epoch_of(eve)) > kept_epoch(swarm) + 2 > 4)
+    held = min(epoch_of(ada), epoch_of(eve))
+    for volunteer in (ada, eve):
+        volunteer.end(End.CRASH)
+    if restarted:
+        swarm.world.stop(swarm.backbone.peer, End.CRASH)
+    swarm.world.run(40.0)
+    if restarted:
+        swarm.backbone.begin()
+    for volunteer in swarm.volunteers.values():
+        volunteer.begin()
+    run_until(swarm, lambda: all(epoch_of(volunteer) > held for volunteer in swarm.volunteers.values()))
+    assert max(epoch_of(volunteer) for volunteer in swarm.volunteers.values()) < held + 20, "without a detour"

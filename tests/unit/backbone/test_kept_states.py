@@ -5,10 +5,9 @@ import os
 from itertools import pairwise
 from pathlib import Path
 
-import psutil
 import pytest
 
-from core.backbone.kept_states import AGES, ROOM, STATES, YOUNG_S, KeptStates
+from core.backbone.kept_states import AGES, STATES, YOUNG_S, KeptStates
 from core.base.content import chunk_digests, root_digest
 from core.base.problems import RemoteProblem
 from core.swarm.orders import Keep
@@ -60,7 +59,9 @@ def test_damaged_copy_is_set_aside_for_the_one_before(tmp_path: Path) -> None:
     (damaged,) = (tmp_path / STATES).glob("state-00000002-*")
     data = bytearray(damaged.read_bytes())
     data[-1] ^= 1
+    written = damaged.stat()
     damaged.write_bytes(data)
+    os.utime(damaged, (written.st_atime, written.st_mtime))
     newest = kept.newest()
     assert newest is not None
     assert newest.name == NAMES[1]
@@ -101,6 +102,11 @@ def test_old_copies_stay_whatever_comes_later(tmp_path: Path) -> None:
     assert all(later <= AGES**2 * max(earlier, YOUNG_S) for earlier, later in pairwise(ages_s))
 
 
-def test_copy_may_take_a_part_of_what_is_free(tmp_path: Path) -> None:
-    free_bytes = psutil.disk_usage(str(tmp_path)).free
-    assert KeptStates(tmp_path, manifest=MANIFEST).bytes_max == pytest.approx(free_bytes / ROOM, rel=0.05)
+def test_copy_that_came_last_is_the_newest_whatever_clocks_said(tmp_path: Path) -> None:
+    kept = KeptStates(tmp_path, manifest=MANIFEST)
+    kept.keep(fetched(tmp_path, NAMES[1]), NOW + 3600)
+    for number in range(20):
+        kept.keep(fetched(tmp_path, StateName(number + 2, number.to_bytes(32, "big"))), NOW + 30 * number)
+        newest = kept.newest()
+        assert newest is not None
+        assert newest.name.epoch == number + 2

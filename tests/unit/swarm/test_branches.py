@@ -129,6 +129,32 @@ def test_nobody_goes_back_to_where_it_came_from() -> None:
     assert member(*OURS).head(MINE, behind, trains=False, back=True) == OURS[-2]
 
 
+def test_newcomers_lead_nobody_back_to_the_first_state() -> None:
+    newcomers = [stand(number, FIRST) for number in range(1, 5)]
+    again = member(met=[5])
+    again.loaded(State(MINE, b"", "", ()))
+    assert again.head(MINE, newcomers) is None, "its file tells less than how it came there"
+    two = [stand(5, THEIRS[-1]), stand(6, THEIRS[-1])]
+    assert again.head(MINE, two) == THEIRS[-1]
+    assert again.head(MINE, [*newcomers, *two]) is None, "the first state led to its own"
+    assert again.head(MINE, [*newcomers, stand(5, after(MINE), MINE)]) == after(MINE), "nobody is held back by them"
+    assert Branches().head(FIRST, [*newcomers, stand(5, MINE)]) is None, "which is theirs to begin with"
+
+
+def test_who_came_for_a_copy_keeps_no_backbone() -> None:
+    backbone = member(*OURS)
+    came = [stand(1, OURS[2]), stand(2, OURS[2])]
+    assert backbone.head(OURS[2], [*came, stand(3, MINE, OURS[-2])], trains=False, kept=OURS[2]) == MINE
+    assert backbone.head(OURS[2], [*came, stand(3, MINE, OURS[-2])], trains=False) is None
+
+
+def test_stranger_is_followed_once_its_copy_is_here() -> None:
+    backbone, elsewhere = member(*OURS), StateName(9, b"e" * 32)
+    stranger = [stand(1, elsewhere)]
+    for kept, found in ((None, None), (OURS[2], None), (elsewhere, elsewhere)):
+        assert backbone.head(MINE, stranger, trains=False, loyal=True, kept=kept) == found
+
+
 def test_a_backbone_decides_between_equals() -> None:
     stranger, backbone = stand(1, THEIRS[-1]), stand(2, THEIRS[-1], trains=False)
     assert member(*OURS).head(MINE, [stranger]) is None

@@ -13,7 +13,7 @@ from core.swarm.donor import StateDonor
 from core.swarm.fetch import DONORS_MAX
 from core.swarm.membership import Membership
 from core.swarm.messages import StateAsk, StateOffer
-from core.swarm.state_choice import GIVES_S, LISTEN_S, PEER_REST_MAX_S, STATE_REST_MAX_S, NewerState
+from core.swarm.state_choice import LISTEN_S, PEER_REST_MAX_S, STATE_REST_MAX_S, NewerState
 from core.swarm.states import State, StateName
 from tests.unit.swarm.stage import FIRST, peer, report_of
 from tests.unit.swarm.test_fetch import MemorySink
@@ -22,6 +22,7 @@ NEWER = StateName(1, b"n" * 32)
 NEWEST = StateName(2, b"m" * 32)
 ELSEWHERE = StateName(1, b"a" * 32)
 BACKBONE = 30
+LARGE = MemoryFile(bytes(STATE_SLACK_BYTES + 100))
 OURS = State(FIRST, b"o" * 32, "here")
 
 
@@ -93,33 +94,75 @@ def test_newcomer_goes_first_to_the_copy_of_its_backbone() -> None:
     ):
         watched = Watched()
         watched.promised(number, NEWEST, 0.0, role="backbone")
-        offer = watched.machine.choice.best(mine, 0.0)
+        assert watched.machine.choice.best(mine, 0.0) is None, "who was further may come back at the same time"
+        watched.promised(number, NEWEST, LISTEN_S, role="backbone")
+        offer = watched.machine.choice.best(mine, LISTEN_S)
         assert (offer is not None) is taken, "others may only call themselves backbones, and who has trained goes on"
         assert offer is None or offer.name == NEWEST
 
 
 def test_newcomer_begins_anew_when_the_copy_is_false() -> None:
     watched = Watched()
-    watched.promised(BACKBONE, NEWEST, 0.0, role="backbone")
-    offer = watched.machine.choice.best(OURS, 0.0)
-    assert offer is not None
-    watched.machine.begin(offer, 0.0)
-    watched.machine.refused(1.0)
-    assert not watched.machine.rests(OURS, 1.0)
-    watched.promised(BACKBONE, NEWEST, 2.0, digest=b"e" * 32, role="backbone")
-    assert watched.wanted(2.0) is None, "who gave it rests"
-    assert watched.machine.rests(OURS, 2.0)
-    assert watched.wanted(2.0 + PEER_REST_MAX_S * 2) == NEWEST
+    for too_large in (False, True):
+        watched = Watched()
+        watched.donor.offer(MemoryFile(b"ours"))
+        watched.promised(BACKBONE, NEWEST, 0.0, role="backbone", digest=LARGE.digest)
+        assert watched.wanted(0.0) is None
+        offer = watched.machine.choice.best(OURS, LISTEN_S)
+        assert offer is not None
+        watched.machine.begin(offer, LISTEN_S)
+        if too_large:
+            told = StateOffer(LARGE.digest, LARGE.size_bytes, list(LARGE.chunks))
+            failed = watched.machine.handle(Received(peer(BACKBONE), told), LISTEN_S)
+            assert any(isinstance(event, CatchUpFailed) for event in failed)
+        else:
+            watched.machine.refused(LISTEN_S)
+        assert watched.wanted(LISTEN_S) is None
+        assert not watched.machine.rests(OURS, LISTEN_S)
+        watched.promised(BACKBONE, NEWEST, LISTEN_S + 1, role="backbone")
+        watched.wanted(LISTEN_S + 1)
+        assert watched.wanted(LISTEN_S + 1 + PEER_REST_MAX_S * 2) == NEWEST, "another file may be right"
 
 
-def test_newcomer_waits_a_moment_for_the_backbone_to_give() -> None:
+def test_newcomer_begins_at_once_where_the_backbone_has_no_model() -> None:
     watched = Watched()
-    watched.promised(BACKBONE, NEWEST, 0.0, digest=b"", role="backbone")
-    assert watched.machine.rests(OURS, 0.0) is False
+    watched.promised(BACKBONE, FIRST, 0.0, digest=b"", role="backbone")
+    assert watched.wanted(0.0) is None
+    assert not watched.machine.rests(OURS, 0.0)
+
+
+def test_newcomer_tries_who_trains_before_the_copy() -> None:
+    """Who came back at the same time may be further than the copy; who lies about it does not give anything."""
+    watched = Watched()
+    watched.promised(20, ELSEWHERE, 0.0, digest=b"t" * 32)
+    watched.promised(BACKBONE, NEWER, 0.0, role="backbone")
+    assert watched.wanted(0.0) is None
+    for second in range(1, int(LISTEN_S) + 1):
+        watched.promised(20, ELSEWHERE, float(second), digest=b"t" * 32)
+        watched.promised(BACKBONE, NEWER, float(second), role="backbone")
+    assert watched.wanted(LISTEN_S) == ELSEWHERE
+    assert any(isinstance(output, CatchUpFailed) for output in watched.fail(LISTEN_S))
+    assert watched.wanted(LISTEN_S) == NEWER
+
+
+def test_nobody_else_is_asked_for_the_copy_of_a_backbone() -> None:
+    watched = Watched()
+    for number in range(1, 5):  # keys cost nothing, and one with a pass may say that it trains there
+        watched.promised(number, NEWEST, 0.0, digest=b"z" * 32 if number == 4 else b"d" * 32)
+    watched.promised(BACKBONE, NEWEST, 0.0, role="backbone")
+    watched.wanted(0.0)
+    assert watched.machine.choice.best(OURS, LISTEN_S) == NewerState(NEWEST, b"d" * 32, (peer(BACKBONE),))
+
+
+@pytest.mark.parametrize("heard", [False, True])
+def test_newcomer_waits_a_moment_for_the_backbone_to_give(*, heard: bool) -> None:
+    watched = Watched()
+    if heard:
+        watched.promised(BACKBONE, NEWEST, 0.0, digest=b"", role="backbone")
     assert watched.wanted(0.0) is None
     assert watched.machine.rests(OURS, 0.0)
-    assert watched.machine.rests(OURS, GIVES_S - 1)
-    assert not watched.machine.rests(OURS, GIVES_S)
+    assert watched.machine.rests(OURS, LISTEN_S - 1)
+    assert not watched.machine.rests(OURS, LISTEN_S)
 
 
 def test_a_file_that_nobody_gives_is_not_gone_after() -> None:

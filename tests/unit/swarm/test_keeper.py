@@ -8,7 +8,7 @@ from core.sim.disk import MemoryFile
 from core.swarm.catch_up import CatchUp, CatchUpFailed, StateFetched
 from core.swarm.donor import StateDonor
 from core.swarm.facts import StateKept, StateNotKept
-from core.swarm.keeper import REST, REST_MIN_S, StateKeeper
+from core.swarm.keeper import COPY_S, REST, REST_MAX_S, REST_MIN_S, StateKeeper
 from core.swarm.membership import Membership
 from core.swarm.messages import ChunkAsk, ChunkGive, StateAsk, StateOffer
 from core.swarm.orders import Keep
@@ -22,7 +22,7 @@ FIRST_COPY_S = REST_MIN_S + 1
 class Watched:
     """A keeper, and one that trains and gives."""
 
-    def __init__(self, *, bytes_max: int = 1 << 20) -> None:
+    def __init__(self, *, keeps: bool = True) -> None:
         self.membership = Membership()
         self.catch_up = CatchUp(
             membership=self.membership,
@@ -31,7 +31,7 @@ class Watched:
             random=Random(1),
             trace=Trace(),
         )
-        self.keeper = StateKeeper(self.catch_up, bytes_max=bytes_max)
+        self.keeper = StateKeeper(self.catch_up, keeps=keeps)
         self.keeper.consider(None, 0.0)
 
     def asks(self, epoch: int, now: float) -> StateKept | None:
@@ -78,17 +78,35 @@ def test_first_state_is_not_worth_a_copy() -> None:
     assert Watched().asks(0, FIRST_COPY_S) is None
 
 
-def test_backbone_without_room_takes_no_copies() -> None:
-    assert Watched(bytes_max=0).asks(1, FIRST_COPY_S) is None
+def test_peer_with_another_role_takes_no_copies() -> None:
+    assert Watched(keeps=False).asks(1, FIRST_COPY_S) is None
 
 
-def test_larger_copy_than_there_is_room_for_is_refused() -> None:
-    watched = Watched(bytes_max=399)
+def test_slow_donor_does_not_end_copies() -> None:
+    watched = Watched()
+    assert watched.asks(1, FIRST_COPY_S) is not None
+    assert watched.asks(2, FIRST_COPY_S + COPY_S - 1) is None
+    given_up = FIRST_COPY_S + COPY_S + 1
+    assert [type(output) for output in watched.keeper.consider(None, given_up)] == [Send], "the donor is told"
+    assert watched.asks(4, given_up + REST_MAX_S - 1) is None
+    assert watched.asks(5, given_up + REST_MAX_S + 1) is not None
+
+
+def test_copy_is_kept_beside_another_file_of_its_state() -> None:
+    watched = Watched()
+    name = StateName(1, (1).to_bytes(32, "big"))
+    watched.keeper.answered(StateKept(name, MemoryFile(b"kept")), 0.0)
+    assert watched.asks(1, FIRST_COPY_S) is None
+    assert watched.asks(2, FIRST_COPY_S + 1) is not None
+
+
+def test_trouble_with_the_disk_is_not_held_against_donors() -> None:
+    watched = Watched()
     copy = watched.asks(1, FIRST_COPY_S)
     assert copy is not None
-    assert watched.gives(copy, FIRST_COPY_S) == []
-    assert watched.asks(2, FIRST_COPY_S + 1) is None
-    assert watched.asks(2, FIRST_COPY_S + REST_MIN_S + 1) is not None
+    assert watched.gives(copy, FIRST_COPY_S)
+    watched.keeper.answered(StateNotKept(lied=False), FIRST_COPY_S)
+    assert watched.asks(1, FIRST_COPY_S + REST_MIN_S + 1) is not None
 
 
 def test_false_copy_is_not_given_and_not_fetched_again() -> None:
@@ -96,7 +114,7 @@ def test_false_copy_is_not_given_and_not_fetched_again() -> None:
     copy = watched.asks(1, FIRST_COPY_S)
     assert copy is not None
     assert watched.gives(copy, FIRST_COPY_S)
-    watched.keeper.answered(StateNotKept(), FIRST_COPY_S)
+    watched.keeper.answered(StateNotKept(lied=True), FIRST_COPY_S)
     assert watched.keeper.newest is None
     assert watched.asks(1, FIRST_COPY_S + REST_MIN_S + 1) is None
     assert watched.asks(2, FIRST_COPY_S + 1000.0) is not None
