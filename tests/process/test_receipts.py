@@ -15,8 +15,10 @@ pytestmark = pytest.mark.process
 
 
 def receipts(*words: str) -> list[dict]:
-    """What `potluck receipts` tells; every signature has been checked by it."""
-    done = subprocess.run([*CORE, "receipts", "--json", *words], capture_output=True, check=False, env=ENVIRONMENT)
+    """What `potluck receipts` tells of all rounds; every signature has been checked by it."""
+    done = subprocess.run(
+        [*CORE, "receipts", "--json", "--number", "10000", *words], capture_output=True, check=False, env=ENVIRONMENT
+    )
     assert done.returncode == 0, done.stderr
     return [json.loads(line) for line in done.stdout.splitlines()]
 
@@ -27,7 +29,7 @@ def without_samples(kept: list[dict]) -> list[dict]:
 
 
 async def eventually(*words: str) -> list[dict]:
-    """The receipts, once a peer that only averaged is in them: a computer may sit out rounds that the others keep."""
+    """The receipts, once a peer that only averaged is in them: none is asked any more where it brings nothing."""
     for _ in range(240):
         if without_samples(kept := await asyncio.to_thread(receipts, *words)):
             return kept
