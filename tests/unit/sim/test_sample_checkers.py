@@ -25,12 +25,13 @@ NODE: Any = At()
 
 def step(checker: EachSampleOnce, before: StateName, to: StateName, *stretches: Stretch) -> None:
     samples = sum(stretch.samples for stretch in stretches)
-    for news in (
+    said = (
         Contributed(before, stretches),
         RoundRecord(to, ((NODE.peer, samples),), 1.0, (), 1.0),
         Absorbed(before, to, MEAN),
-    ):
-        checker.said(NODE, news, 0.0)
+    )
+    for second, news in enumerate(said, 10 * to.epoch):  # the round began when the contribution was there
+        checker.said(NODE, news, float(second))
 
 
 def at(number: int, first: int, samples: int, *, life: int = 1) -> Stretch:
