@@ -1,7 +1,7 @@
 """The copies of the model that a backbone keeps in its charter (docs/protocols/states.md).
 
-The newest is given to newcomers when nobody trains.  Older ones are for the organiser to go back to, lest whoever was
-alone with the backbone for a while has the last word: the older, the fewer.
+The newest is given to newcomers when nobody trains.  Older ones are for the organiser to go back to, lest a member that
+was alone with the backbone for a while has the last word: the older, the fewer.
 """
 
 import contextlib
@@ -14,6 +14,7 @@ from typing import Final
 from core.base.problems import Problem, RemoteProblem, WireProblem
 from core.base.state_header import HEADER_BYTES_MAX, epoch_of, header_of, names_digest, state_file_name
 from core.swarm.facts import StateKept
+from core.swarm.keeper import REST_MIN_S
 from core.swarm.orders import Keep
 from core.swarm.states import StateName
 from core.system.atomic_files import make_directory, move_synced, problem_of, set_aside
@@ -21,8 +22,6 @@ from core.workers.state_files import DiskStateFile
 
 _LOG = logging.getLogger(__name__)
 STATES: Final = "states"
-YOUNG_S: Final = 30.0
-"""As long as a backbone waits at least between two copies, seconds."""
 AGES: Final = 16
 """Of those copies of which none is so many times as old as another, the oldest stays: four for two weeks."""
 
@@ -100,7 +99,7 @@ class KeptStates:
 
 
 def _generation(age_s: float) -> int:
-    return max(0, int(math.log(max(age_s, YOUNG_S) / YOUNG_S, AGES)))
+    return max(0, int(math.log(max(age_s, REST_MIN_S) / REST_MIN_S, AGES)))
 
 
 def _called(path: Path) -> tuple[StateName, str] | None:

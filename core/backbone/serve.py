@@ -120,14 +120,7 @@ def _role(bind: str, receipts: ReceiptLog) -> Role:
     """A backbone is where those behind routers learn how they look from outside, and meet."""
     last = receipts.newest
     stood = None if last is None else StateName(last.epoch, last.lineage)
-    return Role(
-        name=BACKBONE,
-        bind=bind,
-        relay=BACKBONE_RELAY,
-        met=receipts.met(),
-        stood=stood,
-        keeps=True,
-    )
+    return Role(name=BACKBONE, bind=bind, relay=BACKBONE_RELAY, met=receipts.met(), stood=stood, keeps=True)
 
 
 class Backbone:
@@ -166,12 +159,7 @@ class Backbone:
         if not self._admission_log.keys_of(BACKBONE_NAME):  # the name is nobody else's
             self._admission_log.enter(self._key.peer_id, BACKBONE_NAME, invitation="", now=clock.now())
         self._session: Session[Participant] = Session(
-            participant_of(
-                charter.manifest,
-                _role(bind, self._receipts),
-                keys=self._key,
-                folder=charter.folder,
-            ),
+            participant_of(charter.manifest, _role(bind, self._receipts), keys=self._key, folder=charter.folder),
             admission=Admission(
                 keys=self._key,
                 pass_der=self._new_pass(),

@@ -11,7 +11,6 @@ import json
 import logging
 import os
 import platform
-import re
 import shutil
 import subprocess
 from collections.abc import Awaitable, Callable, Coroutine
@@ -28,6 +27,7 @@ from core.backbone.charter import Charter
 from core.backbone.link import Link, parse_link
 from core.base.manifest import AveragingNumbers, Manifest, Numbers
 from core.base.problems import BadInput, NoSpace, Problem, UserProblem, WorkerProblem
+from core.base.state_header import epoch_of
 from core.base.tasks import DEFAULT_TASK
 from core.storage.paths import Home
 from core.system.atomic_files import make_directory, set_aside
@@ -42,7 +42,6 @@ LOOPBACK = "127.0.0.1"
 Start = Callable[[], Awaitable[asyncio.subprocess.Process]]
 WhileAllowed = Callable[[Callable[[], Coroutine[None, None, Any]]], Awaitable[Any]]
 """Does work as the person's switch and rules allow it (core.engine.usage_policy.UsagePolicy.while_allowed)."""
-_STATE = re.compile(r"^state-(\d{8})-[0-9a-f-]+\.safetensors$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -307,7 +306,7 @@ def volunteer_homes(home: Home, options: EmbeddedOptions) -> list[Home]:
 def newest_epoch(states: Path) -> int:
     """The epoch of the newest checkpoint in a folder; 0 without any."""
     names = [path.name for path in states.iterdir()] if states.is_dir() else []
-    return max((int(match[1]) for name in names if (match := _STATE.match(name))), default=0)
+    return max((epoch_of(name) or 0 for name in names), default=0)
 
 
 def _companion(home: Home, link: Link, name: str, last_epoch: int | None, *, text: Path | None) -> list[str]:

@@ -14,6 +14,7 @@ REST_MIN_S: Final = 30.0
 REST: Final = 19
 """So many times as long as a copy took is rested after it: copies take a twentieth of somebody's line."""
 REST_MAX_S: Final = 6 * 3600.0
+"""What one slow donor took is not rested for longer: a copy that took 67 hours was followed by 53 days."""
 COPY_S: Final = 2 * 3600.0
 """A copy that takes longer is given up."""
 BYTES_MAX: Final = 1 << 40
@@ -53,9 +54,8 @@ class StateKeeper:
             return self._catch_up.stop(now, loading=True)
         if not self._keeps or self._next is not None or now < self._rests_until or name is None or not name.epoch:
             return []
-        offer = (
-            None if self.newest is not None and self.newest.name == name else self._catch_up.choice.copy_of(name, now)
-        )
+        has = self.newest is not None and self.newest.name == name
+        offer = None if has else self._catch_up.choice.copy_of(name, now)
         if offer is None:
             return []
         self._next, self._began_at = offer, now

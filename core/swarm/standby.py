@@ -54,7 +54,7 @@ class Standby:
         """When anybody was last heard to train where it stands, unix seconds."""
         self.name = None if settings.role == VOLUNTEER else settings.stood or self._first
         """Where it stands; None: it is to train, or knows of nobody."""
-        self.wanted = self.name
+        self._wanted = self.name
         """The state of which it wants a copy: it may not stand there yet."""
 
     @property
@@ -66,8 +66,9 @@ class Standby:
     def promised(self) -> bytes:
         """Root digest of the file that this peer gives of the state at which it stands; empty: it has none."""
         kept = self.keeper.newest
-        gives = kept is not None and kept.name == self.name and self._catch_up.donor.gives(kept.file.digest)
-        return kept.file.digest if kept is not None and gives else b""
+        if kept is None or kept.name != self.name or not self._catch_up.donor.gives(kept.file.digest):
+            return b""
+        return kept.file.digest
 
     @property
     def numel_max(self) -> int:
@@ -108,7 +109,7 @@ class Standby:
             self._company_at = now
         at = None if kept is None else kept.name
         found = branches.head(self.name, stands, trains=False, back=back, kept=at)
-        self.wanted = found or self.name
+        self._wanted = found or self.name
         if at is not None or now - self._company_at < DESERTED_S:
             found = branches.head(self.name, stands, trains=False, loyal=True, back=back, kept=at)
         self.name = found or self.name
@@ -119,7 +120,7 @@ class Standby:
     def consider(self, now: float) -> list[Any]:
         """Stand where the others stand, and read who gave what there."""
         reads = self._catch_up.look(self._first, now) if self._shows else []
-        return [*self._stand(now), *self.keeper.consider(self.wanted, now), *reads]
+        return [*self._stand(now), *self.keeper.consider(self._wanted, now), *reads]
 
     def _stand(self, now: float) -> list[Any]:
         """Stand where the others stand; a call that is being followed goes before what reports say."""

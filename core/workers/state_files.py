@@ -9,7 +9,7 @@ from typing import Final
 
 from core.base.content import CHUNK_BYTES, chunk_digests, digest, root_digest
 from core.base.problems import Damaged, NoSpace, Problem
-from core.system.atomic_files import make_directory, problem_of
+from core.system.atomic_files import make_directory, move_synced, problem_of
 from core.system.file_chunks import file_chunks
 
 ROOM: Final = 8
@@ -122,10 +122,11 @@ class DiskStateSink:
         assert self._path is not None
         assert self._final is not None
         try:
-            if not self._copies:
-                os.fsync(self._fd)
             self.close()
-            self._path.replace(self._final)
+            if self._copies:
+                self._path.replace(self._final)
+            else:
+                move_synced(self._path, self._final)
         except OSError as error:
             raise problem_of(error, self._final) from error
         return str(self._final)

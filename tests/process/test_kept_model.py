@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from core.backbone.kept_states import STATES
-from core.base.state_header import epoch_of
+from core.engine.embedded import newest_epoch
 from tests.process.swarm import collaboration, end, found
 
 pytestmark = pytest.mark.process
@@ -18,8 +18,7 @@ def test_model_of_a_lone_volunteer_outlives_its_computer(tmp_path: Path) -> None
     charter = found(tmp_path, target_samples=64)
 
     def kept() -> int:
-        names = [path.name for path in (charter.folder / STATES).glob("state-*")]
-        return max((epoch_of(name) or 0 for name in names), default=0)
+        return newest_epoch(charter.folder / STATES)
 
     async def run() -> None:
         async with collaboration(charter, tmp_path) as swarm:

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from core.backbone.kept_states import AGES, STATES, YOUNG_S, KeptStates
+from core.backbone.kept_states import AGES, STATES, KeptStates
 from core.base.content import chunk_digests, root_digest
 from core.base.problems import RemoteProblem
+from core.swarm.keeper import REST_MIN_S
 from core.swarm.orders import Keep
 from core.swarm.states import StateName
 from core.system.file_chunks import file_chunks
@@ -99,7 +100,7 @@ def test_old_copies_stay_whatever_comes_later(tmp_path: Path) -> None:
     assert ages_s[0] == 0
     assert len(ages_s) <= 7
     assert ages_s[-1] >= 7 * 86_400, "of the first week"
-    assert all(later <= AGES**2 * max(earlier, YOUNG_S) for earlier, later in pairwise(ages_s))
+    assert all(later <= AGES**2 * max(earlier, REST_MIN_S) for earlier, later in pairwise(ages_s))
 
 
 def test_copy_that_came_last_is_the_newest_whatever_clocks_said(tmp_path: Path) -> None:

@@ -43,7 +43,12 @@ def test_the_engine_of_a_demo_gets_every_option(task: str, tmp_path: Path) -> No
 
 def test_the_newest_epoch_is_read_from_the_names_of_checkpoints(tmp_path: Path) -> None:
     assert newest_epoch(tmp_path / "absent") == 0
-    for name in ("state-00000003-0a.safetensors", "state-00000012-ff.safetensors", "state-x.safetensors", "other"):
+    for name in (
+        "state-00000003-0a0a0a0a.safetensors",
+        "state-00000012-ffffffff.safetensors",
+        "state-x.safetensors",
+        "other",
+    ):
         (tmp_path / name).touch()
     assert newest_epoch(tmp_path) == 12
 
