@@ -9,7 +9,7 @@ whatever it says, and several count as often as they have passes.
 """
 
 from collections import Counter, OrderedDict, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, NamedTuple, TypeVar
 
@@ -20,6 +20,7 @@ from core.swarm.states import State, StateName
 
 K = TypeVar("K")
 V = TypeVar("V")
+Name = TypeVar("Name", bytes, StateName)
 REMEMBERED_MAX: Final = 256
 """Number of states whose parents are remembered: peers that are here are a few epochs apart."""
 
@@ -148,7 +149,6 @@ class Branches:
         trains: bool = True,
         loyal: bool = False,
         back: bool = False,
-        kept: StateName | None = None,
     ) -> StateName | None:
         """The state to stand on; None: where this peer stands, or nobody says anything.
 
@@ -158,13 +158,11 @@ class Branches:
             trains: Whether this peer does.
             loyal: Whether it follows no single stranger to a state of which nobody knows where it came from.
             back: Whether it goes back to a state that led to its own, where most have stayed.
-            kept: The state of which it keeps a copy: who stands there has come for it, and keeps nobody from going on;
-                and a single peer on its branch has shown that it holds a state, which no other has, known or not.
         """
         here: defaultdict[bytes, Weight] = defaultdict(Weight)
-        names: dict[bytes, StateName] = {}
+        called: defaultdict[bytes, Counter[StateName]] = defaultdict(Counter)
         if mine is not None:
-            here[mine.mark], names[mine.mark] = Weight(trains, not trains, trains and mine.epoch > 0), mine
+            here[mine.mark] = Weight(trains, not trains, trains and mine.epoch > 0)
         heard, newcomers = list(stands), Weight()
         further = trains and mine is not None and mine.epoch > 0
         self._learn(heard)
@@ -173,18 +171,17 @@ class Branches:
             if further and not stand.state.epoch:
                 newcomers = newcomers.plus(counted)
                 continue
-            mark = stand.state.mark
-            names[mark] = max(stand.state, names.get(mark, stand.state))
-            here[mark] = here[mark].plus(counted)
+            here[stand.state.mark] = here[stand.state.mark].plus(counted)
+            called[stand.state.mark][stand.state] += 1
+        names = {mark: _most(said) for mark, said in called.items()}
+        if mine is not None:
+            names[mine.mark] = mine
         stay = {mark: weight._replace(others=0) for mark, weight in here.items()} if trains else here  # they come after
         if further and mine is not None:  # the first state led to its own, however little is known of the way
             root = self._path(mine.mark)[-1]
             here[root], names = here[root].plus(newcomers), {root: mine, **names}
-        if kept is not None:
-            stay = {**stay, kept.mark: Weight()}
         rank = Weight.for_trainers if trains else Weight.for_others
-        loyal_to = [self._path(state.mark)[-1] for state in (mine, kept) if loyal and state is not None]
-        found = self._heaviest(here, names, stay=stay, rank=rank, loyal_to=loyal_to, knows=kept is None)
+        found = self._heaviest(here, names, stay=stay, rank=rank, loyal_to=mine if loyal else None)
         if mine is None or found is None:
             return found
         return None if found.mark in (self._path(mine.mark)[:1] if back else self._path(mine.mark)) else found
@@ -199,7 +196,7 @@ class Branches:
                 said[stand.state.mark][stand.parent] += 1
         for mark, parents in said.items():
             if mark not in self._own:
-                self._remember(mark, max(parents, key=lambda parent: (parents[parent], parent)))
+                self._remember(mark, _most(parents))
         for stand in stands:
             path, before = self._path(stand.state.mark), self._stood.get(stand.peer)
             if before is not None and stand.state.epoch == before.epoch + len(path):  # else it was loaded
@@ -225,8 +222,7 @@ class Branches:
         *,
         stay: Mapping[bytes, Weight],
         rank: Callable[[Weight], tuple[int, ...]],
-        loyal_to: Sequence[bytes],
-        knows: bool,
+        loyal_to: StateName | None,
     ) -> StateName | None:
         """Go from the heaviest root down to the state where most of those stay that have come so far."""
         weight: defaultdict[bytes, Weight] = defaultdict(Weight)
@@ -244,11 +240,15 @@ class Branches:
             best = max(children[node], key=lambda mark: (rank(weight[mark]), greatest[mark]))
             if rank(weight[best]) < rank(stay.get(node, Weight())):
                 break
-            single = weight[best].trains < TRUSTED and not (knows and weight[best].known)
-            if not node and loyal_to and best not in loyal_to and single:
-                best = loyal_to[0]
+            if not node and loyal_to is not None and weight[best].trains < TRUSTED and not weight[best].known:
+                best = self._path(loyal_to.mark)[-1]
             node = best
         return names.get(node)
+
+
+def _most(said: Counter[Name]) -> Name:
+    """What was said most often, and of equals the greatest."""
+    return max(said, key=lambda one: (said[one], one))
 
 
 def _keep(remembered: "OrderedDict[K, V]", key: K, value: V, *, at_most: int = REMEMBERED_MAX) -> None:

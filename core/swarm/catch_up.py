@@ -14,7 +14,7 @@ from core.swarm.ledger_reader import LedgerReader
 from core.swarm.membership import Membership
 from core.swarm.messages import ChunkGive, StateDenied, StateOffer
 from core.swarm.orders import Changed
-from core.swarm.state_choice import NewerState, StateChoice
+from core.swarm.state_choice import LISTEN_S, NewerState, StateChoice
 from core.swarm.states import State, StateName
 
 STATE_SLACK_BYTES: Final = 64 * 1024 + 2 * LEDGER_BYTES_MAX
@@ -36,6 +36,8 @@ class StateFetched:
 @dataclass(frozen=True, slots=True)
 class CatchUpFailed:
     """Nobody could give the state; `due` says when to look again."""
+
+    reason: str
 
 
 class CatchUp:
@@ -67,6 +69,7 @@ class CatchUp:
         self._wanted: NewerState | None = None
         self._retry_at: float | None = None
         """When to look again after a failure, unix seconds."""
+        self._failed_at = 0.0
         self.fetching: Fetching | None = None
         """How far the download is; None: there is none."""
 
@@ -88,11 +91,11 @@ class CatchUp:
                 case Fetched(name=name, location=location):
                     self.fetching = None
                     outputs.append(StateFetched(name, location))
-                case FetchFailed(too_large=too_large):
+                case FetchFailed(reason=reason, too_large=too_large):
                     self._trace.mark("state.fetch.failed")
                     self.fetching = None
                     self._doubt(now, false=too_large)
-                    outputs.append(CatchUpFailed())
+                    outputs.append(CatchUpFailed(reason))
                 case _:
                     outputs.append(output)
         return outputs
@@ -109,9 +112,10 @@ class CatchUp:
     def rests(self, mine: State, now: float) -> bool:
         """Whether it is no use to go on where most do not stand, though there is nothing to fetch just now.
 
-        A download has failed a short while ago, or a newcomer listens.
+        A download has failed a short while ago, or a newcomer listens.  Who has a model goes on with it after a while.
         """
         failed = self._retry_at is not None and self._retry_at > now
+        failed = failed and (mine.name.epoch == 0 or now < self._failed_at + LISTEN_S)
         return self.choice.listens(now) or (failed and bool(self.choice.offers(mine, now)))
 
     def look(self, first: StateName, now: float) -> Sequence[object]:
@@ -167,5 +171,5 @@ class CatchUp:
 
     def _doubt(self, now: float, *, times: int = 1, false: bool = False) -> None:
         if self._wanted is not None:
-            self._retry_at = self.choice.doubt(self._wanted, now, times=times, false=false)
+            self._retry_at, self._failed_at = self.choice.doubt(self._wanted, now, times=times, false=false), now
             self._wanted = None

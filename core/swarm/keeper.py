@@ -4,7 +4,7 @@ from typing import Any, Final
 
 from core.swarm.catch_up import CatchUp, CatchUpFailed, StateFetched
 from core.swarm.facts import StateKept, StateNotKept
-from core.swarm.orders import Keep
+from core.swarm.orders import CopyFailed, Keep
 from core.swarm.round_events import Asked
 from core.swarm.state_choice import NewerState
 from core.swarm.states import StateName
@@ -12,7 +12,7 @@ from core.swarm.states import StateName
 REST_MIN_S: Final = 30.0
 """Before the first copy, and between two."""
 REST: Final = 19
-"""So many times as long as a copy took is rested after it: copies take a twentieth of somebody's line."""
+"""So many times as long as a copy took, or failed, is rested after it: copies take a twentieth of somebody's line."""
 REST_MAX_S: Final = 6 * 3600.0
 """What one slow donor took is not rested for longer: a copy that took 67 hours was followed by 53 days."""
 COPY_S: Final = 2 * 3600.0
@@ -66,8 +66,9 @@ class StateKeeper:
         match event:
             case StateFetched(name=name, location=location) if self._next is not None:
                 return [Keep(location, name, self._next.digest)]
-            case CatchUpFailed():
-                self._next, self._rests_until = None, now + REST_MIN_S
+            case CatchUpFailed(reason=reason) if self._next is not None:
+                self._rest(now)
+                return [CopyFailed(reason)]
         return []
 
     def answered(self, answer: StateKept | StateNotKept, now: float) -> None:

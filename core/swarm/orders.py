@@ -75,6 +75,13 @@ class Keep:
     """Root digest of the file."""
 
 
+@dataclass(frozen=True, slots=True)
+class CopyFailed:
+    """Owner of a backbone: a copy of the model could not be fetched, for this reason; it is tried again."""
+
+    reason: str
+
+
 TrainerOrder = Go | Hold | Collect | Absorb | Release | Load | Evaluate | Restart
 
 

@@ -66,7 +66,7 @@ class Presentation:
             port=self.address[1],
             epoch=name.epoch,
             lineage=name.lineage,
-            digest=state.digest if state is not None else self._standby.promised,
+            digest=state.digest if state is not None else b"",
             in_step=phase in IN_STEP,
             samples=contributing.pending.samples,
             samples_per_s=contributing.samples_per_s,
@@ -75,6 +75,7 @@ class Presentation:
             heldout_loss=loss,
             helps=helps,
             parent=self._membership.branches.parent(name),
+            copy=self._standby.copy,
         )
 
     def view(self, now: float) -> ParticipantView:

@@ -22,6 +22,19 @@ PROGRESS = "progress"
 """The class of the key under which reports stand."""
 
 
+class StateCopy(msgspec.Struct, frozen=True, array_like=True):
+    """A copy of the model that a backbone gives to newcomers, wherever it stands: a state, and its file's digest."""
+
+    epoch: Epoch
+    lineage: Bytes32
+    digest: Bytes32
+
+    @property
+    def state(self) -> StateName:
+        """The state of which it is a copy."""
+        return StateName(self.epoch, self.lineage)
+
+
 class ProgressReport(msgspec.Struct, frozen=True, array_like=True):
     """What a peer publishes of itself under the collaboration's progress key.  At most 512 bytes encoded.
 
@@ -50,6 +63,8 @@ class ProgressReport(msgspec.Struct, frozen=True, array_like=True):
     """It trains nothing, and reduces for the others."""
     parent: Annotated[bytes, Meta(max_length=MARK_BYTES)] = b""
     """The mark of the state from which its state came; empty: it does not know."""
+    copy: StateCopy | None = None
+    """None: it gives none; only newcomers that this peer has let in believe it."""
 
     @property
     def state(self) -> StateName:

@@ -12,6 +12,7 @@ from core.swarm.facts import Help, StateKept, StateNotKept
 from core.swarm.keeper import StateKeeper
 from core.swarm.membership import Membership
 from core.swarm.orders import Changed
+from core.swarm.progress import StateCopy
 from core.swarm.round_events import Committed, Formed, Missed
 from core.swarm.rounds import Rounds, RoundVectors
 from core.swarm.settings import ParticipantSettings
@@ -54,8 +55,6 @@ class Standby:
         """When anybody was last heard to train where it stands, unix seconds."""
         self.name = None if settings.role == VOLUNTEER else settings.stood or self._first
         """Where it stands; None: it is to train, or knows of nobody."""
-        self._wanted = self.name
-        """The state of which it wants a copy: it may not stand there yet."""
 
     @property
     def helping(self) -> bool:
@@ -63,12 +62,12 @@ class Standby:
         return self._room_bytes > 0
 
     @property
-    def promised(self) -> bytes:
-        """Root digest of the file that this peer gives of the state at which it stands; empty: it has none."""
+    def copy(self) -> StateCopy | None:
+        """The copy of the model that this peer gives, wherever it stands; None: it has none."""
         kept = self.keeper.newest
-        if kept is None or kept.name != self.name or not self._catch_up.donor.gives(kept.file.digest):
-            return b""
-        return kept.file.digest
+        if kept is None or not self._catch_up.donor.gives(kept.file.digest):
+            return None
+        return StateCopy(kept.name.epoch, kept.name.lineage, kept.file.digest)
 
     @property
     def numel_max(self) -> int:
@@ -96,10 +95,9 @@ class Standby:
         return [*leaving, Changed()]
 
     def look(self, now: float) -> StateName | None:
-        """Where those who train stand, or the last round has just led; while nobody does, at the copy of the model.
+        """Where those who train stand, or the last round has just led.
 
-        Who stands at the first state leads nobody away from a copy: it has no model yet.  Nor does a single peer,
-        before a copy of its state is here.
+        Who stands at the first state leads nobody away who has a copy of the model.
         """
         back = self._led_at is None or now - self._led_at >= OWN_VIEW_S
         kept = self.keeper.newest
@@ -107,20 +105,14 @@ class Standby:
         branches = self._membership.branches
         if self._company_at is None or (self.name is not None and branches.company(self.name, stands)):
             self._company_at = now
-        at = None if kept is None else kept.name
-        found = branches.head(self.name, stands, trains=False, back=back, kept=at)
-        self._wanted = found or self.name
-        if at is not None or now - self._company_at < DESERTED_S:
-            found = branches.head(self.name, stands, trains=False, loyal=True, back=back, kept=at)
-        self.name = found or self.name
-        if at is not None and back and not branches.company(self.name or at, stands):
-            self.name = at
+        loyal = now - self._company_at < DESERTED_S
+        self.name = branches.head(self.name, stands, trains=False, loyal=loyal, back=back) or self.name
         return self.name
 
     def consider(self, now: float) -> list[Any]:
         """Stand where the others stand, and read who gave what there."""
         reads = self._catch_up.look(self._first, now) if self._shows else []
-        return [*self._stand(now), *self.keeper.consider(self._wanted, now), *reads]
+        return [*self._stand(now), *self.keeper.consider(self.name, now), *reads]
 
     def _stand(self, now: float) -> list[Any]:
         """Stand where the others stand; a call that is being followed goes before what reports say."""

@@ -66,20 +66,18 @@ class StateChoice:
     def offers(self, mine: State, now: float) -> list[NewerState]:
         """The files that peers promise of the state where this peer should stand; last the copy of the backbone.
 
-        Where the backbone that let a newcomer in stands further, nobody at the first state counts for it.
+        Where the backbone that let a newcomer in knows of a later state, nobody at the first one counts for it.
         """
         stands, told = self._membership.stands(now), self._told() if mine.name.epoch == 0 else None
-        model = told is not None and told.epoch > 0
+        copy = self._copy(told)
+        model = copy is not None or (told is not None and told.epoch > 0)
         counted = [stand for stand in stands if stand.state.epoch] if model else stands
         name = self._membership.branches.head(None if model else mine.name, counted)
         there = [stand.peer for stand in stands if stand.state == name]
         waits = len(there) == 1 and not self._membership.branches.met(there[0])
         offers = [] if name is None else self._promised(name, now)
-        copy = self._copy(told)
-        if copy is not None and name in {None, copy.name}:
-            offers, waits = [copy], True
-        elif copy is not None:
-            offers = [*offers, copy]
+        if copy is not None:
+            offers, waits = [*offers, copy], waits or not offers
         elif name is None:
             waits = model or (told is None and self._membership.backbone is not None)
         if mine.name.epoch > 0 or not waits:
@@ -97,10 +95,10 @@ class StateChoice:
 
     def _copy(self, told: ProgressReport | None) -> NewerState | None:
         """The copy that the backbone gives, unless it was found to be false."""
-        backbone = self._membership.backbone
-        if told is None or backbone is None or not told.epoch or told.digest in {b"", self._false}:
+        copy, backbone = None if told is None else told.copy, self._membership.backbone
+        if copy is None or backbone is None or not copy.epoch or copy.digest == self._false:
             return None
-        return NewerState(told.state, told.digest, (backbone,))
+        return NewerState(copy.state, copy.digest, (backbone,))
 
     def _promised(self, name: StateName, now: float, *, held: bytes = b"") -> list[NewerState]:
         """The files that peers promise of a state: what most promise comes first.

@@ -12,6 +12,7 @@ from core.sim.node import End
 from core.sim.swarm import Swarm, Volunteer, state_of
 from core.sim.swarm_liars import FALSE, NOISE, Lie
 from core.sim.swarm_settings import SwarmSettings
+from core.swarm.progress import ProgressReport
 
 WITHIN_S = 600.0
 SAYS_IT_TRAINS = Lie(
@@ -103,6 +104,12 @@ def test_volunteer_further_than_the_copy_goes_on(seed: int) -> None:
     run_until(swarm, lambda: kept_epoch(swarm) > max(before, held.epoch))
 
 
+def begin(volunteer: Volunteer, lie: Lie) -> None:
+    """It starts, and lies from now on."""
+    volunteer._lie = lie
+    volunteer.begin()
+
+
 def alone(swarm: Swarm) -> list[Volunteer]:
     """One volunteer, and others who have been here but leave nothing behind."""
     ada, *others = swarm.volunteers.values()
@@ -128,17 +135,19 @@ def test_volunteer_that_is_further_keeps_its_work_beside_a_newcomer(seed: int) -
     assert min(epoch_of(ada), epoch_of(bob)) > held.epoch
 
 
+@pytest.mark.parametrize("child", [False, True])
 @pytest.mark.parametrize("known", [False, True])
 @pytest.mark.parametrize("newcomers", [1, 3])
-@pytest.mark.parametrize("seed", [1, 2])
-def test_member_that_gives_nothing_keeps_no_newcomer_from_the_copy(seed: int, newcomers: int, *, known: bool) -> None:
-    swarm = world(seed, peers=1 + newcomers)
+def test_member_that_gives_nothing_keeps_no_newcomer_from_the_copy(newcomers: int, *, known: bool, child: bool) -> None:
+    """It may say besides that its state came from the copy's."""
+    swarm = world(1, peers=1 + newcomers)
     ada, *others = alone(swarm)
     run_until(swarm, lambda: kept_epoch(swarm) > 2)
     kept = kept_epoch(swarm)
     ada.end(End.CRASH)
-    ada._lie = SAYS_IT_TRAINS
-    ada.begin()
+    mark = swarm.backbone.disk.checkpoints[-1][0].name.mark if child else b""
+    tells = SAYS_IT_TRAINS.tells
+    begin(ada, Lie(tells=lambda report: msgspec.structs.replace(tells(report), parent=mark), gives=NOISE))
     if known:
         assert swarm.backbone.participant is not None
         swarm.backbone.participant._membership.branches.led(FALSE, FALSE, members=[ada.peer])
@@ -188,3 +197,72 @@ def test_newcomers_lead_nobody_back_though_they_are_more(*, restarted: bool) -> 
         volunteer.begin()
     run_until(swarm, lambda: all(epoch_of(volunteer) > held for volunteer in swarm.volunteers.values()))
     assert max(epoch_of(volunteer) for volunteer in swarm.volunteers.values()) < held + 20, "without a detour"
+
+
+@pytest.mark.parametrize("newcomers", [1, 3])
+def test_honest_one_that_gives_nothing_keeps_nobody_from_the_copy(newcomers: int) -> None:
+    """An honest one, whose line is too slow for its state, goes on from the copy."""
+    swarm = world(1, peers=1 + newcomers)
+    ada, *others = alone(swarm)
+    run_until(swarm, lambda: kept_epoch(swarm) > 2 and epoch_of(ada) > kept_epoch(swarm) + 1)
+    ada.end(End.CRASH)
+    held, kept = ada.disk.checkpoints[-1][0].name.epoch, kept_epoch(swarm)
+    begin(ada, Lie(tells=lambda report: msgspec.structs.replace(report, digest=b"x" * len(report.digest))))
+    run_until(swarm, lambda: epoch_of(ada) > held)
+    for volunteer in others:
+        volunteer.begin()
+    run_until(swarm, lambda: min(epoch_of(volunteer) for volunteer in others) > kept)
+
+
+def test_backbone_that_was_cut_off_leads_nobody_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its copy is old, and somebody comes back who stood even before that."""
+    swarm = world(1, peers=3)
+    ada, bob, carol = swarm.volunteers.values()
+    run_until(swarm, lambda: all(volunteer.node for volunteer in (ada, bob, carol)))
+    ada.end(End.CRASH)
+    ada.disk = Disk()
+    run_until(swarm, lambda: min(epoch_of(bob), epoch_of(carol)) > 4)
+    bob.end(End.CRASH)
+    behind = epoch_of(carol)
+    swarm.world.run(30.0)
+    ada.begin()
+    run_until(swarm, lambda: epoch_of(ada) > behind + 6)
+    carol.end(End.CRASH)
+    monkeypatch.setattr("core.swarm.keeper.REST_MIN_S", 4 * 3600.0)  # as after a copy that took 12 minutes
+    run_until(swarm, lambda: epoch_of(ada) > kept_epoch(swarm) + 8)
+    swarm.world.divide([swarm.backbone.peer])
+    swarm.world.run(90.0)
+    swarm.world.heal()
+    swarm.world.run(60.0)
+    held = epoch_of(ada)
+    bob.begin()
+    run_until(swarm, lambda: min(epoch_of(ada), epoch_of(bob)) > held)
+    assert epoch_of(ada) < held + 30, "without a detour"
+
+
+def test_equal_marks_lead_nobody_to_a_liar() -> None:
+    """It reports the beginning of the others' name, and another end."""
+    swarm = world(1, peers=6, epoch_s=4.0)
+    mallory, bob, *honest = swarm.volunteers.values()
+    run_until(swarm, lambda: all(volunteer.node for volunteer in swarm.volunteers.values()))
+    for volunteer in (mallory, bob):
+        volunteer.end(End.CRASH)
+        volunteer.disk = Disk()
+
+    def like_theirs(report: ProgressReport) -> ProgressReport:
+        name = state_of(honest[0])
+        if name is None:
+            return report
+        end = b"\xff" * (len(name.lineage) - len(name.mark))
+        return msgspec.structs.replace(
+            report, epoch=FALSE.epoch, lineage=name.mark + end, digest=b"x" * 32, in_step=True, parent=b""
+        )
+
+    begin(mallory, Lie(tells=like_theirs, gives=NOISE))
+    run_until(swarm, lambda: min(map(epoch_of, honest)) > 3)
+    bob.begin()
+    for _ in range(200):
+        swarm.world.run(0.5)
+        assert swarm.backbone.participant is not None
+        assert swarm.backbone.participant.report(swarm.world.now).epoch < FALSE.epoch
+    assert epoch_of(bob) >= min(map(epoch_of, honest)) - 1

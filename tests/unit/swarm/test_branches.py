@@ -141,18 +141,14 @@ def test_newcomers_lead_nobody_back_to_the_first_state() -> None:
     assert Branches().head(FIRST, [*newcomers, stand(5, MINE)]) is None, "which is theirs to begin with"
 
 
-def test_who_came_for_a_copy_keeps_no_backbone() -> None:
-    backbone = member(*OURS)
-    came = [stand(1, OURS[2]), stand(2, OURS[2])]
-    assert backbone.head(OURS[2], [*came, stand(3, MINE, OURS[-2])], trains=False, kept=OURS[2]) == MINE
-    assert backbone.head(OURS[2], [*came, stand(3, MINE, OURS[-2])], trains=False) is None
-
-
-def test_stranger_is_followed_once_its_copy_is_here() -> None:
-    backbone, elsewhere = member(*OURS), StateName(9, b"e" * 32)
-    stranger = [stand(1, elsewhere)]
-    for kept, found in ((None, None), (OURS[2], None), (elsewhere, elsewhere)):
-        assert backbone.head(MINE, stranger, trains=False, loyal=True, kept=kept) == found
+def test_state_is_called_as_most_call_it_that_stand_there() -> None:
+    """A liar takes the mark of their state, which all can read, and another name."""
+    honest = [stand(number, MINE, OURS[-2]) for number in range(1, 4)]
+    liar = stand(9, StateName(10**6, MINE.mark + b"\xff" * 24))
+    assert Branches().head(None, [*honest, liar]) == MINE
+    assert member(*OURS[:3], met=[1]).head(OURS[2], [*honest, liar]) == MINE
+    assert member(*OURS[:3], met=[1]).head(OURS[2], [liar, *honest], trains=False) == MINE
+    assert member(*OURS).head(MINE, [honest[0], liar, stand(8, liar.state)]) is None, "its own name it knows"
 
 
 def test_a_backbone_decides_between_equals() -> None:

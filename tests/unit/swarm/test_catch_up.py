@@ -13,6 +13,7 @@ from core.swarm.donor import StateDonor
 from core.swarm.fetch import DONORS_MAX
 from core.swarm.membership import Membership
 from core.swarm.messages import StateAsk, StateOffer
+from core.swarm.progress import ProgressReport, StateCopy
 from core.swarm.state_choice import LISTEN_S, PEER_REST_MAX_S, STATE_REST_MAX_S, NewerState
 from core.swarm.states import State, StateName
 from tests.unit.swarm.stage import FIRST, peer, report_of
@@ -43,7 +44,16 @@ class Watched:
     def promised(
         self, number: int, name: StateName, now: float, *, digest: bytes = b"d" * 32, role: str = "volunteer"
     ) -> None:
-        report = report_of(name, time=now, digest=digest, role=role, in_step=role == "volunteer")
+        self.heard(number, report_of(name, time=now, digest=digest, role=role, in_step=role == "volunteer"), now)
+
+    def keeps(
+        self, name: StateName, now: float, *, at: StateName = FIRST, number: int = BACKBONE, digest: bytes = b"d" * 32
+    ) -> None:
+        """A backbone gives a copy of a state, and stands at another."""
+        copy = StateCopy(name.epoch, name.lineage, digest)
+        self.heard(number, report_of(at, time=now, role="backbone", in_step=False, copy=copy), now)
+
+    def heard(self, number: int, report: ProgressReport, now: float) -> None:
         self.membership.branches.verified(peer(number))
         self.membership.heard(peer(number), report, expires=now + 1e6, now=now)
 
@@ -93,9 +103,9 @@ def test_newcomer_goes_first_to_the_copy_of_its_backbone() -> None:
         (BACKBONE, State(ELSEWHERE, b"", ""), False),
     ):
         watched = Watched()
-        watched.promised(number, NEWEST, 0.0, role="backbone")
+        watched.keeps(NEWEST, 0.0, number=number)
         assert watched.machine.choice.best(mine, 0.0) is None, "who was further may come back at the same time"
-        watched.promised(number, NEWEST, LISTEN_S, role="backbone")
+        watched.keeps(NEWEST, LISTEN_S, number=number)
         offer = watched.machine.choice.best(mine, LISTEN_S)
         assert (offer is not None) is taken, "others may only call themselves backbones, and who has trained goes on"
         assert offer is None or offer.name == NEWEST
@@ -106,7 +116,7 @@ def test_newcomer_begins_anew_when_the_copy_is_false() -> None:
     for too_large in (False, True):
         watched = Watched()
         watched.donor.offer(MemoryFile(b"ours"))
-        watched.promised(BACKBONE, NEWEST, 0.0, role="backbone", digest=LARGE.digest)
+        watched.keeps(NEWEST, 0.0, digest=LARGE.digest)
         assert watched.wanted(0.0) is None
         offer = watched.machine.choice.best(OURS, LISTEN_S)
         assert offer is not None
@@ -119,7 +129,7 @@ def test_newcomer_begins_anew_when_the_copy_is_false() -> None:
             watched.machine.refused(LISTEN_S)
         assert watched.wanted(LISTEN_S) is None
         assert not watched.machine.rests(OURS, LISTEN_S)
-        watched.promised(BACKBONE, NEWEST, LISTEN_S + 1, role="backbone")
+        watched.keeps(NEWEST, LISTEN_S + 1)
         watched.wanted(LISTEN_S + 1)
         assert watched.wanted(LISTEN_S + 1 + PEER_REST_MAX_S * 2) == NEWEST, "another file may be right"
 
@@ -135,23 +145,49 @@ def test_newcomer_tries_who_trains_before_the_copy() -> None:
     """Who came back at the same time may be further than the copy; who lies about it does not give anything."""
     watched = Watched()
     watched.promised(20, ELSEWHERE, 0.0, digest=b"t" * 32)
-    watched.promised(BACKBONE, NEWER, 0.0, role="backbone")
+    watched.keeps(NEWER, 0.0, at=NEWEST)
     assert watched.wanted(0.0) is None
     for second in range(1, int(LISTEN_S) + 1):
         watched.promised(20, ELSEWHERE, float(second), digest=b"t" * 32)
-        watched.promised(BACKBONE, NEWER, float(second), role="backbone")
+        watched.keeps(NEWER, float(second), at=NEWEST)
     assert watched.wanted(LISTEN_S) == ELSEWHERE
     assert any(isinstance(output, CatchUpFailed) for output in watched.fail(LISTEN_S))
     assert watched.wanted(LISTEN_S) == NEWER
 
 
-def test_nobody_else_is_asked_for_the_copy_of_a_backbone() -> None:
+def test_copy_is_there_wherever_its_backbone_stands() -> None:
+    """Who says that it trains, and gives nothing, draws the backbone along and keeps nobody from the copy."""
     watched = Watched()
-    for number in range(1, 5):  # keys cost nothing, and one with a pass may say that it trains there
-        watched.promised(number, NEWEST, 0.0, digest=b"z" * 32 if number == 4 else b"d" * 32)
-    watched.promised(BACKBONE, NEWEST, 0.0, role="backbone")
-    watched.wanted(0.0)
-    assert watched.machine.choice.best(OURS, LISTEN_S) == NewerState(NEWEST, b"d" * 32, (peer(BACKBONE),))
+    for second in range(int(LISTEN_S) + 1):
+        watched.promised(20, NEWEST, float(second), digest=b"t" * 32)
+        watched.keeps(NEWER, float(second), at=NEWEST)
+        watched.wanted(float(second))
+    assert watched.wanted(LISTEN_S) == NEWEST
+    watched.fail(LISTEN_S)
+    assert watched.machine.choice.best(OURS, LISTEN_S) == NewerState(NEWER, b"d" * 32, (peer(BACKBONE),))
+
+
+@pytest.mark.parametrize(("mine", "waits"), [(FIRST, True), (NEWER, False)])
+def test_who_has_a_model_goes_on_when_nobody_gives_another(mine: StateName, *, waits: bool) -> None:
+    watched = Watched()
+    held, now = State(mine, b"m" * 32, ""), 0.0
+    for _ in range(12):
+        for number in (1, 2):
+            watched.promised(number, ELSEWHERE, now)
+        offer = watched.machine.choice.best(held, now)
+        assert offer is not None
+        for output in watched.machine.begin(offer, now):
+            assert isinstance(output, Send)
+            watched.machine.handle(Lost(output.to, "gone"), now)
+        assert watched.machine.rests(held, now), "it is tried again soon"
+        again = watched.machine.deadline
+        assert again is not None
+        meanwhile, now = min(now + LISTEN_S + 1, again - 0.01), again
+        for number in (1, 2):
+            watched.promised(number, ELSEWHERE, meanwhile)
+        waited = watched.machine.rests(held, meanwhile)
+        assert watched.machine.due(now)
+    assert waited is waits
 
 
 @pytest.mark.parametrize("heard", [False, True])
@@ -207,7 +243,7 @@ def test_member_asks_a_few_peers_for_the_greatest_state() -> None:
 def test_state_given_by_no_donor_is_skipped_for_a_while() -> None:
     watched = Watched()
     watched.promised(1, NEWEST, 0.0)
-    assert watched.fail(0.0)[-1] == CatchUpFailed()
+    assert isinstance(watched.fail(0.0)[-1], CatchUpFailed)
     assert watched.wanted(0.0) is None
     assert watched.machine.rests(OURS, 0.0), "it is no use to train where most do not stand"
     retry_at = watched.machine.deadline
@@ -266,4 +302,4 @@ def test_a_state_larger_than_the_own_one_is_refused() -> None:
         watched.machine.begin(offer, 0.0)
         answer = StateOffer(offered.digest, offered.size_bytes, list(offered.chunks))
         said = watched.machine.handle(Received(peer(1), answer), 0.0)
-        assert (CatchUpFailed() in said) is refused
+        assert any(isinstance(event, CatchUpFailed) for event in said) is refused

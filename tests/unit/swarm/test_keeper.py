@@ -11,7 +11,7 @@ from core.swarm.facts import StateKept, StateNotKept
 from core.swarm.keeper import COPY_S, REST, REST_MAX_S, REST_MIN_S, StateKeeper
 from core.swarm.membership import Membership
 from core.swarm.messages import ChunkAsk, ChunkGive, StateAsk, StateOffer
-from core.swarm.orders import Keep
+from core.swarm.orders import CopyFailed, Keep
 from core.swarm.states import StateName
 from tests.unit.swarm.stage import peer, report_of
 from tests.unit.swarm.test_fetch import MemorySink
@@ -82,6 +82,20 @@ def test_peer_with_another_role_takes_no_copies() -> None:
     assert Watched(keeps=False).asks(1, FIRST_COPY_S) is None
 
 
+def test_copies_that_fail_are_rested_after_too() -> None:
+    """The donor's link breaks each time after 20 minutes."""
+    watched, now, used_s, day_s, fails_s, epoch = Watched(), FIRST_COPY_S, 0.0, 86_400.0, 1200.0, 0
+    while now < day_s:
+        epoch, now = epoch + 1, now + 10.0
+        if watched.asks(epoch, now) is None:
+            continue
+        now, used_s = now + fails_s, used_s + fails_s
+        told = watched.catch_up.handle(Lost(peer(1), "gone"), now)
+        (failed,) = (event for event in told if isinstance(event, CatchUpFailed))
+        assert watched.keeper.followed(failed, now) == [CopyFailed("the last donor was lost")]
+    assert 0 < used_s <= fails_s * (1 + day_s / (REST * fails_s))
+
+
 def test_slow_donor_does_not_end_copies() -> None:
     watched = Watched()
     assert watched.asks(1, FIRST_COPY_S) is not None
@@ -125,7 +139,7 @@ def test_lost_donor_ends_a_copy_until_the_next() -> None:
     assert watched.asks(1, FIRST_COPY_S) is not None
     failed = watched.catch_up.handle(Lost(peer(1), "gone"), FIRST_COPY_S)
     (event,) = (event for event in failed if isinstance(event, CatchUpFailed))
-    assert watched.keeper.followed(event, FIRST_COPY_S) == []
+    assert watched.keeper.followed(event, FIRST_COPY_S) == [CopyFailed("the last donor was lost")]
     assert watched.asks(2, FIRST_COPY_S + 2) is None
     assert watched.asks(2, FIRST_COPY_S + REST_MIN_S + 1) is not None
 
