@@ -1,20 +1,18 @@
 """The copies of the model that a backbone keeps in its charter (docs/protocols/states.md).
 
 The newest is given to newcomers when nobody trains.  Older ones are for the organiser to go back to, lest a member that
-was alone with the backbone for a while has the last word: the older, the fewer.
+was alone with the backbone for a while has the last word: the older, the fewer.  Their numbers tell their order,
+whatever clocks say, and wherever the charter is moved.
 """
 
 import contextlib
 import logging
-import math
-import os
 from pathlib import Path
 from typing import Final
 
 from core.base.problems import Problem, RemoteProblem, WireProblem
 from core.base.state_header import HEADER_BYTES_MAX, epoch_of, header_of, names_digest, state_file_name
 from core.swarm.facts import StateKept
-from core.swarm.keeper import REST_MIN_S
 from core.swarm.orders import Keep
 from core.swarm.states import StateName
 from core.system.atomic_files import make_directory, move_synced, problem_of, set_aside
@@ -23,7 +21,7 @@ from core.workers.state_files import DiskStateFile
 _LOG = logging.getLogger(__name__)
 STATES: Final = "states"
 AGES: Final = 16
-"""Of those copies of which none is so many times as old as another, the oldest stays: four for two weeks."""
+"""Of those copies that came 1 to 15 copies ago, 16 to 255 and so on the oldest stays: five for a year of copies."""
 
 
 class KeptStates:
@@ -40,22 +38,21 @@ class KeptStates:
 
     def newest(self) -> StateKept | None:
         """The copy that was taken last, of those that are whole; None: there is none.  Damaged ones are set aside."""
-        try:
-            for path in self._newest_first():
+        for _, path in sorted(self._numbered().items(), reverse=True):
+            try:
                 called, file = _called(path), DiskStateFile(path, None)
-                if called is not None and names_digest(path.name, file.digest):
+                if called is not None and names_digest(_split(path)[1], file.digest):
                     return StateKept(called[0], file)
                 _LOG.warning("a damaged copy of the model is set aside as %s", set_aside(path).name)
-        except (OSError, Problem) as error:  # what cannot be read is no reason to welcome nobody
-            _LOG.warning("copies of the model cannot be read: %s", error)
+            except (OSError, Problem) as error:  # what cannot be read is no reason to welcome nobody
+                _LOG.warning("the copy of the model %s cannot be read: %s", path.name, error)
         return None
 
-    def keep(self, copy: Keep, now: float) -> StateKept:
+    def keep(self, copy: Keep) -> StateKept:
         """Take a copy into the folder, and delete those of which there are enough of about their age.
 
         Args:
             copy: What was fetched.
-            now: Unix seconds.
 
         Raises:
             RemoteProblem: it calls itself otherwise than it was called, and is deleted.
@@ -64,42 +61,50 @@ class KeptStates:
             UserProblem: the system does not allow it.
         """
         location = Path(copy.location)
-        path = self._folder / state_file_name(copy.name.epoch, copy.name.lineage, copy.digest)
+        number = 1 + max(self._numbered(), default=0)
+        name = state_file_name(copy.name.epoch, copy.name.lineage, copy.digest)
+        path = self._folder / f"{number:06d}-{name}"
         try:
             if _called(location) != (copy.name, self._manifest):
                 location.unlink()
                 raise RemoteProblem("What was given as a copy of the model calls itself otherwise.")
             make_directory(self._folder)
-            stamp = max([now, *(1 + other.stat().st_mtime for other in self._newest_first())])
-            os.utime(location, (stamp, stamp))  # it is the newest, whatever the clock said before
             move_synced(location, path)
         except OSError as error:
             raise problem_of(error, location) from error
-        self._thin(now)
-        return StateKept(copy.name, DiskStateFile(path, copy.digest))
+        kept = StateKept(copy.name, DiskStateFile(path, copy.digest))
+        self._thin(number)
+        return kept
 
-    def _thin(self, now: float) -> None:
-        with contextlib.suppress(OSError):  # Windows keeps what somebody reads; the next copy tries again
-            others = self._newest_first()[1:]
-            oldest = {_generation(now - path.stat().st_mtime): path for path in others}
-            for path in others:
-                if path not in oldest.values():
+    def _thin(self, newest: int) -> None:
+        numbered = self._numbered()
+        oldest = {_generation(newest - number): number for number in sorted(numbered, reverse=True)}
+        for number, path in numbered.items():
+            if number not in oldest.values():
+                with contextlib.suppress(OSError):  # Windows keeps what somebody reads; the next copy tries again
                     path.unlink()
 
-    def _newest_first(self) -> list[Path]:
-        """The copies, the one that was taken last first.
-
-        Raises:
-            OSError: the system does not allow it.
-        """
-        if not self._folder.is_dir():
-            return []
-        found = [path for path in self._folder.iterdir() if epoch_of(path.name) is not None]
-        return sorted(found, key=lambda path: (path.stat().st_mtime_ns, path.name), reverse=True)
+    def _numbered(self) -> dict[int, Path]:
+        """The copies by their numbers, the greatest of which came last; what cannot be listed counts as none."""
+        try:
+            found = [(*_split(path), path) for path in self._folder.iterdir()]
+        except OSError:
+            return {}
+        return {int(number): path for number, name, path in found if number.isdecimal() and epoch_of(name) is not None}
 
 
-def _generation(age_s: float) -> int:
-    return max(0, int(math.log(max(age_s, REST_MIN_S) / REST_MIN_S, AGES)))
+def _split(path: Path) -> tuple[str, str]:
+    """The number of a copy, and the name of its state's file."""
+    number, _, name = path.name.partition("-")
+    return number, name
+
+
+def _generation(copies_ago: int) -> int:
+    """0 for the newest itself, 1 for those before it up to 15 copies ago, 2 up to 255."""
+    generation = 0
+    while copies_ago >= AGES**generation:
+        generation += 1
+    return generation
 
 
 def _called(path: Path) -> tuple[StateName, str] | None:

@@ -32,7 +32,7 @@ from core.net.tls import server_context, show_pass
 from core.session.participant import Role, participant_of
 from core.session.session import Session
 from core.swarm.facts import Help, StateNotKept
-from core.swarm.orders import Keep
+from core.swarm.orders import CopyFailed, Keep
 from core.swarm.participant import Participant
 from core.swarm.states import StateName
 from core.system.atomic_files import delete_torn, read_bounded, set_aside, write_atomic
@@ -153,6 +153,8 @@ class Backbone:
         self._receipts = ReceiptLog(charter.folder / RECEIPTS)
         self._states = KeptStates(charter.folder, manifest=charter.manifest.id)
         self._fetched = asyncio.Queue[Keep]()
+        self._copy_failed = ""
+        """Why the last copy could not be taken: the log has it once."""
         self._key = backbone_key(charter.folder / "backbone.key")
         self._authority = Authority(charter.authority, charter.manifest.id)
         self._admission_log = AdmissionLog(charter.folder)
@@ -271,6 +273,10 @@ class Backbone:
         del now
         if isinstance(event, Keep):
             self._fetched.put_nowait(event)
+        elif isinstance(event, CopyFailed):
+            if event.reason != self._copy_failed:
+                _LOG.warning("no copy of the model could be taken: %s", event.reason)
+            self._copy_failed = event.reason
         elif isinstance(event, Receipted):
             try:
                 self._receipts.append(event.receipt)
@@ -282,11 +288,12 @@ class Backbone:
         while True:
             copy = await self._fetched.get()
             try:
-                kept = await asyncio.to_thread(self._states.keep, copy, self._clock.now())
+                kept = await asyncio.to_thread(self._states.keep, copy)
             except Problem as problem:
                 _LOG.warning("a copy of the model is not kept: %s", problem)
                 self._session.deliver(StateNotKept(lied=isinstance(problem, RemoteProblem)))
             else:
+                self._copy_failed = ""
                 _LOG.info("a copy of the model at epoch %d is kept", copy.name.epoch)
                 self._session.deliver(kept)
 
