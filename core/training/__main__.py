@@ -47,7 +47,6 @@ def main() -> int:
     threading.Thread(
         target=listen, args=(source, answering(say, inbox.put), os._exit), name="parent watch", daemon=True
     ).start()
-    _step_back()
     try:
         start = inbox.get()
         if not isinstance(start, Start):
@@ -105,7 +104,7 @@ def answering(say: Callable[[ToEngine], None], put: Callable[[ToWorker], None]) 
 
 
 def open_conversation(start: Start, say: Callable[[ToEngine], None], clock: Callable[[], float]) -> "Conversation":
-    """Build the model, load the newest state, make the arena.
+    """Import what it takes, then step back, build the model, load the newest state, make the arena.
 
     Raises:
         BadInput: manifest, blobs, text or device cannot be used.
@@ -127,9 +126,10 @@ def open_conversation(start: Start, say: Callable[[ToEngine], None], clock: Call
     from core.training.round import Learner  # noqa: PLC0415
     from core.workers.arena import Arena  # noqa: PLC0415
 
-    torch.set_num_threads(max(1, start.threads))
     manifest = read_manifest(_content(Path(start.manifest_path)), Ed25519Verifier())
     task = task_of(manifest, Blobs(Path(start.blobs_dir), manifest.blobs))
+    _step_back()
+    torch.set_num_threads(max(1, start.threads))
     learner = Learner(task=task, manifest=manifest, states=states, seed=start.seed, device=start.device, clock=clock)
     arena = Arena.create(Path(start.arena_path), learner.numel)
     return Conversation(start, learner=learner, arena=arena, say=say, clock=clock)
@@ -175,10 +175,15 @@ def _whole(data: bytes, size: int) -> bytes:
 
 
 def _step_back() -> None:
-    """Let everything else on this computer go first."""
+    """Let everything else on this computer go first, from now on.  On Linux each thread has a priority of its own."""
     process = psutil.Process()
     try:
-        process.nice(psutil.BELOW_NORMAL_PRIORITY_CLASS if sys.platform == "win32" else max(process.nice(), NICENESS))
+        if sys.platform == "win32":
+            process.nice(psutil.BELOW_NORMAL_PRIORITY_CLASS)
+            return
+        nice = max(process.nice(), NICENESS)
+        for number in [thread.id for thread in process.threads()] if sys.platform == "linux" else [process.pid]:
+            os.setpriority(os.PRIO_PROCESS, number, nice)
     except (psutil.Error, OSError):
         return
 

@@ -6,11 +6,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import psutil
 import pytest
 
 from core.base.content import digest
 from core.base.manifest import AveragingNumbers, Manifest, sign_manifest
 from core.base.signing import KeyPair
+from core.training.__main__ import NICENESS
 from core.workers import frames
 from core.workers.arena import Arena
 from tests.small_task import small_task
@@ -82,6 +84,9 @@ def test_worker_takes_a_round_and_ends_with_its_parent(tmp_path: Path) -> None:
     ready = pipe.hear(frames.WorkerReady)
     arena = Arena(tmp_path / "arena", ready.numel)
     assert pipe.hear(frames.Progress).samples > 0
+    if sys.platform == "linux":
+        threads = psutil.Process(pipe.process.pid).threads()
+        assert min(os.getpriority(os.PRIO_PROCESS, thread.id) for thread in threads) >= NICENESS, "others go first"
     if sys.platform != "win32":
         os.kill(pipe.process.pid, signal.SIGINT)  # Ctrl-C reaches the whole group; the engine watches over it
     pipe.say(frames.Collect(round=b"r"))
