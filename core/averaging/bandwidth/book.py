@@ -18,6 +18,7 @@ HALF_LIFE_S: Final = 3600.0
 """What was seen counts half as much after so long."""
 PEERS_MAX: Final = 2000
 CLAIMS_KEPT: Final = 4
+"""Number of times this peer has told of its line that plans may go by: their leaders may not have heard the newest."""
 LATE: Final = 1.25
 """Times what rounds like it take from which a round was late: a line carries less than the plan took it for."""
 ROUNDS: Final = 8
@@ -38,6 +39,7 @@ class LineBook:
         self.own = OwnLine(me)
         self._peers: OrderedDict[PeerId, ProvenLine] = OrderedDict()
         self._facts: dict[PeerId, LineFacts] = {}
+        """What each peer has told last, this one among them."""
         self._claims: deque[Rates] = deque(maxlen=CLAIMS_KEPT)
         self._waits: Waits | None = None
         self._began_at = 0.0
@@ -55,6 +57,14 @@ class LineBook:
         proven = self._peers.get(self._me) or ProvenLine()
         up, down = (max(one.best, one.floor) for one in (proven.up, proven.down))
         return Rates(max(*(claim.up for claim in claims), int(up)), max(*(claim.down for claim in claims), int(down)))
+
+    @property
+    def judges(self) -> bool:
+        """Whether this peer has told of its line often enough, since it was started, to refuse plans for their lines.
+
+        Before, a plan may rightly go by what an earlier run of this program has told and proven, and has forgotten.
+        """
+        return len(self._claims) == CLAIMS_KEPT
 
     @property
     def usual(self) -> float:
@@ -160,17 +170,17 @@ class LineBook:
     # --- what is told ------------------------------------------------------------------------------------------------
 
     def facts(self) -> LineFacts:
-        """What to tell others."""
-        self._claims.append(self.own.offered)
-        return self._record()
+        """What to tell others, and what this peer's own plans go by from now on.
 
-    def _record(self) -> LineFacts:
-        """What this peer knows; first of those with whom the last rounds were."""
+        Of the others, those with whom the last rounds were come first.
+        """
         own, measured = self.own.offered, self.own.measured
+        self._claims.append(own)
         shown = Rates(min(own.up, measured.up), min(own.down, measured.down))
         others = [(peer, known) for peer, known in reversed(self._peers.items()) if peer != self._me]
         seen = {peer: (known.up.best, known.down.best) for peer, known in others}
-        return facts_of(own, shown, seen, self.own.held.items())
+        self._facts[self._me] = told = facts_of(own, shown, seen, self.own.held.items())
+        return told
 
     def heard(self, peer: PeerId, facts: LineFacts) -> None:
         """The book keeps the record that another peer published; beyond `PEERS_MAX` peers it takes no new ones."""
@@ -179,10 +189,10 @@ class LineBook:
 
     def forget(self, here: Sequence[PeerId]) -> None:
         """Only these are here: what others have told counts no more."""
-        self._facts = {peer: facts for peer, facts in self._facts.items() if peer in set(here)}
+        self._facts = {peer: facts for peer, facts in self._facts.items() if peer in {self._me, *here}}
 
     # --- what is believed --------------------------------------------------------------------------------------------
 
     def known(self, peers: Sequence[PeerId]) -> KnownLines:
-        """What a plan for these is to go by."""
-        return known_of(peers, {**self._facts, self._me: self._record()}, self._peers)
+        """What a plan for these is to go by: what its members may know, so of this peer's line what it has told."""
+        return known_of(peers, self._facts, self._peers)

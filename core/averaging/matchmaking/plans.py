@@ -193,7 +193,7 @@ def check_plan(plan: Plan, request: PlanRequest, mine: Member | None, *, leader:
 
 
 def check_division(plan: Plan, me: PeerId, lines: LineBook, *, target_samples: int = 0) -> None:
-    """Refuse a plan that counts on other lines than are known, or whose shares do not fit its lines.
+    """Refuse a plan whose shares do not fit its lines, or that counts on other lines than a member that judges knows.
 
     Args:
         plan: It has passed `check_plan`.
@@ -204,10 +204,16 @@ def check_division(plan: Plan, me: PeerId, lines: LineBook, *, target_samples: i
     Raises:
         RemoteProblem: says what is wrong.
     """
-    known = lines.known(plan.peers)
     if not plan.lines and plan.limits:
         raise RemoteProblem("the plan has slow pairs, and no lines")
-    index = plan.peers.index(me)
+    if lines.judges:
+        _check_lines(plan, me, lines)
+    for averaged in butterflies(plan):
+        check_shares(averaged, target_samples=target_samples if plan.stages == 1 else 0)
+
+
+def _check_lines(plan: Plan, me: PeerId, lines: LineBook) -> None:
+    known, index = lines.known(plan.peers), plan.peers.index(me)
     taken = lines_of(plan.members, plan.lines)
     if taken is not None:
         _check_own(plan.lines[index], lines.claimed, taken=taken[index])
@@ -216,8 +222,6 @@ def check_division(plan: Plan, me: PeerId, lines: LineBook, *, target_samples: i
             _check_other(line, known.lines.get(peer, Rates()))
     if any(limit.sender == index and plan.peers[limit.receiver] not in lines.own.held for limit in plan.limits):
         raise RemoteProblem("the plan says that this member is slow to another, and it is not")
-    for averaged in butterflies(plan):
-        check_shares(averaged, target_samples=target_samples if plan.stages == 1 else 0)
 
 
 def _check_own(line: Rates, claimed: Rates, *, taken: Line) -> None:

@@ -55,6 +55,10 @@ class Told(LineBook):
     def claimed(self) -> Rates:
         return self._claimed
 
+    @property
+    def judges(self) -> bool:
+        return True
+
 
 class TwistedPump(Pump):
     """A network in which what some peers say and report is changed."""

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from core.averaging.balance.traffic import Line
-from core.averaging.bandwidth.book import LineBook
+from core.averaging.bandwidth.book import CLAIMS_KEPT, LineBook
 from core.averaging.bandwidth.demand import demand_of
 from core.averaging.bandwidth.estimate import PROBE
 from core.averaging.bandwidth.known import USUAL_MOST
@@ -118,6 +118,38 @@ def test_one_slanderer_changes_nothing(told: int) -> None:
         quiet, noisy = calm.round(), loud.round()
         assert noisy.plan.lines == quiet.plan.lines
         assert noisy.seconds == quiet.seconds
+
+
+def restarted(learning: Learning, peer: PeerId, *, measured: float) -> None:
+    """Its program is started again: it has forgotten all, and has measured its line while it fetched the state."""
+    learning.books[peer] = book = LineBook(peer)
+    book.own.up.carried(measured)
+    book.own.down.carried(measured)
+    for other, knows in learning.books.items():
+        if other != peer:
+            book.heard(other, knows.facts())
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_restarted_member_and_others_follow_each_other(seed: int) -> None:
+    """What it has measured of its line since is 1/500 of what it told before."""
+    learning = Learning(FLEETS["homogeneous"], TASK, seed=seed)
+    learning.rounds(6)
+    peer = learning.peers[seed % 4]
+    restarted(learning, peer, measured=learning.lines[0].up_bytes_per_s / 500)
+    lessons = learning.rounds(8)
+    assert {peer} < {lesson.plan.leader for lesson in lessons}
+    assert not any(lesson.refusals for lesson in lessons)
+
+
+def test_restarted_member_judges_plans_again_before_long() -> None:
+    learning = Learning(FLEETS["heterogeneous"], TASK, seed=1)
+    learning.rounds(6)
+    peer = learning.peers[4]
+    restarted(learning, peer, measured=0.0)
+    assert not learning.books[peer].judges
+    learning.rounds(CLAIMS_KEPT)
+    assert learning.books[peer].judges
 
 
 def test_new_leader_plans_by_what_most_have_observed() -> None:
