@@ -20,8 +20,8 @@ from core.workers.state_files import DiskStateFile
 
 _LOG = logging.getLogger(__name__)
 STATES: Final = "states"
-AGES: Final = 16
-"""Of those copies that came 1 to 15 copies ago, 16 to 255 and so on the oldest stays: five for a year of copies."""
+AGES: Final = 4
+"""Of those copies that came 1 to 3 copies ago, 4 to 15, 16 to 63 and so on the oldest stays: six of a thousand."""
 
 
 class KeptStates:
@@ -100,7 +100,7 @@ def _split(path: Path) -> tuple[str, str]:
 
 
 def _generation(copies_ago: int) -> int:
-    """0 for the newest itself, 1 for those before it up to 15 copies ago, 2 up to 255."""
+    """0 for the newest itself, 1 for those before it up to 3 copies ago, 2 up to 15."""
     generation = 0
     while copies_ago >= AGES**generation:
         generation += 1

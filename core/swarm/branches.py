@@ -74,6 +74,19 @@ class Stand:
     trains: bool
 
 
+@dataclass(frozen=True, slots=True)
+class _Round:
+    """Where a round has led those who contributed to it."""
+
+    before: StateName
+    after: StateName
+    members: frozenset[PeerId]
+
+    def led(self, stand: Stand) -> StateName:
+        """Where a peer stands; a member that was not read since this round stands where it has led."""
+        return self.after if stand.peer in self.members and stand.state == self.before else stand.state
+
+
 class Branches:
     """Remembers which state came from which, and adds up who stands where.
 
@@ -90,6 +103,8 @@ class Branches:
         self._passes: OrderedDict[PeerId, None] = OrderedDict()
         self._stood: OrderedDict[PeerId, StateName] = OrderedDict()
         """The state at which each was read last."""
+        self._round: _Round | None = None
+        """The last one of ours that was committed."""
 
     def led(self, before: StateName, after: StateName, *, members: Iterable[PeerId] = ()) -> None:
         """Note that a round of ours, with these members, has led from one state to the next."""
@@ -100,7 +115,9 @@ class Branches:
 
     def committed(self, before: StateName, record: RoundRecord) -> None:
         """Note that a round of ours was committed, and who contributed to it."""
-        self.led(before, record.name, members=[peer for peer, samples in record.credited if samples])
+        members = [peer for peer, samples in record.credited if samples]
+        self.led(before, record.name, members=members)
+        self._round = _Round(before, record.name, frozenset(members))
 
     def loaded(self, state: State) -> None:
         """Note where the state came from that this peer's trainer holds now, as its file tells: no report knows better.
@@ -171,8 +188,9 @@ class Branches:
             if further and not stand.state.epoch:
                 newcomers = newcomers.plus(counted)
                 continue
-            here[stand.state.mark] = here[stand.state.mark].plus(counted)
-            called[stand.state.mark][stand.state] += 1
+            state = stand.state if self._round is None else self._round.led(stand)
+            here[state.mark] = here[state.mark].plus(counted)
+            called[state.mark][state] += 1
         names = {mark: _most(said) for mark, said in called.items()}
         if mine is not None:
             names[mine.mark] = mine

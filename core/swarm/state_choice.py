@@ -76,7 +76,8 @@ class StateChoice:
         there = [stand.peer for stand in stands if stand.state == name]
         waits = len(there) == 1 and not self._membership.branches.met(there[0])
         offers = [] if name is None else self._promised(name, now)
-        if copy is not None:
+        if copy is not None:  # equal states have equal files, and the backbone has said which
+            offers = [offer for offer in offers if offer.name != copy.name or offer.digest == copy.digest]
             offers, waits = [*offers, copy], waits or not offers
         elif name is None:
             waits = model or (told is None and self._membership.backbone is not None)

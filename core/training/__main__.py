@@ -4,6 +4,7 @@ Frames of `core.workers.frames` come in on fd 0 and go out on fd 1.  The pipe wa
 process ends at once, whatever it is doing, so no orphan trains on after a crash.
 """
 
+import contextlib
 import os
 import queue
 import signal
@@ -177,15 +178,14 @@ def _whole(data: bytes, size: int) -> bytes:
 def _step_back() -> None:
     """Let everything else on this computer go first, from now on.  On Linux each thread has a priority of its own."""
     process = psutil.Process()
-    try:
+    with contextlib.suppress(psutil.Error, OSError):
         if sys.platform == "win32":
             process.nice(psutil.BELOW_NORMAL_PRIORITY_CLASS)
             return
         nice = max(process.nice(), NICENESS)
         for number in [thread.id for thread in process.threads()] if sys.platform == "linux" else [process.pid]:
-            os.setpriority(os.PRIO_PROCESS, number, nice)
-    except (psutil.Error, OSError):
-        return
+            with contextlib.suppress(OSError):  # a thread may have ended
+                os.setpriority(os.PRIO_PROCESS, number, nice)
 
 
 def _content(path: Path) -> bytes:

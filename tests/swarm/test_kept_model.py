@@ -240,6 +240,28 @@ def test_backbone_that_was_cut_off_leads_nobody_back(monkeypatch: pytest.MonkeyP
     assert epoch_of(ada) < held + 30, "without a detour"
 
 
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_one_of_three_leads_nobody_by_false_parents(seed: int) -> None:
+    """It says after each step of the others that its own state came from theirs."""
+    swarm = world(seed, peers=3)
+    mallory, *honest = swarm.volunteers.values()
+    run_until(swarm, lambda: min(map(epoch_of, swarm.volunteers.values())) > 3)
+    mallory.end(End.CRASH)
+
+    def beside_theirs(report: ProgressReport) -> ProgressReport:
+        names = [name for name in map(state_of, honest) if name is not None]
+        return msgspec.structs.replace(
+            report, epoch=FALSE.epoch, lineage=FALSE.lineage, digest=NOISE.digest, in_step=True, parent=min(names).mark
+        )
+
+    begin(mallory, Lie(tells=beside_theirs, gives=NOISE))
+    held = max(map(epoch_of, honest))
+    for _ in range(240):
+        swarm.world.run(0.25)
+        assert max(map(epoch_of, honest)) < FALSE.epoch
+    assert min(map(epoch_of, honest)) > held
+
+
 def test_equal_marks_lead_nobody_to_a_liar() -> None:
     """It reports the beginning of the others' name, and another end."""
     swarm = world(1, peers=6, epoch_s=4.0)

@@ -41,6 +41,7 @@ class LineBook:
         self._facts: dict[PeerId, LineFacts] = {}
         """What each peer has told last, this one among them."""
         self._claims: deque[Rates] = deque(maxlen=CLAIMS_KEPT)
+        self._rounds = 0
         self._waits: Waits | None = None
         self._began_at = 0.0
         self._ratios: deque[float] = deque(maxlen=ROUNDS)
@@ -60,11 +61,11 @@ class LineBook:
 
     @property
     def judges(self) -> bool:
-        """Whether this peer has told of its line often enough, since it was started, to refuse plans for their lines.
+        """Whether this peer was in rounds often enough, since it was started, to refuse plans for their lines.
 
         Before, a plan may rightly go by what an earlier run of this program has told and proven, and has forgotten.
         """
-        return len(self._claims) == CLAIMS_KEPT
+        return self._rounds >= CLAIMS_KEPT
 
     @property
     def usual(self) -> float:
@@ -90,6 +91,7 @@ class LineBook:
 
     def finished(self, plan: Plan, outcome: Outcome, now: float) -> None:
         """A committed round teaches the book: rates of this peer's line, and what it proves of the others'."""
+        self._rounds += 1
         waits, self._waits = self._waits, None
         demand = demand_of(plan)
         late = False

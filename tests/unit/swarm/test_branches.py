@@ -6,9 +6,11 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.averaging.receipts.receipt import Deed
 from core.base.ids import PeerId, hashed_key
 from core.base.state_header import MARK_BYTES
 from core.swarm.branches import Branches, Stand
+from core.swarm.orders import RoundRecord
 from core.swarm.states import State, StateName
 
 FIRST = StateName(0, hashed_key(b"first"))
@@ -149,6 +151,18 @@ def test_state_is_called_as_most_call_it_that_stand_there() -> None:
     assert member(*OURS[:3], met=[1]).head(OURS[2], [*honest, liar]) == MINE
     assert member(*OURS[:3], met=[1]).head(OURS[2], [liar, *honest], trains=False) == MINE
     assert member(*OURS).head(MINE, [honest[0], liar, stand(8, liar.state)]) is None, "its own name it knows"
+
+
+def test_whom_a_round_has_led_on_stands_there() -> None:
+    """Its report may come a moment later, and a liar says meanwhile that its own state came from the same."""
+    liar = stand(9, StateName(MINE.epoch + 50, b"\xff" * 32), MINE)
+    led = member(*OURS, met=[1, 9])
+    deeds = (Deed(peer(1), 4, 1, 0), Deed(peer(2), 0, 0, 16))
+    record = RoundRecord(after(MINE), ((peer(1), 4),), 1.0, (), 1.0, deeds=deeds)
+    led.committed(MINE, record)
+    assert led.head(after(MINE), [stand(1, MINE, OURS[-2]), liar]) is None
+    assert led.head(after(MINE), [stand(2, MINE, OURS[-2]), liar]) == liar.state, "who gave nothing was not led"
+    assert led.head(after(MINE), [stand(1, liar.state, MINE), liar]) == liar.state, "its newest word counts"
 
 
 def test_a_backbone_decides_between_equals() -> None:

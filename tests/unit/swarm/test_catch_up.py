@@ -167,6 +167,15 @@ def test_copy_is_there_wherever_its_backbone_stands() -> None:
     assert watched.machine.choice.best(OURS, LISTEN_S) == NewerState(NEWER, b"d" * 32, (peer(BACKBONE),))
 
 
+def test_nobody_gives_another_file_for_the_state_of_the_copy() -> None:
+    watched = Watched()
+    for second in range(int(LISTEN_S) + 1):
+        watched.promised(20, NEWEST, float(second), digest=b"z" * 32)
+        watched.keeps(NEWEST, float(second), at=NEWEST)
+        found = watched.machine.choice.best(OURS, float(second))
+        assert found == (NewerState(NEWEST, b"d" * 32, (peer(BACKBONE),)) if second == LISTEN_S else None)
+
+
 @pytest.mark.parametrize(("mine", "waits"), [(FIRST, True), (NEWER, False)])
 def test_who_has_a_model_goes_on_when_nobody_gives_another(mine: StateName, *, waits: bool) -> None:
     watched = Watched()
