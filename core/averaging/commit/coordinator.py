@@ -311,7 +311,12 @@ class Coordinator:
         self._changed()
 
     def _remake(self, shares: Sequence[int]) -> None:
-        """Have the means of shares made anew by other members; never such as may be committed already."""
+        """Have the means of shares made anew by other members; never such as may be committed already.
+
+        Where these are lost with their reducer, nobody that is left can finish the round.
+        """
+        if self._pinned and any(self.reports.reducers[share] not in self.reports.live for share in shares):
+            self.standing.advance(Cue.TOO_FEW)
         if shares and not self._pinned:
             for share in shares:
                 self.reports.remake(share)
