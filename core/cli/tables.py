@@ -40,7 +40,7 @@ def status_text(snapshot: Snapshot) -> str:
         losses = [(training, "in training"), (heldout, "on held-out text")]
         known = [f"{loss:.3f} {where}" for loss, where in losses if loss is not None]
         meaning = collaboration.loss if collaboration is not None else LossView()
-        known += [f"{loss:.3f} for {name} alone" for name, loss in meaning.baselines.items()]
+        known += [f"{score.loss:.3f} for {name} alone" for name, score in meaning.baselines.items()]
         rows.append(("Loss", clean(", ".join(known) + (f" ({meaning.unit})" if meaning.unit else ""))))
     here = company(snapshot.volunteers, snapshot.always_on)
     rows += [

@@ -177,7 +177,7 @@ class VolunteerSession:
             WorkerProblem: nobody is here who could.
         """
         seen = await self._trainer.evaluate()
-        return ModelEvaluation(epoch=seen.epoch, loss=seen.loss, meaning=self._trainer.loss)
+        return ModelEvaluation(epoch=seen.epoch, score=seen.score, meaning=self._trainer.loss)
 
     async def test_port(self) -> PortTest:
         """Other peers call this computer, and the result is worded for the person that asked."""

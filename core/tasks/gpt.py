@@ -7,7 +7,7 @@ Letters of shapes: B samples of T letters each, V letters in the alphabet; the f
 
 from collections import Counter
 from collections.abc import Iterator
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
 from random import Random
 from typing import Annotated, ClassVar, Final
@@ -17,11 +17,13 @@ import torch
 from msgspec import Meta
 from torch import nn
 
+from core.api.score import Score
 from core.base.manifest import Manifest, Numbers, checked
 from core.base.problems import BadInput
 from core.data.documents import Document
 from core.data.shuffle import shuffled
 from core.data.sources import endless
+from core.tasks.neighbour import NEIGHBOUR, Neighbour, read_neighbour
 from core.tasks.start import log_shares, started
 from core.tasks.task import Blobs, Evaluation, Losses, PreparedTask, TensorBatch
 from core.tasks.text import Progress, read_text, windows, write_blobs
@@ -65,9 +67,13 @@ class CharacterGpt:
 
     loss_name: ClassVar = "next-letter loss"
     loss_unit: ClassVar = "nats"
+    guesses: ClassVar = "letters"
 
-    def __init__(self, numbers: GptNumbers, *, counts: dict[str, int], held_out: list[Document]) -> None:
+    def __init__(
+        self, numbers: GptNumbers, *, counts: dict[str, int], held_out: list[Document], neighbour: Score | None = None
+    ) -> None:
         self.numbers = numbers
+        self._simple = {} if neighbour is None else {"the letter before": neighbour}
         self._places = {letter: place for place, letter in enumerate(counts)}
         self._logs_V = log_shares(list(counts.values()))
         found = list(islice(windows(held_out, self._places, numbers.length), numbers.held_out))
@@ -92,17 +98,26 @@ class CharacterGpt:
 
     def loss(self, model: nn.Module, batch: TensorBatch) -> Losses:
         """The mean over all letters but each sample's first."""
-        letters = batch.rows.to(next(model.parameters()).device)
-        loss = nn.functional.cross_entropy(model(letters[:, :-1]).flatten(0, 1).float(), letters[:, 1:].flatten())
+        loss = nn.functional.cross_entropy(*self._guessed(model, batch.rows))
         return Losses(objective=loss, reported=loss.detach())
 
     def evaluate(self, model: nn.Module) -> Evaluation:
         """The same loss on the held-out text, and that of the letters' frequencies at the same places."""
-        parts = map(TensorBatch, torch.split(self._held_out, self.numbers.micro_batch))
+        loss, right, meant_M = 0.0, 0, self._held_out[:, 1:].flatten()
         with torch.no_grad():
-            loss = sum(part.samples * self.loss(model, part).reported.item() for part in parts) / len(self._held_out)
-        baseline = -self._logs_V[self._held_out[:, 1:]].mean(dtype=torch.float64).item()
-        return Evaluation(loss=loss, baselines={"letter frequencies": baseline})
+            for rows in torch.split(self._held_out, self.numbers.micro_batch):
+                scores_MV, letters_M = self._guessed(model, rows)
+                loss += nn.functional.cross_entropy(scores_MV, letters_M, reduction="sum").item()
+                right += int((scores_MV.argmax(1) == letters_M).sum().item())
+        plain = -self._logs_V[meant_M].mean(dtype=torch.float64).item()
+        often = (meant_M == self._logs_V.argmax()).double().mean().item()
+        baselines = {"letter frequencies": Score(plain, often), **self._simple}
+        return Evaluation(Score(loss / len(meant_M), right / len(meant_M)), baselines)
+
+    def _guessed(self, model: nn.Module, rows: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Scores (M, V) of all letters but each sample's first, and these letters."""
+        letters = rows.to(next(model.parameters()).device)
+        return model(letters[:, :-1]).flatten(0, 1).float(), letters[:, 1:].flatten()
 
 
 def prepare(source: str, out_dir: Path, *, progress: Progress) -> PreparedTask:
@@ -112,7 +127,11 @@ def prepare(source: str, out_dir: Path, *, progress: Progress) -> PreparedTask:
     known = dict(counted.most_common(GptNumbers().alphabet - 1))
     counts = {"": counted.total() - sum(known.values()), **known}
     numbers = msgspec.to_builtins(GptNumbers(source=source, alphabet=len(counts)))
-    blobs = write_blobs(out_dir, {"counts": counts, "held_out": held_out})
+    places = {letter: place for place, letter in enumerate(counts)}
+    length, held = GptNumbers().length, GptNumbers().held_out
+    asked = [pair for window in islice(windows(held_out, places, length), held) for pair in pairwise(window)]
+    neighbour = Neighbour(windows(train, places, length), list(counts.values())).score(asked)
+    blobs = write_blobs(out_dir, {"counts": counts, "held_out": held_out, NEIGHBOUR: msgspec.to_builtins(neighbour)})
     optimizer: Numbers = {"name": "adamw", "learning_rate": 0.005, "beta2": 0.98, "warmup_epochs": 5}
     return PreparedTask(numbers=numbers, blobs=blobs, optimizer=optimizer, target_samples=512)
 
@@ -121,4 +140,5 @@ def open_task(manifest: Manifest, blobs: Blobs) -> CharacterGpt:
     """The task of numbers and blobs as `prepare` has made them; a stranger may have changed them."""
     counts = blobs.decode("counts", dict[str, Annotated[int, Meta(ge=0, le=2**53)]])
     numbers = checked(manifest.numbers, GptNumbers, of="task")
-    return CharacterGpt(numbers, counts=counts, held_out=blobs.decode("held_out", list[Document]))
+    held_out = blobs.decode("held_out", list[Document])
+    return CharacterGpt(numbers, counts=counts, held_out=held_out, neighbour=read_neighbour(blobs))

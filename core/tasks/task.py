@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 import msgspec
 
+from core.api.score import Filled, Score
 from core.base.content import digest
 from core.base.manifest import Manifest, Numbers
 from core.base.problems import BadInput
@@ -56,10 +57,11 @@ class Losses:
 class Evaluation:
     """How well a model does on what it never learns from."""
 
-    loss: float
-    """In the task's unit."""
-    baselines: Mapping[str, float]
-    """The losses of models that know only one thing, at the same places, by that thing: "word frequencies"."""
+    score: Score
+    baselines: Mapping[str, Score]
+    """What models reach that know only one thing, at the same places, by that thing: "word frequencies"."""
+    filled: tuple[Filled, ...] = ()
+    """The same few pieces of text each time, as the model fills them now; empty where a task has nothing to fill."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,6 +116,8 @@ class Task(Protocol):
     """What a loss measures, in two or three words that people are shown: "masked-word loss"."""
     loss_unit: ClassVar[str]
     """Its unit, such as "nats"; empty: it has none."""
+    guesses: ClassVar[str]
+    """What a score's share of right guesses is a share of: "blanks"; empty: nothing is guessed."""
 
     @property
     def numbers(self) -> msgspec.Struct:

@@ -75,7 +75,7 @@ class Conversation:
     def begin(self) -> None:
         """The worker tells the engine that the model stands, and how large it is."""
         learner = self._learner
-        name, unit = learner.task.loss_name, learner.task.loss_unit
+        task = learner.task
         sizes = {"numel": learner.numel, "parameters": learner.numel}
         aside = tuple(path.name for path in learner.damaged)
         self._say(
@@ -83,8 +83,9 @@ class Conversation:
                 **_named(learner.state),
                 **sizes,
                 layout=learner.layout,
-                loss_name=name,
-                loss_unit=unit,
+                loss_name=task.loss_name,
+                loss_unit=task.loss_unit,
+                guesses=task.guesses,
                 set_aside=aside,
             )
         )
@@ -127,7 +128,9 @@ class Conversation:
             case Evaluate():
                 found = self._learner.evaluate()
                 epoch = self._learner.state.epoch
-                self._say(Evaluated(epoch=epoch, loss=found.loss, baselines=dict(found.baselines)))
+                self._say(
+                    Evaluated(epoch=epoch, score=found.score, baselines=dict(found.baselines), filled=found.filled)
+                )
             case Hold():
                 self._held = True
             case Go():

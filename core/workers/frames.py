@@ -5,6 +5,7 @@ from typing import Any, Union
 
 import msgspec
 
+from core.api.score import Filled, Score
 from core.base.problems import WireProblem
 
 FRAME_BYTES_MAX = 1024 * 1024
@@ -125,6 +126,8 @@ class WorkerReady(StateFrame, frozen=True, kw_only=True, tag="ready"):
     loss_name: str = ""
     """What the task's loss measures, in words that people are shown."""
     loss_unit: str = ""
+    guesses: str = ""
+    """What a score's share of right guesses is a share of; empty: the task guesses nothing."""
     set_aside: tuple[str, ...] = ()
     """Names of damaged checkpoints, as they are called now."""
 
@@ -167,12 +170,14 @@ class Loaded(StateFrame, frozen=True, kw_only=True, tag="loaded"):
 
 
 class Evaluated(Frame, frozen=True, kw_only=True, tag="evaluated"):
-    """The loss on the held-out text."""
+    """How well the shared state does on the held-out text."""
 
     epoch: int
-    loss: float
-    baselines: dict[str, float]
-    """Losses of models that know only one thing, by its name."""
+    score: Score
+    baselines: dict[str, Score]
+    """What models reach that know only one thing, by its name."""
+    filled: tuple[Filled, ...] = ()
+    """Pieces of that text as the model fills them."""
 
 
 class Failed(Frame, frozen=True, kw_only=True, tag="failed"):

@@ -113,7 +113,7 @@ class Interpreter:
             case frames.Loaded():
                 self._tell(StateLoaded(await self._offered(frame)))
             case frames.Evaluated():
-                self._tell(HeldoutEvaluated(frame.epoch, frame.loss))
+                self._tell(HeldoutEvaluated(frame.epoch, frame.score.loss))
 
     async def _ready(self, frame: frames.WorkerReady) -> None:
         arena = self._arena = Arena(self._arena_path, frame.numel)

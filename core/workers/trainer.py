@@ -88,7 +88,7 @@ class Trainer:
         self._ready = False
         self.problem: Problem | None = None
         self.loss = LossView()
-        """What the task's losses mean, and the newest baselines."""
+        """What the task's losses mean, and what this computer's last look at the held-out text gave."""
 
     @property
     def pid(self) -> int | None:
@@ -247,11 +247,15 @@ class Trainer:
             for name in frame.set_aside:
                 where = f"epoch {frame.epoch}" if frame.epoch else "the beginning"
                 self._notice(f"A damaged checkpoint was set aside as {name}. Training goes on from {where}.")
-            self.loss = LossView(frame.loss_name, frame.loss_unit, self.loss.baselines)
+            self.loss = msgspec.structs.replace(
+                self.loss, name=frame.loss_name, unit=frame.loss_unit, guesses=frame.guesses
+            )
             self._changed()
 
     def _evaluated(self, frame: frames.Evaluated) -> None:
-        self.loss = msgspec.structs.replace(self.loss, baselines=frame.baselines)
+        self.loss = msgspec.structs.replace(
+            self.loss, score=frame.score, baselines=frame.baselines, filled=frame.filled
+        )
         for future in self._asking:
             if not future.done():
                 future.set_result(frame)

@@ -14,7 +14,7 @@ class TrainerLike(Protocol):
     problem: Problem | None
     """Why nothing is trained, if that is not the person's wish."""
     loss: LossView
-    """What the task's losses mean, and the newest baselines."""
+    """What the task's losses mean, and what this computer's last look at the held-out text gave."""
 
     @property
     def pid(self) -> int | None:

@@ -153,7 +153,10 @@ def test_evaluation_is_the_same_for_everybody(founded: Founded, task: Task) -> N
     torch.manual_seed(2)
     assert task.evaluate(model) == found == other.evaluate(other.model(7))
     assert found.baselines
-    assert all(0 < loss < 100 for loss in (found.loss, *found.baselines.values()))
+    for score in (found.score, *found.baselines.values()):
+        assert 0 < score.loss < 100
+        assert (score.right is None) == (not task.guesses)
+        assert 0 <= (score.right or 0) <= 1
     assert other.evaluate(other.model(8)).baselines == found.baselines
 
 
@@ -166,7 +169,7 @@ def test_evaluation_leaves_the_model_as_it_was(task: Task) -> None:
 
 
 def test_a_task_names_its_loss_and_its_baselines(task: Task) -> None:
-    for words in (task.loss_name, task.loss_unit, *task.evaluate(task.model(0)).baselines):
+    for words in (task.loss_name, task.loss_unit, task.guesses, *task.evaluate(task.model(0)).baselines):
         assert words.isprintable()
         assert len(words) <= 30
     assert task.loss_name
@@ -176,12 +179,12 @@ def test_the_recipe_of_the_task_teaches_it(founded: Founded, tmp_path: Path) -> 
     learner = Learner(
         task=founded.open(), manifest=founded.manifest, states=tmp_path, seed=0, device="cpu", clock=ticking()
     )
-    before = learner.evaluate().loss
+    before = learner.evaluate().score.loss
     for epoch in range(1, 6):
         while learner.samples < SAMPLES:
             assert learner.accumulate()
         learner.absorb(learner.hand_over(), epoch=epoch, lineage=digest(bytes([epoch])))
-    assert learner.evaluate().loss < before - 0.05
+    assert learner.evaluate().score.loss < before - 0.05
 
 
 def test_the_optimizer_of_the_task_is_known(founded: Founded, task: Task) -> None:

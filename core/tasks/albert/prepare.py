@@ -5,7 +5,17 @@ from collections import Counter
 from pathlib import Path
 from typing import Final
 
-from core.tasks.albert.numbers import AlbertNumbers, default_numbers, default_optimizer, default_target_samples
+import msgspec
+
+from core.tasks.albert.held_out import measuring_batches
+from core.tasks.albert.numbers import (
+    AlbertNumbers,
+    albert_numbers,
+    default_numbers,
+    default_optimizer,
+    default_target_samples,
+)
+from core.tasks.neighbour import NEIGHBOUR, Neighbour
 from core.tasks.task import PreparedTask
 from core.tasks.text import Progress, read_text, write_blobs
 from core.tasks.tokenizers.unigram import pieces, train_unigram
@@ -33,16 +43,22 @@ def prepare(source: str, out_dir: Path, *, progress: Progress) -> PreparedTask:
     tokenizer = train_unigram((" ".join(d) for d in train), vocab_size=AlbertNumbers().vocab_size)
     progress("Counting words", 0.9)
     vocab_size = tokenizer.get_vocab_size()
-    counted = Counter(piece for d in train for sentence in pieces(tokenizer, d) for piece in sentence)
+    numbers = default_numbers(source) | {"vocab_size": vocab_size}
+    texts = [[piece for sentence in pieces(tokenizer, document) for piece in sentence] for document in train]
+    counted = Counter(piece for text in texts for piece in text)
+    counts = [counted[piece] for piece in range(vocab_size)]
+    measuring = measuring_batches(held_out, tokenizer, albert_numbers(numbers))
+    asked = [pair for batch in measuring for pair in zip(batch.before.tolist(), batch.words_M.tolist(), strict=True)]
     contents = {
         TOKENIZER: json.loads(tokenizer.to_str()),
         HELD_OUT: held_out,
-        UNIGRAM: [counted[piece] for piece in range(vocab_size)],
+        UNIGRAM: counts,
+        NEIGHBOUR: msgspec.to_builtins(Neighbour(texts, counts).score(asked)),
     }
     blobs = write_blobs(out_dir, contents)
     progress("Ready", 1.0)
     return PreparedTask(
-        numbers=default_numbers(source) | {"vocab_size": vocab_size},
+        numbers=numbers,
         blobs=blobs,
         optimizer=default_optimizer(),
         target_samples=default_target_samples(),

@@ -1,6 +1,6 @@
 """The task as the worker sees it: a model, batches, a loss, an evaluation."""
 
-# ruff: noqa: N806 - names of arrays end in their shapes
+# ruff: noqa: N803, N806 - names of arrays end in their shapes
 
 import random
 from collections.abc import Iterable, Iterator
@@ -10,23 +10,26 @@ from typing import Annotated, ClassVar
 import numpy as np
 import torch
 from msgspec import Meta
+from numpy.typing import NDArray
 from tokenizers import Tokenizer
 from torch.nn.functional import cross_entropy
 
+from core.api.score import Score
 from core.base.manifest import Manifest
 from core.base.problems import BadInput
 from core.data.documents import Document
 from core.data.shuffle import shuffled
 from core.data.sources import documents
 from core.tasks.albert.examples import Example, MaskedBatch, examples, masked_batch
+from core.tasks.albert.held_out import SHOWN, fill, measuring_batches
 from core.tasks.albert.model import PretrainedAlbert, build
 from core.tasks.albert.numbers import MASKED_SHARE, AlbertNumbers, albert_numbers
 from core.tasks.albert.prepare import HELD_OUT, TOKENIZER, UNIGRAM
+from core.tasks.neighbour import read_neighbour
 from core.tasks.task import Blobs, Evaluation, Losses
 from core.tasks.text_files import TextFiles
 from core.tasks.tokenizers.unigram import pieces, read_unigram
 
-HELD_OUT_SEED = 0
 KEPT_MAX = 50_000
 """Examples kept in memory, so that a small source is read and cut only once."""
 
@@ -39,19 +42,28 @@ class Albert:
         tokenizer: Cuts text into pieces.
         held_out: Documents to measure with.
         counts: How often each piece stands in the text for training, of length `vocab_size`.
+        neighbour: What a model reaches that knows only the piece before, where the organiser has said it.
     """
 
     loss_name: ClassVar = "masked-word loss"
     loss_unit: ClassVar = "nats"
+    guesses: ClassVar = "blanks"
 
     def __init__(
-        self, numbers: AlbertNumbers, *, tokenizer: Tokenizer, held_out: list[Document], counts: list[int]
+        self,
+        numbers: AlbertNumbers,
+        *,
+        tokenizer: Tokenizer,
+        held_out: list[Document],
+        counts: list[int],
+        neighbour: Score | None = None,
     ) -> None:
         self.numbers = numbers
+        self._simple = {} if neighbour is None else {"the word before": neighbour}
         self._tokenizer = tokenizer
         smoothed_V = np.asarray(counts, dtype=np.float64) + 1.0
         self.log_frequencies_V = torch.from_numpy(np.log(smoothed_V / smoothed_V.sum()).astype(np.float32))
-        self.held_out = self._measuring(held_out)
+        self.held_out = measuring_batches(held_out, tokenizer, numbers)
         """The batches that `evaluate` computes on, the same on all computers."""
 
     @classmethod
@@ -69,7 +81,8 @@ class Albert:
             raise BadInput(
                 "The tokenizer does not fit the manifest's numbers.", hint="Ask the organiser for a new one."
             )
-        return cls(numbers, tokenizer=tokenizer, held_out=held_out, counts=counts)
+        neighbour = read_neighbour(blobs)
+        return cls(numbers, tokenizer=tokenizer, held_out=held_out, counts=counts, neighbour=neighbour)
 
     def model(self, seed: int) -> PretrainedAlbert:
         """A new model whose start is described in `core.tasks.albert.model`."""
@@ -96,31 +109,42 @@ class Albert:
         The divisor is the expected number of masked words, not the number drawn, so that the mean over two batches
         is the loss of their union.
         """
-        words, order, guessed = self._errors(model, batch)
+        words_MV, order_B2 = self._scores(model, batch)
+        words = self._error(words_MV, batch.words_M)
+        order = self._error(order_B2, batch.swapped_B)
         expected = batch.samples * MASKED_SHARE * self.numbers.sequence_length
         objective = words / expected + self.numbers.order_weight * order / batch.samples
-        return Losses(objective=objective, reported=words.detach() / max(guessed, 1))
+        return Losses(objective=objective, reported=words.detach() / max(len(batch.words_M), 1))
 
     def evaluate(self, model: torch.nn.Module) -> Evaluation:
         """Masked words of the held-out text, at places that are the same for everybody, always."""
-        words = reference = 0.0
-        places = 0
+        words = 0.0
+        said: list[NDArray[np.int64]] = []
         with torch.no_grad():
             for batch in self.held_out:
-                error, _, guessed = self._errors(model, batch)
-                words += error.item()
-                reference -= self.log_frequencies_V[torch.from_numpy(batch.words_M)].sum(dtype=torch.float64).item()
-                places += guessed
-        return Evaluation(loss=words / places, baselines={"word frequencies": reference / places})
+                words_MV, _ = self._scores(model, batch)
+                words += self._error(words_MV, batch.words_M).item()
+                said.append(words_MV.argmax(1).cpu().numpy())
+        meant = np.concatenate([batch.words_M for batch in self.held_out])
+        frequencies = -self.log_frequencies_V[torch.from_numpy(meant)].mean(dtype=torch.float64).item()
+        often = self.log_frequencies_V.argmax().item()
+        baselines = {"word frequencies": Score(frequencies, float((meant == often).mean())), **self._simple}
+        shown = range(0, len(self.held_out), max(1, len(self.held_out) // SHOWN))[:SHOWN]
+        filled = [fill(self.held_out[number], said[number], self._tokenizer) for number in shown]
+        score = Score(words / len(meant), float((meant == np.concatenate(said)).mean()))
+        return Evaluation(score, baselines, tuple(each for each in filled if each is not None))
 
-    def _errors(self, model: torch.nn.Module, batch: MaskedBatch) -> tuple[torch.Tensor, torch.Tensor, int]:
-        """Summed cross-entropies of the words and of the orders, and the number of words."""
+    def _scores(self, model: torch.nn.Module, batch: MaskedBatch) -> tuple[torch.Tensor, torch.Tensor]:
+        """Scores of the words (M, V) and of the orders (B, 2), float32."""
         device = next(model.parameters()).device
-        arrays = (batch.pieces_BT, batch.types_BT, batch.present_BT, batch.places_M, batch.swapped_B, batch.words_M)
-        pieces_BT, types_BT, present_BT, places_M, swapped_B, words_M = (torch.from_numpy(a).to(device) for a in arrays)
-        words_MV, order_B2 = model(pieces_BT, types_BT, present_BT, places_M)
-        words = cross_entropy(words_MV.float(), words_M, reduction="sum")
-        return words, cross_entropy(order_B2.float(), swapped_B, reduction="sum"), len(batch.words_M)
+        arrays = (batch.pieces_BT, batch.types_BT, batch.present_BT, batch.places_M)
+        words_MV, order_B2 = model(*(torch.from_numpy(array).to(device) for array in arrays))
+        return words_MV.float(), order_B2.float()
+
+    @staticmethod
+    def _error(scores_RV: torch.Tensor, true_R: NDArray[np.int64]) -> torch.Tensor:
+        """The cross-entropies of all rows, added up."""
+        return cross_entropy(scores_RV, torch.from_numpy(true_R).to(scores_RV.device), reduction="sum")
 
     def _passes(self, chance: random.Random) -> Iterator[Example]:
         """The examples for training, again and again; those of a small source are kept after the first pass."""
@@ -141,17 +165,3 @@ class Albert:
 
     def _cut(self, found: Iterable[Document], chance: random.Random) -> Iterator[Example]:
         return examples((pieces(self._tokenizer, d) for d in found), self.numbers.sequence_length, chance)
-
-    def _measuring(self, held_out: list[Document]) -> list[MaskedBatch]:
-        numbers = self.numbers
-        chance = random.Random(HELD_OUT_SEED)  # noqa: S311 - the same places for everybody
-        stream = islice(self._cut(held_out, chance), numbers.held_out)
-        generator = np.random.default_rng(HELD_OUT_SEED)
-        batches = []
-        while chosen := list(islice(stream, numbers.micro_batch)):
-            batches.append(
-                masked_batch(chosen, length=numbers.sequence_length, vocab_size=numbers.vocab_size, generator=generator)
-            )
-        if not sum(len(batch.words_M) for batch in batches):
-            raise BadInput("The held-out text is too short to measure with.", hint="Give more text.")
-        return batches

@@ -93,7 +93,7 @@ def test_loss_and_evaluation_against_the_plain_forward_pass(task: Albert) -> Non
     assert losses.objective.item() == pytest.approx(total / expected + task.numbers.order_weight * order, rel=1e-5)
 
     sums = [plain(model, task, held) for held in task.held_out]
-    assert task.evaluate(model).loss == pytest.approx(sum(s[0] for s in sums) / sum(s[1] for s in sums), rel=1e-5)
+    assert task.evaluate(model).score.loss == pytest.approx(sum(s[0] for s in sums) / sum(s[1] for s in sums), rel=1e-5)
 
 
 def plain(model: PretrainedAlbert, task: Albert, batch) -> tuple[float, int, float]:
@@ -115,7 +115,7 @@ def test_the_reference_is_the_smoothed_unigram_model(task: Albert, prepared: Pre
     whole = sum(counts) + len(counts)
     words = Counter(int(word) for batch in task.held_out for word in batch.words_M)
     expected = -sum(times * math.log((counts[word] + 1) / whole) for word, times in words.items())
-    found = task.evaluate(task.model(0)).baselines["word frequencies"]
+    found = task.evaluate(task.model(0)).baselines["word frequencies"].loss
     assert found == pytest.approx(expected / words.total(), rel=1e-5)
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import torch
 
+from core.api.score import Score
 from core.base.manifest import PAPER_LAMB, Manifest
 from core.tasks.task import Evaluation, Losses
 from core.training.optimizers.lamb import LambNumbers
@@ -38,6 +39,7 @@ class SmallTask:
 
     loss_name = "squared error"
     loss_unit = ""
+    guesses = ""
 
     def model(self, seed: int) -> torch.nn.Module:
         with torch.random.fork_rng(devices=[]):
@@ -60,7 +62,7 @@ class SmallTask:
     def evaluate(self, model: torch.nn.Module) -> Evaluation:
         with torch.no_grad():
             loss = self.loss(model, next(self.batches(99))).reported.item()
-            return Evaluation(loss=loss, baselines={"zeros": 1.5})
+            return Evaluation(Score(loss), {"zeros": Score(1.5)})
 
 
 def ticking(step_s: float = 0.1):

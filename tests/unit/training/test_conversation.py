@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from core.api.score import Score
 from core.base.content import chunk_digests, digest, root_digest
 from core.base.manifest import Manifest
 from core.base.problems import WorkerProblem
@@ -174,7 +175,7 @@ def test_evaluate(tmp_path: Path) -> None:
     t = talk(tmp_path, hold=True)
     (found,) = t.hear(frames.Evaluate())
     assert isinstance(found, frames.Evaluated)
-    assert (found.epoch, found.baselines) == (0, {"zeros": 1.5})
+    assert (found.epoch, found.baselines) == (0, {"zeros": Score(1.5)})
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+from core.api.score import Score
 from core.base.content import digest
 from core.base.problems import Damaged, WorkerProblem
 from core.base.state_header import MARK_BYTES
@@ -146,4 +147,4 @@ def test_speed_and_evaluation(tmp_path: Path) -> None:
     peer = learner(tmp_path)
     peer.accumulate()
     assert peer.samples_per_s == pytest.approx(peer.samples / 0.1)  # the clock ticks once between its two readings
-    assert peer.evaluate().baselines == {"zeros": 1.5}
+    assert peer.evaluate().baselines == {"zeros": Score(1.5)}
