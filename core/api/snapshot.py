@@ -94,6 +94,8 @@ class Mine(msgspec.Struct, frozen=True, kw_only=True):
     bytes_sent: int = 0
     bytes_received: int = 0
     worker_pid: int | None = None
+    device: str = ""
+    """What this computer computes on, as people call it; empty: not known yet."""
     contributing_s: float = 0.0
     """Seconds of contributing, in all runs of the program."""
     line_up_bytes_per_s: float = 0.0

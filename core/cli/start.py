@@ -16,7 +16,7 @@ from core.backbone.serve import Ports, serve_backbone
 from core.base.problems import BadInput, Problem
 from core.cli.options import text_folder
 from core.engine.collaborations import Collaborations
-from core.engine.embedded import LOOPBACK, Embedded, EmbeddedOptions
+from core.engine.embedded import LOOPBACK, Embedded, EmbeddedOptions, own_threads
 from core.engine.engine import Engine
 from core.engine.options import EngineOptions
 from core.net.clock import Clock
@@ -116,7 +116,7 @@ def _engine_options(args: argparse.Namespace, home: Home, *, alone: bool) -> Eng
         bind=args.bind or (LOOPBACK if alone else EVERYWHERE),
         host=_told(args.host or (LOOPBACK if alone else "")),
         port=args.port,
-        threads=args.threads or 1,
+        threads=args.threads or (own_threads(args.peers) if alone else 0),
         text=args.text,
         last_epoch=args.last_epoch,
         evaluate_first=alone,

@@ -47,7 +47,8 @@ def status_text(snapshot: Snapshot) -> str:
         ("Here", f"{here}, {rate(snapshot.samples_per_s)} samples/s together"),
         (
             "This computer",
-            f"{clean(snapshot.me.name)} ({snapshot.me.peer}), {rate(snapshot.me.samples_per_s)} samples/s",
+            f"{clean(snapshot.me.name)} ({snapshot.me.peer}), {rate(snapshot.me.samples_per_s)} samples/s"
+            + (f" on {clean(snapshot.me.device)}" if snapshot.me.device else ""),
         ),
         ("Given", _given(snapshot)),
         ("Switch", "contributing" if snapshot.contributing else "paused"),

@@ -32,6 +32,7 @@ from core.base.tasks import DEFAULT_TASK
 from core.storage.paths import Home
 from core.system.atomic_files import make_directory, set_aside
 from core.system.child_process import open_log, own_command
+from core.system.cores import spare_cores
 from core.system.restarts import Restarts
 
 _LOG = logging.getLogger(__name__)
@@ -161,7 +162,7 @@ class Embedded:
         async with asyncio.TaskGroup() as group:
             for number, home in enumerate(volunteer_homes(self._home, self._options)[1:]):
                 name = DISHES[number % len(DISHES)]
-                words = _companion(home, link, name, last_epoch, text=self._options.text)
+                words = _companion(home, link, name, last_epoch, options=self._options)
                 group.create_task(
                     self._keep_alive(f"The companion {name}", partial(self._start_companion, home, words))
                 )
@@ -309,10 +310,16 @@ def newest_epoch(states: Path) -> int:
     return max((epoch_of(name) or 0 for name in names), default=0)
 
 
-def _companion(home: Home, link: Link, name: str, last_epoch: int | None, *, text: Path | None) -> list[str]:
+def own_threads(peers: int) -> int:
+    """The threads of each volunteer where several share one computer: together as many as one alone would have."""
+    return max(1, spare_cores() // peers)
+
+
+def _companion(home: Home, link: Link, name: str, last_epoch: int | None, *, options: EmbeddedOptions) -> list[str]:
+    text = options.text
     stop = ["--last-epoch", str(last_epoch)] if last_epoch is not None else []
     stop += ["--text", str(text.absolute())] if text is not None else []
-    where = ["--bind", LOOPBACK, "--host", LOOPBACK, "--port", "0"]
+    where = ["--bind", LOOPBACK, "--host", LOOPBACK, "--port", "0", "--threads", str(own_threads(options.peers))]
     return ["engine", "--home", str(home.directory), "--join", str(link), "--name", name, *where, *stop]
 
 

@@ -71,6 +71,8 @@ class Standpoint:
     """Of those who have shown one: names and roles come from there."""
     worker_pid: int | None = None
     loss: LossView | None = None
+    device: str = ""
+    """What the worker computes on."""
     bytes_sent: int = 0
     bytes_received: int = 0
     contributing_s: float = 0.0
@@ -238,6 +240,7 @@ def _mine(at: Standpoint, activity: Activity) -> Mine:
         bytes_sent=at.bytes_sent,
         bytes_received=at.bytes_received,
         worker_pid=at.worker_pid,
+        device=at.device,
         contributing_s=at.contributing_s,
         line_up_bytes_per_s=float(line.up),
         line_down_bytes_per_s=float(line.down),

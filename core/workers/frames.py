@@ -33,6 +33,7 @@ class Start(Frame, frozen=True, kw_only=True, tag="start"):
     seed: int
     """Decides this peer's order of the data; differs from peer to peer."""
     device: str = "cpu"
+    """The one that the person wants, or "auto"."""
     threads: int = 1
     hold: bool = False
     """Do not train until Go."""
@@ -116,6 +117,17 @@ class StateFrame(Frame, frozen=True, kw_only=True):
     """That the file holds."""
 
 
+class Computes(Frame, frozen=True, kw_only=True, tag="computes"):
+    """The device is chosen, and has computed something; the model is still to be made."""
+
+    device: str
+    """As torch calls it."""
+    title: str
+    """As people call it."""
+    note: str = ""
+    """A sentence where it is not the one that the person wants."""
+
+
 class WorkerReady(StateFrame, frozen=True, kw_only=True, tag="ready"):
     """The model stands, the arena exists."""
 
@@ -194,7 +206,7 @@ class Pong(Frame, frozen=True, kw_only=True, tag="pong"):
 
 ToWorker = Start | Collect | Absorb | Release | Load | Evaluate | Hold | Go
 """Frames for the training part of the worker; a Ping is answered before it gets there."""
-ToEngine = WorkerReady | Progress | Collected | Stepped | Loaded | Evaluated | Failed | Pong
+ToEngine = Computes | WorkerReady | Progress | Collected | Stepped | Loaded | Evaluated | Failed | Pong
 
 
 def frame_decoder(direction: Any) -> msgspec.msgpack.Decoder[Any]:
