@@ -21,7 +21,7 @@ SEED: Final = 0
 SHOWN: Final = 3
 """Sentences that people are shown."""
 AROUND: Final = 9
-"""Pieces of text shown on each side of a sentence's first blank."""
+"""Pieces of text shown on each side of a sentence's blank."""
 
 
 def measuring_batches(held_out: list[Document], tokenizer: Tokenizer, numbers: AlbertNumbers) -> list[MaskedBatch]:
@@ -50,7 +50,7 @@ def measuring_batches(held_out: list[Document], tokenizer: Tokenizer, numbers: A
 
 
 def fill(batch: MaskedBatch, said_M: NDArray[np.int64], tokenizer: Tokenizer) -> Filled | None:
-    """A hidden piece of the first sample that has one, with the text around it and the other blanks there.
+    """The hidden word that has most words around it, with these and with the other blanks among them.
 
     Args:
         batch: Of the held-out text.
@@ -58,45 +58,42 @@ def fill(batch: MaskedBatch, said_M: NDArray[np.int64], tokenizer: Tokenizer) ->
         tokenizer: Has cut the text.
 
     Returns:
-        The text of the blank that has most text around it; None where nothing is hidden.
+        The text; None where nothing is hidden.
     """
-    hidden_M = batch.places_M[batch.pieces_BT.flat[batch.places_M] == MASK_ID]
-    if not hidden_M.size:
+    stands_N = batch.pieces_BT.ravel().copy()
+    hidden = [place for place in batch.places_M if stands_N[place] == MASK_ID]
+    stands_N[batch.places_M] = batch.words_M
+    words = [_text(tokenizer, piece) if piece >= FIRST_WORD_ID else "" for piece in stands_N]
+    guesses = dict(zip(batch.places_M, said_M, strict=True))
+    whole = [place for place in hidden if words[place][:1] == " " and not words[place + 1][:1].isalnum()]
+    if not hidden:
         return None
-    row, length = hidden_M[0] // batch.pieces_BT.shape[1], batch.pieces_BT.shape[1]
-    places = [place for place in hidden_M - row * length if 0 <= place < length]
-    shown = max((_around(batch.pieces_BT[row], place, tokenizer) for place in places), key=len)
-    meant = dict(zip(batch.places_M - row * length, zip(batch.words_M, said_M, strict=True), strict=True))
-    plain, said, right = [""], [], []
+    around = (_around(words, int(place)) for place in whole or hidden)
+    shown = max(around, key=lambda places: sum(words[place].strip().isalpha() for place in places))
+    plain, said, meant = [""], [], []
     for place in shown:
-        stands, fills = meant.get(place, (batch.pieces_BT[row, place], None))
-        word = _text(tokenizer, stands)
-        if fills is None:
-            plain[-1] += word
-        else:
-            plain[-1] += " " * word.startswith(" ")
-            said.append(_text(tokenizer, fills).strip())
-            right.append(word.strip())
-            plain.append("")
-    return Filled((plain[0].lstrip(), *plain[1:]), tuple(said), tuple(right))
+        if place not in guesses:
+            plain[-1] += words[place]
+            continue
+        plain[-1] += " " * words[place].startswith(" ")
+        said.append(_text(tokenizer, guesses[place]).strip())
+        meant.append(words[place].strip())
+        plain.append("")
+    return Filled((plain[0].lstrip(), *plain[1:]), tuple(said), tuple(meant))
 
 
-def _around(pieces_T: NDArray[np.int64], place: int, tokenizer: Tokenizer) -> range:
-    """Whole words around a place, as far as text goes and not farther than `AROUND` on each side."""
-    start = stop = int(place)
-    while start > 0 and place - start < AROUND and _is_text(pieces_T[start - 1]):
+def _around(words: list[str], place: int) -> range:
+    """Whole words around a place, as far as text goes and not farther than `AROUND` pieces on each side."""
+    start = stop = place
+    while place - start < AROUND and words[start - 1]:
         start -= 1
-    while stop + 1 < len(pieces_T) and stop - place < AROUND and _is_text(pieces_T[stop + 1]):
+    while stop - place < AROUND and words[stop + 1]:
         stop += 1
-    while start < place and not _text(tokenizer, pieces_T[start]).startswith(" "):
+    while start < place and not words[start].startswith(" "):
         start += 1
-    while stop > place and stop + 1 < len(pieces_T) and _text(tokenizer, pieces_T[stop + 1])[:1].isalpha():
+    while stop > place and words[stop + 1][:1].isalnum():
         stop -= 1
     return range(start, stop + 1)
-
-
-def _is_text(piece: np.int64) -> bool:
-    return bool(piece >= FIRST_WORD_ID or piece == MASK_ID)
 
 
 def _text(tokenizer: Tokenizer, piece: np.int64) -> str:
