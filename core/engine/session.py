@@ -319,5 +319,5 @@ def _trainer_place(installation: Installation, joined: JoinedCollaboration, fold
         seed=int.from_bytes(installation.key.peer_id[:4], "big"),
         threads=installation.preferences.settings.threads or options.threads,
         device=options.device,
-        last_epoch=options.last_epoch,
+        last_epoch=joined.manifest.last_epoch_within(options.last_epoch),
     )

@@ -18,11 +18,11 @@ from safetensors.torch import load_file
 
 from core.base.content import digest
 from core.base.problems import BadInput
+from core.base.schedule import learning_rate
 from core.training.checkpoint import Checkpoints
 from core.training.flat import FlatParameters
 from core.training.optimizers import OPTIMIZERS, Optimizer, optimizer_of
 from core.training.optimizers.lamb import LambNumbers
-from core.training.optimizers.optimizer import learning_rate
 from tests.contracts.bounds import unbounded
 from tests.unit.training.small import PlainLamb, SmallTask
 

@@ -7,10 +7,11 @@ from typing import ClassVar
 import numpy as np
 import torch
 
+from core.base.schedule import learning_rate
 from core.training.flat import FlatParameters
 from core.training.optimizers.exact import blocks, clipping, on_cpu
 from core.training.optimizers.moments import Moments
-from core.training.optimizers.optimizer import Decay, Epsilon, OptimizerNumbers, WeightDecay, learning_rate
+from core.training.optimizers.optimizer import Decay, Epsilon, OptimizerNumbers, WeightDecay
 
 
 class AdamWNumbers(OptimizerNumbers, frozen=True, kw_only=True):

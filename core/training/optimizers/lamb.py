@@ -12,10 +12,11 @@ import numpy as np
 import torch
 from msgspec import Meta
 
+from core.base.schedule import learning_rate
 from core.training.flat import FlatParameters
 from core.training.optimizers.exact import Norm, blocks, clipping, on_cpu
 from core.training.optimizers.moments import Moments
-from core.training.optimizers.optimizer import Decay, Epsilon, OptimizerNumbers, WeightDecay, learning_rate
+from core.training.optimizers.optimizer import Decay, Epsilon, OptimizerNumbers, WeightDecay
 
 
 class LambNumbers(OptimizerNumbers, frozen=True, kw_only=True):

@@ -10,9 +10,10 @@ from typing import ClassVar
 import numpy as np
 import torch
 
+from core.base.schedule import learning_rate
 from core.training.flat import FlatParameters
 from core.training.optimizers.exact import blocks, clipping, on_cpu
-from core.training.optimizers.optimizer import Decay, OptimizerNumbers, learning_rate
+from core.training.optimizers.optimizer import Decay, OptimizerNumbers
 
 
 class SgdNumbers(OptimizerNumbers, frozen=True, kw_only=True):

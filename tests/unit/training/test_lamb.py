@@ -1,9 +1,9 @@
 import pytest
 import torch
 
+from core.base.schedule import learning_rate
 from core.training.flat import FlatParameters
 from core.training.optimizers.lamb import Lamb, LambNumbers
-from core.training.optimizers.optimizer import learning_rate
 from tests.unit.training.small import OPTIMIZER, PlainLamb, SmallTask
 
 
