@@ -1,6 +1,6 @@
 """What every optimiser must do.
 
-A new optimiser: one line in `OPTIMIZERS`, one in `REFERENCES`, and, where it is exact, one in `DIGESTS`.
+A new optimiser: one line in `OPTIMIZERS`, `VARIANTS` and `REFERENCES`, and, where it is exact, one in `DIGESTS`.
 """
 
 import functools
@@ -24,12 +24,13 @@ from core.training.flat import FlatParameters
 from core.training.optimizers import OPTIMIZERS, Optimizer, optimizer_of
 from core.training.optimizers.lamb import LambNumbers
 from tests.contracts.bounds import unbounded
+from tests.contracts.variants import EXACT, VARIANTS
 from tests.unit.training.small import PlainLamb, SmallTask
 
-NAMES = tuple(OPTIMIZERS)
-EXACT = tuple(name for name in NAMES if OPTIMIZERS[name].exact)
+NAMES = tuple(VARIANTS)
 DIGESTS = {
     "lamb": "41c122d68fbc9523d6c6a4ca3def2e96",
+    "lamb, bias outside": "ec9d0947f0c2988667e7ae14b6713397",
     "adamw": "706da4611a6f0ad4fd07c6b3b386512a",
     "sgd": "829a928446f568f5ec2f91acf9e64fb4",
 }
@@ -57,7 +58,7 @@ Reference = Callable[[list[torch.nn.Parameter], dict], Callable[[list[torch.Tens
 
 
 def numbers_of(name: str, **changes: object) -> dict[str, object]:
-    return {"name": name, **SCHEDULE, **changes}
+    return {**VARIANTS[name], **SCHEDULE, **changes}
 
 
 def of_torch(make: Callable[[list[torch.nn.Parameter], dict], torch.optim.Optimizer]) -> Reference:
@@ -91,6 +92,7 @@ def adamw(parameters: list[torch.nn.Parameter], numbers: dict) -> torch.optim.Op
 
 REFERENCES: dict[str, Reference] = {
     "lamb": lambda parameters, numbers: PlainLamb(parameters, LambNumbers(**numbers)).step,
+    "lamb, bias outside": lambda parameters, numbers: PlainLamb(parameters, LambNumbers(**numbers)).step,
     "adamw": of_torch(adamw),
     "sgd": of_torch(lambda p, numbers: torch.optim.SGD(p, lr=numbers["learning_rate"], momentum=0.9, nesterov=True)),
 }
@@ -122,6 +124,7 @@ def checkpoints(folder: Path, optimizer: Optimizer, flat: FlatParameters) -> Che
 
 def test_every_optimizer_has_a_reference() -> None:
     assert tuple(REFERENCES) == NAMES
+    assert {numbers["name"] for numbers in VARIANTS.values()} == set(OPTIMIZERS)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -233,7 +236,7 @@ def test_steps_go_down_a_slope(name: str) -> None:
     assert torch.dist(flat.values_N, goal_N) < before
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", OPTIMIZERS)
 def test_every_number_has_both_bounds(name: str) -> None:
     assert not unbounded(OPTIMIZERS[name].Numbers)
 

@@ -47,11 +47,11 @@ class AdamW:
         numbers, update_N = self._numbers, gradient_N.numpy()
         rate = learning_rate(numbers, epoch)
         with on_cpu(self._parameters) as values_N:
-            clip = clipping(update_N, numbers.max_grad_norm)
+            clip, bias = clipping(update_N, numbers.max_grad_norm), self._moments.bias(taken)
             for span in self._parameters.spans:
                 for block in blocks(span.start, span.stop):
                     value_n, update_n = values_N[block], update_N[block]
-                    self._moments.update(block, update_n, clip=clip, taken=taken)
+                    self._moments.update(block, update_n, clip=clip, bias=bias)
                     update_n *= np.float32(rate)
                     if span.decays:
                         value_n *= np.float32(1 - rate * numbers.weight_decay)

@@ -23,7 +23,16 @@ class Moments:
         self._epsilon = epsilon
         self.state = {name: torch.zeros(numel) for name in ("m", "v")}
 
-    def update(self, block: slice, gradient_n: Vector, *, clip: float, taken: int) -> None:
+    def bias(self, taken: int) -> tuple[float, float]:
+        """What `m` and `v` have to be divided by in the next step, since both begin at zero.
+
+        Args:
+            taken: Steps that the moments have taken before.
+        """
+        beta1, beta2 = self._betas
+        return 1 - power(beta1, taken + 1), 1 - power(beta2, taken + 1)
+
+    def update(self, block: slice, gradient_n: Vector, *, clip: float, bias: tuple[float, float] = (1.0, 1.0)) -> None:
         """Turn the gradient of one block into its update, the first moment over the root of the second.
 
         The bias of both towards zero is removed: m / first / (sqrt(v / second) + epsilon), in fewer operations.
@@ -32,10 +41,9 @@ class Moments:
             block: Where the block lies in the vector.
             gradient_n: Is overwritten by the update.
             clip: The gradient's factor.
-            taken: Steps that the moments have taken before.
+            bias: Of both moments; ones leave it where it is.
         """
-        beta1, beta2 = self._betas
-        first, second = 1 - power(beta1, taken + 1), 1 - power(beta2, taken + 1)
+        (beta1, beta2), (first, second) = self._betas, bias
         m_n, v_n = (self.state[name].numpy()[block] for name in ("m", "v"))
         gradient_n *= np.float32(clip)
         m_n += (gradient_n - m_n) * np.float32(1 - beta1)

@@ -1,0 +1,11 @@
+"""What the contract suite tries: each optimiser of `OPTIMIZERS`, with the numbers that change what it does."""
+
+from core.training.optimizers import OPTIMIZERS
+
+VARIANTS: dict[str, dict[str, object]] = {
+    "lamb": {"name": "lamb"},
+    "lamb, bias outside": {"name": "lamb", "debias": "outside"},
+    "adamw": {"name": "adamw"},
+    "sgd": {"name": "sgd"},
+}
+EXACT = tuple(title for title, numbers in VARIANTS.items() if OPTIMIZERS[str(numbers["name"])].exact)
