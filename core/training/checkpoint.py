@@ -2,8 +2,8 @@
 
 A file is whole or absent: it is written beside its place, synced, renamed, and the folder synced.  Its name ends with
 its digest, so that a bit that the disk has changed is noticed before anything is used.  It holds one line of
-metadata, a float32 tensor `parameters/P` for each parameter P, and what the optimiser remembers, by name: of a vector
-with a number for each parameter's number the tensors `NAME/P`, of any other tensor all of it as `NAME`.
+metadata, a float32 tensor `parameters/P` for each parameter P, and what the optimiser remembers, by name, as it is: of
+a vector with a number for each parameter's number the tensors `NAME/P`, of any other tensor all of it as `NAME`.
 """
 
 import contextlib

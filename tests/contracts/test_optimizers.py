@@ -31,7 +31,9 @@ NAMES = tuple(VARIANTS)
 DIGESTS = {
     "lamb": "41c122d68fbc9523d6c6a4ca3def2e96",
     "lamb, bias outside": "ec9d0947f0c2988667e7ae14b6713397",
+    "lamb, 8 bits": "ea5ca0de78d73fbe630f5784a931f845",
     "adamw": "706da4611a6f0ad4fd07c6b3b386512a",
+    "adamw, 8 bits": "f8234201be62240f8570c6001d2c53b4",
     "sgd": "829a928446f568f5ec2f91acf9e64fb4",
 }
 """Of the steps of `tests.contracts.step_digests`, by optimiser: a step gives these bits on every machine."""
@@ -93,10 +95,15 @@ def adamw(parameters: list[torch.nn.Parameter], numbers: dict) -> torch.optim.Op
 REFERENCES: dict[str, Reference] = {
     "lamb": lambda parameters, numbers: PlainLamb(parameters, LambNumbers(**numbers)).step,
     "lamb, bias outside": lambda parameters, numbers: PlainLamb(parameters, LambNumbers(**numbers)).step,
+    "lamb, 8 bits": lambda parameters, numbers: PlainLamb(parameters, LambNumbers(**numbers)).step,
     "adamw": of_torch(adamw),
+    "adamw, 8 bits": of_torch(adamw),
     "sgd": of_torch(lambda p, numbers: torch.optim.SGD(p, lr=numbers["learning_rate"], momentum=0.9, nesterov=True)),
 }
-"""An independent implementation of each, with the numbers that `Numbers` has by default."""
+"""An independent implementation of each, with the numbers that `Numbers` has by default.
+
+Eight bits change nothing here, where all parameters are small: `tests/unit/training/test_blockwise.py` has large ones.
+"""
 
 
 def made(name: str, **changes: object) -> tuple[Optimizer, FlatParameters]:

@@ -5,7 +5,9 @@ from core.training.optimizers import OPTIMIZERS
 VARIANTS: dict[str, dict[str, object]] = {
     "lamb": {"name": "lamb"},
     "lamb, bias outside": {"name": "lamb", "debias": "outside"},
+    "lamb, 8 bits": {"name": "lamb", "bits": 8},
     "adamw": {"name": "adamw"},
+    "adamw, 8 bits": {"name": "adamw", "bits": 8},
     "sgd": {"name": "sgd"},
 }
 EXACT = tuple(title for title, numbers in VARIANTS.items() if OPTIMIZERS[str(numbers["name"])].exact)

@@ -10,22 +10,19 @@ import torch
 from core.base.schedule import learning_rate
 from core.training.flat import FlatParameters
 from core.training.optimizers.exact import blocks, clipping, on_cpu
-from core.training.optimizers.moments import Moments
-from core.training.optimizers.optimizer import Decay, Epsilon, OptimizerNumbers, WeightDecay
+from core.training.optimizers.moments import MomentNumbers, Moments
+from core.training.optimizers.optimizer import OptimizerNumbers, WeightDecay
 
 
-class AdamWNumbers(OptimizerNumbers, frozen=True, kw_only=True):
+class AdamWNumbers(MomentNumbers, frozen=True, kw_only=True):
     """What a manifest says about AdamW."""
 
-    beta1: Decay = 0.9
-    beta2: Decay = 0.999
-    epsilon: Epsilon = 1e-8
     weight_decay: WeightDecay = 0.01
     """Matrices decay; biases and layer norms do not."""
 
 
 class AdamW:
-    """Has two moments, `m` and `v`, vectors of shape (N,)."""
+    """Has two moments, `m` and `v`."""
 
     Numbers: ClassVar[type[OptimizerNumbers]] = AdamWNumbers
     exact: ClassVar[bool] = True
@@ -33,7 +30,7 @@ class AdamW:
     def __init__(self, numbers: AdamWNumbers, parameters: FlatParameters) -> None:
         self._numbers = numbers
         self._parameters = parameters
-        self._moments = Moments(parameters.numel, beta1=numbers.beta1, beta2=numbers.beta2, epsilon=numbers.epsilon)
+        self._moments = Moments(numbers, parameters.spans)
         self.state = self._moments.state
 
     def step(self, gradient_N: torch.Tensor, *, taken: int, epoch: int) -> None:

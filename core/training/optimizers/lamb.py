@@ -18,15 +18,13 @@ from msgspec import Meta
 from core.base.schedule import learning_rate
 from core.training.flat import FlatParameters
 from core.training.optimizers.exact import Norm, blocks, clipping, on_cpu
-from core.training.optimizers.moments import Moments
-from core.training.optimizers.optimizer import Decay, Epsilon, OptimizerNumbers, WeightDecay
+from core.training.optimizers.moments import MomentNumbers, Moments
+from core.training.optimizers.optimizer import Epsilon, OptimizerNumbers, WeightDecay
 
 
-class LambNumbers(OptimizerNumbers, frozen=True, kw_only=True):
+class LambNumbers(MomentNumbers, frozen=True, kw_only=True):
     """What a manifest says about LAMB."""
 
-    beta1: Decay = 0.9
-    beta2: Decay = 0.999
     epsilon: Epsilon = 1e-6
     weight_decay: WeightDecay = 0.01
     clamp: Annotated[float, Meta(gt=0, le=1e12)] = 10_000.0
@@ -36,7 +34,7 @@ class LambNumbers(OptimizerNumbers, frozen=True, kw_only=True):
 
 
 class Lamb:
-    """Has two moments, `m` and `v`, vectors of shape (N,)."""
+    """Has two moments, `m` and `v`."""
 
     Numbers: ClassVar[type[OptimizerNumbers]] = LambNumbers
     exact: ClassVar[bool] = True
@@ -44,7 +42,7 @@ class Lamb:
     def __init__(self, numbers: LambNumbers, parameters: FlatParameters) -> None:
         self._numbers = numbers
         self._parameters = parameters
-        self._moments = Moments(parameters.numel, beta1=numbers.beta1, beta2=numbers.beta2, epsilon=numbers.epsilon)
+        self._moments = Moments(numbers, parameters.spans)
         self.state = self._moments.state
 
     def step(self, gradient_N: torch.Tensor, *, taken: int, epoch: int) -> None:
