@@ -35,6 +35,7 @@ DIGESTS = {
     "adamw": "706da4611a6f0ad4fd07c6b3b386512a",
     "adamw, 8 bits": "f8234201be62240f8570c6001d2c53b4",
     "sgd": "829a928446f568f5ec2f91acf9e64fb4",
+    "sgd, larc": "04e15ba31900450737e2721484c5bba3",
 }
 """Of the steps of `tests.contracts.step_digests`, by optimiser: a step gives these bits on every machine."""
 EXTENSIONS = np.show_config(mode="dicts")["SIMD Extensions"]
@@ -92,6 +93,22 @@ def adamw(parameters: list[torch.nn.Parameter], numbers: dict) -> torch.optim.Op
     return torch.optim.AdamW(groups, lr=numbers["learning_rate"], betas=(0.9, 0.999), eps=1e-8)
 
 
+def larc(parameters: list[torch.nn.Parameter], numbers: dict) -> torch.optim.Optimizer:
+    """Gradients are scaled before the step, tensor by tensor, as Apex does without `clip`."""
+    optimizer = torch.optim.SGD(parameters, lr=numbers["learning_rate"], momentum=0.9)
+
+    def scale(*_: object) -> None:
+        for parameter in parameters:
+            decay = 0.01 if parameter.ndim > 1 else 0.0
+            value, gradient = parameter.detach().norm(), parameter.grad.norm()
+            if value and gradient:
+                ratio = 0.2 * value / (gradient + decay * value + 1e-8)
+                parameter.grad = (parameter.grad + decay * parameter.detach()) * ratio
+
+    optimizer.register_step_pre_hook(scale)
+    return optimizer
+
+
 REFERENCES: dict[str, Reference] = {
     "lamb": lambda parameters, numbers: PlainLamb(parameters, LambNumbers(**numbers)).step,
     "lamb, bias outside": lambda parameters, numbers: PlainLamb(parameters, LambNumbers(**numbers)).step,
@@ -99,6 +116,7 @@ REFERENCES: dict[str, Reference] = {
     "adamw": of_torch(adamw),
     "adamw, 8 bits": of_torch(adamw),
     "sgd": of_torch(lambda p, numbers: torch.optim.SGD(p, lr=numbers["learning_rate"], momentum=0.9, nesterov=True)),
+    "sgd, larc": of_torch(larc),
 }
 """An independent implementation of each, with the numbers that `Numbers` has by default.
 
@@ -208,7 +226,9 @@ def test_a_checkpoint_holds_the_state_by_name(name: str, tmp_path: Path) -> None
     optimizer, flat = made(name)
     take(optimizer, flat, range(2))
     kept = load_file(checkpoints(tmp_path, optimizer, flat).save(2, MANIFEST).path)
-    spans = {f"{key}/{span.name}": span.of(vector) for key, vector in optimizer.state.items() for span in flat.spans}
+    vectors = {key: tensor for key, tensor in optimizer.state.items() if tensor.shape == flat.values_N.shape}
+    spans = {f"{key}/{span.name}": span.of(vector) for key, vector in vectors.items() for span in flat.spans}
+    spans |= {key: tensor for key, tensor in optimizer.state.items() if key not in vectors}
     assert kept.keys() == spans.keys() | {f"parameters/{span.name}" for span in flat.spans}
     assert all(torch.equal(kept[key], tensor) for key, tensor in spans.items())
 

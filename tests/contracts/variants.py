@@ -9,5 +9,6 @@ VARIANTS: dict[str, dict[str, object]] = {
     "adamw": {"name": "adamw"},
     "adamw, 8 bits": {"name": "adamw", "bits": 8},
     "sgd": {"name": "sgd"},
+    "sgd, larc": {"name": "sgd", "nesterov": False, "weight_decay": 0.01, "trust": 0.2},
 }
 EXACT = tuple(title for title, numbers in VARIANTS.items() if OPTIMIZERS[str(numbers["name"])].exact)
