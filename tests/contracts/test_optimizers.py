@@ -109,6 +109,32 @@ def larc(parameters: list[torch.nn.Parameter], numbers: dict) -> torch.optim.Opt
     return optimizer
 
 
+class PlainMuon(torch.optim.Optimizer):
+    """Muon for matrices, whose singular values go through the polynomial one by one; AdamW of torch for all else."""
+
+    def __init__(self, parameters: list[torch.nn.Parameter], numbers: dict) -> None:
+        super().__init__(parameters, {"lr": numbers["learning_rate"]})
+        self.momenta = {p: torch.zeros_like(p, dtype=torch.float64) for p in parameters if p.ndim > 1}
+        others = [p for p in parameters if p.ndim < 2]
+        self.adamw = torch.optim.AdamW(others, lr=1.0, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0)
+
+    @torch.no_grad()
+    def step(self) -> None:
+        rate = self.param_groups[0]["lr"]
+        self.adamw.param_groups[0]["lr"] = 0.015 * rate
+        self.adamw.step()
+        for parameter, momentum in self.momenta.items():
+            gradient = parameter.grad.double()
+            momentum.copy_(0.95 * momentum + 0.05 * gradient)
+            left, values, right = torch.linalg.svd(0.95 * momentum + 0.05 * gradient, full_matrices=False)
+            values = values / values.square().sum().sqrt()
+            for _ in range(5):
+                values = 3.4445 * values - 4.775 * values**3 + 2.0315 * values**5
+            rows, columns = parameter.shape
+            update = max(1, rows / columns) ** 0.5 * left @ values.diag() @ right
+            parameter.copy_((1 - 0.01 * rate) * parameter.double() - rate * update)
+
+
 REFERENCES: dict[str, Reference] = {
     "lamb": lambda parameters, numbers: PlainLamb(parameters, LambNumbers(**numbers)).step,
     "lamb, bias outside": lambda parameters, numbers: PlainLamb(parameters, LambNumbers(**numbers)).step,
@@ -117,6 +143,7 @@ REFERENCES: dict[str, Reference] = {
     "adamw, 8 bits": of_torch(adamw),
     "sgd": of_torch(lambda p, numbers: torch.optim.SGD(p, lr=numbers["learning_rate"], momentum=0.9, nesterov=True)),
     "sgd, larc": of_torch(larc),
+    "muon": of_torch(PlainMuon),
 }
 """An independent implementation of each, with the numbers that `Numbers` has by default.
 

@@ -10,5 +10,6 @@ VARIANTS: dict[str, dict[str, object]] = {
     "adamw, 8 bits": {"name": "adamw", "bits": 8},
     "sgd": {"name": "sgd"},
     "sgd, larc": {"name": "sgd", "nesterov": False, "weight_decay": 0.01, "trust": 0.2},
+    "muon": {"name": "muon", "weight_decay": 0.01},
 }
 EXACT = tuple(title for title, numbers in VARIANTS.items() if OPTIMIZERS[str(numbers["name"])].exact)
