@@ -219,7 +219,7 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
 def activity_of(verdict: Verdict) -> Activity:
     """What a peer with this verdict is at, as others see it."""
     match verdict.code, verdict.reason:
-        case VerdictCode.RESTING, Activity.FINISHED.value:
+        case VerdictCode.RESTING, Activity.FINISHED.value | "ended":
             return Activity.FINISHED
         case VerdictCode.RESTING | VerdictCode.PAUSED, _:
             return Activity.PAUSED

@@ -111,12 +111,31 @@ def add(commands: Commands) -> None:
     dht.add_argument("--seconds", type=whole(1, 86_400), default=60, metavar="S", help="of --footprint; default: 60")
     dht.set_defaults(run=_measuring("core.bench.dht:run"))
 
+    _add_optimizer(parts)
+
     plan = parts.add_parser("plan", help="dividing a round: how long it takes, and how far from the optimum it is")
     add_json(plan)
     plan.add_argument("--peers", type=whole(4, 256), default=256, metavar="N", help="the largest group (default: 256)")
     plan.add_argument("--repeats", type=whole(1, 1000), default=7, metavar="N", help="fleets a size (default: 7)")
     plan.add_argument("--seed", type=whole(0, 10**9), default=1, metavar="N", help="which fleets (default: 1)")
     plan.set_defaults(run=_measuring("core.bench.plan:run"))
+
+
+def _add_optimizer(parts: Commands) -> None:
+    optimizer = parts.add_parser("optimizer", help="steps of the optimisers: their time, their memory, and eight bits")
+    add_json(optimizer)
+    optimizer.add_argument(
+        "--millions",
+        type=whole(1, 10_000),
+        nargs="+",
+        default=[18, 72],
+        metavar="N",
+        help="numbers in the model (default: 18 72)",
+    )
+    optimizer.add_argument("--repeats", type=whole(1, 100), default=3, metavar="N", help="turns (default: 3)")
+    optimizer.add_argument("--threads", type=whole(1, 1024), metavar="N", help="of torch (default: its own choice)")
+    optimizer.add_argument("--device", default="cpu", help="where the model lies, such as cuda (default: cpu)")
+    optimizer.set_defaults(run=_measuring("core.training.optimizer_bench:run"))
 
 
 def _as_ctrl_c(number: int, frame: FrameType | None) -> None:

@@ -152,7 +152,8 @@ def _doing(at: Standpoint, participant: ParticipantView) -> Verdict:
         case Activity.STARTING:
             return verdicts.starting("trainer")
         case Activity.FINISHED:
-            return verdicts.resting(activity.value, epoch=epoch)
+            end = at.manifest.last_epoch if at.manifest is not None else None
+            return verdicts.resting("ended" if end is not None and epoch >= end else activity.value, epoch=epoch)
         case Activity.CATCHING_UP:
             piece = participant.fetching
             return verdicts.starting(

@@ -2,8 +2,8 @@
 
 A file is whole or absent: it is written beside its place, synced, renamed, and the folder synced.  Its name ends with
 its digest, so that a bit that the disk has changed is noticed before anything is used.  It holds one line of
-metadata, a float32 tensor `parameters/P` for each parameter P, and what the optimiser remembers, by name: of a vector
-with a number for each parameter's number the tensors `NAME/P`, of any other tensor all of it as `NAME`.
+metadata, a float32 tensor `parameters/P` for each parameter P, and what the optimiser remembers, by name, as it is: of
+a vector with a number for each parameter's number the tensors `NAME/P`, of any other tensor all of it as `NAME`.
 """
 
 import contextlib
@@ -95,6 +95,12 @@ class Checkpoints:
             with contextlib.suppress(OSError):  # Windows keeps what somebody reads; the next save tries again
                 other.unlink()
         return Saved(path, root)
+
+    @property
+    def is_finite(self) -> bool:
+        """Whether the state as it is now could be loaded again: a number that is not finite makes a file damaged."""
+        ends = (torch.aminmax(tensor.detach().cpu()) for tensor in self._named.values())  # a twelfth of isfinite's time
+        return all(bool(torch.isfinite(end)) for pair in ends for end in pair)
 
     def load(self, path: Path, *, wanted: tuple[int, bytes] | None = None) -> StateHeader:
         """Replace the parameters and what the optimiser remembers by those of a file.

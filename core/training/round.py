@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from core.base.content import digest
 from core.base.manifest import Manifest
+from core.base.problems import WorkerProblem
 from core.base.state_header import ANCESTORS_MAX, MARK_BYTES
 from core.tasks.task import Evaluation, Task
 from core.training.checkpoint import Checkpoints, Saved
@@ -78,7 +79,7 @@ class Learner:
         self._seed = seed
         self._batches: Iterator[Any] | None = None
         self.samples_per_s = 0.0
-        self.state = self._first_state(manifest.id)
+        self.state = self._newest() or self._save(0, manifest.id, ancestors=b"", ledger=b"")
         self.rule.begin(self.state.epoch)
 
     @property
@@ -142,10 +143,17 @@ class Learner:
         next contribution takes it along.
 
         Raises:
-            WorkerProblem: the mean is not finite; nothing has changed.
+            WorkerProblem: the mean is not finite, or what the step makes of it is not; the last saved state holds.
             NoSpace: the disk is full; the last saved state is untouched.
         """
         self.rule.absorb(torch.from_numpy(np.array(mean_N, dtype=np.float32)))
+        if not self._checkpoints.is_finite:
+            self.state = self._newest() or self.state
+            self.rule.begin(self.state.epoch)
+            raise WorkerProblem(
+                f"The step to epoch {epoch} led to numbers that are not finite, so it was undone.",
+                hint="Training goes on from the last saved state; if it happens again, the learning rate is too high.",
+            )
         ancestors = self.state.lineage[:MARK_BYTES] + self.state.ancestors
         return self._save(epoch, lineage, ancestors=ancestors[: MARK_BYTES * ANCESTORS_MAX], ledger=ledger)
 
@@ -169,11 +177,11 @@ class Learner:
         finally:
             self._model.train()
 
-    def _first_state(self, manifest_id: bytes) -> TrainerState:
-        """The newest state on disk, or the beginning: epoch 0, named like the manifest."""
+    def _newest(self) -> TrainerState | None:
+        """Load the newest state on disk; None when there is none."""
         found = self._checkpoints.load_newest()
         if found is None:
-            return self._save(0, manifest_id, ancestors=b"", ledger=b"")
+            return None
         name, saved = found
         lineage, ancestors = bytes.fromhex(name.lineage), bytes.fromhex(name.ancestors)
         return TrainerState(epoch=name.epoch, lineage=lineage, ancestors=ancestors, ledger=name.ledger, saved=saved)

@@ -139,6 +139,7 @@ def test_log_follows_until_the_engine_stops(running, capsys, monkeypatch):
         ("sim rounds --deaths 0.1", "core.sim.rounds_program:run"),
         ("sim paper --only table1", "core.sim.paper_program:run"),
         ("bench plan --peers 8", "core.bench.plan:run"),
+        ("bench optimizer --millions 1", "core.training.optimizer_bench:run"),
     ],
 )
 def test_commands_of_other_parts_are_called(monkeypatch, words, target):

@@ -81,7 +81,7 @@ def learner(states: Path, *, seed: int = 0, task: SmallTask | None = None, manif
 
 
 class PlainLamb:
-    """LAMB tensor by tensor in double precision, as the paper's algorithm 2 reads."""
+    """LAMB tensor by tensor in double precision: the paper's algorithm 2, or the bias removed from the rate."""
 
     def __init__(self, parameters: list[torch.nn.Parameter], numbers: LambNumbers = LAMB) -> None:
         self.parameters = parameters
@@ -95,18 +95,22 @@ class PlainLamb:
         self.t += 1
         norm = sum(float((g.double() ** 2).sum()) for g in gradients) ** 0.5
         shrink = min(1.0, n.max_grad_norm / norm)
-        warm = self.t / n.warmup_epochs if self.t <= n.warmup_epochs else 1.0
+        from_zero = n.warmup_start == 0.0
+        warm = (self.t - from_zero) / n.warmup_epochs if self.t <= n.warmup_epochs else 1.0
         decay = (n.total_epochs - self.t + 1) / (n.total_epochs - n.warmup_epochs)
         rate = n.learning_rate * min(warm, decay, 1.0)
         for p, gradient, m, v in zip(self.parameters, gradients, self.m, self.v, strict=True):
             g = gradient.double() * shrink
             m.copy_(n.beta1 * m + (1 - n.beta1) * g)
             v.copy_(n.beta2 * v + (1 - n.beta2) * g * g)
-            update = (m / (1 - n.beta1**self.t)) / ((v / (1 - n.beta2**self.t)) ** 0.5 + n.epsilon)
+            m_bias, v_bias, bias = 1 - n.beta1**self.t, 1 - n.beta2**self.t, 1.0
+            if n.debias == "outside":
+                m_bias, v_bias, bias = 1.0, 1.0, v_bias**0.5 / m_bias
+            update = (m / m_bias) / ((v / v_bias) ** 0.5 + n.epsilon)
             w = p.detach().double()
             if p.ndim > 1:
                 update = update + n.weight_decay * w
             w_norm, u_norm = min(float(w.norm()), n.clamp), float(update.norm())
             ratio = w_norm / u_norm if w_norm > 0 and u_norm > 0 else 1.0
             with torch.no_grad():
-                p.copy_(w - rate * ratio * update)
+                p.copy_(w - rate * bias * ratio * update)

@@ -1,5 +1,6 @@
 import errno
 import json
+import math
 import os
 import subprocess
 import sys
@@ -270,3 +271,16 @@ def test_a_full_disk_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     with pytest.raises(NoSpace, match="disk is full"):
         place.files.save(3, LINEAGES[3])
     assert place.names() == names
+
+
+@pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf])
+@pytest.mark.parametrize("place", [0, -1])
+def test_one_number_makes_a_state_not_finite(tmp_path: Path, number: float, place: int) -> None:
+    held = Place(tmp_path)
+    assert held.files.is_finite
+    for tensor_N in (held.flat.values_N, held.m, held.v):
+        before = tensor_N[place].item()
+        tensor_N[place] = number
+        assert not held.files.is_finite
+        tensor_N[place] = before
+    assert held.files.is_finite

@@ -3,12 +3,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from msgspec.structs import replace
 
 from core.api.score import Score
 from core.base.content import digest
+from core.base.manifest import AveragingNumbers
 from core.base.problems import Damaged, WorkerProblem
 from core.base.state_header import MARK_BYTES
 from core.tasks.task import Losses
+from core.training.round import TrainerState
 from tests.unit.training.small import MANIFEST, PlainLamb, Points, SmallTask, learner
 
 LINEAGES = [digest(bytes([n])) for n in range(6)]
@@ -80,6 +83,32 @@ def test_gradients_that_are_not_finite_never_count(tmp_path: Path) -> None:
     assert peer.rule.dropped == 2
     assert np.isfinite(peer.hand_over()).all()
     assert peer.samples == sum(counts[1::2])
+
+
+@pytest.mark.parametrize("delayed", [False, True])
+def test_step_to_numbers_that_are_not_finite_is_undone(tmp_path: Path, *, delayed: bool) -> None:
+    """A decay of 100 at a rate of 10 multiplies every matrix by -999, step after step."""
+    growing = {"name": "adamw", "learning_rate": 10.0, "weight_decay": 100.0, "warmup_epochs": 0, "total_epochs": 10**9}
+    averaging = AveragingNumbers(delayed=True) if delayed else AveragingNumbers()
+    peer = learner(tmp_path, manifest=replace(MANIFEST, optimizer=growing, averaging=averaging))
+    values_N = peer.parameters.values_N
+    held: list[tuple[TrainerState, torch.Tensor]] = []
+
+    def grow() -> None:
+        for epoch in range(1, 30):
+            peer.accumulate()
+            peer.hand_over()
+            peer.absorb(np.zeros(peer.numel, np.float32), epoch=epoch, lineage=digest(bytes([epoch])))
+            held.append((peer.state, values_N.clone()))
+
+    with pytest.raises(WorkerProblem, match=r"not finite, so it was undone\."):
+        grow()
+    assert 5 < len(held) < 20
+    assert peer.state == held[-1][0]
+    assert torch.equal(values_N, held[-1][1])
+    assert peer.samples == 0
+    assert max(tmp_path.glob("state-*")) == peer.state.saved.path
+    assert learner(tmp_path, manifest=replace(MANIFEST, optimizer=growing, averaging=averaging)).state == peer.state
 
 
 def test_mean_that_is_not_finite_is_refused_without_change(tmp_path: Path) -> None:
