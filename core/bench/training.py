@@ -256,7 +256,8 @@ def _sentences(report: TrainingReport) -> str:
         lines.append(
             f"{size}: {speeds.parameters} parameters, {speeds.threads} thread: worker {speeds.worker:.1f} samples/s, "
             f"a plain loop {speeds.plain:.1f}, {other}. First gradient after {speeds.first_batch_s:.2f} s, "
-            f"{speeds.first_seconds:.0%} of its speed in the first seconds; a step takes {speeds.still_s:.3f} s."
+            f"{speeds.first_seconds:.0%} of its speed in the first seconds, {speeds.data_wait:.1%} of its time waiting "
+            f"for data; a step takes {speeds.still_s:.3f} s."
         )
     for found in report.collaborations:
         how = "delayed" if found.delayed else "not delayed"

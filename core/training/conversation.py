@@ -73,7 +73,7 @@ class Conversation:
         return not self._held and not last and (not averaged or self._learner.overlaps)
 
     def begin(self) -> None:
-        """The worker tells the engine that the model stands, and how large it is."""
+        """The worker tells the engine that the model stands, and how large it is; then it begins to read text."""
         learner = self._learner
         name, unit = learner.task.loss_name, learner.task.loss_unit
         sizes = {"numel": learner.numel, "parameters": learner.numel}
@@ -88,6 +88,7 @@ class Conversation:
                 set_aside=aside,
             )
         )
+        learner.data.start()
 
     def run(self, inbox: "queue.Queue[ToWorker]") -> None:
         """Listen and train for ever; the process ends when its stdin closes."""

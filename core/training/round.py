@@ -3,10 +3,10 @@
 # ruff: noqa: N803 - names of arrays end in their shapes
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -19,6 +19,7 @@ from core.tasks.task import Evaluation, Task
 from core.training.checkpoint import Checkpoints, Saved
 from core.training.flat import FlatParameters
 from core.training.optimizers import optimizer_of
+from core.training.read_ahead import ReadAhead
 from core.training.rules import rule_of
 
 SPEED_MEMORY = 0.1
@@ -75,11 +76,12 @@ class Learner:
             parameters=self.parameters,
             state=optimizer.state,
         )
-        self._seed = seed
-        self._batches: Iterator[Any] | None = None
         self.samples_per_s = 0.0
         self.state = self._first_state(manifest.id)
         self.rule.begin(self.state.epoch)
+        order = digest(f"{seed} {self.state.epoch}".encode())
+        self.data = ReadAhead(partial(task.batches, int.from_bytes(order[:8], "big")))
+        """This peer's batches, made from its `start` on."""
 
     @property
     def numel(self) -> int:
@@ -115,11 +117,8 @@ class Learner:
         Raises:
             BadInput: there is nothing to learn from.
         """
-        if self._batches is None:
-            chance = digest(f"{self._seed} {self.state.epoch}".encode())
-            self._batches = self.task.batches(int.from_bytes(chance[:8], "big"))
         began = self._clock()
-        batch = next(self._batches)
+        batch = next(self.data)
         losses = self.task.loss(self._model, batch)
         losses.objective.backward()  # type: ignore[no-untyped-call]
         counted = self.rule.add(samples=batch.samples, loss=losses.reported.item())

@@ -86,6 +86,7 @@ def measure(task: Task, manifest: Manifest, folder: Path, *, seconds: float, tur
     if trainer is not None:
         loops["trainer"] = trainer
     found: dict[str, list[float]] = {name: [] for name in loops}
+    waited_s = learner.data.waited_s
     for _ in range(turns):
         for name, loop in loops.items():
             found[name].append(speed_of(loop, seconds))
@@ -101,6 +102,7 @@ def measure(task: Task, manifest: Manifest, folder: Path, *, seconds: float, tur
         trainer_skipped=skipped,
         first_batch_s=round(first_batch_s, 3),
         first_seconds=round(first / speeds["worker"], 3),
+        data_wait=round((learner.data.waited_s - waited_s) / (turns * seconds), 4),
         still_s=round(_still_s(learner), 4),
     )
 

@@ -22,5 +22,7 @@ class LoopSpeeds(msgspec.Struct, frozen=True, kw_only=True):
     """From a loop that is ready to its first gradient."""
     first_seconds: float
     """The worker's speed in its first seconds after the first gradient, as a share of `worker`."""
+    data_wait: float
+    """Share of its time that the worker's loop waited for data."""
     still_s: float
     """How long a step keeps the worker from computing: contribution, optimiser, checkpoint."""
