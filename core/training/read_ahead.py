@@ -12,6 +12,9 @@ T = TypeVar("T")
 AHEAD_MAX: Final = 16
 """Items that are ready at most: enough to sleep through a large file that is read, small beside a model."""
 
+END_S: Final = 10.0
+"""Longer than an item takes."""
+
 
 class ReadAhead(Generic[T]):
     """The items of a stream, made by a thread of its own, which ends when this object is dropped.
@@ -28,7 +31,7 @@ class ReadAhead(Generic[T]):
         """How long `__next__` has waited for items so far."""
         self._shelf = shelf = _Shelf[T](ahead_max)
         self._thread = threading.Thread(target=shelf.fill, args=(opened,), name="data", daemon=True)
-        weakref.finalize(self, shelf.close)
+        weakref.finalize(self, _end, shelf, self._thread)
 
     def start(self) -> None:
         """Begin to make items; the first `__next__` does so, too."""
@@ -52,6 +55,13 @@ class ReadAhead(Generic[T]):
             return self._shelf.take()
         finally:
             self.waited_s += time.monotonic() - began
+
+
+def _end(shelf: "_Shelf[T]", thread: threading.Thread) -> None:
+    """Let the thread end after the item in hand: amid a library's code the end of the program would abort it."""
+    shelf.close()
+    if thread.ident is not None and thread is not threading.current_thread():
+        thread.join(END_S)
 
 
 class _Shelf(Generic[T]):

@@ -4,7 +4,8 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from concurrent.futures import Future
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
@@ -36,7 +37,17 @@ class TrainerState:
     """Marks of the states that led to it, the nearest first, as far as they are known."""
     ledger: bytes
     """Who gave what, as far as this state goes."""
-    saved: Saved
+    saving: Future[Saved] = field(compare=False)
+    """Done when the state lies on disk as a whole file."""
+
+    @property
+    def saved(self) -> Saved:
+        """The file; waits for it.
+
+        Raises:
+            NoSpace: the disk is full; the last saved state is untouched.
+        """
+        return self.saving.result()
 
 
 class Learner:
@@ -135,14 +146,13 @@ class Learner:
         self.rule.take_back()
 
     def absorb(self, mean_N: NDArray[np.float32], *, epoch: int, lineage: bytes, ledger: bytes = b"") -> TrainerState:
-        """Take the collaboration's step with the averaged contribution and save the state under its new name.
+        """Take the collaboration's step with the averaged contribution; the new state is saved beside what follows.
 
         What was accumulated since the contribution was handed over is kept: it is one step stale, and no more, for the
         next contribution takes it along.
 
         Raises:
             WorkerProblem: the mean is not finite; nothing has changed.
-            NoSpace: the disk is full; the last saved state is untouched.
         """
         self.rule.absorb(torch.from_numpy(np.array(mean_N, dtype=np.float32)))
         ancestors = self.state.lineage[:MARK_BYTES] + self.state.ancestors
@@ -157,7 +167,9 @@ class Learner:
         """
         name = self._checkpoints.load(path, wanted=(epoch, lineage))
         self.rule.begin(epoch)
-        return self._save(epoch, lineage, ancestors=bytes.fromhex(name.ancestors), ledger=name.ledger)
+        state = self._save(epoch, lineage, ancestors=bytes.fromhex(name.ancestors), ledger=name.ledger)
+        state.saving.result()
+        return state
 
     def evaluate(self) -> Evaluation:
         """Measure the shared state on what is never learned from."""
@@ -174,12 +186,14 @@ class Learner:
         if found is None:
             return self._save(0, manifest_id, ancestors=b"", ledger=b"")
         name, saved = found
+        saving: Future[Saved] = Future()
+        saving.set_result(saved)
         lineage, ancestors = bytes.fromhex(name.lineage), bytes.fromhex(name.ancestors)
-        return TrainerState(epoch=name.epoch, lineage=lineage, ancestors=ancestors, ledger=name.ledger, saved=saved)
+        return TrainerState(epoch=name.epoch, lineage=lineage, ancestors=ancestors, ledger=name.ledger, saving=saving)
 
     def _save(self, epoch: int, lineage: bytes, *, ancestors: bytes, ledger: bytes) -> TrainerState:
-        saved = self._checkpoints.save(epoch, lineage, ancestors=ancestors, ledger=ledger)
-        self.state = TrainerState(epoch=epoch, lineage=lineage, ancestors=ancestors, ledger=ledger, saved=saved)
+        saving = self._checkpoints.save_beside(epoch, lineage, ancestors=ancestors, ledger=ledger)
+        self.state = TrainerState(epoch=epoch, lineage=lineage, ancestors=ancestors, ledger=ledger, saving=saving)
         return self.state
 
     def _measure(self, samples: int, seconds: float) -> None:

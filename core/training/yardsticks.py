@@ -228,6 +228,7 @@ def _still_s(learner: Learner) -> float:
     mean_N = np.zeros(learner.numel, np.float32)
     for epoch in range(learner.state.epoch + 1, learner.state.epoch + 1 + STEPS):
         learner.accumulate()
+        learner.state.saving.result()  # a step usually takes longer than saving the state before it
         began = time.perf_counter()
         learner.hand_over()
         learner.absorb(mean_N, epoch=epoch, lineage=epoch.to_bytes(32, "big"))

@@ -1,5 +1,7 @@
 """Batches made in a thread: in order, bounded, with their exceptions, and gone with their owner."""
 
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from itertools import count, islice
@@ -89,3 +91,18 @@ def test_waiting_for_an_item_is_counted() -> None:
     threading.Timer(0.05, gate.set).start()
     next(ahead)
     assert ahead.waited_s - before >= 0.04
+
+
+def test_program_ends_while_items_are_made() -> None:
+    """A thread that is ended amid the code of a library would take the program down with it."""
+    program = (
+        "from tokenizers import Tokenizer, models, trainers\n"
+        "from core.training.read_ahead import ReadAhead\n"
+        "tokenizer = Tokenizer(models.Unigram())\n"
+        "text = ['some words that are cut'] * 20\n"
+        "tokenizer.train_from_iterator(text, trainers.UnigramTrainer(vocab_size=30, show_progress=False))\n"
+        "ahead = ReadAhead(lambda: iter(lambda: tokenizer.encode_batch(text * 500), None))\n"
+        "next(ahead)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], check=False, capture_output=True, text=True, timeout=LONG_S)
+    assert (done.returncode, done.stderr) == (0, "")
