@@ -3,10 +3,11 @@
 # ruff: noqa: N803 - names of arrays end in their shapes
 
 import math
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -20,6 +21,7 @@ from core.tasks.task import Evaluation, Task
 from core.training.checkpoint import Checkpoints, Saved
 from core.training.flat import FlatParameters
 from core.training.optimizers import optimizer_of
+from core.training.read_ahead import ReadAhead
 from core.training.rules import rule_of
 
 SPEED_MEMORY = 0.1
@@ -36,7 +38,17 @@ class TrainerState:
     """Marks of the states that led to it, the nearest first, as far as they are known."""
     ledger: bytes
     """Who gave what, as far as this state goes."""
-    saved: Saved
+    saving: Future[Saved] = field(compare=False)
+    """Done when the state lies on disk as a whole file."""
+
+    @property
+    def saved(self) -> Saved:
+        """The file; waits for it.
+
+        Raises:
+            NoSpace: the disk is full; the last saved state is untouched.
+        """
+        return self.saving.result()
 
 
 class Learner:
@@ -76,11 +88,12 @@ class Learner:
             parameters=self.parameters,
             state=optimizer.state,
         )
-        self._seed = seed
-        self._batches: Iterator[Any] | None = None
         self.samples_per_s = 0.0
         self.state = self._newest() or self._save(0, manifest.id, ancestors=b"", ledger=b"")
         self.rule.begin(self.state.epoch)
+        order = digest(f"{seed} {self.state.epoch}".encode())
+        self.data = ReadAhead(partial(task.batches, int.from_bytes(order[:8], "big")))
+        """This peer's batches, made from its `start` on."""
 
     @property
     def numel(self) -> int:
@@ -116,11 +129,8 @@ class Learner:
         Raises:
             BadInput: there is nothing to learn from.
         """
-        if self._batches is None:
-            chance = digest(f"{self._seed} {self.state.epoch}".encode())
-            self._batches = self.task.batches(int.from_bytes(chance[:8], "big"))
         began = self._clock()
-        batch = next(self._batches)
+        batch = next(self.data)
         losses = self.task.loss(self._model, batch)
         losses.objective.backward()  # type: ignore[no-untyped-call]
         counted = self.rule.add(samples=batch.samples, loss=losses.reported.item())
@@ -137,14 +147,13 @@ class Learner:
         self.rule.take_back()
 
     def absorb(self, mean_N: NDArray[np.float32], *, epoch: int, lineage: bytes, ledger: bytes = b"") -> TrainerState:
-        """Take the collaboration's step with the averaged contribution and save the state under its new name.
+        """Take the collaboration's step with the averaged contribution; the new state is saved beside what follows.
 
         What was accumulated since the contribution was handed over is kept: it is one step stale, and no more, for the
         next contribution takes it along.
 
         Raises:
             WorkerProblem: the mean is not finite, or what the step makes of it is not; the last saved state holds.
-            NoSpace: the disk is full; the last saved state is untouched.
         """
         self.rule.absorb(torch.from_numpy(np.array(mean_N, dtype=np.float32)))
         if not self._checkpoints.is_finite:
@@ -166,7 +175,9 @@ class Learner:
         """
         name = self._checkpoints.load(path, wanted=(epoch, lineage))
         self.rule.begin(epoch)
-        return self._save(epoch, lineage, ancestors=bytes.fromhex(name.ancestors), ledger=name.ledger)
+        state = self._save(epoch, lineage, ancestors=bytes.fromhex(name.ancestors), ledger=name.ledger)
+        state.saving.result()
+        return state
 
     def evaluate(self) -> Evaluation:
         """Measure the shared state on what is never learned from."""
@@ -183,12 +194,14 @@ class Learner:
         if found is None:
             return None
         name, saved = found
+        saving: Future[Saved] = Future()
+        saving.set_result(saved)
         lineage, ancestors = bytes.fromhex(name.lineage), bytes.fromhex(name.ancestors)
-        return TrainerState(epoch=name.epoch, lineage=lineage, ancestors=ancestors, ledger=name.ledger, saved=saved)
+        return TrainerState(epoch=name.epoch, lineage=lineage, ancestors=ancestors, ledger=name.ledger, saving=saving)
 
     def _save(self, epoch: int, lineage: bytes, *, ancestors: bytes, ledger: bytes) -> TrainerState:
-        saved = self._checkpoints.save(epoch, lineage, ancestors=ancestors, ledger=ledger)
-        self.state = TrainerState(epoch=epoch, lineage=lineage, ancestors=ancestors, ledger=ledger, saved=saved)
+        saving = self._checkpoints.save_beside(epoch, lineage, ancestors=ancestors, ledger=ledger)
+        self.state = TrainerState(epoch=epoch, lineage=lineage, ancestors=ancestors, ledger=ledger, saving=saving)
         return self.state
 
     def _measure(self, samples: int, seconds: float) -> None:

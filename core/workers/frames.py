@@ -9,6 +9,8 @@ from core.api.score import Filled, Score
 from core.base.problems import WireProblem
 
 FRAME_BYTES_MAX = 1024 * 1024
+CHUNKS_BYTES_MAX = 128 * 1024
+"""Digests of more chunks than fit in here (files of 1 GiB) are not sent."""
 _LENGTH = struct.Struct(">I")
 LENGTH_BYTES = _LENGTH.size
 
@@ -111,6 +113,8 @@ class StateFrame(Frame, frozen=True, kw_only=True):
     """Marks of the states that led to it, the nearest first."""
     digest: bytes
     """core.base.content.root_digest over the checkpoint file's chunks: equal on peers that hold equal states."""
+    chunks: bytes = b""
+    """The digests of these chunks, one after the other; empty: the engine reads the file to know them."""
     checkpoint: str
     """Path of the checkpoint file; it stays for at least one more epoch."""
     ledger: bytes = b""

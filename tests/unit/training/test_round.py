@@ -144,9 +144,10 @@ def test_a_latecomer_with_the_file_goes_on_like_the_others(tmp_path: Path) -> No
 def test_a_restart_goes_on_where_it_was(tmp_path: Path) -> None:
     first = learner(tmp_path)
     first.accumulate()
-    first.absorb(first.hand_over(), epoch=1, lineage=LINEAGES[1])
+    saved = first.absorb(first.hand_over(), epoch=1, lineage=LINEAGES[1]).saved
     again = learner(tmp_path)
     assert again.state == first.state
+    assert again.state.saved == saved
     assert len(again.state.ancestors) == MARK_BYTES
     assert torch.equal(again.parameters.values_N, first.parameters.values_N)
 
