@@ -6,7 +6,7 @@ Letters of shapes: B samples of T letters each, V letters in the alphabet; the f
 # ruff: noqa: N803, N806 - names of arrays end in their shapes
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice, pairwise
 from pathlib import Path
 from random import Random
@@ -87,13 +87,18 @@ class CharacterGpt:
         model.head.bias.data.copy_(self._logs_V)
         return model
 
-    def batches(self, seed: int) -> Iterator[TensorBatch]:
-        """Micro-batches without end, pass after pass, in an order that follows from the seed."""
+    @property
+    def micro_batch(self) -> int:
+        """Samples of a batch that suit a small computer, by the manifest."""
+        return self.numbers.micro_batch
+
+    def batches(self, seed: int, size: Callable[[], int] | None = None) -> Iterator[TensorBatch]:
+        """Micro-batches without end, pass after pass, in an order that follows from the seed; `size` says how large."""
         random = Random(seed)  # noqa: S311 - the order of the data is no secret
         stream = shuffled(
             windows(endless(TextFiles(self.numbers.source), random), self._places, self.numbers.length), random
         )
-        while chosen := list(islice(stream, self.numbers.micro_batch)):
+        while chosen := list(islice(stream, size() if size else self.micro_batch)):
             yield TensorBatch(torch.tensor(chosen))
 
     def loss(self, model: nn.Module, batch: TensorBatch) -> Losses:

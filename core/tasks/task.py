@@ -126,8 +126,16 @@ class Task(Protocol):
     def model(self, seed: int) -> "torch.nn.Module":
         """A new model on the CPU in float32; the same seed gives the same bits on every computer."""
 
-    def batches(self, seed: int) -> Iterator[Any]:
+    @property
+    def micro_batch(self) -> int:
+        """Samples of a batch that suit a small computer."""
+
+    def batches(self, seed: int, size: Callable[[], int] | None = None) -> Iterator[Any]:
         """Batches without end, in an order that follows from the seed.
+
+        Args:
+            seed: Of the order of the samples.
+            size: Asked before each batch how many samples it shall have; None: always `micro_batch`.
 
         Raises:
             BadInput: there is nothing to learn from.

@@ -20,10 +20,13 @@ from core.base.state_header import ANCESTORS_MAX, MARK_BYTES
 from core.tasks.task import Evaluation, Task
 from core.training.checkpoint import Checkpoints, Saved
 from core.training.flat import FlatParameters
+from core.training.micro_batch import MicroBatch
 from core.training.optimizers import optimizer_of
 from core.training.read_ahead import ReadAhead
 from core.training.rules import rule_of
 
+TARGET_PASSES = 8
+"""A pass is at most such a part of a step's samples."""
 SPEED_MEMORY = 0.1
 """Weight of the newest batch in the smoothed speed."""
 
@@ -92,7 +95,9 @@ class Learner:
         self.state = self._newest() or self._save(0, manifest.id, ancestors=b"", ledger=b"")
         self.rule.begin(self.state.epoch)
         order = digest(f"{seed} {self.state.epoch}".encode())
-        self.data = ReadAhead(partial(task.batches, int.from_bytes(order[:8], "big")))
+        self.micro_batch = MicroBatch(task.micro_batch, most=max(1, manifest.target_samples // TARGET_PASSES))
+        """How many samples a pass takes on this machine."""
+        self.data = ReadAhead(partial(task.batches, int.from_bytes(order[:8], "big"), lambda: self.micro_batch.size))
         """This peer's batches, made from its `start` on."""
 
     @property
@@ -124,17 +129,29 @@ class Learner:
         """Compute one batch's gradient and give it to the rule.
 
         Returns:
-            Whether it counted; a gradient that is not finite does not.
+            Whether it counted: a gradient that is not finite does not, nor one for which memory did not suffice.
 
         Raises:
             BadInput: there is nothing to learn from.
+            WorkerProblem: memory does not suffice for a single sample.
         """
         began = self._clock()
         batch = next(self.data)
-        losses = self.task.loss(self._model, batch)
-        losses.objective.backward()  # type: ignore[no-untyped-call]
-        counted = self.rule.add(samples=batch.samples, loss=losses.reported.item())
-        self._measure(batch.samples, self._clock() - began)
+        while batch.samples > self.micro_batch.most:
+            batch = next(self.data)  # made before memory ran short
+        try:
+            losses = self.task.loss(self._model, batch)
+            losses.objective.backward()  # type: ignore[no-untyped-call]
+            counted = self.rule.add(samples=batch.samples, loss=losses.reported.item())
+        except (torch.OutOfMemoryError, MemoryError):
+            self.parameters.gradients_N.zero_()
+            if torch.accelerator.is_available():
+                torch.accelerator.empty_cache()
+            self.micro_batch.ran_out(batch.samples)
+            return False
+        seconds = self._clock() - began
+        self.micro_batch.took(batch.samples, seconds)
+        self._measure(batch.samples, seconds)
         return counted
 
     def hand_over(self) -> NDArray[np.float32]:

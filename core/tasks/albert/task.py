@@ -3,7 +3,7 @@
 # ruff: noqa: N803, N806 - names of arrays end in their shapes
 
 import random
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import Annotated, ClassVar
 
@@ -88,8 +88,17 @@ class Albert:
         """A new model whose start is described in `core.tasks.albert.model`."""
         return build(self.numbers, self.log_frequencies_V, seed=seed)
 
-    def batches(self, seed: int) -> Iterator[MaskedBatch]:
+    @property
+    def micro_batch(self) -> int:
+        """Samples of a batch that suit a small computer, by the manifest."""
+        return self.numbers.micro_batch
+
+    def batches(self, seed: int, size: Callable[[], int] | None = None) -> Iterator[MaskedBatch]:
         """Micro-batches without end, pass after pass, each pass in an order of its own.
+
+        Args:
+            seed: Of the order.
+            size: Asked before each batch how many samples it shall have; None: always `micro_batch`.
 
         Raises:
             BadInput: the source holds no text for training, or not enough for one example.
@@ -98,7 +107,7 @@ class Albert:
         generator = np.random.default_rng(seed)
         chance = random.Random(seed)  # noqa: S311 - the order of the data is no secret
         stream = shuffled(self._passes(chance), chance, size=numbers.buffer)
-        while chosen := list(islice(stream, numbers.micro_batch)):
+        while chosen := list(islice(stream, size() if size else self.micro_batch)):
             yield masked_batch(
                 chosen, length=numbers.sequence_length, vocab_size=numbers.vocab_size, generator=generator
             )

@@ -1,6 +1,6 @@
 """A task of a few numbers, and an independent LAMB."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,6 +40,7 @@ class SmallTask:
     loss_name = "squared error"
     loss_unit = ""
     guesses = ""
+    micro_batch = 8
 
     def model(self, seed: int) -> torch.nn.Module:
         with torch.random.fork_rng(devices=[]):
@@ -48,7 +49,7 @@ class SmallTask:
                 torch.nn.Linear(6, 16), torch.nn.Tanh(), torch.nn.LayerNorm(16), torch.nn.Linear(16, 2)
             )
 
-    def batches(self, seed: int) -> Iterator[Points]:
+    def batches(self, seed: int, size: Callable[[], int] | None = None) -> Iterator[Points]:
         generator = torch.Generator().manual_seed(seed % 2**31)
         while True:
             count = int(torch.randint(1, 9, (), generator=generator))
