@@ -58,6 +58,8 @@ class StepFigures(msgspec.Struct, frozen=True, kw_only=True):
     """Of a number of its state."""
     median_s: float
     least_s: float
+    cpu_s: float
+    """Of all threads, the median; what counts where others use the processor too."""
     bytes_per_parameter: float
     """Of its state, all told."""
     device_bytes_per_parameter: float
@@ -227,7 +229,7 @@ def _timed(size: int, makers: dict[tuple[str, str, int], Maker], *, repeats: int
     """Step with each in turn, a model of its own each time, so that only one is in memory."""
     flat = FlatParameters(AlbertShapes(size).to(device))
     start_N, gradient_N = flat.values_N.clone(), 1e-3 * torch.randn(flat.numel)
-    times: dict[tuple[str, str, int], list[float]] = {key: [] for key in makers}
+    times: dict[tuple[str, str, int], list[tuple[float, float]]] = {key: [] for key in makers}
     memory: dict[tuple[str, str, int], tuple[float, float]] = {}
     for _ in range(repeats):
         for key, make in makers.items():
@@ -245,8 +247,9 @@ def _timed(size: int, makers: dict[tuple[str, str, int], Maker], *, repeats: int
             library=library,
             optimizer=name,
             bits=bits,
-            median_s=round(statistics.median(times[library, name, bits]), 4),
-            least_s=round(min(times[library, name, bits]), 4),
+            median_s=round(statistics.median(seconds for seconds, _ in times[library, name, bits]), 4),
+            least_s=round(min(times[library, name, bits])[0], 4),
+            cpu_s=round(statistics.median(cpu_s for _, cpu_s in times[library, name, bits]), 4),
             bytes_per_parameter=round(memory[library, name, bits][0], 3),
             device_bytes_per_parameter=round(memory[library, name, bits][1], 3),
         )
@@ -254,17 +257,17 @@ def _timed(size: int, makers: dict[tuple[str, str, int], Maker], *, repeats: int
     ]
 
 
-def _times(stepper: Stepper, device: str) -> list[float]:
-    """How long steps take, seconds; after a slow one there is no other."""
-    found: list[float] = []
+def _times(stepper: Stepper, device: str) -> list[tuple[float, float]]:
+    """How long steps take, and how long the CPU is busy with them, seconds; after a slow one there is no other."""
+    found: list[tuple[float, float]] = []
     for number in range(WARM_STEPS + TIMED_STEPS):
-        began = time.perf_counter()
+        began, busy = time.perf_counter(), time.process_time()
         stepper.step()
         if device.startswith("cuda"):
             torch.cuda.synchronize()
         seconds = time.perf_counter() - began
         if number >= WARM_STEPS or seconds > SLOW_S:
-            found.append(seconds)
+            found.append((seconds, time.process_time() - busy))
         if seconds > SLOW_S:
             break
     return found
@@ -323,7 +326,8 @@ def _sentences(report: OptimizerReport) -> str:
     for one in report.steps:
         words = f"{one.library} {one.optimizer}, {one.bits} bits"
         memory = f"{one.bytes_per_parameter:.2f} bytes a parameter"
-        lines.append(f"  {one.numel / 1e6:6.1f} million  {words:34} {one.median_s * 1000:8.1f} ms  {memory}")
+        times = f"{one.median_s * 1000:8.1f} ms, CPU {one.cpu_s * 1000:8.1f} ms"
+        lines.append(f"  {one.numel / 1e6:6.1f} million  {words:34} {times}  {memory}")
     lines += [
         f"Loss after {one.steps} steps of {one.optimizer}: {one.bits8} with 8 bits, {one.bits32} with 32 "
         f"({one.first} before); ratio {one.ratio}."

@@ -40,8 +40,9 @@ class MuonNumbers(MomentNumbers, frozen=True, kw_only=True):
 class Muon:
     """Has a `momentum` for matrices, and the moments `m` and `v` for all else.
 
-    Its matrix products are the CPU's library's: states of computers of different kinds drift apart by their roundings,
-    and nothing brings them together again.  It is for collaborations of equal computers, and for `exact` outer steps.
+    Its matrix products are those of the device's library: states of computers of different kinds drift apart by their
+    roundings, and nothing brings them together again.  As the optimiser of local steps that does no harm: their state
+    is each peer's own, and the collaboration's step is the outer optimiser's.
     """
 
     Numbers: ClassVar[type[OptimizerNumbers]] = MuonNumbers
@@ -92,9 +93,9 @@ class Muon:
         self._momentum.write(block, momentum_n)
 
     def _straighten(self, span: Span, update_N: torch.Tensor) -> float:
-        """Make a matrix's update orthogonal; returns its length, which grows with the matrix's height."""
+        """Make a matrix's update orthogonal, where the model lies; returns its length, which grows with its height."""
         matrix = span.of(update_N).flatten(1)
-        matrix.copy_(orthogonal(matrix))
+        matrix.copy_(orthogonal(matrix.to(self._parameters.values_N.device)))
         return math.sqrt(max(1.0, matrix.shape[0] / matrix.shape[1]))
 
 

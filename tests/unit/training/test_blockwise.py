@@ -80,7 +80,9 @@ def stored(storage: EightBits, numbers_N: np.ndarray) -> np.ndarray:
 def test_numbers_are_kept_block_by_block(*, signed: bool) -> None:
     numbers_N, book = spread(NUMEL, signed=signed), code_book(signed=signed)
     numbers_N[2 * SHARING : 3 * SHARING] = 0
-    found_N = stored(EightBits("m", UNEVEN, signed=signed), numbers_N)
+    storage = EightBits("m", UNEVEN, signed=signed)
+    stored(storage, np.full(NUMEL, 1e6, np.float32))  # which nothing may remember
+    found_N = stored(storage, numbers_N)
     small = UNEVEN[1]
     assert np.array_equal(found_N[small.start : small.stop], numbers_N[small.start : small.stop])
     for span in (UNEVEN[0], UNEVEN[2]):
