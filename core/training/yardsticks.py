@@ -233,6 +233,7 @@ def _still_s(learner: Learner) -> float:
         learner.hand_over()
         learner.absorb(mean_N, epoch=epoch, lineage=epoch.to_bytes(32, "big"))
         found.append(time.perf_counter() - began)
+    learner.state.saving.result()  # its folder goes
     return statistics.median(found)
 
 
