@@ -19,7 +19,7 @@ EXIT_INTERRUPTED = 130
 SCHEME = "potluck"
 """Of links (core.backbone.link), which is too much to load for each command."""
 PARTS: Mapping[str, str] = MappingProxyType(
-    {"app": "app.__main__", "prepare": "core.tasks.prepare", "worker": "core.training.__main__"}
+    {"app": "app.__main__", "prepare": "core.training.prepare", "worker": "core.training.__main__"}
 )
 """Processes of Potluck that only Potluck starts: in a frozen build all are this one program.  Their modules have a
 `main(argv: list[str]) -> int | None`."""

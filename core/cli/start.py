@@ -14,7 +14,7 @@ from core.backbone.charter import load_charter
 from core.backbone.link import Link, parse_link
 from core.backbone.serve import Ports, serve_backbone
 from core.base.problems import BadInput, Problem
-from core.cli.options import text_folder
+from core.cli.options import recipe_file, text_folder
 from core.engine.collaborations import Collaborations
 from core.engine.embedded import LOOPBACK, Embedded, EmbeddedOptions
 from core.engine.engine import Engine
@@ -117,7 +117,7 @@ def _engine_options(args: argparse.Namespace, home: Home, *, alone: bool) -> Eng
         host=_told(args.host or (LOOPBACK if alone else "")),
         port=args.port,
         threads=args.threads or 1,
-        text=args.text,
+        text=_embedded_options(args).readable if alone else args.text,
         last_epoch=args.last_epoch,
         evaluate_first=alone,
         help_bytes=_help_bytes(args),
@@ -137,12 +137,9 @@ async def _work(engine: Engine, link: Link | None, args: argparse.Namespace) -> 
 
 
 async def _work_embedded(engine: Engine, args: argparse.Namespace) -> None:
-    options = EmbeddedOptions(
-        peers=args.peers, text=args.text, epochs=args.epochs, delayed=args.delayed, task=args.task
-    )
     embedded = Embedded(
         home=Home.find(args.home),
-        options=options,
+        options=_embedded_options(args),
         while_allowed=engine.usage_policy.while_allowed,
         random=SystemRandom(),
     )
@@ -154,6 +151,16 @@ async def _work_embedded(engine: Engine, args: argparse.Namespace) -> None:
         others = group.create_task(embedded.run(charter, linked.set_result))
         await engine.serve(await linked)
         others.cancel()
+
+
+def _embedded_options(args: argparse.Namespace) -> EmbeddedOptions:
+    return EmbeddedOptions(
+        peers=args.peers,
+        text=args.text,
+        epochs=args.epochs,
+        delayed=args.delayed,
+        recipe=recipe_file(args.recipe),
+    )
 
 
 async def _until_quit(work: Coroutine[None, None, None], engine: Engine) -> int:

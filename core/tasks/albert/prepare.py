@@ -5,7 +5,10 @@ from collections import Counter
 from pathlib import Path
 from typing import Final
 
-from core.tasks.albert.numbers import AlbertNumbers, default_numbers, default_optimizer, default_target_samples
+import msgspec
+
+from core.base.manifest import Numbers
+from core.tasks.albert.numbers import albert_numbers
 from core.tasks.task import PreparedTask
 from core.tasks.text import Progress, read_text, write_blobs
 from core.tasks.tokenizers.unigram import pieces, train_unigram
@@ -15,22 +18,23 @@ HELD_OUT: Final = "held_out"
 UNIGRAM: Final = "unigram"
 
 
-def prepare(source: str, out_dir: Path, *, progress: Progress) -> PreparedTask:
+def prepare(numbers: Numbers, out_dir: Path, *, progress: Progress) -> PreparedTask:
     """Make what a manifest needs.
 
     Args:
-        source: "python-docs" or the absolute path of a folder of text files.
+        numbers: The task's; of `vocab_size` pieces a short text gives fewer.
         out_dir: Where the files go.
         progress: Told what happens.
 
     Raises:
-        BadInput: the text cannot be used.
+        BadInput: the numbers or the text cannot be used.
         NoSpace: the disk is full.
     """
+    wanted = albert_numbers(numbers)
     progress("Reading text", 0.0)
-    train, held_out = read_text(source, lambda text, share: progress(text, 0.6 * share))
+    train, held_out = read_text(wanted.source, lambda text, share: progress(text, 0.6 * share))
     progress("Training the tokenizer", 0.6)
-    tokenizer = train_unigram((" ".join(d) for d in train), vocab_size=AlbertNumbers().vocab_size)
+    tokenizer = train_unigram((" ".join(d) for d in train), vocab_size=wanted.vocab_size)
     progress("Counting words", 0.9)
     vocab_size = tokenizer.get_vocab_size()
     counted = Counter(piece for d in train for sentence in pieces(tokenizer, d) for piece in sentence)
@@ -41,9 +45,4 @@ def prepare(source: str, out_dir: Path, *, progress: Progress) -> PreparedTask:
     }
     blobs = write_blobs(out_dir, contents)
     progress("Ready", 1.0)
-    return PreparedTask(
-        numbers=default_numbers(source) | {"vocab_size": vocab_size},
-        blobs=blobs,
-        optimizer=default_optimizer(),
-        target_samples=default_target_samples(),
-    )
+    return PreparedTask(numbers=msgspec.to_builtins(wanted) | {"vocab_size": vocab_size}, blobs=blobs)
