@@ -78,6 +78,8 @@ class Learner:
         self._seed = seed
         self._batches: Iterator[Any] | None = None
         self.samples_per_s = 0.0
+        self.waited_s = 0.0
+        """For how long computing has waited for batches since the start, seconds."""
         self.state = self._first_state(manifest.id)
         self.rule.begin(self.state.epoch)
 
@@ -120,6 +122,7 @@ class Learner:
             self._batches = self.task.batches(int.from_bytes(chance[:8], "big"))
         began = self._clock()
         batch = next(self._batches)
+        self.waited_s += self._clock() - began
         losses = self.task.loss(self._model, batch)
         losses.objective.backward()  # type: ignore[no-untyped-call]
         counted = self.rule.add(samples=batch.samples, loss=losses.reported.item())

@@ -38,6 +38,7 @@ class SmallTask:
 
     loss_name = "squared error"
     loss_unit = ""
+    sample_tokens = 0
 
     def model(self, seed: int) -> torch.nn.Module:
         with torch.random.fork_rng(devices=[]):

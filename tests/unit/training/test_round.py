@@ -145,5 +145,6 @@ def test_loading_what_is_no_state_changes_nothing(tmp_path: Path) -> None:
 def test_speed_and_evaluation(tmp_path: Path) -> None:
     peer = learner(tmp_path)
     peer.accumulate()
-    assert peer.samples_per_s == pytest.approx(peer.samples / 0.1)  # the clock ticks once between its two readings
+    assert peer.samples_per_s == pytest.approx(peer.samples / 0.2)  # the clock ticks twice after its first reading
+    assert peer.waited_s == pytest.approx(0.1)
     assert peer.evaluate().baselines == {"zeros": 1.5}
