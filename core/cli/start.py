@@ -39,7 +39,7 @@ def run_backbone(args: argparse.Namespace) -> int:
     """`potluck backbone`; see `potluck backbone --help`."""
     _log_to_stderr()
     charter = load_charter(args.charter.expanduser().absolute())
-    bind, host = args.bind or EVERYWHERE, _told(args.host or LOOPBACK)
+    bind, host = args.bind or EVERYWHERE, told_address(args.host or LOOPBACK)
     if is_loopback(host) and not is_loopback(bind):
         print(
             "potluck: This link works on this computer only. "
@@ -114,7 +114,7 @@ def _engine_options(args: argparse.Namespace, home: Home, *, alone: bool) -> Eng
         home=home,
         name=args.name or "",
         bind=args.bind or (LOOPBACK if alone else EVERYWHERE),
-        host=_told(args.host or (LOOPBACK if alone else "")),
+        host=told_address(args.host or (LOOPBACK if alone else "")),
         port=args.port,
         threads=args.threads or 1,
         text=_embedded_options(args).readable if alone else args.text,
@@ -194,7 +194,7 @@ def _help_bytes(args: argparse.Namespace) -> int:
     return int(args.averaging_memory) * MIB
 
 
-def _told(host: str) -> str:
+def told_address(host: str) -> str:
     """An address that others can be told; empty: the one that they see.
 
     Raises:
