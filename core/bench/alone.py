@@ -14,7 +14,7 @@ from core.workers.worker import Worker
 READY_S: Final = 180.0
 
 
-class Alone:
+class LoneWorkers:
     """Workers that no engine drives; they stand still until `samples_per_s` is asked."""
 
     def __init__(self, workers: Sequence["_Driven"]) -> None:
@@ -65,7 +65,7 @@ class _Driven:
 
 
 @asynccontextmanager
-async def workers_alone(charter: Charter, folder: Path, count: int) -> AsyncIterator[Alone]:
+async def workers_alone(charter: Charter, folder: Path, count: int) -> AsyncIterator[LoneWorkers]:
     """Start workers that no engine drives; they end with the context.
 
     Args:
@@ -96,7 +96,7 @@ async def workers_alone(charter: Charter, folder: Path, count: int) -> AsyncIter
                     await worker.ready.wait()
         except TimeoutError as error:
             raise Problem("The workers of the measurement do not start.", hint="Is this computer too busy?") from error
-        yield Alone(driven)
+        yield LoneWorkers(driven)
 
 
 async def _ended(worker: Worker, task: "asyncio.Task[int]") -> None:

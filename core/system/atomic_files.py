@@ -171,6 +171,8 @@ def _write(path: Path, data: bytes | memoryview, *, mode: int, place: Callable[[
 def _write_synced(path: Path, data: bytes | memoryview, *, mode: int, how: int = os.O_EXCL) -> None:
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | how | getattr(os, "O_BINARY", 0), mode)
     with open(descriptor, "wb", buffering=0) as file:  # noqa: PTH123 - a descriptor, not a path
+        if mode & ~PRIVATE_FILE and os.name != "nt":
+            os.fchmod(descriptor, mode)  # others are meant to read it, whatever the umask says
         view = memoryview(data)
         while view:
             view = view[os.write(file.fileno(), view) :]

@@ -25,7 +25,7 @@ from core.data.shuffle import shuffled
 from core.data.sources import endless
 from core.tasks.neighbour import NEIGHBOUR, Neighbour, read_neighbour
 from core.tasks.start import log_shares, started
-from core.tasks.task import Blobs, Evaluation, Losses, PreparedTask, TensorBatch
+from core.tasks.task import Blobs, Evaluation, Losses, ModelCosts, PreparedTask, TensorBatch
 from core.tasks.text import Progress, read_text, windows, write_blobs
 from core.tasks.text_files import PYTHON_DOCS, TextFiles
 
@@ -43,6 +43,11 @@ class GptNumbers(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     layers: Annotated[int, Meta(ge=1, le=48)] = 2
     micro_batch: Annotated[int, Meta(ge=1, le=1024)] = 32
     held_out: Annotated[int, Meta(ge=1, le=16_384)] = 256
+
+
+NUMBERS: Final = GptNumbers
+KEPT_WIDTHS: Final = 16
+"""Vectors of the model's width that a block keeps of each letter for the backward pass."""
 
 
 class Gpt(nn.Module):
@@ -80,6 +85,11 @@ class CharacterGpt:
         if len(counts) != numbers.alphabet or not found:
             raise BadInput("The alphabet or the held-out text does not fit the numbers.", hint="Ask the organiser.")
         self._held_out = torch.tensor(found)
+
+    @property
+    def sample_tokens(self) -> int:
+        """Letters of a sample."""
+        return self.numbers.length
 
     def model(self, seed: int) -> Gpt:
         """A new model, which knows how frequent each letter is."""
@@ -125,20 +135,29 @@ class CharacterGpt:
         return model(letters[:, :-1]).flatten(0, 1).float(), letters[:, 1:].flatten()
 
 
-def prepare(source: str, out_dir: Path, *, progress: Progress) -> PreparedTask:
+def prepare(numbers: Numbers, out_dir: Path, *, progress: Progress) -> PreparedTask:
     """Count the letters of the training text, the most frequent of which become the alphabet."""
-    train, held_out = read_text(source, progress)
+    read = checked(numbers, GptNumbers, of="task")
+    train, held_out = read_text(read.source, progress)
     counted = Counter(letter for document in train for sentence in document for letter in sentence)
-    known = dict(counted.most_common(GptNumbers().alphabet - 1))
+    known = dict(counted.most_common(read.alphabet - 1))
     counts = {"": counted.total() - sum(known.values()), **known}
-    numbers = msgspec.to_builtins(GptNumbers(source=source, alphabet=len(counts)))
     places = {letter: place for place, letter in enumerate(counts)}
-    length, held = GptNumbers().length, GptNumbers().held_out
-    asked = [pair for window in islice(windows(held_out, places, length), held) for pair in pairwise(window)]
-    neighbour = Neighbour(windows(train, places, length), list(counts.values())).score(asked)
+    held = islice(windows(held_out, places, read.length), read.held_out)
+    asked = [pair for window in held for pair in pairwise(window)]
+    neighbour = Neighbour(windows(train, places, read.length), list(counts.values())).score(asked)
     blobs = write_blobs(out_dir, {"counts": counts, "held_out": held_out, NEIGHBOUR: msgspec.to_builtins(neighbour)})
-    optimizer: Numbers = {"name": "adamw", "learning_rate": 0.005, "beta2": 0.98, "warmup_epochs": 5}
-    return PreparedTask(numbers=numbers, blobs=blobs, optimizer=optimizer, target_samples=512)
+    return PreparedTask(numbers=msgspec.to_builtins(read) | {"alphabet": len(counts)}, blobs=blobs)
+
+
+def costs(numbers: Numbers) -> ModelCosts:
+    """Parameters are those of embeddings, blocks, last norm and head."""
+    n = checked(numbers, GptNumbers, of="task")
+    width = n.heads * n.head_width
+    block = 12 * width**2 + 13 * width
+    parameters = (n.alphabet + n.length) * width + n.layers * block + 2 * width + n.alphabet * (width + 1)
+    kept = n.layers * (KEPT_WIDTHS * width + n.heads + 4) + 2 * width + n.alphabet
+    return ModelCosts(parameters=parameters, activation_bytes=4 * n.length * kept)
 
 
 def open_task(manifest: Manifest, blobs: Blobs) -> CharacterGpt:

@@ -72,9 +72,16 @@ class PreparedTask:
     """Of these only `source` may name something on a volunteer's computer (`core.backbone.source`)."""
     blobs: dict[str, Path]
     """Files by the names that the task knows them by."""
-    optimizer: Numbers
-    """The optimiser's name and numbers that suit the task's."""
-    target_samples: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelCosts:
+    """What a model of certain numbers takes, by closed formulas."""
+
+    parameters: int
+    """Numbers that are learned and averaged, exactly."""
+    activation_bytes: int
+    """That the forward pass keeps of one sample for the backward pass, float32."""
 
 
 class TaskModule(Protocol):
@@ -84,16 +91,30 @@ class TaskModule(Protocol):
     def SUMMARY(self) -> str:  # noqa: N802 - a constant of the module
         """What is learned, in a sentence that goes on with the name of a text: "A model learns to ... in"."""
 
-    def prepare(self, source: str, out_dir: Path, *, progress: Callable[[str, float], None]) -> PreparedTask:
-        """Make what a manifest needs, with defaults that a few computers learn something with in minutes.
+    @property
+    def NUMBERS(self) -> type[msgspec.Struct]:  # noqa: N802 - a class of the module
+        """The struct that bounds its numbers, of which only `source` has no default that serves everybody."""
+
+    def costs(self, numbers: Numbers) -> ModelCosts:
+        """What a model of these numbers takes.
+
+        Raises:
+            BadInput: they make no model.
+        """
+
+    def prepare(self, numbers: Numbers, out_dir: Path, *, progress: Callable[[str, float], None]) -> PreparedTask:
+        """Make what a manifest needs.
 
         Args:
-            source: "python-docs" or the absolute path of a folder.
+            numbers: The task's; `source` is "python-docs" or the absolute path of a folder.
             out_dir: Where the files go.
             progress: Told what happens, and the share that is done.
 
+        Returns:
+            All numbers, those that the text decides as it has decided them, and the files.
+
         Raises:
-            BadInput: the source cannot be used.
+            BadInput: numbers or source cannot be used.
             NoSpace: the disk is full.
         """
 
@@ -122,6 +143,10 @@ class Task(Protocol):
     @property
     def numbers(self) -> msgspec.Struct:
         """The manifest's numbers, in a struct that bounds each of them."""
+
+    @property
+    def sample_tokens(self) -> int:
+        """Tokens of one sample; 0: its samples have none."""
 
     def model(self, seed: int) -> "torch.nn.Module":
         """A new model on the CPU in float32; the same seed gives the same bits on every computer."""

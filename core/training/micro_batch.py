@@ -3,6 +3,7 @@
 It is found while training, and nothing is computed in vain: a size that is tried trains like any other.
 """
 
+import math
 import sys
 from collections import defaultdict
 from statistics import median
@@ -31,8 +32,9 @@ class MicroBatch:
     def __init__(self, first: int, *, most: int) -> None:
         self.size = max(1, min(first, most))
         """Samples of the batches that are made from now on."""
-        self.most = most
-        """The largest size; less than was asked for where memory does not suffice."""
+        self._most = most
+        self.room = math.inf
+        """Samples of a batch for which memory has not run out."""
         self._speeds: dict[int, list[float]] = defaultdict(list)
         self._best = self.size
         self._settled = False
@@ -57,8 +59,8 @@ class MicroBatch:
                 "This computer's memory does not suffice to train this model.",
                 hint="Close other programs, or choose another device: potluck settings device cpu",
             )
-        self.most = samples // 2
-        self.size = min(self.size, self.most)
+        self.room = self._most = samples // 2
+        self.size = min(self.size, self._most)
         self._settled = True
         sys.stderr.write(f"Memory did not suffice for {samples} samples at once; now there are {self.size}.\n")
 
@@ -72,6 +74,6 @@ class MicroBatch:
         else:
             self._best = self.size
             grown = 2 * self.size
-            fits = grown <= self.most and grown / speed[self.size] <= PASS_S
+            fits = grown <= self._most and grown / speed[self.size] <= PASS_S
             self._settled = not fits or grown in speed
             self.size = self.size if self._settled else grown

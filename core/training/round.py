@@ -137,7 +137,7 @@ class Learner:
         """
         began = self._clock()
         batch = next(self.data)
-        while batch.samples > self.micro_batch.most:
+        while batch.samples > self.micro_batch.room:
             batch = next(self.data)  # made before memory ran short
         try:
             losses = self.task.loss(self._model, batch)

@@ -178,7 +178,7 @@ def _trainer(task: Task, ready: Sequence[Any]) -> tuple[Loop | None, str]:
         attn_implementation="sdpa",
     )
     model = AlbertForPreTraining(config)
-    rows = [row for batch in ready for row in _rows(batch)]
+    rows = [row for batch in ready for row in transformers_rows(batch)]
     speed = 0.0
 
     def turn(seconds: float) -> int:
@@ -207,7 +207,7 @@ def _trainer(task: Task, ready: Sequence[Any]) -> tuple[Loop | None, str]:
     return turn, ""
 
 
-def _rows(batch: MaskedBatch) -> Iterator[dict[str, Any]]:
+def transformers_rows(batch: MaskedBatch) -> Iterator[dict[str, Any]]:
     """The samples of a batch as transformers wants them."""
     labels = np.full(batch.pieces_BT.size, NOT_A_WORD)
     labels[batch.places_M] = batch.words_M

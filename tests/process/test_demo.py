@@ -59,7 +59,9 @@ def test_demo_trains_one_model_and_the_next_run_resumes(tmp_path: Path) -> None:
 
 def test_the_second_task_falls_below_its_baseline(tmp_path: Path) -> None:
     text = text_folder(tmp_path / "text")
-    code, lines, errors = demo(tmp_path / "home", "--task", "gpt", "--epochs", "5", "--peers", "2", "--text", str(text))
+    code, lines, errors = demo(
+        tmp_path / "home", "--recipe", "small-gpt", "--epochs", "5", "--peers", "2", "--text", str(text)
+    )
     assert code == 0, errors
     done = lines[-1]
     assert (done["event"], done["peers"], done["loss_name"]) == ("done", 2, "next-letter loss")

@@ -3,12 +3,16 @@
 from typing import Final
 
 from core.base.manifest import Manifest
+from core.tasks.albert.numbers import AlbertNumbers, albert_costs
 from core.tasks.albert.prepare import prepare
 from core.tasks.task import Blobs, Task
 
 SUMMARY: Final = "A small language model learns to fill in missing words in"
 
-__all__ = ["SUMMARY", "open_task", "prepare"]
+NUMBERS: Final = AlbertNumbers
+costs = albert_costs
+
+__all__ = ["NUMBERS", "SUMMARY", "costs", "open_task", "prepare"]
 
 
 def open_task(manifest: Manifest, blobs: Blobs) -> Task:

@@ -7,14 +7,9 @@ from typing import Final
 
 import msgspec
 
+from core.base.manifest import Numbers
 from core.tasks.albert.held_out import measuring_batches
-from core.tasks.albert.numbers import (
-    AlbertNumbers,
-    albert_numbers,
-    default_numbers,
-    default_optimizer,
-    default_target_samples,
-)
+from core.tasks.albert.numbers import albert_numbers
 from core.tasks.neighbour import NEIGHBOUR, Neighbour
 from core.tasks.task import PreparedTask
 from core.tasks.text import Progress, read_text, write_blobs
@@ -25,29 +20,30 @@ HELD_OUT: Final = "held_out"
 UNIGRAM: Final = "unigram"
 
 
-def prepare(source: str, out_dir: Path, *, progress: Progress) -> PreparedTask:
+def prepare(numbers: Numbers, out_dir: Path, *, progress: Progress) -> PreparedTask:
     """Make what a manifest needs.
 
     Args:
-        source: "python-docs" or the absolute path of a folder of text files.
+        numbers: The task's; of `vocab_size` pieces a short text gives fewer.
         out_dir: Where the files go.
         progress: Told what happens.
 
     Raises:
-        BadInput: the text cannot be used.
+        BadInput: the numbers or the text cannot be used.
         NoSpace: the disk is full.
     """
+    wanted = albert_numbers(numbers)
     progress("Reading text", 0.0)
-    train, held_out = read_text(source, lambda text, share: progress(text, 0.6 * share))
+    train, held_out = read_text(wanted.source, lambda text, share: progress(text, 0.6 * share))
     progress("Training the tokenizer", 0.6)
-    tokenizer = train_unigram((" ".join(d) for d in train), vocab_size=AlbertNumbers().vocab_size)
+    tokenizer = train_unigram((" ".join(d) for d in train), vocab_size=wanted.vocab_size)
     progress("Counting words", 0.9)
     vocab_size = tokenizer.get_vocab_size()
-    numbers = default_numbers(source) | {"vocab_size": vocab_size}
+    wanted = msgspec.structs.replace(wanted, vocab_size=vocab_size)
     texts = [[piece for sentence in pieces(tokenizer, document) for piece in sentence] for document in train]
     counted = Counter(piece for text in texts for piece in text)
     counts = [counted[piece] for piece in range(vocab_size)]
-    measuring = measuring_batches(held_out, tokenizer, albert_numbers(numbers))
+    measuring = measuring_batches(held_out, tokenizer, wanted)
     asked = [pair for batch in measuring for pair in zip(batch.before.tolist(), batch.words_M.tolist(), strict=True)]
     contents = {
         TOKENIZER: json.loads(tokenizer.to_str()),
@@ -57,9 +53,4 @@ def prepare(source: str, out_dir: Path, *, progress: Progress) -> PreparedTask:
     }
     blobs = write_blobs(out_dir, contents)
     progress("Ready", 1.0)
-    return PreparedTask(
-        numbers=numbers,
-        blobs=blobs,
-        optimizer=default_optimizer(),
-        target_samples=default_target_samples(),
-    )
+    return PreparedTask(numbers=msgspec.to_builtins(wanted), blobs=blobs)

@@ -84,6 +84,11 @@ class Albert:
         neighbour = read_neighbour(blobs)
         return cls(numbers, tokenizer=tokenizer, held_out=held_out, counts=counts, neighbour=neighbour)
 
+    @property
+    def sample_tokens(self) -> int:
+        """Pieces of a sample, padding included."""
+        return self.numbers.sequence_length
+
     def model(self, seed: int) -> PretrainedAlbert:
         """A new model whose start is described in `core.tasks.albert.model`."""
         return build(self.numbers, self.log_frequencies_V, seed=seed)

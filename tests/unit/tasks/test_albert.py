@@ -15,7 +15,7 @@ from core.base.manifest import Manifest
 from core.base.problems import BadInput
 from core.tasks import task_of
 from core.tasks.albert.model import OFFSETS, PretrainedAlbert, build
-from core.tasks.albert.numbers import AlbertNumbers, albert_numbers, default_numbers
+from core.tasks.albert.numbers import AlbertNumbers, albert_costs, albert_numbers
 from core.tasks.albert.task import Albert
 from core.tasks.task import Blobs, PreparedTask
 from tests.small_task import small_task
@@ -185,12 +185,14 @@ def test_batches_never_end_and_have_an_order_per_seed(task: Albert) -> None:
 )
 def test_numbers_that_make_no_model(numbers: dict[str, object]) -> None:
     with pytest.raises(BadInput):
-        albert_numbers(default_numbers() | numbers)
+        albert_numbers(numbers)
 
 
-def test_the_defaults_are_in_order() -> None:
-    assert albert_numbers(default_numbers()) == AlbertNumbers()
-    assert albert_numbers(default_numbers("/text")).source == "/text"
+def test_albert_large_costs_what_the_library_counts() -> None:
+    """18,105,474 parameters is what transformers itself counts for albert-large-v2 with 32,000 pieces."""
+    sizes = {"embedding_size": 128, "hidden_size": 1024, "intermediate_size": 4096, "layers": 24, "heads": 16}
+    assert albert_costs({"vocab_size": 32_000, "sequence_length": 512, **sizes}).parameters == 18_105_474
+    assert albert_numbers({}) == AlbertNumbers()
 
 
 def test_a_tokenizer_of_another_size(prepared: PreparedTask) -> None:

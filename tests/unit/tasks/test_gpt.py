@@ -72,7 +72,7 @@ def test_a_new_model_knows_little_more_than_the_frequencies() -> None:
 
 def test_the_alphabet_holds_the_most_frequent_letters(tmp_path: Path) -> None:
     source = text_folder(tmp_path / "text")
-    prepared = prepare(str(source), tmp_path / "out", progress=lambda *_: None)
+    prepared = prepare({"source": str(source)}, tmp_path / "out", progress=lambda *_: None)
     manifest = Manifest(name="t", organiser="t", task="gpt", numbers=prepared.numbers, authority="00" * 32)
     letters = Counter(
         "".join(sentence for document in documents(TextFiles(str(source)), part="train") for sentence in document)

@@ -41,6 +41,7 @@ class SmallTask:
     loss_unit = ""
     guesses = ""
     micro_batch = 8
+    sample_tokens = 0
 
     def model(self, seed: int) -> torch.nn.Module:
         with torch.random.fork_rng(devices=[]):

@@ -38,7 +38,7 @@ def test_measure_finds_a_speed_for_each_loop(manifest: Manifest, tmp_path: Path,
 def test_rows_for_transformers_hold_the_same_answers(manifest: Manifest, tmp_path: Path) -> None:
     task = task_of(manifest, Blobs(tmp_path, manifest.blobs))
     batch = next(task.batches(0))
-    rows = list(yardsticks._rows(batch))
+    rows = list(yardsticks.transformers_rows(batch))
     labels = torch.from_numpy(batch.words_M)
     told = [label for row in rows for label in row["labels"] if label != yardsticks.NOT_A_WORD]
     assert len(rows) == batch.samples
