@@ -21,10 +21,22 @@ class LoneWorkers:
         self._workers = workers
 
     async def samples_per_s(self, seconds: float) -> float:
-        """Let all compute for so many seconds; samples of all a second."""
+        """Let all compute for so many seconds; samples of all a second.
+
+        Raises:
+            Problem: one computes nothing, or why it ended.
+        """
+        for worker in self._workers:
+            worker.speaks.clear()
+            worker.process.send(Go())
+        try:
+            async with asyncio.timeout(READY_S):
+                for worker in self._workers:
+                    await worker.speaks.wait()  # the first batch of all takes its time
+        except TimeoutError as error:
+            raise Problem("A worker of the measurement computes nothing.", hint="Is this computer too busy?") from error
         for worker in self._workers:
             worker.said.clear()
-            worker.process.send(Go())
         await asyncio.sleep(seconds)
         for worker in self._workers:
             worker.process.send(Hold())
@@ -37,6 +49,8 @@ class _Driven:
     def __init__(self, log: Path) -> None:
         self.process = Worker(log=log, on_frame=self._heard)
         self.ready = asyncio.Event()
+        self.speaks = asyncio.Event()
+        """Whether it has told of its progress, or failed, since it was last told to go."""
         self.said: list[tuple[float, int]] = []
         self.failure: Failed | None = None
 
@@ -59,9 +73,11 @@ class _Driven:
                 self.ready.set()
             case Progress():
                 self.said.append((asyncio.get_running_loop().time(), frame.samples))
+                self.speaks.set()
             case Failed():
                 self.failure = frame
                 self.ready.set()
+                self.speaks.set()
 
 
 @asynccontextmanager
