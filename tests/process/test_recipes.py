@@ -116,5 +116,6 @@ def test_a_text_too_short_founds_nothing(recipe: Path, tmp_path: Path) -> None:
     (tmp_path / "text" / "a.txt").write_text("Not much.")
     code, _, errors = potluck("found", recipe, "--text", tmp_path / "text", "--charter", tmp_path / "ours")
     assert code == 2
-    assert f"too little text to learn from in {tmp_path / 'text'}: 9 characters; 20,500 are the least" in errors
+    assert f"too little text to learn from in {tmp_path / 'text'}: " in errors
+    assert "20,000 and 500 are the least" in errors
     assert sorted(path.name for path in tmp_path.iterdir()) == ["text"]
