@@ -35,7 +35,7 @@ from core.system.child_process import open_log, own_command
 from core.system.restarts import Restarts
 
 _LOG = logging.getLogger(__name__)
-FORMAT = 2
+FORMAT = 3
 """Counted up when the embedded task's numbers change, so that a new collaboration is founded."""
 DISHES = ("Paprika", "Juniper", "Saffron", "Clementine", "Basil", "Chestnut", "Rosemary", "Quince", "Fennel")
 LOOPBACK = "127.0.0.1"

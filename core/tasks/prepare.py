@@ -7,18 +7,16 @@ summary) or `problem` (code, message, hint; exit code 2).
 """
 
 import argparse
-import json
 import os
 import sys
 import tempfile
-import threading
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from core.base.problems import UserProblem
 from core.base.tasks import DEFAULT_TASK
 from core.tasks import module_of
+from core.tasks.lines import say, watch_parent
 from core.tasks.text_files import PYTHON_DOCS, offline
 
 
@@ -28,25 +26,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--task", default=DEFAULT_TASK, help=f"what is to be learned (default: {DEFAULT_TASK})")
     parser.add_argument("--source", default=PYTHON_DOCS, help="python-docs, or a folder of text files")
     parser.add_argument("--out", type=Path, required=True, help="where the files go")
+    parser.add_argument("--start", type=Path, metavar="DIR", help="go on from the model that transformers wrote there")
     parser.add_argument("--with-parent", action="store_true", help="end when standard input closes")
     chosen = parser.parse_args(arguments)
     if chosen.with_parent:
-        threading.Thread(target=_watch_parent, daemon=True).start()
+        watch_parent()
     docs = chosen.source == PYTHON_DOCS
     source = chosen.source if docs else str(Path(chosen.source).absolute())
     try:
         with tempfile.TemporaryDirectory(prefix="potluck-") as cache:
             offline(Path(cache))
-            os.environ["USE_TORCH"] = "0"  # reading text does not need it, and importing it takes seconds
             module = module_of(chosen.task)
-            done = module.prepare(
-                source, chosen.out, progress=lambda text, share: _say("progress", text=text, fraction=share)
-            )
+            if chosen.start is not None:
+                done = module.prepare_from(chosen.start.absolute(), source, chosen.out, progress=_progress)
+            else:
+                os.environ["USE_TORCH"] = "0"  # reading text does not need it, and importing it takes seconds
+                done = module.prepare(source, chosen.out, progress=_progress)
     except UserProblem as problem:
-        _say("problem", code=problem.code, message=problem.message, hint=problem.hint)
+        say("problem", code=problem.code, message=problem.message, hint=problem.hint)
         return 2
     text = "the documentation that came with Python" if docs else f"the texts in {Path(source).name}"
-    _say(
+    say(
         "prepared",
         numbers=done.numbers,
         blobs={name: str(path.absolute()) for name, path in done.blobs.items()},
@@ -57,16 +57,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _watch_parent() -> None:
-    """End together with the program that started this one."""
-    while os.read(0, 4096):
-        pass
-    os._exit(0)
-
-
-def _say(event: str, **words: Any) -> None:
-    sys.stdout.write(json.dumps({"event": event, **words}) + "\n")
-    sys.stdout.flush()
+def _progress(text: str, share: float) -> None:
+    say("progress", text=text, fraction=share)
 
 
 if __name__ == "__main__":

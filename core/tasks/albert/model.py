@@ -10,6 +10,7 @@ Every number of the start comes from integers and single roundings, so it has th
 # ruff: noqa: N803, N806 - names of arrays end in their shapes
 
 import math
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
@@ -38,7 +39,7 @@ class PretrainedAlbert(nn.Module):
 
     def __init__(self, numbers: AlbertNumbers, log_frequencies_V: torch.Tensor) -> None:
         super().__init__()
-        self.network = AlbertForPreTraining(_config(numbers))
+        self.network = AlbertForPreTraining(config_of(numbers))
         self.log_frequencies_V: torch.Tensor
         self.register_buffer("log_frequencies_V", log_frequencies_V, persistent=False)
 
@@ -97,7 +98,14 @@ def look_at_neighbours(model: PretrainedAlbert, numbers: AlbertNumbers) -> None:
             attention.key.weight[x : x + 2, y : y + 2] += torch.eye(2)
 
 
-def _config(numbers: AlbertNumbers) -> AlbertConfig:
+def log_frequencies(counts: Sequence[int]) -> torch.Tensor:
+    """Natural logarithms of the pieces' frequencies, shape (V,), float32; of a piece never seen, as if seen once."""
+    smoothed_V = np.asarray(counts, dtype=np.float64) + 1.0
+    return torch.from_numpy(np.log(smoothed_V / smoothed_V.sum()).astype(np.float32))
+
+
+def config_of(numbers: AlbertNumbers) -> AlbertConfig:
+    """What `transformers` calls these sizes."""
     return AlbertConfig(
         vocab_size=numbers.vocab_size,
         embedding_size=numbers.embedding_size,

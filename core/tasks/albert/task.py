@@ -19,9 +19,12 @@ from core.data.documents import Document
 from core.data.shuffle import shuffled
 from core.data.sources import documents
 from core.tasks.albert.examples import Example, MaskedBatch, examples, masked_batch
-from core.tasks.albert.model import PretrainedAlbert, build
+from core.tasks.albert.model import PretrainedAlbert, build, log_frequencies
 from core.tasks.albert.numbers import MASKED_SHARE, AlbertNumbers, albert_numbers
 from core.tasks.albert.prepare import HELD_OUT, TOKENIZER, UNIGRAM
+from core.tasks.albert.pretrained import pretrained
+from core.tasks.parameters import begun
+from core.tasks.pretrained import Pretrained
 from core.tasks.task import Blobs, Evaluation, Losses
 from core.tasks.text_files import TextFiles
 from core.tasks.tokenizers.unigram import pieces, read_unigram
@@ -39,18 +42,25 @@ class Albert:
         tokenizer: Cuts text into pieces.
         held_out: Documents to measure with.
         counts: How often each piece stands in the text for training, of length `vocab_size`.
+        blobs: With the parameters that the model begins with, if the manifest names any.
     """
 
     loss_name: ClassVar = "masked-word loss"
     loss_unit: ClassVar = "nats"
 
     def __init__(
-        self, numbers: AlbertNumbers, *, tokenizer: Tokenizer, held_out: list[Document], counts: list[int]
+        self,
+        numbers: AlbertNumbers,
+        *,
+        tokenizer: Tokenizer,
+        held_out: list[Document],
+        counts: list[int],
+        blobs: Blobs | None = None,
     ) -> None:
         self.numbers = numbers
         self._tokenizer = tokenizer
-        smoothed_V = np.asarray(counts, dtype=np.float64) + 1.0
-        self.log_frequencies_V = torch.from_numpy(np.log(smoothed_V / smoothed_V.sum()).astype(np.float32))
+        self._blobs = blobs
+        self.log_frequencies_V = log_frequencies(counts)
         self.held_out = self._measuring(held_out)
         """The batches that `evaluate` computes on, the same on all computers."""
 
@@ -69,11 +79,16 @@ class Albert:
             raise BadInput(
                 "The tokenizer does not fit the manifest's numbers.", hint="Ask the organiser for a new one."
             )
-        return cls(numbers, tokenizer=tokenizer, held_out=held_out, counts=counts)
+        return cls(numbers, tokenizer=tokenizer, held_out=held_out, counts=counts, blobs=blobs)
 
     def model(self, seed: int) -> PretrainedAlbert:
-        """A new model whose start is described in `core.tasks.albert.model`."""
-        return build(self.numbers, self.log_frequencies_V, seed=seed)
+        """A new model whose start is described in `core.tasks.albert.model`, or is that of the manifest."""
+        return begun(build(self.numbers, self.log_frequencies_V, seed=seed), self._blobs)
+
+    def pretrained(self, model: torch.nn.Module) -> Pretrained:
+        """A copy of a model as plain ALBERT, with the tokenizer."""
+        assert isinstance(model, PretrainedAlbert)
+        return pretrained(model, self._tokenizer)
 
     def batches(self, seed: int) -> Iterator[MaskedBatch]:
         """Micro-batches without end, pass after pass, each pass in an order of its own.
