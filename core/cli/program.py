@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from core.base.problems import Problem
-from core.cli import bench, collaborate, control, doctor, ledger, settings, simulate, window
+from core.cli import bench, collaborate, control, doctor, ledger, model, settings, simulate, window
 from core.cli.options import add_home
 from core.cli.say import say_problem
 
@@ -19,7 +19,12 @@ EXIT_INTERRUPTED = 130
 SCHEME = "potluck"
 """Of links (core.backbone.link), which is too much to load for each command."""
 PARTS: Mapping[str, str] = MappingProxyType(
-    {"app": "app.__main__", "prepare": "core.tasks.prepare", "worker": "core.training.__main__"}
+    {
+        "app": "app.__main__",
+        "prepare": "core.tasks.prepare",
+        "use-model": "core.tasks.use",
+        "worker": "core.training.__main__",
+    }
 )
 """Processes of Potluck that only Potluck starts: in a frozen build all are this one program.  Their modules have a
 `main(argv: list[str]) -> int | None`."""
@@ -36,7 +41,7 @@ def parser() -> argparse.ArgumentParser:
     add_home(top)
     top.set_defaults(run=window.run, json=False, home=None, link="")
     commands = top.add_subparsers(title="commands", metavar="COMMAND")
-    for group in (collaborate, control, ledger, settings, doctor, simulate, bench):
+    for group in (collaborate, control, ledger, model, settings, doctor, simulate, bench):
         group.add(commands)
     return top
 

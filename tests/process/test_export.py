@@ -1,0 +1,150 @@
+"""`potluck export` and `potluck try`: real states of small models, real child processes, plain `transformers`."""
+
+import json
+import math
+import os
+import subprocess
+import sys
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from core.__main__ import main
+from core.data.documents import Document
+from core.tasks.albert.task import Albert
+from core.tasks.task import Blobs
+from core.tasks.text import windows
+from tests.trained import EPOCHS, Trained, trained
+
+pytestmark = pytest.mark.process
+PLAIN = Path(__file__).with_name("plain_transformers.py")
+TEXTS = {"albert": "the swarm shares [MASK] and every peer", "gpt": "the swarm sha"}
+TOLERANCE = 1e-4
+
+
+@pytest.fixture(scope="module", params=["albert", "gpt"])
+def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Trained:
+    return trained(tmp_path_factory.mktemp(request.param), request.param)
+
+
+@pytest.fixture(scope="module")
+def exported(made: Trained, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("exports") / made.manifest.task
+    assert main(["export", str(folder), "--home", str(made.home.directory)]) == 0
+    return folder
+
+
+def held_out_file(made: Trained, path: Path) -> Path:
+    """The held-out batches of a collaboration as plain arrays."""
+    if isinstance(made.task, Albert):
+        batches = made.task.held_out
+        pieces = np.concatenate([batch.pieces_BT for batch in batches])
+        starts = np.cumsum([0, *(batch.pieces_BT.size for batch in batches)])
+        np.savez(
+            path,
+            pieces=pieces,
+            types=np.concatenate([batch.types_BT for batch in batches]),
+            present=np.concatenate([batch.present_BT for batch in batches]),
+            places=np.concatenate([batch.places_M + start for batch, start in zip(batches, starts, strict=False)]),
+            words=np.concatenate([batch.words_M for batch in batches]),
+        )
+        return path
+    blobs = Blobs(made.home.blobs, made.manifest.blobs)
+    places = {letter: place for place, letter in enumerate(blobs.decode("counts", dict[str, int]))}
+    numbers = made.manifest.numbers
+    found = windows(blobs.decode("held_out", list[Document]), places, int(numbers["length"]))
+    np.savez(path, rows=np.array(list(islice(found, int(numbers["held_out"])))))
+    return path
+
+
+def test_plain_transformers_gives_the_swarms_loss(made: Trained, exported: Path, tmp_path: Path) -> None:
+    """Must-show 6 of the issue that asked for it."""
+    text = TEXTS[made.manifest.task]
+    env = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    done = subprocess.run(
+        [sys.executable, str(PLAIN), str(exported), str(held_out_file(made, tmp_path / "held_out.npz")), text],
+        cwd=tmp_path,
+        env=env | {"HF_HUB_OFFLINE": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout.splitlines()[-1])
+    assert said["loss"] == pytest.approx(made.learner.evaluate().loss, abs=TOLERANCE)
+    if made.manifest.task == "albert":
+        assert len(said["said"]) == 5
+        assert 0 < sum(score for _, score in said["said"]) <= 1
+        assert said["limit"] == made.manifest.numbers["sequence_length"]
+    else:
+        assert said["said"].startswith(text)
+        assert len(said["said"]) == len(text) + 8
+
+
+def test_model_card_names_model_loss_and_people(made: Trained, exported: Path) -> None:
+    card = (exported / "README.md").read_text()
+    evaluation = made.learner.evaluate()
+    assert f"| {evaluation.loss:.4f} nats |" in card
+    assert all(f"{name} alone | {loss:.4f} nats |" in card for name, loss in evaluation.baselines.items())
+    assert f"| Steps | {EPOCHS}, with 4 000 samples |" in card
+    assert "| Ada | 3 000 | 75.0% |" in card
+    assert "# Words \\*for\\* all" in card
+    assert "the organiser's folder text" in card
+    assert str(made.home.directory) not in card
+
+
+def test_model_card_disarms_the_words_of_strangers(exported: Path) -> None:
+    card = (exported / "README.md").read_text()
+    assert "\\<b\\>Bob\\</b\\> \\| \\[x\\]\\(http\\://evil\\)" in card
+    assert "<script>" not in card
+
+
+def test_export_writes_nothing_over_other_files(made: Trained, exported: Path, tmp_path: Path, capsys) -> None:
+    words = ["--home", str(made.home.directory)]
+    assert main(["export", str(exported), *words]) == 2
+    assert "add --force" in capsys.readouterr().err
+    (tmp_path / "taxes.txt").write_text("mine")
+    assert main(["export", str(tmp_path), "--force", *words]) == 2
+    assert "'taxes.txt'" in capsys.readouterr().err
+    assert (tmp_path / "taxes.txt").read_text() == "mine"
+    assert main(["export", str(tmp_path / "taxes.txt"), *words]) == 2
+    assert "is not a folder" in capsys.readouterr().err
+
+
+def test_forced_export_replaces_an_earlier_one(made: Trained, exported: Path, capsys) -> None:
+    (exported / "model.safetensors").write_bytes(b"torn")
+    assert main(["export", str(exported), "--force", "--json", "--home", str(made.home.directory)]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["event"], told["epoch"], told["folder"]) == ("exported", EPOCHS, str(exported))
+    assert told["loss"] == pytest.approx(made.learner.evaluate().loss, abs=1e-6)
+    assert (exported / "model.safetensors").stat().st_size > 10_000
+    assert [path.name for path in exported.parent.iterdir()] == [exported.name]
+
+
+def test_try_answers_in_the_terminal(made: Trained, capsys) -> None:
+    words = ["--home", str(made.home.directory), "--collaboration", made.manifest.name]
+    text = TEXTS[made.manifest.task]
+    assert main(["try", text, *words, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["epoch"] == EPOCHS
+    if made.manifest.task == "albert":
+        (blank,) = told["blanks"]
+        chances = [guess["probability"] for guess in blank]
+        assert len(chances) == 5
+        assert chances == sorted(chances, reverse=True)
+        assert 0 < math.fsum(chances) <= 1
+        assert "[MASK]" not in told["text"]
+    else:
+        assert len(told["text"]) == 200
+    assert main(["try", text, *words]) == 0
+    assert capsys.readouterr().out.strip()
+
+
+def test_try_says_what_is_wrong_with_a_text(made: Trained, capsys) -> None:
+    words = ["--home", str(made.home.directory)]
+    bad = {"the swarm": "no blank to fill: write [MASK]", "[MASK] " + 100 * "the ": "too long: it has"}
+    for text, sentence in (bad if made.manifest.task == "albert" else {"": "no text to go on with"}).items():
+        assert main(["try", text, *words]) == 2
+        assert sentence in capsys.readouterr().err
