@@ -3,18 +3,24 @@
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
+
+import numpy as np
 
 from core.api.snapshot import CurvePoint
 from core.base.content import digest
 from core.base.ids import PeerId
 from core.base.manifest import Manifest, sign_manifest
 from core.base.signing import KeyPair
+from core.data.documents import Document
 from core.ledger.board import Board
 from core.ledger.ledger import Ledger, LedgerRow
 from core.storage.paths import Home
 from core.tasks import task_of
+from core.tasks.albert.task import Albert
 from core.tasks.task import Blobs, PreparedTask, Task
+from core.tasks.text import windows
 from core.training.round import Learner
 from tests.small_task import small_task
 from tests.unit.training.small import ticking
@@ -80,3 +86,21 @@ def trained(folder: Path, task: str, *, epochs: int = EPOCHS, numbers: Mapping[s
     board.named(NAMES)
     board.save()
     return Trained(home, manifest, opened, learner)
+
+
+def held_out(manifest: Manifest, task: Task, blobs: Path) -> dict[str, np.ndarray]:
+    """The batches that a collaboration measures with, as plain arrays."""
+    if isinstance(task, Albert):
+        batches = task.held_out
+        starts = np.cumsum([0, *(batch.pieces_BT.size for batch in batches)])
+        return {
+            "pieces": np.concatenate([batch.pieces_BT for batch in batches]),
+            "types": np.concatenate([batch.types_BT for batch in batches]),
+            "present": np.concatenate([batch.present_BT for batch in batches]),
+            "places": np.concatenate([one.places_M + start for one, start in zip(batches, starts, strict=False)]),
+            "words": np.concatenate([batch.words_M for batch in batches]),
+        }
+    files = Blobs(blobs, manifest.blobs)
+    places = {letter: place for place, letter in enumerate(files.decode("counts", dict[str, int]))}
+    found = windows(files.decode("held_out", list[Document]), places, int(manifest.numbers["length"]))
+    return {"rows": np.array(list(islice(found, task.numbers.held_out)))}

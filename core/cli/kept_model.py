@@ -176,10 +176,8 @@ def _checked(copy: Path, manifest: Manifest) -> KeptState:
     """
     with copy.open("rb") as file:
         header = header_of(file.read(HEADER_BYTES_MAX))
-    if (
-        not names_digest(copy.name, root_digest(chunk_digests(file_chunks(copy))))
-        or header.manifest != manifest.id.hex()
-    ):
+    whole = names_digest(copy.name, root_digest(chunk_digests(file_chunks(copy))))
+    if not whole or header.manifest != manifest.id.hex():
         copy.unlink()
         raise Damaged(f"The state {copy.name} is not what was written.")
     return KeptState(copy, header)

@@ -13,35 +13,40 @@ import torch
 from transformers import AutoModelForCausalLM, AutoModelForPreTraining, AutoTokenizer, pipeline
 
 
-def masked(folder: str, batches: dict[str, torch.Tensor], text: str) -> dict[str, object]:
+def masked_loss(folder: str, batches: dict[str, torch.Tensor]) -> float:
     model = AutoModelForPreTraining.from_pretrained(folder).eval()
     with torch.no_grad():
         scores = model(
             input_ids=batches["pieces"], token_type_ids=batches["types"], attention_mask=batches["present"]
         ).prediction_logits
-    loss = torch.nn.functional.cross_entropy(scores.flatten(0, 1)[batches["places"]], batches["words"])
-    said = pipeline("fill-mask", model=folder)(text)
-    return {"loss": loss.item(), "said": [[one["token_str"], one["score"]] for one in said]}
+    return torch.nn.functional.cross_entropy(scores.flatten(0, 1)[batches["places"]], batches["words"]).item()
 
 
-def causal(folder: str, batches: dict[str, torch.Tensor], text: str) -> dict[str, object]:
+def causal_loss(folder: str, batches: dict[str, torch.Tensor]) -> float:
     model = AutoModelForCausalLM.from_pretrained(folder).eval()
     rows = batches["rows"]
     with torch.no_grad():
         scores = model(rows[:, :-1]).logits
-    loss = torch.nn.functional.cross_entropy(scores.flatten(0, 1), rows[:, 1:].flatten())
-    said = pipeline("text-generation", model=folder)(text, max_new_tokens=8, do_sample=False)
-    return {"loss": loss.item(), "said": said[0]["generated_text"]}
+    return torch.nn.functional.cross_entropy(scores.flatten(0, 1), rows[:, 1:].flatten()).item()
+
+
+def plain_loss(folder: str, arrays: dict[str, np.ndarray]) -> float:
+    batches = {name: torch.from_numpy(array) for name, array in arrays.items()}
+    return (masked_loss if "places" in batches else causal_loss)(folder, batches)
 
 
 def main() -> None:
     torch.set_num_threads(1)
     folder, held_out, text = sys.argv[1:]
-    batches = {name: torch.from_numpy(array) for name, array in np.load(held_out).items()}
-    found = (masked if "places" in batches else causal)(folder, batches, text)
+    loss = plain_loss(folder, dict(np.load(held_out).items()))
     tokenizer = AutoTokenizer.from_pretrained(folder)
+    if tokenizer.mask_token is None:
+        said = pipeline("text-generation", model=folder)(text, max_new_tokens=8, do_sample=False)[0]["generated_text"]
+    else:
+        said = [one["score"] for one in pipeline("fill-mask", model=folder)(text)]
     assert not any(name.partition(".")[0] == "core" for name in sys.modules)
-    sys.stdout.write(json.dumps({**found, "limit": tokenizer.model_max_length}))
+    sys.stdout.write(json.dumps({"loss": loss, "said": said, "limit": tokenizer.model_max_length}))
 
 
-main()
+if __name__ == "__main__":
+    main()

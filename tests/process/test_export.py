@@ -5,18 +5,13 @@ import math
 import os
 import subprocess
 import sys
-from itertools import islice
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from core.__main__ import main
-from core.data.documents import Document
-from core.tasks.albert.task import Albert
-from core.tasks.task import Blobs
-from core.tasks.text import windows
-from tests.trained import EPOCHS, Trained, trained
+from tests.trained import EPOCHS, Trained, held_out, trained
 
 pytestmark = pytest.mark.process
 PLAIN = Path(__file__).with_name("plain_transformers.py")
@@ -36,35 +31,13 @@ def exported(made: Trained, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def held_out_file(made: Trained, path: Path) -> Path:
-    """The held-out batches of a collaboration as plain arrays."""
-    if isinstance(made.task, Albert):
-        batches = made.task.held_out
-        pieces = np.concatenate([batch.pieces_BT for batch in batches])
-        starts = np.cumsum([0, *(batch.pieces_BT.size for batch in batches)])
-        np.savez(
-            path,
-            pieces=pieces,
-            types=np.concatenate([batch.types_BT for batch in batches]),
-            present=np.concatenate([batch.present_BT for batch in batches]),
-            places=np.concatenate([batch.places_M + start for batch, start in zip(batches, starts, strict=False)]),
-            words=np.concatenate([batch.words_M for batch in batches]),
-        )
-        return path
-    blobs = Blobs(made.home.blobs, made.manifest.blobs)
-    places = {letter: place for place, letter in enumerate(blobs.decode("counts", dict[str, int]))}
-    numbers = made.manifest.numbers
-    found = windows(blobs.decode("held_out", list[Document]), places, int(numbers["length"]))
-    np.savez(path, rows=np.array(list(islice(found, int(numbers["held_out"])))))
-    return path
-
-
 def test_plain_transformers_gives_the_swarms_loss(made: Trained, exported: Path, tmp_path: Path) -> None:
     """Must-show 6 of the issue that asked for it."""
     text = TEXTS[made.manifest.task]
+    np.savez(tmp_path / "held_out.npz", **held_out(made.manifest, made.task, made.home.blobs))
     env = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     done = subprocess.run(
-        [sys.executable, str(PLAIN), str(exported), str(held_out_file(made, tmp_path / "held_out.npz")), text],
+        [sys.executable, str(PLAIN), str(exported), "held_out.npz", text],
         cwd=tmp_path,
         env=env | {"HF_HUB_OFFLINE": "1"},
         capture_output=True,
@@ -76,7 +49,7 @@ def test_plain_transformers_gives_the_swarms_loss(made: Trained, exported: Path,
     assert said["loss"] == pytest.approx(made.learner.evaluate().loss, abs=TOLERANCE)
     if made.manifest.task == "albert":
         assert len(said["said"]) == 5
-        assert 0 < sum(score for _, score in said["said"]) <= 1
+        assert 0 < sum(said["said"]) <= 1
         assert said["limit"] == made.manifest.numbers["sequence_length"]
     else:
         assert said["said"].startswith(text)
