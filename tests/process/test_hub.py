@@ -95,7 +95,7 @@ def hub() -> Iterator[Hub]:
 
 def sent(folder: Path, port: int) -> str:
     """What is said of sending a folder to a hub at a port."""
-    env = {name: value for name, value in os.environ.items() if not name.startswith("HF_")}
+    env = {name: value for name, value in os.environ.items() if not name.startswith(("HF_", "TRANSFORMERS_"))}
     env |= {"HF_ENDPOINT": f"http://127.0.0.1:{port}", "HF_HOME": str(folder / ".." / "cache")}
     words = [sys.executable, "-c", PUSH, str(folder)]
     done = subprocess.run(words, env=env, capture_output=True, text=True, check=False)
