@@ -68,7 +68,8 @@ class Gpt(nn.Module):
 
     def forward(self, letters_BT: torch.Tensor) -> torch.Tensor:  # noqa: D102 - torch's
         mask_TT = nn.Transformer.generate_square_subsequent_mask(letters_BT.shape[1], device=letters_BT.device)
-        x = self.body(self.letters(letters_BT) + self.places.weight, mask_TT, is_causal=True)
+        places = self.places.weight[: letters_BT.shape[1]]
+        x = self.body(self.letters(letters_BT) + places, mask_TT, is_causal=True)
         return self.head(x)  # type: ignore[no-any-return]
 
 
@@ -139,7 +140,10 @@ class CharacterGpt:
             for theirs, ours in _paired(network, model, self.numbers):
                 theirs.copy_(ours)
         tokenizer = PreTrainedTokenizerFast(
-            tokenizer_object=_tokenizer(self._places), unk_token=UNKNOWN, model_max_length=self.numbers.length
+            tokenizer_object=_tokenizer(self._places),
+            unk_token=UNKNOWN,
+            model_max_length=self.numbers.length,
+            model_input_names=["input_ids", "attention_mask"],  # GPT-2 would add what stands for a text's part
         )
         return Pretrained(
             network=network, tokenizer=tokenizer, auto_class="AutoModelForCausalLM", pipeline="text-generation"

@@ -52,6 +52,11 @@ def test_exporting_leaves_the_model_as_it_was(made: Trained) -> None:
     assert all(torch.equal(tensor, second[name]) for name, tensor in first.items())
 
 
+def test_exported_model_has_the_loss_of_the_swarm(made: Trained, folder: Path) -> None:
+    found = plain_loss(str(folder), held_out(made.manifest, made.task, made.home.blobs))
+    assert found == pytest.approx(made.learner.evaluate().loss, abs=1e-4)
+
+
 def test_tokenizer_of_an_export_cuts_text_as_training_does(made: Trained, folder: Path) -> None:
     from transformers import AutoTokenizer
 
@@ -59,7 +64,9 @@ def test_tokenizer_of_an_export_cuts_text_as_training_does(made: Trained, folder
     arrays = held_out(made.manifest, made.task, made.home.blobs)
     if made.manifest.task == "gpt":
         row = arrays["rows"][0].tolist()
-        assert tokenizer(tokenizer.decode(row))["input_ids"] == row
+        found = tokenizer(tokenizer.decode(row))
+        assert found["input_ids"] == row
+        assert set(found) == {"input_ids", "attention_mask"}
         return
     plain = tokenizer("bread soup bowl")["input_ids"]
     masked = tokenizer("bread [MASK] bowl")["input_ids"]

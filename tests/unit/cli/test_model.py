@@ -161,6 +161,12 @@ def test_card_names_the_text_and_no_path(source: str, words: str) -> None:
     assert not any(secret in text for secret in ("/home", "secret", "Users"))
 
 
+def test_words_of_strangers_are_no_markdown() -> None:
+    text = card(msgspec.structs.replace(named("a | b"), organiser="<img src=x> [here](http://evil) `x`"))
+    assert "# a \\| b" in text
+    assert "\\<img src=x\\> \\[here\\]\\(http\\://evil\\) \\`x\\`" in text
+
+
 def test_code_in_the_card_is_python() -> None:
     for blank in ("[MASK]", ""):
         code = card(named("Rhymes"), exported={**EXPORTED, "blank": blank}).split("```")[1].removeprefix("python")
