@@ -3,10 +3,9 @@
 Letters of shapes: T pieces in the text, V in the vocabulary.
 """
 
-# ruff: noqa: N806 - names of arrays end in their shapes
+# ruff: noqa: N803, N806 - names of arrays end in their shapes
 
 from dataclasses import dataclass
-from itertools import islice
 from typing import Final
 
 import torch
@@ -15,6 +14,8 @@ from core.base.problems import BadInput
 from core.tasks.pretrained import Pretrained
 
 BEST: Final = 5
+WORD_BEGINS: Final = "\u2581"
+"""What a piece begins with that begins a word, as SentencePiece and `core.tasks.tokenizers.unigram` have it."""
 LETTERS: Final = 200
 """Number of pieces with which a text is gone on with."""
 TEMPERATURE: Final = 0.7
@@ -54,8 +55,8 @@ def filled(model: Pretrained, text: str) -> Filled:
         BadInput: it has none, or is too long.
     """
     tokenizer = model.tokenizer
-    pieces = tokenizer(text, return_tensors="pt")
-    pieces_T = pieces["input_ids"][0]
+    pieces = tokenizer(text, return_tensors="pt", return_offsets_mapping=True)
+    pieces_T, spans_T = pieces["input_ids"][0], pieces.pop("offset_mapping")[0].tolist()
     places = (pieces_T == tokenizer.mask_token_id).nonzero().flatten().tolist()
     if not places:
         raise BadInput(
@@ -72,11 +73,25 @@ def filled(model: Pretrained, text: str) -> Filled:
     probable_TV[:, tokenizer.all_special_ids] = 0
     whole_T, blanks = pieces_T.clone(), []
     for place in places:
-        shown = ((piece, tokenizer.decode([piece]).strip()) for piece in probable_TV[place].argsort(descending=True))
-        best = list(islice(((piece, word) for piece, word in shown if word), BEST))  # a mere space is no word
-        whole_T[place] = best[0][0]
-        blanks.append([Guess(word, probable_TV[place, piece].item()) for piece, word in best])
+        start = spans_T[place][0]  # of the blank, or of the space before it
+        alone = not start or any(map(str.isspace, text[start - 1 : start + 1]))
+        best = _best(probable_TV[place], model, alone=alone)
+        whole_T[place] = best[0]
+        blanks.append([Guess(tokenizer.decode([n]).strip(), probable_TV[place, n].item()) for n in best])
     return Filled(tokenizer.decode(whole_T, skip_special_tokens=True), blanks)
+
+
+def _best(probable_V: torch.Tensor, model: Pretrained, *, alone: bool) -> list[int]:
+    """The best pieces for a blank that say anything: a mere space is no word.
+
+    Args:
+        probable_V: How probable each piece is.
+        model: Whose pieces they are.
+        alone: Whether the blank stands where a word begins: then so must the piece, if any does.
+    """
+    order = [n for n in probable_V.argsort(descending=True).tolist() if model.tokenizer.decode([n]).strip()]
+    words = [n for n in order if str(model.tokenizer.convert_ids_to_tokens(n)).startswith(WORD_BEGINS)]
+    return (words if alone and words else order)[:BEST]
 
 
 def continued(model: Pretrained, text: str) -> str:

@@ -73,6 +73,16 @@ def test_a_new_model_knows_little_more_than_the_frequencies() -> None:
     assert evaluation.loss == pytest.approx(evaluation.baselines["letter frequencies"], abs=0.3)
 
 
+def test_exported_gpt_scores_as_the_model_that_trains() -> None:
+    found = task()
+    model = found.model(4)
+    letters = torch.randint(len(COUNTS), (4, 8), generator=torch.Generator().manual_seed(2))
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.mul_(4)
+        torch.testing.assert_close(found.pretrained(model).network(letters).logits, model(letters), rtol=0, atol=2e-5)
+
+
 def test_the_alphabet_holds_the_most_frequent_letters(tmp_path: Path) -> None:
     source = text_folder(tmp_path / "text")
     prepared = prepare(str(source), tmp_path / "out", progress=lambda *_: None)
