@@ -13,6 +13,7 @@ TOKEN: Final = "HF_TOKEN"  # noqa: S105 - the name of a variable
 ENTRY: Final = "hub-token"
 """Under which the token lies in the keyring."""
 _NAME: Final = re.compile(r"[\w.-]{1,96}/[\w.-]{1,96}", re.ASCII)
+_TOKEN: Final = re.compile(r"[!-~]{1,200}")
 
 
 def hub_token(repository: str, environ: Mapping[str, str]) -> str:
@@ -23,7 +24,7 @@ def hub_token(repository: str, environ: Mapping[str, str]) -> str:
         environ: Environment variables; the keyring is asked where they have no token.
 
     Raises:
-        BadInput: the name is not one, or there is no token.
+        BadInput: the name is not one, or there is no token that could be.
     """
     if not _NAME.fullmatch(repository):
         raise BadInput(
@@ -35,6 +36,8 @@ def hub_token(repository: str, environ: Mapping[str, str]) -> str:
             "Sending a model needs your token of the hub, and there is none.",
             hint=f"Make one with the right to write, and set {TOKEN}, or keep it: keyring set {SERVICE} {ENTRY}",
         )
+    if not _TOKEN.fullmatch(token):  # errors of the library would quote it
+        raise BadInput("Your token of the hub has letters that no token has.", hint=f"Set {TOKEN} to it anew.")
     return token
 
 
@@ -62,7 +65,7 @@ def push(folder: Path, repository: str, token: str) -> str:
         address = hub.create_repo(repository, private=True, exist_ok=True)
         hub.upload_folder(repo_id=repository, folder_path=folder, commit_message="Model trained with Potluck")
     except Exception as error:  # the library raises whatever its own HTTP client does
-        why = str(error).replace(token, "***").strip().partition("\n")[0].rstrip(".")
+        why = str(error).strip().partition("\n")[0].rstrip(".")
         raise UserProblem(
             f"The model was not sent to {hub.endpoint}: {why[:200]}.",
             hint=f"The export in {folder} is whole. Check the connection and the token, then try again with --force.",
