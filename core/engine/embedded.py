@@ -35,8 +35,10 @@ from core.system.child_process import open_log, own_command
 from core.system.restarts import Restarts
 
 _LOG = logging.getLogger(__name__)
-FORMAT = 3
+FORMAT = 2
 """Counted up when the embedded task's numbers change, so that a new collaboration is founded."""
+FORMATS = {"gpt": 3}
+"""Of tasks whose model has changed since."""
 DISHES = ("Paprika", "Juniper", "Saffron", "Clementine", "Basil", "Chestnut", "Rosemary", "Quince", "Fennel")
 LOOPBACK = "127.0.0.1"
 Start = Callable[[], Awaitable[asyncio.subprocess.Process]]
@@ -67,7 +69,7 @@ class EmbeddedOptions:
         else:
             source = f"text-{hashlib.sha256(os.fsencode(self.text.absolute())).hexdigest()[:12]}"
         task = "" if self.task == DEFAULT_TASK else f"-{self.task}"
-        return f"{source}-{FORMAT}{task}{'-delayed' if self.delayed else ''}"
+        return f"{source}-{FORMATS.get(self.task, FORMAT)}{task}{'-delayed' if self.delayed else ''}"
 
 
 @dataclass(frozen=True, slots=True)
