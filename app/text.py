@@ -10,7 +10,7 @@ from PySide6.QtCore import QCoreApplication
 
 from core.api import verdict as verdicts
 from core.api.commands import ModelEvaluation
-from core.api.numbers import amount
+from core.api.numbers import amount, per_hundred
 from core.api.snapshot import BACKBONE, HELPER, VOLUNTEER, Activity, CurvePoint, LossView, ProblemView, Snapshot
 from core.api.verdict import Verdict
 
@@ -224,15 +224,30 @@ def chart(points: list[CurvePoint], meaning: LossView) -> str:
             ends = {"first": loss(first, meaning.unit), "last": loss(last, meaning.unit)}
             sentence = tr("{title}: {first} at epoch {first_epoch}, {last} at epoch {last_epoch}.")
             said.append(sentence.format(title=title, first_epoch=first_epoch, last_epoch=last_epoch, **ends))
-    said += [f"{baseline(name, value, meaning.unit)}." for name, value in meaning.baselines.items()]
+    said += [f"{baseline(name, score.loss, meaning.unit)}." for name, score in meaning.baselines.items()]
     return " ".join(said)
+
+
+def guessing(meaning: LossView) -> str:
+    """How much the model guesses right, beside models that know only one thing; empty until measured here."""
+    if meaning.score is None or meaning.score.right is None:
+        return ""
+    said = tr("{right} {guesses} right").format(
+        right=per_hundred(meaning.score.right), guesses=one_line(tr(meaning.guesses))
+    )
+    for name, score in meaning.baselines.items():
+        if score.right is not None:
+            said += tr("; {name} alone {right}").format(name=one_line(tr(name)), right=per_hundred(score.right))
+    return said
 
 
 def evaluated(seen: ModelEvaluation) -> str:
     """The answer to a look at the held-out text."""
     unit = seen.meaning.unit
-    said = [tr("Held-out loss at epoch {epoch}: {loss}.").format(epoch=count(seen.epoch), loss=loss(seen.loss, unit))]
-    said += [f"{baseline(name, value, unit)}." for name, value in seen.meaning.baselines.items()]
+    losses = {"epoch": count(seen.epoch), "loss": loss(seen.score.loss, unit)}
+    said = [tr("Held-out loss at epoch {epoch}: {loss}.").format(**losses)]
+    said += [f"{baseline(name, score.loss, unit)}." for name, score in seen.meaning.baselines.items()]
+    said += [f"{right}."] if (right := guessing(seen.meaning)) else []
     return " ".join(said)
 
 

@@ -1,4 +1,4 @@
-"""Icons and styles that come with the program."""
+"""Icons, styles and recipes that come with the program."""
 
 from importlib.resources import files
 from pathlib import Path
@@ -16,3 +16,8 @@ def file(*parts: str) -> Path:
     if not path.is_file():
         raise FileNotFoundError(path)
     return path
+
+
+def names(folder: str) -> list[str]:
+    """The names of the files in a folder of this package, without their ends, sorted."""
+    return sorted(entry.stem for entry in Path(__file__).with_name(folder).iterdir() if entry.is_file())

@@ -49,5 +49,5 @@ def text_folder(folder: Path, *, characters: int = 150_000, seed: int = 1) -> Pa
 
 def small_task(folder: Path, numbers: Mapping[str, int] | None = None, *, task: str = "albert") -> PreparedTask:
     """The prepared task; `numbers` change the small model's sizes."""
-    prepared = module_of(task).prepare(str(text_folder(folder / "text")), folder, progress=lambda *_: None)
+    prepared = module_of(task).prepare({"source": str(text_folder(folder / "text"))}, folder, progress=lambda *_: None)
     return replace(prepared, numbers=prepared.numbers | SMALL[task] | dict(numbers or {}))

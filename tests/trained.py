@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+import resources
 from core.api.snapshot import CurvePoint
 from core.base.content import digest
 from core.base.ids import PeerId
@@ -17,6 +18,7 @@ from core.data.documents import Document
 from core.ledger.board import Board
 from core.ledger.ledger import Ledger, LedgerRow
 from core.storage.paths import Home
+from core.storage.recipes import open_recipe
 from core.tasks import task_of
 from core.tasks.albert.task import Albert
 from core.tasks.task import Blobs, PreparedTask, Task
@@ -29,6 +31,8 @@ AUTHORITY = KeyPair(b"a" * 32)
 ADA, BOB = PeerId(b"\1" * 32), PeerId(b"\2" * 32)
 NAMES = {ADA: "Ada", BOB: "<b>Bob</b> | [x](http://evil)"}
 LEDGER = Ledger({ADA: LedgerRow(3000, 9, 9, 0), BOB: LedgerRow(1000, 4, 9, 5)}, [CurvePoint(1, 4.0)])
+RECIPES = {"albert": "first-words.toml", "gpt": "small-gpt.toml"}
+"""Whose optimiser a task's small model is trained with."""
 EPOCHS = 9
 SAMPLES = 128
 
@@ -58,7 +62,7 @@ def founded(prepared: PreparedTask, blobs: Path, task: str) -> tuple[Manifest, T
         task=task,
         numbers=prepared.numbers,
         blobs=names,
-        optimizer=prepared.optimizer,
+        optimizer=open_recipe(resources.file("recipes", RECIPES[task])).epochs_optimizer,
         target_samples=SAMPLES,
         authority=AUTHORITY.peer_id.hex(),
     )
@@ -82,6 +86,7 @@ def trained(folder: Path, task: str, *, epochs: int = EPOCHS, numbers: Mapping[s
         while learner.samples < SAMPLES:
             assert learner.accumulate()
         learner.absorb(learner.hand_over(), epoch=epoch, lineage=digest(bytes([epoch])), ledger=LEDGER.to_bytes())
+    assert learner.state.saved.path.exists()
     board = Board(home.board(manifest.id.hex()), target_samples=SAMPLES)
     board.named(NAMES)
     board.save()

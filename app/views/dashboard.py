@@ -8,6 +8,7 @@ from app.store import Store
 from app.theme import Theme
 from app.views.epoch_bar import EpochBar
 from app.views.figures import Figures
+from app.views.guesses import Guesses
 from app.views.header import Header
 from app.views.people import People
 from app.widgets.labels import Elided, card, label
@@ -26,6 +27,7 @@ class Dashboard(QWidget):
         self.curve = LossCurve(theme)
         self.people = People(theme)
         self._collaboration = Elided(tone="muted")
+        self.guesses = Guesses()
         self._build()
 
     def show_snapshot(self, snapshot: Snapshot) -> None:
@@ -33,7 +35,9 @@ class Dashboard(QWidget):
         self.figures.show_snapshot(snapshot)
         self.epoch_bar.show_snapshot(snapshot)
         collaboration = snapshot.collaboration
-        self.curve.show_points(snapshot.curve, collaboration.loss if collaboration else LossView())
+        meaning = collaboration.loss if collaboration else LossView()
+        self.curve.show_points(snapshot.curve, meaning)
+        self.guesses.show_meaning(meaning)
         self.people.show_snapshot(snapshot)
         self._collaboration.setText(text.collaboration(snapshot))
 
@@ -42,6 +46,7 @@ class Dashboard(QWidget):
         column.addWidget(label(text.tr("Shared loss"), bold=True))
         column.addWidget(self._collaboration)
         column.addWidget(self.curve, stretch=1)
+        column.addWidget(self.guesses)
         lower = QGridLayout()
         lower.setSpacing(8)
         lower.addWidget(frame, 0, 0)

@@ -10,7 +10,7 @@ from app.views.settings_hours import HoursPage
 from app.views.settings_network import NetworkPage
 from app.widgets.field import Field, announce
 from app.widgets.labels import sentence
-from core.api.settings import FIELDS, PROBLEM_PREFIX, PortTest, SettingsView
+from core.api.settings import PROBLEM_PREFIX, PortTest, SettingsView
 from core.api.snapshot import ProblemView
 
 METHODS = frozenset(("settings", "configure", "test_port"))
@@ -98,7 +98,7 @@ class SettingsDialog(QDialog):
             return
         self._clear()
         wanted = {**self.network.wish(), **self.hours.wish()}
-        wish = {name: wanted[name] for name in FIELDS if wanted[name] != getattr(view, name)}
+        wish = {name: wanted[name] for name in wanted if wanted[name] != getattr(view, name)}
         if not wish:
             self.accept()
             return

@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
+from core.api.score import Score
 from core.api.snapshot import LossView, ProblemView
 
 METHODS = (
@@ -67,7 +68,7 @@ class ModelEvaluation(msgspec.Struct, frozen=True, kw_only=True):
     """Result of an evaluation of the held-out text."""
 
     epoch: int
-    loss: float
+    score: Score
     meaning: LossView
     """What is measured, in which unit, and what simpler models reach."""
 

@@ -24,6 +24,11 @@ def company(volunteers: int, always_on: int) -> str:
     return f"{trains}, {amount(always_on)} always on" if always_on else trains
 
 
+def per_hundred(share: float) -> str:
+    """A share of guesses: "35 of 100"."""
+    return f"{round(100 * share)} of 100"
+
+
 def speed(bytes_s: float) -> str:
     """A line's speed as people buy it, in bits: 2 Mbit/s, 512 kbit/s."""
     return f"{_scaled(8 * bytes_s, ('bit', 'kbit', 'Mbit', 'Gbit', 'Tbit'))}/s"

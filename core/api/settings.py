@@ -14,7 +14,13 @@ PORT_MAX = 65_535
 Wish = dict[str, int | float | str | bool | None]
 """Changes of settings, by fields of `SettingsView`; None: no limit."""
 
-FIELDS = ("upload_bytes_s", "download_bytes_s", "month_bytes", "use_metered", "relay", "hours", "port")
+THREADS_MAX = 1024
+DEVICE_PATTERN = "^(auto|cpu|mps(:0)?|(cuda|xpu)(:[0-9]{1,2})?)$"
+"""What a worker may compute on; ROCm's devices are called cuda, too."""
+
+FIELDS = (
+    "upload_bytes_s", "download_bytes_s", "month_bytes", "use_metered", "relay", "hours", "port", "device", "threads"
+)  # fmt: skip
 """Of `SettingsView`, those that `configure` changes."""
 PROBLEM_PREFIX = "setting."
 """With the name of a field it is the code of a problem that is about that field."""
@@ -36,6 +42,10 @@ class SettingsView(msgspec.Struct, frozen=True, kw_only=True):
     """When Potluck may work (core.api.week.read_week)."""
     port: int
     """For other peers; 0: the first start draws one."""
+    device: str = "auto"
+    """What is computed on (`DEVICE_PATTERN`); "auto": a graphics device where there is one, else the processor."""
+    threads: int = 0
+    """Processor threads that train; 0: all cores but one."""
     month_used_bytes: int | None = None
     """Sent and received in this month; None: not known."""
     note: str = ""

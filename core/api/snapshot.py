@@ -8,9 +8,10 @@ import msgspec
 from msgspec import Meta
 
 from core.api import verdict as verdicts
+from core.api.score import Filled, Score
 from core.api.verdict import Verdict, VerdictCode
 
-PROTOCOL_VERSION = 3
+PROTOCOL_VERSION = 4
 VOLUNTEER = "volunteer"
 """The role of a peer that trains."""
 BACKBONE = "backbone"
@@ -43,20 +44,26 @@ class ProblemView(msgspec.Struct, frozen=True):
 
 
 class LossView(msgspec.Struct, frozen=True):
-    """What the losses of a collaboration mean, in its task's own words."""
+    """What a collaboration's losses mean, in its task's words, and this computer's last look at the held-out text."""
 
     name: str = ""
     """What is measured, such as "masked-word loss"; empty until a trainer has said it."""
     unit: str = ""
     """Such as "nats"; empty: none."""
-    baselines: dict[str, float] = {}
-    """Held-out losses of models that know only one thing, by that thing, such as "word frequencies"; empty until
-    measured."""
+    guesses: str = ""
+    """What a score's share of right guesses is a share of, such as "blanks"; empty: nothing is guessed."""
+    score: Score | None = None
+    """Of the shared model; None until measured here."""
+    baselines: dict[str, Score] = {}
+    """Of models that know only one thing, by that thing, such as "word frequencies"; empty until measured."""
+    filled: tuple[Filled, ...] = ()
+    """The same few pieces of text each time, as the model filled them last."""
 
     @property
     def lowest(self) -> tuple[str, float] | None:
         """The baseline that is hardest to get below, name and loss; None until measured."""
-        return min(self.baselines.items(), key=itemgetter(1), default=None)
+        losses = ((name, score.loss) for name, score in self.baselines.items())
+        return min(losses, key=itemgetter(1), default=None)
 
 
 class Collaboration(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,6 +94,8 @@ class Mine(msgspec.Struct, frozen=True, kw_only=True):
     bytes_sent: int = 0
     bytes_received: int = 0
     worker_pid: int | None = None
+    device: str = ""
+    """What this computer computes on, as people call it; empty: not known yet."""
     contributing_s: float = 0.0
     """Seconds of contributing, in all runs of the program."""
     line_up_bytes_per_s: float = 0.0
@@ -210,7 +219,7 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
 def activity_of(verdict: Verdict) -> Activity:
     """What a peer with this verdict is at, as others see it."""
     match verdict.code, verdict.reason:
-        case VerdictCode.RESTING, Activity.FINISHED.value:
+        case VerdictCode.RESTING, Activity.FINISHED.value | "ended":
             return Activity.FINISHED
         case VerdictCode.RESTING | VerdictCode.PAUSED, _:
             return Activity.PAUSED

@@ -57,6 +57,9 @@ SENTENCES: Final[Mapping[tuple[VerdictCode, str], str]] = MappingProxyType(
             "The month's limit for the network is used up. Potluck continues with the next month."
         ),
         (VerdictCode.RESTING, "finished"): "Finished: epoch {epoch} was the last that was asked for.",
+        (VerdictCode.RESTING, "ended"): (
+            "Finished: with epoch {epoch} the collaboration has reached the end of its schedule. Nothing is computed."
+        ),
         (VerdictCode.PAUSED, ""): "Paused by you: nothing is computed until you switch contributing on again.",
         (VerdictCode.STARTING, "preparing"): "{stage}",
         (VerdictCode.STARTING, "trainer"): "The training program is starting.",

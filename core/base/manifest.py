@@ -9,6 +9,7 @@ from msgspec import Meta
 from core.base.content import digest
 from core.base.ids import PEER_ID_BYTES, PeerId
 from core.base.problems import BadInput, NotTrusted
+from core.base.schedule import end_of
 from core.base.signing import SIGNATURE_BYTES, Signer, Verifier
 
 MANIFEST_BYTES_MAX = 64 * 1024
@@ -119,6 +120,16 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Epochs between two looks at the held-out text."""
     authority: HexDigest
     """The authority's Ed25519 public key: it signs this manifest and issues the passes."""
+
+    @property
+    def last_epoch(self) -> int | None:
+        """The epoch at which a schedule ends, and with it the collaboration; None: it goes on for ever."""
+        local = None if isinstance(self.rule, msgspec.UnsetType) else self.rule.get("optimizer")
+        return end_of(self.optimizer, *([local] if isinstance(local, dict) else []))
+
+    def last_epoch_within(self, asked: int | None) -> int | None:
+        """The epoch at which a peer stops: that one, or the one that its person asked for, if it is earlier."""
+        return min((epoch for epoch in (asked, self.last_epoch) if epoch is not None), default=None)
 
     @property
     def authority_id(self) -> PeerId:

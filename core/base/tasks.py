@@ -6,4 +6,3 @@ from typing import Final
 
 TASKS: Final[Mapping[str, str]] = MappingProxyType({"albert": "core.tasks.albert", "gpt": "core.tasks.gpt"})
 """Every task: its module, which `core.tasks` imports where torch may be imported."""
-DEFAULT_TASK: Final = "albert"

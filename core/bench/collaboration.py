@@ -23,6 +23,9 @@ from core.system.child_process import own_command
 START_S = 180.0
 STEP_S = 600.0
 END_S = 20.0
+WARM_S = 6.0
+"""Steps of the first seconds do not count: workers begin at different moments."""
+NO_STEPS = "The engines of the measurement take no steps."
 EVERYWHERE = "0.0.0.0"  # noqa: S104 - limits do not count where all are on one computer
 
 
@@ -37,6 +40,16 @@ class Step:
     """Averaged in its round."""
     samples_per_s: float
     """Of all workers, as they measure themselves; mean over the cycle."""
+
+
+@dataclass(frozen=True, slots=True)
+class StepSpan:
+    """Some steps in a row, as the first engine saw them."""
+
+    seconds: float
+    steps: int
+    samples: int
+    """Averaged in their rounds."""
 
 
 @dataclass(slots=True)
@@ -65,13 +78,42 @@ class BenchCollaboration:
             Problem: they do not come.
         """
         try:
-            async with asyncio.timeout(START_S):
-                while not all(home.engine_file.exists() for home in self._homes):  # noqa: ASYNC110 - others write them
-                    await asyncio.sleep(0.2)
+            await self._started()
             async with asyncio.timeout(START_S + count * STEP_S), self._client() as client:
                 return await self._watch(client, count)
         except TimeoutError as error:
-            raise Problem("The engines of the measurement take no steps.", hint="Is this computer too busy?") from error
+            raise Problem(NO_STEPS, hint="Is this computer too busy?") from error
+
+    async def stretch(self, seconds: float) -> StepSpan:
+        """Let them warm up, then watch for about so many seconds, from one step to another.
+
+        Raises:
+            Problem: no steps come.
+        """
+        first: Snapshot | None = None
+        warm_at = 0.0
+        last = 0
+        try:
+            await self._started()
+            async with asyncio.timeout(START_S + seconds + STEP_S), self._client() as client:
+                async for news in client.notifications():
+                    if not isinstance(news, Snapshot) or news.epoch <= last:
+                        continue
+                    last = news.epoch
+                    warm_at = warm_at or news.time + WARM_S
+                    if first is None and news.time >= warm_at:
+                        first = news
+                    elif first is not None and news.time >= first.time + seconds:
+                        samples = _counted(news) - _counted(first)
+                        return StepSpan(news.time - first.time, news.epoch - first.epoch, samples)
+        except TimeoutError as error:
+            raise Problem(NO_STEPS, hint="Is this computer too busy?") from error
+        raise Problem("An engine of the measurement ended.", hint="Is this computer too busy?")
+
+    async def _started(self) -> None:
+        async with asyncio.timeout(START_S):
+            while not all(home.engine_file.exists() for home in self._homes):  # noqa: ASYNC110 - others write them
+                await asyncio.sleep(0.2)
 
     @asynccontextmanager
     async def _client(self) -> AsyncIterator[ControlClient]:

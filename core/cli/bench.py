@@ -10,7 +10,8 @@ from core.cli.options import Commands, add_json, calling, share, whole
 
 CODECS = ("raw", "fp16", "bf16", "u8", "b8", "q4", "topk", "adaptive")
 """Those of core.averaging.codecs, which would take as long to import as most commands take in all."""
-
+SIZES = ("demo", "albert-base")
+"""Those of core.bench.training, for the same reason."""
 
 ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 """A polite request to end, and that the terminal is gone, as when a connection breaks."""
@@ -79,6 +80,8 @@ def add(commands: Commands) -> None:
     )
     overlap.set_defaults(run=_measuring("core.bench.overlap:run"))
 
+    _add_training(parts)
+
     streams = parts.add_parser("streams", help="one encrypted stream between two processes")
     add_json(streams)
     streams.add_argument("--mebibytes", type=whole(1, 100_000), default=256, metavar="N", help="default: 256")
@@ -111,12 +114,57 @@ def add(commands: Commands) -> None:
     dht.add_argument("--seconds", type=whole(1, 86_400), default=60, metavar="S", help="of --footprint; default: 60")
     dht.set_defaults(run=_measuring("core.bench.dht:run"))
 
+    _add_optimizer(parts)
+
     plan = parts.add_parser("plan", help="dividing a round: how long it takes, and how far from the optimum it is")
     add_json(plan)
     plan.add_argument("--peers", type=whole(4, 256), default=256, metavar="N", help="the largest group (default: 256)")
     plan.add_argument("--repeats", type=whole(1, 1000), default=7, metavar="N", help="fleets a size (default: 7)")
     plan.add_argument("--seed", type=whole(0, 10**9), default=1, metavar="N", help="which fleets (default: 1)")
     plan.set_defaults(run=_measuring("core.bench.plan:run"))
+
+
+def _add_optimizer(parts: Commands) -> None:
+    optimizer = parts.add_parser("optimizer", help="steps of the optimisers: their time, their memory, and eight bits")
+    add_json(optimizer)
+    optimizer.add_argument(
+        "--millions",
+        type=whole(1, 10_000),
+        nargs="+",
+        default=[18, 72],
+        metavar="N",
+        help="numbers in the model (default: 18 72)",
+    )
+    optimizer.add_argument("--repeats", type=whole(1, 100), default=3, metavar="N", help="turns (default: 3)")
+    optimizer.add_argument("--threads", type=whole(1, 1024), metavar="N", help="of torch (default: its own choice)")
+    optimizer.add_argument("--device", default="cpu", help="where the model lies, such as cuda (default: cpu)")
+    optimizer.set_defaults(run=_measuring("core.training.optimizer_bench:run"))
+
+
+def _add_training(parts: Commands) -> None:
+    training = parts.add_parser(
+        "training",
+        help="one worker beside plain loops, and two in a collaboration beside the two alone",
+        description="Lets the worker's own loop, a plain PyTorch loop and transformers.Trainer (where the package "
+        "accelerate is installed) take turns with one thread each; then two workers alone, two in a collaboration, and "
+        "two alone again, with steps of about 2 s and 0.5 s, with and without delayed updates.",
+    )
+    add_json(training)
+    training.add_argument(
+        "--sizes",
+        choices=SIZES,
+        nargs="*",
+        default=["demo"],
+        metavar="SIZE",
+        help=f"of the loops: {', '.join(SIZES)} (default: demo)",
+    )
+    training.add_argument("--turn", type=whole(1, 600), default=4, metavar="S", help="of a loop (default: 4)")
+    training.add_argument(
+        "--seconds", type=whole(0, 3600), default=20, metavar="S", help="of each collaboration; 0: none (default: 20)"
+    )
+    training.add_argument("--hivemind", metavar="PYTHON", help="measure hivemind.Optimizer too, with this Python")
+    training.add_argument("--peers-scripts", metavar="DIR", help="the folder of bench_optimizer.py, which measures it")
+    training.set_defaults(run=_measuring("core.bench.training:run"))
 
 
 def _as_ctrl_c(number: int, frame: FrameType | None) -> None:

@@ -80,7 +80,7 @@ async def _invite(args: argparse.Namespace) -> int:
     if args.withdraw is None:
         log = AdmissionLog(charter.folder)
         for invitation in invitations:
-            _say(args, invitation, link=_link(charter, invitation, args.host), used=log.used(invitation), now=now)
+            _say(args, invitation, link=link_of(charter, invitation, args.host), used=log.used(invitation), now=now)
     elif not args.json:
         print("Withdrawn: it lets nobody in any more.  Those whom it has let in stay members.")
     return 0
@@ -93,8 +93,14 @@ def _withdraw(charter: Charter, invitations: list[Invitation], named: str) -> No
     write_invitations(charter.folder, left)
 
 
-def _link(charter: Charter, invitation: Invitation, host: str | None) -> str:
-    """The link with an invitation; empty: it is not known where the backbone is."""
+def link_of(charter: Charter, invitation: Invitation, host: str | None) -> str:
+    """The link with an invitation; empty: it is not known where the backbone is.
+
+    Args:
+        charter: The collaboration.
+        invitation: That the link carries.
+        host: Address of the backbone; empty or None: its last one.
+    """
     kept = kept_ports(charter.folder / PORTS)
     told = host or kept.host
     return str(Link(told, kept.desk, charter.manifest.id, invitation.secret)) if told and kept.desk else ""

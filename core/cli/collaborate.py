@@ -10,8 +10,7 @@ import argparse
 from pathlib import Path
 
 from core.base.problems import Problem
-from core.base.tasks import DEFAULT_TASK, TASKS
-from core.cli.options import Commands, add_home, add_json, calling, text_folder, whole
+from core.cli.options import Commands, add_home, add_json, add_recipe, calling, recipe_file, text_folder, whole
 from core.system.atomic_files import make_directory
 
 
@@ -43,17 +42,16 @@ def add_demo_options(demo: argparse.ArgumentParser) -> None:
     demo.add_argument(
         "--epochs", type=whole(1, 1_000_000), metavar="N", help="stop after so many epochs (default: go on)"
     )
-    demo.add_argument(
-        "--text", type=Path, metavar="DIR", help="text to learn (default: the documentation that Python comes with)"
-    )
-    _add_task(demo, words="what is learned")
+    demo.add_argument("--text", type=Path, metavar="DIR", help="text to learn (default: the recipe's)")
+    add_recipe(demo, words="what is learned, and how (default: first-words)")
     _add_delayed(demo)
     demo.add_argument("--headless", action="store_true", help="show progress in the terminal, without a window")
 
 
 def refusal_of_demo(options: argparse.Namespace) -> str:
-    """Return why the demo cannot use the folders of these options, in words; empty if it can."""
+    """Return why the demo cannot use the recipe or the folders of these options, in words; empty if it can."""
     try:
+        recipe_file(options.recipe)
         text_folder(options.text)
         if options.home is not None:
             make_directory(options.home.expanduser().absolute())
@@ -95,7 +93,7 @@ def _add_engine(commands: Commands) -> None:
         help="train nothing; average what the others have trained (any computer with a good line can)",
     )
     _add_averaging_memory(engine, words="of a helper")
-    _add_task(engine, words="what an embedded collaboration learns")
+    add_recipe(engine, words="what an embedded collaboration learns")
     _add_delayed(engine)
     engine.add_argument("--last-epoch", type=whole(0, 2**31 - 1), metavar="N", help="stop after this epoch")
     engine.add_argument("--name", metavar="NAME", help="how the leaderboard calls this computer")
@@ -185,12 +183,6 @@ def _add_averaging_memory(command: argparse.ArgumentParser, *, words: str) -> No
         default=512,
         metavar="MIB",
         help=f"memory for averaging what others have trained, ten bytes a parameter; {words} (default: 512)",
-    )
-
-
-def _add_task(command: argparse.ArgumentParser, *, words: str) -> None:
-    command.add_argument(
-        "--task", choices=TASKS, default=DEFAULT_TASK, metavar="NAME", help=f"{words}: {', '.join(TASKS)} (the first)"
     )
 
 

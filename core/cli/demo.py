@@ -13,7 +13,7 @@ import msgspec
 
 from core.api.snapshot import Activity, Notice, Snapshot
 from core.base.problems import Busy, Problem, WorkerProblem
-from core.cli.options import text_folder
+from core.cli.options import recipe_file, text_folder
 from core.cli.outcome import DemoDone, DemoRun, conclude, progress_of, say_done, say_line, together
 from core.cli.progress import LiveLine
 from core.control.client import ControlClient, NotRunning, read_engine_file
@@ -35,7 +35,9 @@ def run(args: argparse.Namespace) -> int:
     home = Home.find(args.home)
     home.create()
     text = text_folder(args.text)
-    options = EmbeddedOptions(peers=args.peers, text=text, epochs=args.epochs, delayed=args.delayed, task=args.task)
+    recipe = recipe_file(args.recipe)
+    options = EmbeddedOptions(peers=args.peers, text=text, epochs=args.epochs, delayed=args.delayed, recipe=recipe)
+    options.read_recipe()  # what is wrong with it is said before anything starts
     if not args.headless and _has_window():
         return _open_window(home, options)
     return asyncio.run(_in_terminal(DemoRun(home, options, args.json, time.monotonic())))
@@ -47,7 +49,7 @@ def engine_arguments(home: Home, options: EmbeddedOptions) -> list[str]:
 
 
 def _options(options: EmbeddedOptions) -> list[str]:
-    words = ["--peers", str(options.peers), "--task", options.task]
+    words = ["--peers", str(options.peers), "--recipe", str(options.recipe)]
     if options.text is not None:
         words += ["--text", str(options.text)]
     if options.epochs is not None:
@@ -76,7 +78,7 @@ def _open_window(home: Home, options: EmbeddedOptions) -> int:
                 creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
             )
         _wait_for_engine(home, engine)
-    again = _options(options)  # an engine that was killed goes on with the same text and task
+    again = _options(options)  # an engine that was killed goes on with the same text and recipe
     return subprocess.call([*own_command("app", "app"), "--home", str(home.directory), "--engine", *again])
 
 

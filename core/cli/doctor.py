@@ -16,6 +16,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeVar
 
+import msgspec
+
 from core.base.problems import Problem
 from core.cli.options import Commands, add_home, add_json
 from core.cli.say import say_json
@@ -206,9 +208,18 @@ def training(examined: Examined) -> Finding:
     install = 'Install it: pip install "potluck[train]"'
     if importlib.util.find_spec("torch") is None:
         return Finding("note", "torch is not installed: this computer cannot train.", install)
-    if not examined.ask((sys.executable, "-c", "import torch; print(torch.__version__)")).strip():
+    said = examined.ask((sys.executable, "-m", "core.training.devices")).strip()
+    if not said:
         return Finding("problem", "torch is installed, but does not start.", install)
-    return Finding("fine", "Training runs on the processor; a graphics card is not used.")
+    found = msgspec.json.decode(said.splitlines()[-1], type=list[dict[str, str | int]])
+    titles = [f"{each['title']} ({each['name']})" for each in found]
+    if len(titles) == 1:
+        return Finding("fine", "Training runs on the processor; torch finds no other device here.")
+    wish = load_settings(examined.home.settings_file).settings.device
+    said = "the first of them is used" if wish == "auto" else f"the settings say {wish}"
+    return Finding(
+        "fine", f"Training can use {', '.join(titles)}; {said}.", "Another is chosen as in: potluck settings device cpu"
+    )
 
 
 def window(examined: Examined) -> Finding:

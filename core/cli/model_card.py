@@ -33,7 +33,7 @@ def model_card(
         epoch: Of the state.
         ledger: Who gave what up to there.
         thanked: Those with names, who gave most first.
-        exported: What the child process says (`core.tasks.use.Exported`).
+        exported: What the child process says (`core.training.use.Exported`).
         address: What a program gives to `from_pretrained`.
     """
     samples = sum(row.samples for row in ledger.rows.values())

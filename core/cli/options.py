@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import resources
 from core.base.problems import BadInput, UserProblem
 
 Commands = Any
@@ -51,6 +52,31 @@ def text_folder(folder: Path | None) -> Path | None:
     if not os.access(folder, os.R_OK | os.X_OK):
         raise BadInput(f"The folder {folder} cannot be read.", hint="Check its permissions.")
     return folder
+
+
+def recipe_file(named: str) -> Path:
+    """The file of a recipe.
+
+    Args:
+        named: The name of one that comes along, or a path.
+
+    Raises:
+        BadInput: there is none.
+    """
+    names = resources.names("recipes")
+    if named in names:
+        return resources.file("recipes", f"{named}.toml")
+    path = Path(named).expanduser().absolute()
+    if not path.is_file():
+        hint = f"Name a file, or one of those that come along: {', '.join(names)}."
+        raise BadInput(f"There is no recipe {named[:80]!a}.", hint=hint)
+    return path
+
+
+def add_recipe(command: argparse.ArgumentParser, *, words: str) -> None:
+    """Add the option `--recipe` to a command."""
+    names = ", ".join(resources.names("recipes"))
+    command.add_argument("--recipe", default="first-words", metavar="NAME|FILE", help=f"{words}: {names}; or a file")
 
 
 def whole(minimum: int, maximum: int) -> Callable[[str], int]:

@@ -12,9 +12,11 @@ import msgspec
 import numpy as np
 
 from core.api.commands import ModelEvaluation
-from core.api.numbers import amount
+from core.api.numbers import amount, per_hundred
+from core.api.score import Filled, Score
 from core.api.snapshot import Activity, Snapshot
 from core.base.problems import WorkerProblem
+from core.cli.tables import clean
 from core.control.client import ControlClient, NotRunning
 from core.engine.embedded import EmbeddedOptions, volunteer_homes
 from core.storage.paths import Home
@@ -36,10 +38,16 @@ class DemoDone(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag
     loss_name: str
     """What is measured on held-out text, such as "masked-word loss"."""
     loss_unit: str
+    guesses: str
+    """What `right` is a share of, such as "blanks"."""
     loss_first: float
     loss_last: float
-    baselines: dict[str, float]
-    """The losses of models that know only one thing, by that thing."""
+    right: float | None
+    """The share of the held-out text's blanks that the last state fills right; None: the task has none."""
+    baselines: dict[str, Score]
+    """Of models that know only one thing, by that thing."""
+    filled: tuple[Filled, ...]
+    """Pieces of the held-out text as the last state fills them."""
     parameters_max_difference: float
     """Largest absolute difference of any parameter between any two volunteers, after the last epoch."""
     samples: int
@@ -118,9 +126,12 @@ async def conclude(run: DemoRun, client: ControlClient, first: Snapshot) -> Demo
         peers=len(files),
         loss_name=seen.meaning.name,
         loss_unit=seen.meaning.unit,
-        loss_first=losses.get(earliest, seen.loss),
-        loss_last=seen.loss,
+        guesses=seen.meaning.guesses,
+        loss_first=losses.get(earliest, seen.score.loss),
+        loss_last=seen.score.loss,
+        right=seen.score.right,
         baselines=seen.meaning.baselines,
+        filled=seen.meaning.filled,
         parameters_max_difference=parameters_max_difference(files),
         samples=sum(row.samples for row in last.leaderboard) - sum(row.samples for row in first.leaderboard),
         seconds=round(time.monotonic() - run.started, 2),
@@ -169,13 +180,23 @@ def say_done(run: DemoRun, done: DemoDone) -> None:
         say_line(done)
         return
     epochs = "1 epoch" if done.epochs == 1 else f"{amount(done.epochs)} epochs"
-    simpler = ", ".join(f"{name} alone: {loss:.3f}" for name, loss in done.baselines.items())
+    simpler = ", ".join(f"{name} alone: {score.loss:.3f}" for name, score in done.baselines.items())
     print(
         f"Done: {epochs} by {done.peers} volunteers, {amount(done.samples)} samples in {done.seconds:.0f} s.\n"
         f"{done.loss_name.capitalize()} on held-out text: {done.loss_first:.3f} before, {done.loss_last:.3f} after "
-        f"({simpler}).\n"
+        f"({simpler}).\n{_guessing(done)}"
         f"Largest difference between the volunteers' parameters: {done.parameters_max_difference:.2g}."
     )
+
+
+def _guessing(done: DemoDone) -> str:
+    """Lines on what the model guesses right, with examples; none where it guesses nothing."""
+    if done.right is None:
+        return ""
+    known = [(name, score.right) for name, score in done.baselines.items() if score.right is not None]
+    simpler = "".join(f", {name} alone {per_hundred(right)}" for name, right in known)
+    examples = "".join(f"  {clean(each.text)}\n" for each in done.filled)
+    return f"{per_hundred(done.right)} {clean(done.guesses)} right{simpler}.\n{examples}"
 
 
 def say_line(line: msgspec.Struct) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from core.base.problems import Problem
-from core.cli import bench, collaborate, control, doctor, ledger, model, settings, simulate, window
+from core.cli import bench, collaborate, control, doctor, ledger, model, recipe_commands, settings, simulate, window
 from core.cli.options import add_home
 from core.cli.say import say_problem
 
@@ -20,9 +20,10 @@ SCHEME = "potluck"
 """Of links (core.backbone.link), which is too much to load for each command."""
 PARTS: Mapping[str, str] = MappingProxyType(
     {
+        "alone": "core.training.alone",
         "app": "app.__main__",
-        "prepare": "core.tasks.prepare",
-        "use-model": "core.tasks.use",
+        "prepare": "core.training.prepare",
+        "use-model": "core.training.use",
         "worker": "core.training.__main__",
     }
 )
@@ -41,7 +42,7 @@ def parser() -> argparse.ArgumentParser:
     add_home(top)
     top.set_defaults(run=window.run, json=False, home=None, link="")
     commands = top.add_subparsers(title="commands", metavar="COMMAND")
-    for group in (collaborate, control, ledger, model, settings, doctor, simulate, bench):
+    for group in (collaborate, recipe_commands, control, ledger, model, settings, doctor, simulate, bench):
         group.add(commands)
     return top
 

@@ -28,6 +28,8 @@ examples:
   potluck settings relay yes              relay connections of volunteers that nobody can call
   potluck settings hours "mon-fri 20:00-07:00, sat sun"
                                           when Potluck may work; always for no schedule
+  potluck settings device cpu             what trains: auto, cpu, cuda, cuda:1, mps, xpu
+  potluck settings threads 4              processor threads that train; 0: all cores but one
   potluck settings port 24000             where other volunteers call, from the next start on; 0: any
   potluck settings port test              have others call now, and say what came of it
 """
@@ -68,6 +70,8 @@ ROWS: Final[Mapping[str, SettingRow]] = MappingProxyType(
             lambda shown: f"{'yes' if shown.relay else 'no'} (carrying connections of others, within small limits)",
         ),
         "hours": SettingRow("hours", str, lambda shown: shown.hours),
+        "device": SettingRow("device", str, lambda shown: shown.device),
+        "threads": SettingRow("threads", read_whole, lambda shown: str(shown.threads or "all cores but one")),
         "port": SettingRow("port", read_whole, lambda shown: str(shown.port or "drawn at the first start")),
     }
 )

@@ -14,9 +14,9 @@ from core.backbone.charter import load_charter
 from core.backbone.link import Link, parse_link
 from core.backbone.serve import Ports, serve_backbone
 from core.base.problems import BadInput, Problem
-from core.cli.options import text_folder
+from core.cli.options import recipe_file, text_folder
 from core.engine.collaborations import Collaborations
-from core.engine.embedded import LOOPBACK, Embedded, EmbeddedOptions
+from core.engine.embedded import LOOPBACK, Embedded, EmbeddedOptions, own_threads
 from core.engine.engine import Engine
 from core.engine.options import EngineOptions
 from core.net.clock import Clock
@@ -39,7 +39,7 @@ def run_backbone(args: argparse.Namespace) -> int:
     """`potluck backbone`; see `potluck backbone --help`."""
     _log_to_stderr()
     charter = load_charter(args.charter.expanduser().absolute())
-    bind, host = args.bind or EVERYWHERE, _told(args.host or LOOPBACK)
+    bind, host = args.bind or EVERYWHERE, told_address(args.host or LOOPBACK)
     if is_loopback(host) and not is_loopback(bind):
         print(
             "potluck: This link works on this computer only. "
@@ -114,10 +114,10 @@ def _engine_options(args: argparse.Namespace, home: Home, *, alone: bool) -> Eng
         home=home,
         name=args.name or "",
         bind=args.bind or (LOOPBACK if alone else EVERYWHERE),
-        host=_told(args.host or (LOOPBACK if alone else "")),
+        host=told_address(args.host or (LOOPBACK if alone else "")),
         port=args.port,
-        threads=args.threads or 1,
-        text=args.text,
+        threads=args.threads or (own_threads(args.peers) if alone else 0),
+        text=_embedded_options(args).readable if alone else args.text,
         last_epoch=args.last_epoch,
         evaluate_first=alone,
         help_bytes=_help_bytes(args),
@@ -137,12 +137,9 @@ async def _work(engine: Engine, link: Link | None, args: argparse.Namespace) -> 
 
 
 async def _work_embedded(engine: Engine, args: argparse.Namespace) -> None:
-    options = EmbeddedOptions(
-        peers=args.peers, text=args.text, epochs=args.epochs, delayed=args.delayed, task=args.task
-    )
     embedded = Embedded(
         home=Home.find(args.home),
-        options=options,
+        options=_embedded_options(args),
         while_allowed=engine.usage_policy.while_allowed,
         random=SystemRandom(),
     )
@@ -154,6 +151,16 @@ async def _work_embedded(engine: Engine, args: argparse.Namespace) -> None:
         others = group.create_task(embedded.run(charter, linked.set_result))
         await engine.serve(await linked)
         others.cancel()
+
+
+def _embedded_options(args: argparse.Namespace) -> EmbeddedOptions:
+    return EmbeddedOptions(
+        peers=args.peers,
+        text=args.text,
+        epochs=args.epochs,
+        delayed=args.delayed,
+        recipe=recipe_file(args.recipe),
+    )
 
 
 async def _until_quit(work: Coroutine[None, None, None], engine: Engine) -> int:
@@ -187,7 +194,7 @@ def _help_bytes(args: argparse.Namespace) -> int:
     return int(args.averaging_memory) * MIB
 
 
-def _told(host: str) -> str:
+def told_address(host: str) -> str:
     """An address that others can be told; empty: the one that they see.
 
     Raises:

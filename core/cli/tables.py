@@ -40,14 +40,15 @@ def status_text(snapshot: Snapshot) -> str:
         losses = [(training, "in training"), (heldout, "on held-out text")]
         known = [f"{loss:.3f} {where}" for loss, where in losses if loss is not None]
         meaning = collaboration.loss if collaboration is not None else LossView()
-        known += [f"{loss:.3f} for {name} alone" for name, loss in meaning.baselines.items()]
+        known += [f"{score.loss:.3f} for {name} alone" for name, score in meaning.baselines.items()]
         rows.append(("Loss", clean(", ".join(known) + (f" ({meaning.unit})" if meaning.unit else ""))))
     here = company(snapshot.volunteers, snapshot.always_on)
     rows += [
         ("Here", f"{here}, {rate(snapshot.samples_per_s)} samples/s together"),
         (
             "This computer",
-            f"{clean(snapshot.me.name)} ({snapshot.me.peer}), {rate(snapshot.me.samples_per_s)} samples/s",
+            f"{clean(snapshot.me.name)} ({snapshot.me.peer}), {rate(snapshot.me.samples_per_s)} samples/s"
+            + (f" on {clean(snapshot.me.device)}" if snapshot.me.device else ""),
         ),
         ("Given", _given(snapshot)),
         ("Switch", "contributing" if snapshot.contributing else "paused"),

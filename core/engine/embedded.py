@@ -5,13 +5,9 @@ encrypted connections.  Everything ends with this engine, because each child end
 """
 
 import asyncio
-import contextlib
-import hashlib
 import json
 import logging
 import os
-import platform
-import shutil
 import subprocess
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
@@ -25,20 +21,19 @@ import msgspec
 from core.backbone import charter as charters
 from core.backbone.charter import Charter
 from core.backbone.link import Link, parse_link
-from core.base.manifest import AveragingNumbers, Manifest, Numbers
-from core.base.problems import BadInput, NoSpace, Problem, UserProblem, WorkerProblem
+from core.base.problems import Problem, WorkerProblem
+from core.base.recipe import PYTHON_DOCS, Recipe
 from core.base.state_header import epoch_of
-from core.base.tasks import DEFAULT_TASK
+from core.engine.founding import Prepared, found, prepare
 from core.storage.paths import Home
+from core.storage.recipes import DEFAULT_RECIPE, folder_name, open_recipe
 from core.system.atomic_files import make_directory, set_aside
 from core.system.child_process import open_log, own_command
+from core.system.cores import spare_cores
+from core.system.reports import end
 from core.system.restarts import Restarts
 
 _LOG = logging.getLogger(__name__)
-FORMAT = 2
-"""Counted up when the embedded task's numbers change, so that a new collaboration is founded."""
-FORMATS = {"gpt": 3}
-"""Of tasks whose model has changed since."""
 DISHES = ("Paprika", "Juniper", "Saffron", "Clementine", "Basil", "Chestnut", "Rosemary", "Quince", "Fennel")
 LOOPBACK = "127.0.0.1"
 Start = Callable[[], Awaitable[asyncio.subprocess.Process]]
@@ -53,34 +48,35 @@ class EmbeddedOptions:
     peers: int = 3
     """Volunteers, this engine included."""
     text: Path | None = None
-    """A folder of text; None: the documentation that came with Python."""
+    """A folder of text in the place of the recipe's own."""
     epochs: int | None = None
     """How many more epochs to train; None: without end."""
     delayed: bool = False
     """Compute on while contributions are averaged: a collaboration of its own, for a manifest does not change."""
-    task: str = DEFAULT_TASK
-    """What is learned: a collaboration of its own, too."""
+    recipe: Path = DEFAULT_RECIPE
+    """What is learned, and how: a file; each other content is a collaboration of its own, too."""
+
+    def read_recipe(self) -> Recipe:
+        """The recipe with what these options change in it.
+
+        Raises:
+            BadInput: it cannot be used.
+        """
+        recipe = open_recipe(self.recipe, text=self.text)
+        if not self.delayed:
+            return recipe
+        return msgspec.structs.replace(recipe, averaging=msgspec.structs.replace(recipe.averaging, delayed=True))
+
+    @property
+    def readable(self) -> Path | None:
+        """The one folder of text that the engines may read; None: none is needed."""
+        text = self.read_recipe().text
+        return None if text == PYTHON_DOCS else Path(text)
 
     @property
     def folder_name(self) -> str:
         """Where the collaboration is kept, in the engine's home."""
-        if self.text is None:
-            source = f"python-{platform.python_version()}"
-        else:
-            source = f"text-{hashlib.sha256(os.fsencode(self.text.absolute())).hexdigest()[:12]}"
-        task = "" if self.task == DEFAULT_TASK else f"-{self.task}"
-        return f"{source}-{FORMATS.get(self.task, FORMAT)}{task}{'-delayed' if self.delayed else ''}"
-
-
-@dataclass(frozen=True, slots=True)
-class Prepared:
-    """What the task's own preparation found out."""
-
-    numbers: Numbers
-    blobs: dict[str, Path]
-    optimizer: Numbers
-    target_samples: int
-    summary: str
+        return folder_name(self.recipe, self.read_recipe())
 
 
 class Embedded:
@@ -97,6 +93,7 @@ class Embedded:
         self, *, home: Home, options: EmbeddedOptions, random: Random, while_allowed: WhileAllowed | None = None
     ) -> None:
         self._options = options
+        self._recipe = options.read_recipe()
         self._while_allowed = while_allowed or _at_once
         self.stage: Callable[[str], None] = lambda _: None
         """Told in a sentence what is being prepared."""
@@ -123,22 +120,7 @@ class Embedded:
                 raise
         self.stage("Reading text and preparing what is to be learned.")
         prepared: Prepared = await self._while_allowed(self._prepare)
-        authority = charters.new_authority()
-        blobs = charters.keep_blobs(folder, prepared.blobs)
-        manifest = Manifest(
-            name="Potluck at home",
-            summary=prepared.summary,
-            organiser="this computer",
-            task=self._options.task,
-            numbers=prepared.numbers,
-            blobs=blobs,
-            optimizer=prepared.optimizer,
-            averaging=AveragingNumbers(delayed=True if self._options.delayed else msgspec.UNSET),
-            target_samples=prepared.target_samples,
-            authority=authority.peer_id.hex(),
-        )
-        shutil.rmtree(self._folder / "prepared", ignore_errors=True)
-        return charters.found(folder, manifest, authority)
+        return found(self._recipe, prepared, folder)
 
     def last_epoch(self, charter: Charter) -> int | None:
         """The epoch after which to stop: so many more than the newest that anybody here has."""
@@ -163,57 +145,19 @@ class Embedded:
         async with asyncio.TaskGroup() as group:
             for number, home in enumerate(volunteer_homes(self._home, self._options)[1:]):
                 name = DISHES[number % len(DISHES)]
-                words = _companion(home, link, name, last_epoch, text=self._options.text)
+                words = _companion(home, link, name, last_epoch, options=self._options)
                 group.create_task(
                     self._keep_alive(f"The companion {name}", partial(self._start_companion, home, words))
                 )
 
     async def _prepare(self) -> Prepared:
-        out = self._folder / "prepared"
-        make_directory(out)
-        source = str(self._options.text.absolute()) if self._options.text is not None else "python-docs"
-        with self._open_log() as log:
-            process = await asyncio.create_subprocess_exec(
-                *own_command("prepare", "core.tasks.prepare"),
-                "--task",
-                self._options.task,
-                "--source",
-                source,
-                "--out",
-                str(out),
-                "--with-parent",
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=log,
-                creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
-            )
-        try:
-            return await self._follow_preparation(process)
-        except asyncio.CancelledError:
-            with contextlib.suppress(ProcessLookupError):
-                process.kill()
-            raise
-        finally:
-            await _end(process)
+        def stage(text: str, share: float) -> None:
+            self.stage(f"{text} ({100 * share:.0f} %)")
 
-    async def _follow_preparation(self, process: asyncio.subprocess.Process) -> Prepared:
-        assert process.stdout is not None
-        while line := await process.stdout.readline():
-            said = json.loads(line)
-            match said.get("event"):
-                case "progress":
-                    self.stage(f"{said['text']} ({100 * said['fraction']:.0f} %)")
-                case "problem":
-                    raise _problem_of(said)
-                case "prepared":
-                    return Prepared(
-                        said["numbers"],
-                        {name: Path(path) for name, path in said["blobs"].items()},
-                        said["optimizer"],
-                        said["target_samples"],
-                        said["summary"],
-                    )
-        raise WorkerProblem("Preparing the text ended without a result.", hint="The log embedded.log says more.")
+        with self._open_log() as log:
+            return await prepare(
+                self._recipe, self._folder / "prepared", called=self._options.recipe.name, stage=stage, log=log
+            )
 
     async def _start_backbone(self, charter: Charter) -> tuple[asyncio.subprocess.Process, Link]:
         """Start the backbone and wait for its link.
@@ -234,7 +178,7 @@ class Embedded:
             line = await process.stdout.readline()
         finally:
             if not line:
-                await _end(process)
+                await end(process)
         if not line:
             raise WorkerProblem(
                 "The backbone did not start.", hint="Start Potluck again; the log embedded.log says why."
@@ -249,7 +193,7 @@ class Embedded:
         """
         process, found = await self._start_backbone(charter)
         if found != link:
-            await _end(process)
+            await end(process)
             raise WorkerProblem("The backbone has lost its port to another program.")
         return process
 
@@ -311,16 +255,17 @@ def newest_epoch(states: Path) -> int:
     return max((epoch_of(name) or 0 for name in names), default=0)
 
 
-def _companion(home: Home, link: Link, name: str, last_epoch: int | None, *, text: Path | None) -> list[str]:
+def own_threads(peers: int) -> int:
+    """The threads of each volunteer where several share one computer: together as many as one alone would have."""
+    return max(1, spare_cores() // peers)
+
+
+def _companion(home: Home, link: Link, name: str, last_epoch: int | None, *, options: EmbeddedOptions) -> list[str]:
+    text = options.readable
     stop = ["--last-epoch", str(last_epoch)] if last_epoch is not None else []
     stop += ["--text", str(text.absolute())] if text is not None else []
-    where = ["--bind", LOOPBACK, "--host", LOOPBACK, "--port", "0"]
+    where = ["--bind", LOOPBACK, "--host", LOOPBACK, "--port", "0", "--threads", str(own_threads(options.peers))]
     return ["engine", "--home", str(home.directory), "--join", str(link), "--name", name, *where, *stop]
-
-
-def _problem_of(said: dict[str, str]) -> Problem:
-    kinds: dict[str, type[Problem]] = {"bad_input": BadInput, "no_space": NoSpace}
-    return kinds.get(said.get("code", ""), UserProblem)(said["message"], hint=said.get("hint", ""))
 
 
 async def _ended(process: asyncio.subprocess.Process) -> int:
@@ -328,16 +273,4 @@ async def _ended(process: asyncio.subprocess.Process) -> int:
     try:
         return await process.wait()
     finally:
-        await _end(process)
-
-
-async def _end(process: asyncio.subprocess.Process) -> None:
-    """Close its stdin, and make sure that it ends."""
-    if process.stdin is not None:
-        process.stdin.close()
-    if process.returncode is None:
-        try:
-            await asyncio.wait_for(process.wait(), 5.0)
-        except TimeoutError:
-            process.kill()
-            await process.wait()
+        await end(process)

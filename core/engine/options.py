@@ -18,8 +18,8 @@ class EngineOptions:
     """Address that others are told; empty: they observe it."""
     port: int | None = None
     """Port for peers; None: the one that the settings keep."""
-    threads: int = 1
-    device: str = "cpu"
+    threads: int = 0
+    """Processor threads of the worker where the settings name none; 0: all cores but one."""
     text: Path | None = None
     """The one folder of this computer that a collaboration may read; None: none."""
     last_epoch: int | None = None

@@ -3,6 +3,7 @@
 Without an engine the command line changes them by the same rules (`changed`).
 """
 
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final, TypeGuard
@@ -11,6 +12,7 @@ import msgspec
 
 from core.api.numbers import speed, volume
 from core.api.settings import (
+    DEVICE_PATTERN,
     FIELDS,
     MONTH_BYTES_MAX,
     MONTH_BYTES_MIN,
@@ -19,6 +21,7 @@ from core.api.settings import (
     PROBLEM_PREFIX,
     RATE_BYTES_S_MAX,
     RATE_BYTES_S_MIN,
+    THREADS_MAX,
     SettingsView,
 )
 from core.api.week import BadWeek, read_week, tidied
@@ -144,6 +147,10 @@ def _checked(field: str, value: object) -> object:
             return _hours(field, value)
         case "port":
             return _port(field, value)
+        case "threads":
+            return _threads(field, value)
+        case "device":
+            return _device(field, value)
     if not isinstance(value, bool):
         raise BadSetting(field, "This can only be on or off.", hint="Say yes or no.")
     return value
@@ -197,6 +204,26 @@ def _port(field: str, value: object) -> int:
             field,
             "This is no port that a program may choose.",
             hint=f"Choose a whole number from {PORT_MIN} to {PORT_MAX}, or 0 to have one drawn at the next start.",
+        )
+    return value
+
+
+def _threads(field: str, value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= THREADS_MAX:
+        raise BadSetting(
+            field,
+            "This is no number of threads.",
+            hint=f"Choose a whole number up to {THREADS_MAX}, or 0 for all cores but one.",
+        )
+    return value
+
+
+def _device(field: str, value: object) -> str:
+    if not isinstance(value, str) or not re.fullmatch(DEVICE_PATTERN, value):
+        raise BadSetting(
+            field,
+            "This is no device that can train.",
+            hint="Choose auto, cpu, cuda, cuda:1, mps or xpu; potluck doctor says which there are.",
         )
     return value
 

@@ -33,8 +33,9 @@ from core.storage.settings import Settings
 from core.swarm import orders
 from core.swarm.participant import Participant
 from core.system.atomic_files import make_directory
+from core.system.cores import spare_cores
 from core.workers.helper import Helper
-from core.workers.trainer import FATAL_CODES, Trainer, TrainerPlace
+from core.workers.trainer import FATAL_CODES, Trainer, TrainerPlace, WorkerShare
 from core.workers.trainer_like import TrainerLike
 
 ENDING_CODES: Final = FATAL_CODES | {NoSpace.code}
@@ -90,6 +91,8 @@ class VolunteerSession:
             pace=None if alone else installation.usage_policy.pace,
         )
         self._trainer = self._trainer_in(folder)
+        self._share = _share(installation)
+        """What the newest worker was to use."""
         self.port = 0
         """At which others are heard; 0 until then."""
         self._rest_changed = asyncio.Event()
@@ -110,6 +113,7 @@ class VolunteerSession:
         preferences, session = self._installation.preferences, self._session
         unfollow = (
             preferences.follow(lambda chosen: session.deliver(RelayAllowed(_relay(chosen)))),
+            preferences.follow(lambda _: self._rest_changed.set()),
             self._installation.usage_policy.follow(self._rest_changed.set),
         )
         watch = ClockWatch(self._installation, self._joining, session, begin_again=self._begin_again)
@@ -160,6 +164,10 @@ class VolunteerSession:
 
     async def heed(self) -> None:
         """Train if the usage policy allows it, at once; if not, return when the worker is gone."""
+        share = _share(self._installation)
+        if share != self._share:
+            await self._trainer.pause()
+            self._share = share
         if self._installation.usage_policy.rest is None:
             self._trainer.resume()
         else:
@@ -177,7 +185,7 @@ class VolunteerSession:
             WorkerProblem: nobody is here who could.
         """
         seen = await self._trainer.evaluate()
-        return ModelEvaluation(epoch=seen.epoch, loss=seen.loss, meaning=self._trainer.loss)
+        return ModelEvaluation(epoch=seen.epoch, score=seen.score, meaning=self._trainer.loss)
 
     async def test_port(self) -> PortTest:
         """Other peers call this computer, and the result is worded for the person that asked."""
@@ -208,6 +216,7 @@ class VolunteerSession:
             passes=passes,
             worker_pid=trainer.pid,
             loss=trainer.loss,
+            device=trainer.device,
             bytes_sent=stats.bytes_sent,
             bytes_received=stats.bytes_received,
             contributing_s=self._journal.contributed_s,
@@ -299,6 +308,12 @@ def _relay(chosen: Settings) -> RelaySettings:
     return RelaySettings() if chosen.relay else RelaySettings(circuits=0)
 
 
+def _share(installation: Installation) -> WorkerShare:
+    """What the worker may use, by the settings; all cores but one where neither they nor the options say it."""
+    chosen = installation.preferences.settings
+    return WorkerShare(chosen.device, chosen.threads or installation.options.threads or spare_cores())
+
+
 def _trainer_place(installation: Installation, joined: JoinedCollaboration, folder: Path) -> TrainerPlace:
     """Where the worker's files are; makes the folders.
 
@@ -317,7 +332,6 @@ def _trainer_place(installation: Installation, joined: JoinedCollaboration, fold
         log=options.home.logs / "worker.log",
         residuals=folder / "residuals",
         seed=int.from_bytes(installation.key.peer_id[:4], "big"),
-        threads=installation.preferences.settings.threads or options.threads,
-        device=options.device,
-        last_epoch=options.last_epoch,
+        share=partial(_share, installation),
+        last_epoch=joined.manifest.last_epoch_within(options.last_epoch),
     )

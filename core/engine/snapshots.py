@@ -71,6 +71,8 @@ class Standpoint:
     """Of those who have shown one: names and roles come from there."""
     worker_pid: int | None = None
     loss: LossView | None = None
+    device: str = ""
+    """What the worker computes on."""
     bytes_sent: int = 0
     bytes_received: int = 0
     contributing_s: float = 0.0
@@ -150,7 +152,8 @@ def _doing(at: Standpoint, participant: ParticipantView) -> Verdict:
         case Activity.STARTING:
             return verdicts.starting("trainer")
         case Activity.FINISHED:
-            return verdicts.resting(activity.value, epoch=epoch)
+            end = at.manifest.last_epoch if at.manifest is not None else None
+            return verdicts.resting("ended" if end is not None and epoch >= end else activity.value, epoch=epoch)
         case Activity.CATCHING_UP:
             piece = participant.fetching
             return verdicts.starting(
@@ -238,6 +241,7 @@ def _mine(at: Standpoint, activity: Activity) -> Mine:
         bytes_sent=at.bytes_sent,
         bytes_received=at.bytes_received,
         worker_pid=at.worker_pid,
+        device=at.device,
         contributing_s=at.contributing_s,
         line_up_bytes_per_s=float(line.up),
         line_down_bytes_per_s=float(line.down),

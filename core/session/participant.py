@@ -24,7 +24,7 @@ class Role:
         bind: Where it listens; on the loopback all others are on this computer.
         relay: What it carries for others, where there may be routers between them.
         evaluate_first: Look at the held-out text as soon as the trainer is ready.
-        last_epoch: Take no part in epochs beyond this one; None: in all.
+        last_epoch: Take no part in epochs beyond this one; None: in all that the manifest's schedule has.
         met: Peers that were in rounds with this computer before it was started this time.
         stood: Where the last of these rounds led, for one that holds no state.
         keeps: Whether it keeps copies of the model.
@@ -61,7 +61,7 @@ def participant_of(manifest: Manifest, role: Role, *, keys: KeyPair, folder: Pat
             evaluate_first=role.evaluate_first,
             met=role.met,
             stood=role.stood,
-            last_epoch=role.last_epoch,
+            last_epoch=manifest.last_epoch_within(role.last_epoch),
             keeps=role.keeps,
             backbone=role.backbone,
             relay=None if is_loopback(role.bind) else role.relay,

@@ -11,6 +11,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from core.api.settings import DEVICE_PATTERN
 from core.api.week import TEXT_MAX, read_week
 from core.base.problems import UserProblem
 from core.system.atomic_files import read_bounded, set_aside, write_atomic
@@ -30,7 +31,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     contributing: bool = True
     """Where the big switch stands."""
     threads: Annotated[int, Meta(ge=0, le=1024)] = 0
-    """Processor threads of the worker; 0 lets the engine choose."""
+    """Processor threads of the worker; 0: all cores but one."""
+    device: Annotated[str, Meta(pattern=DEVICE_PATTERN)] = "auto"
+    """What the worker computes on: "auto", "cpu", or a device as torch calls it."""
     port: Annotated[int, Meta(ge=0, le=65_535)] = 0
     """Port for peers, drawn once and kept, so that a router's rule stays right; 0 until drawn."""
 

@@ -3,7 +3,7 @@
 import math
 from typing import Any
 
-from core.base.bounds import is_loss
+from core.base.bounds import SAMPLES_MAX, is_loss
 from core.base.trace import Trace
 from core.swarm.answers import ContributionWritten, SamplesCounted
 from core.swarm.assisting import Assisting
@@ -58,6 +58,11 @@ class Contributing:
     def samples_per_s(self) -> float:
         """Its speed that others may count on."""
         return 0.0 if self.assists else self.pending.samples_per_s
+
+    def samples(self, now: float) -> int:
+        """What is accumulated by now; while a contribution is out, what was at the trainer's last word."""
+        counts = self._epochs.phase is Phase.TRAINING and not self.assists
+        return min(int(self.pending.by_now(now)), SAMPLES_MAX) if counts else self.pending.samples
 
     def reset(self) -> None:
         """The trainer is another one, or gone: nothing is accumulated."""

@@ -19,6 +19,10 @@ GOES_ON_S = 1.25
 """About as long as it takes from one report of a peer to the next."""
 STANDS_S = 20.0
 """So long a peer that takes its step, or fetches a state, counts as standing where it stood."""
+WAITS_MAX_S = 3.5
+"""A report that seems to have waited for longer than this to be read tells of a clock that was set."""
+CLOCK_DRIFT = 1e-3
+"""Seconds a second by which two clocks may part, twice as fast as a clock that is being corrected runs."""
 LAST_WORDS_S = 3.5
 """A report may have been under way for so long (publish and read intervals) when its sender was lost."""
 
@@ -28,11 +32,19 @@ class _Member:
     report: ProgressReport
     expires: float
     heard_at: float
+    offset_s: float
+    """The least time lately from a report's own moment, by its peer's clock, until it was heard by ours: how far the
+    two clocks differ, and the shortest way."""
     stand: Stand | None
     """Where it stands, or stood last."""
     stood_at: float
     believed_after: float | None = None
     """Lost: only a report of later than this, by the peer's own clock, brings it back."""
+
+    @property
+    def true_at(self) -> float:
+        """When the report was true by our clock: a report waits to be read, and its peer goes on meanwhile."""
+        return self.report.time + self.offset_s
 
 
 class Membership:
@@ -72,7 +84,10 @@ class Membership:
         stand, stood_at = _stand_of(peer, report), now
         if stand is None and known is not None:
             stand, stood_at = known.stand, known.stood_at
-        self._members[peer] = _Member(report, expires, now, stand, stood_at, believed_after)
+        offset_s = now - report.time
+        if known is not None and offset_s - known.offset_s <= WAITS_MAX_S:
+            offset_s = min(offset_s, known.offset_s + CLOCK_DRIFT * (now - known.heard_at))
+        self._members[peer] = _Member(report, expires, now, offset_s, stand, stood_at, believed_after)
         return True
 
     def lost(self, peer: PeerId, now: float) -> None:
@@ -144,13 +159,13 @@ class Membership:
         Args:
             state: The state.
             now: Unix seconds.
-            goes_on_s: Since a report was heard its peer has gone on at its speed, which is counted for so long at most.
+            goes_on_s: Since its report was true a peer has gone on at its speed, which is counted for so long at most.
             own: The samples of this peer, which are believed as the others would.
         """
         working = self._working(state, now)
         speeds = _speeds(working, self._earned)
         claims = {
-            peer: member.report.samples + speeds[peer] * min(max(0.0, now - member.heard_at), goes_on_s)
+            peer: member.report.samples + speeds[peer] * min(max(0.0, now - member.true_at), goes_on_s)
             for peer, member in working.items()
         }
         return int(self._earned.believed((state.epoch, state.lineage), {**claims, **own}, now))

@@ -68,7 +68,7 @@ class Presentation:
             lineage=name.lineage,
             digest=state.digest if state is not None else b"",
             in_step=phase in IN_STEP,
-            samples=contributing.pending.samples,
+            samples=contributing.samples(now),
             samples_per_s=contributing.samples_per_s,
             time=now,
             heldout_epoch=epoch,

@@ -35,7 +35,7 @@ def make_directory(path: Path) -> None:
         raise problem_of(error, path) from error
 
 
-def write_atomic(path: Path, data: bytes, *, mode: int = PRIVATE_FILE) -> None:
+def write_atomic(path: Path, data: bytes | memoryview, *, mode: int = PRIVATE_FILE) -> None:
     """Replace the file at `path` by one that holds `data`.
 
     Whatever happens on the way, `path` holds either what it held before or all of `data`.
@@ -151,7 +151,7 @@ def set_aside(path: Path) -> Path:
     return target
 
 
-def _write(path: Path, data: bytes, *, mode: int, place: Callable[[Path, Path], None]) -> None:
+def _write(path: Path, data: bytes | memoryview, *, mode: int, place: Callable[[Path, Path], None]) -> None:
     """Write `data` beside `path`, then let `place` bring it there."""
     make_directory(path.parent)
     temporary = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(6)}")
@@ -168,9 +168,11 @@ def _write(path: Path, data: bytes, *, mode: int, place: Callable[[Path, Path], 
         raise problem_of(error, path) from error
 
 
-def _write_synced(path: Path, data: bytes, *, mode: int, how: int = os.O_EXCL) -> None:
+def _write_synced(path: Path, data: bytes | memoryview, *, mode: int, how: int = os.O_EXCL) -> None:
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | how | getattr(os, "O_BINARY", 0), mode)
     with open(descriptor, "wb", buffering=0) as file:  # noqa: PTH123 - a descriptor, not a path
+        if mode & ~PRIVATE_FILE and os.name != "nt":
+            os.fchmod(descriptor, mode)  # others are meant to read it, whatever the umask says
         view = memoryview(data)
         while view:
             view = view[os.write(file.fileno(), view) :]

@@ -32,7 +32,7 @@ class Guess:
 
 
 @dataclass(frozen=True, slots=True)
-class Filled:
+class FilledBlanks:
     """A text with its blanks filled.
 
     Attributes:
@@ -44,7 +44,7 @@ class Filled:
     blanks: list[list[Guess]]
 
 
-def filled(model: Pretrained, text: str) -> Filled:
+def filled(model: Pretrained, text: str) -> FilledBlanks:
     """Fill the blanks of a text.
 
     Args:
@@ -78,7 +78,7 @@ def filled(model: Pretrained, text: str) -> Filled:
         best = _best(probable_TV[place], model, alone=alone)
         whole_T[place] = best[0]
         blanks.append([Guess(tokenizer.decode([n]).strip(), probable_TV[place, n].item()) for n in best])
-    return Filled(tokenizer.decode(whole_T, skip_special_tokens=True), blanks)
+    return FilledBlanks(tokenizer.decode(whole_T, skip_special_tokens=True), blanks)
 
 
 def _best(probable_V: torch.Tensor, model: Pretrained, *, alone: bool) -> list[int]:

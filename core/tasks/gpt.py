@@ -6,8 +6,8 @@ Letters of shapes: B samples of T letters each, V letters in the alphabet; the f
 # ruff: noqa: N803, N806 - names of arrays end in their shapes
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from itertools import islice
+from collections.abc import Callable, Iterator, Mapping
+from itertools import islice, pairwise
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final
@@ -18,14 +18,16 @@ from msgspec import Meta
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers
 from torch import nn
 
+from core.api.score import Score
 from core.base.manifest import Manifest, Numbers, checked
 from core.base.problems import BadInput
 from core.data.documents import Document
 from core.data.shuffle import shuffled
 from core.data.sources import endless
+from core.tasks.neighbour import NEIGHBOUR, Neighbour, read_neighbour
 from core.tasks.parameters import START, begun, write_parameters
 from core.tasks.start import log_shares, started
-from core.tasks.task import Blobs, Evaluation, Losses, PreparedTask, TensorBatch
+from core.tasks.task import Blobs, Evaluation, Losses, ModelCosts, PreparedTask, TensorBatch
 from core.tasks.text import Progress, read_text, windows, write_blobs
 from core.tasks.text_files import PYTHON_DOCS, TextFiles
 
@@ -55,6 +57,11 @@ class GptNumbers(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     held_out: Annotated[int, Meta(ge=1, le=16_384)] = 256
 
 
+NUMBERS: Final = GptNumbers
+KEPT_WIDTHS: Final = 16
+"""Vectors of the model's width that a block keeps of each letter for the backward pass."""
+
+
 class Gpt(nn.Module):
     """Scores (B, T, V) of the letter after each: the arithmetic of GPT-2, whose library takes seconds to import."""
 
@@ -78,12 +85,15 @@ class CharacterGpt:
 
     loss_name: ClassVar = "next-letter loss"
     loss_unit: ClassVar = "nats"
+    guesses: ClassVar = "letters"
 
     def __init__(
         self, numbers: GptNumbers, *, counts: dict[str, int], held_out: list[Document], blobs: Blobs | None = None
     ) -> None:
         self.numbers = numbers
         self._blobs = blobs
+        neighbour = None if blobs is None else read_neighbour(blobs)
+        self._simple = {} if neighbour is None else {"the letter before": neighbour}
         self._places = {letter: place for place, letter in enumerate(counts)}
         self._logs_V = log_shares(list(counts.values()))
         found = list(islice(windows(held_out, self._places, numbers.length), numbers.held_out))
@@ -91,6 +101,11 @@ class CharacterGpt:
         if len(counts) != numbers.alphabet or any(len(letter) != 1 for letter in letters) or not found:
             raise BadInput("The alphabet or the held-out text does not fit the numbers.", hint="Ask the organiser.")
         self._held_out = torch.tensor(found)
+
+    @property
+    def sample_tokens(self) -> int:
+        """Letters of a sample."""
+        return self.numbers.length
 
     def model(self, seed: int) -> Gpt:
         """A new model, which knows how frequent each letter is: the first number that the head reads begins as 1.
@@ -104,28 +119,42 @@ class CharacterGpt:
             last.weight[0], last.bias[0], model.head.weight[:, 0] = 0, 1, self._logs_V
         return begun(model, self._blobs)
 
-    def batches(self, seed: int) -> Iterator[TensorBatch]:
-        """Micro-batches without end, pass after pass, in an order that follows from the seed."""
+    @property
+    def micro_batch(self) -> int:
+        """Samples of a batch that suit a small computer, by the manifest."""
+        return self.numbers.micro_batch
+
+    def batches(self, seed: int, size: Callable[[], int] | None = None) -> Iterator[TensorBatch]:
+        """Micro-batches without end, pass after pass, in an order that follows from the seed; `size` says how large."""
         random = Random(seed)  # noqa: S311 - the order of the data is no secret
         stream = shuffled(
             windows(endless(TextFiles(self.numbers.source), random), self._places, self.numbers.length), random
         )
-        while chosen := list(islice(stream, self.numbers.micro_batch)):
+        while chosen := list(islice(stream, size() if size else self.micro_batch)):
             yield TensorBatch(torch.tensor(chosen))
 
     def loss(self, model: nn.Module, batch: TensorBatch) -> Losses:
         """The mean over all letters but each sample's first."""
-        letters = batch.rows.to(next(model.parameters()).device)
-        loss = nn.functional.cross_entropy(model(letters[:, :-1]).flatten(0, 1).float(), letters[:, 1:].flatten())
+        loss = nn.functional.cross_entropy(*self._guessed(model, batch.rows))
         return Losses(objective=loss, reported=loss.detach())
 
     def evaluate(self, model: nn.Module) -> Evaluation:
         """The same loss on the held-out text, and that of the letters' frequencies at the same places."""
-        parts = map(TensorBatch, torch.split(self._held_out, self.numbers.micro_batch))
+        loss, right, meant_M = 0.0, 0, self._held_out[:, 1:].flatten()
         with torch.no_grad():
-            loss = sum(part.samples * self.loss(model, part).reported.item() for part in parts) / len(self._held_out)
-        baseline = -self._logs_V[self._held_out[:, 1:]].mean(dtype=torch.float64).item()
-        return Evaluation(loss=loss, baselines={"letter frequencies": baseline})
+            for rows in torch.split(self._held_out, self.numbers.micro_batch):
+                scores_MV, letters_M = self._guessed(model, rows)
+                loss += nn.functional.cross_entropy(scores_MV, letters_M, reduction="sum").item()
+                right += int((scores_MV.argmax(1) == letters_M).sum().item())
+        plain = -self._logs_V[meant_M].mean(dtype=torch.float64).item()
+        often = (meant_M == self._logs_V.argmax()).double().mean().item()
+        baselines = {"letter frequencies": Score(plain, often), **self._simple}
+        return Evaluation(Score(loss / len(meant_M), right / len(meant_M)), baselines)
+
+    def _guessed(self, model: nn.Module, rows: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Scores (M, V) of all letters but each sample's first, and these letters."""
+        letters = rows.to(next(model.parameters()).device)
+        return model(letters[:, :-1]).flatten(0, 1).float(), letters[:, 1:].flatten()
 
     def pretrained(self, model: nn.Module) -> "Pretrained":
         """A copy of a model as GPT-2, with a tokenizer that cuts text into letters."""
@@ -150,17 +179,18 @@ class CharacterGpt:
         )
 
 
-def prepare(source: str, out_dir: Path, *, progress: Progress) -> PreparedTask:
+def prepare(numbers: Numbers, out_dir: Path, *, progress: Progress) -> PreparedTask:
     """Count the letters of the training text, the most frequent of which become the alphabet."""
-    train, held_out = read_text(source, progress)
+    read = checked(numbers, GptNumbers, of="task")
+    train, held_out = read_text(read.source, progress)
     counted = _letters(train)
-    known = dict(counted.most_common(GptNumbers().alphabet - 1))
+    known = dict(counted.most_common(read.alphabet - 1))
     counts = {"": counted.total() - sum(known.values()), **known}
-    numbers = GptNumbers(source=source, alphabet=len(counts))
-    return _prepared(numbers, write_blobs(out_dir, {"counts": counts, "held_out": held_out}))
+    read = msgspec.structs.replace(read, alphabet=len(counts))
+    return PreparedTask(numbers=msgspec.to_builtins(read), blobs=_write(out_dir, read, counts, train, held_out))
 
 
-def prepare_from(start: Path, source: str, out_dir: Path, *, progress: Progress) -> PreparedTask:
+def prepare_from(start: Path, numbers: Numbers, out_dir: Path, *, progress: Progress) -> PreparedTask:
     """Go on from a GPT-2 of letters as `transformers` has it, with its sizes and its alphabet."""
     from transformers.models.gpt2.modeling_gpt2 import GPT2LMHeadModel  # noqa: PLC0415 - takes seconds
 
@@ -170,27 +200,32 @@ def prepare_from(start: Path, source: str, out_dir: Path, *, progress: Progress)
     config = network.config
     sizes = {"alphabet": config.vocab_size, "length": config.n_positions, "heads": config.n_head}
     sizes |= {"head_width": config.n_embd // config.n_head, "layers": config.n_layer}
-    numbers = checked({"source": source, **sizes}, GptNumbers, of="task")
-    check_alike(config, _config(numbers), ALIKE)
+    read = checked({**numbers, **sizes}, GptNumbers, of="task")
+    check_alike(config, _config(read), ALIKE)
     unknown, *letters = [letter for _, letter in sorted((n, letter) for letter, n in tokenizer.get_vocab().items())]
-    if unknown != UNKNOWN or any(len(letter) != 1 for letter in letters) or len(letters) + 1 != numbers.alphabet:
+    if unknown != UNKNOWN or any(len(letter) != 1 for letter in letters) or len(letters) + 1 != read.alphabet:
         raise BadInput("The model's vocabulary is not letters.", hint="Begin with a model that Potluck has exported.")
-    train, held_out = read_text(source, progress)
+    train, held_out = read_text(read.source, progress)
     counted = _letters(train)
     known = {letter: counted[letter] for letter in letters}
-    blobs = write_blobs(out_dir, {"counts": {"": counted.total() - sum(known.values()), **known}, "held_out": held_out})
-    model = Gpt(numbers)
+    blobs = _write(out_dir, read, {"": counted.total() - sum(known.values()), **known}, train, held_out)
+    model = Gpt(read)
     with torch.no_grad():
-        for theirs, ours in _paired(network, model, numbers):
+        for theirs, ours in _paired(network, model, read):
             ours.copy_(theirs)
     blobs[START] = out_dir / f"{START}.safetensors"
     write_parameters(blobs[START], model)
-    return _prepared(numbers, blobs)
+    return PreparedTask(numbers=msgspec.to_builtins(read), blobs=blobs)
 
 
-def _prepared(numbers: GptNumbers, blobs: dict[str, Path]) -> PreparedTask:
-    optimizer: Numbers = {"name": "adamw", "learning_rate": 0.005, "beta2": 0.98, "warmup_epochs": 5}
-    return PreparedTask(numbers=msgspec.to_builtins(numbers), blobs=blobs, optimizer=optimizer, target_samples=512)
+def costs(numbers: Numbers) -> ModelCosts:
+    """Parameters are those of embeddings, blocks, last norm and head."""
+    n = checked(numbers, GptNumbers, of="task")
+    width = n.heads * n.head_width
+    block = 12 * width**2 + 13 * width
+    parameters = (2 * n.alphabet + n.length) * width + n.layers * block + 2 * width
+    kept = n.layers * (KEPT_WIDTHS * width + n.heads + 4) + 2 * width + n.alphabet
+    return ModelCosts(parameters=parameters, activation_bytes=4 * n.length * kept)
 
 
 def open_task(manifest: Manifest, blobs: Blobs) -> CharacterGpt:
@@ -204,8 +239,21 @@ def _letters(found: list[Document]) -> Counter[str]:
     return Counter(letter for document in found for sentence in document for letter in sentence)
 
 
+def _write(
+    folder: Path, numbers: GptNumbers, counts: dict[str, int], train: list[Document], held_out: list[Document]
+) -> dict[str, Path]:
+    """The blobs of a text, with what a model reaches at the held-out places that knows only the letter before."""
+    places, length = {letter: place for place, letter in enumerate(counts)}, numbers.length
+    held = islice(windows(held_out, places, length), numbers.held_out)
+    asked = [pair for window in held for pair in pairwise(window)]
+    if not asked:
+        raise BadInput("The held-out text is too short to measure with.", hint="Give more text.")
+    neighbour = Neighbour(windows(train, places, length), list(counts.values())).score(asked)
+    return write_blobs(folder, {"counts": counts, "held_out": held_out, NEIGHBOUR: msgspec.to_builtins(neighbour)})
+
+
 def _config(numbers: GptNumbers) -> Any:
-    """What `transformers` calls these sizes."""
+    """What `transformers` calls a model's sizes."""
     from transformers.models.gpt2.configuration_gpt2 import GPT2Config  # noqa: PLC0415 - takes seconds
 
     return GPT2Config(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 import msgspec
 
+from core.api.score import Filled, Score
 from core.base.content import digest
 from core.base.manifest import Manifest, Numbers
 from core.base.problems import BadInput
@@ -61,10 +62,11 @@ class Losses:
 class Evaluation:
     """How well a model does on what it never learns from."""
 
-    loss: float
-    """In the task's unit."""
-    baselines: Mapping[str, float]
-    """The losses of models that know only one thing, at the same places, by that thing: "word frequencies"."""
+    score: Score
+    baselines: Mapping[str, Score]
+    """What models reach that know only one thing, at the same places, by that thing: "word frequencies"."""
+    filled: tuple[Filled, ...] = ()
+    """The same few pieces of text each time, as the model fills them now; empty where a task has nothing to fill."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,9 +77,16 @@ class PreparedTask:
     """Of these only `source` may name something on a volunteer's computer (`core.backbone.source`)."""
     blobs: dict[str, Path]
     """Files by the names that the task knows them by."""
-    optimizer: Numbers
-    """The optimiser's name and numbers that suit the task's."""
-    target_samples: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelCosts:
+    """What a model of certain numbers takes, by closed formulas."""
+
+    parameters: int
+    """Numbers that are learned and averaged, exactly."""
+    activation_bytes: int
+    """That the forward pass keeps of one sample for the backward pass, float32."""
 
 
 class TaskModule(Protocol):
@@ -87,35 +96,49 @@ class TaskModule(Protocol):
     def SUMMARY(self) -> str:  # noqa: N802 - a constant of the module
         """What is learned, in a sentence that goes on with the name of a text: "A model learns to ... in"."""
 
-    def prepare(self, source: str, out_dir: Path, *, progress: Callable[[str, float], None]) -> PreparedTask:
-        """Make what a manifest needs, with defaults that a few computers learn something with in minutes.
+    @property
+    def NUMBERS(self) -> type[msgspec.Struct]:  # noqa: N802 - a class of the module
+        """The struct that bounds its numbers, of which only `source` has no default that serves everybody."""
+
+    def costs(self, numbers: Numbers) -> ModelCosts:
+        """What a model of these numbers takes.
+
+        Raises:
+            BadInput: they make no model.
+        """
+
+    def prepare(self, numbers: Numbers, out_dir: Path, *, progress: Callable[[str, float], None]) -> PreparedTask:
+        """Make what a manifest needs.
 
         Args:
-            source: "python-docs" or the absolute path of a folder.
+            numbers: The task's; `source` is "python-docs" or the absolute path of a folder.
             out_dir: Where the files go.
             progress: Told what happens, and the share that is done.
 
+        Returns:
+            All numbers, those that the text decides as it has decided them, and the files.
+
         Raises:
-            BadInput: the source cannot be used.
+            BadInput: numbers or source cannot be used.
             NoSpace: the disk is full.
         """
 
     def prepare_from(
-        self, start: Path, source: str, out_dir: Path, *, progress: Callable[[str, float], None]
+        self, start: Path, numbers: Numbers, out_dir: Path, *, progress: Callable[[str, float], None]
     ) -> PreparedTask:
         """Like `prepare`, for a collaboration that goes on from a model as `transformers` has it.
 
         Args:
             start: A folder with config.json, model.safetensors and tokenizer.json; no code of it is run.
-            source: As for `prepare`.
+            numbers: As for `prepare`; those that the model fixes are taken from it.
             out_dir: Where the files go.
             progress: As for `prepare`.
 
         Returns:
-            The model's own sizes and vocabulary, and its parameters among the blobs (`core.tasks.parameters.START`).
+            As `prepare`, and the model's parameters among the files (`core.tasks.parameters.START`).
 
         Raises:
-            BadInput: the source cannot be used, or the model is not one of this task's kind.
+            BadInput: numbers or source cannot be used, or the model is not one of this task's kind.
             NoSpace: the disk is full.
         """
 
@@ -138,16 +161,30 @@ class Task(Protocol):
     """What a loss measures, in two or three words that people are shown: "masked-word loss"."""
     loss_unit: ClassVar[str]
     """Its unit, such as "nats"; empty: it has none."""
+    guesses: ClassVar[str]
+    """What a score's share of right guesses is a share of: "blanks"; empty: nothing is guessed."""
 
     @property
     def numbers(self) -> msgspec.Struct:
         """The manifest's numbers, in a struct that bounds each of them."""
 
+    @property
+    def sample_tokens(self) -> int:
+        """Tokens of one sample; 0: its samples have none."""
+
     def model(self, seed: int) -> "torch.nn.Module":
         """A new model on the CPU in float32; the same seed gives the same bits on every computer."""
 
-    def batches(self, seed: int) -> Iterator[Any]:
+    @property
+    def micro_batch(self) -> int:
+        """Samples of a batch that suit a small computer."""
+
+    def batches(self, seed: int, size: Callable[[], int] | None = None) -> Iterator[Any]:
         """Batches without end, in an order that follows from the seed.
+
+        Args:
+            seed: Of the order of the samples.
+            size: Asked before each batch how many samples it shall have; None: always `micro_batch`.
 
         Raises:
             BadInput: there is nothing to learn from.

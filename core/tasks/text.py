@@ -44,7 +44,8 @@ def read_text(source: str, progress: Progress) -> tuple[list[Document], list[Doc
     train, held_out = texts["train"], texts["held-out"]
     if _chars(train) < TEXT_CHARS_MIN or _chars(held_out) < HELD_OUT_CHARS_MIN:
         raise BadInput(
-            f"There is too little text to learn from: {chars} characters.",
+            f"There is too little text to learn from in {source}: {_chars(train):,} characters to train and "
+            f"{_chars(held_out):,} to measure with; {TEXT_CHARS_MIN:,} and {HELD_OUT_CHARS_MIN:,} are the least.",
             hint="Give a folder with more text; half a million characters is a good beginning.",
         )
     return train, held_out

@@ -21,6 +21,7 @@ import psutil
 from core.base.problems import BadInput, Problem, WireProblem, WorkerProblem
 from core.workers.frames import (
     LENGTH_BYTES,
+    Computes,
     Failed,
     Ping,
     Pong,
@@ -124,6 +125,7 @@ def open_conversation(start: Start, say: Callable[[ToEngine], None], clock: Call
     from core.tasks import task_of  # noqa: PLC0415
     from core.tasks.task import Blobs  # noqa: PLC0415
     from core.training.conversation import Conversation  # noqa: PLC0415
+    from core.training.devices import choose  # noqa: PLC0415
     from core.training.round import Learner  # noqa: PLC0415
     from core.workers.arena import Arena  # noqa: PLC0415
 
@@ -131,7 +133,10 @@ def open_conversation(start: Start, say: Callable[[ToEngine], None], clock: Call
     task = task_of(manifest, Blobs(Path(start.blobs_dir), manifest.blobs))
     _step_back()
     torch.set_num_threads(max(1, start.threads))
-    learner = Learner(task=task, manifest=manifest, states=states, seed=start.seed, device=start.device, clock=clock)
+    choice = choose(start.device)
+    say(Computes(device=choice.device.name, title=choice.device.title, note=choice.note))
+    device = choice.device.name
+    learner = Learner(task=task, manifest=manifest, states=states, seed=start.seed, device=device, clock=clock)
     arena = Arena.create(Path(start.arena_path), learner.numel)
     return Conversation(start, learner=learner, arena=arena, say=say, clock=clock)
 

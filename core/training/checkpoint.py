@@ -2,13 +2,14 @@
 
 A file is whole or absent: it is written beside its place, synced, renamed, and the folder synced.  Its name ends with
 its digest, so that a bit that the disk has changed is noticed before anything is used.  It holds one line of
-metadata, a float32 tensor `parameters/P` for each parameter P, and what the optimiser remembers, by name: of a vector
-with a number for each parameter's number the tensors `NAME/P`, of any other tensor all of it as `NAME`.
+metadata, a float32 tensor `parameters/P` for each parameter P, and what the optimiser remembers, by name, as it is: of
+a vector with a number for each parameter's number the tensors `NAME/P`, of any other tensor all of it as `NAME`.
 """
 
 import contextlib
 import json
 from collections.abc import Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -16,14 +17,14 @@ from typing import Final
 import msgspec
 import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save
 
-from core.base.content import CHUNK_BYTES, chunk_digests, digest, root_digest
+from core.base.content import CHUNK_BYTES, chunk_digests, root_digest
 from core.base.problems import BadInput, Damaged, WireProblem
 from core.base.state_header import METADATA, STATE_HEADER, StateHeader, epoch_of, names_digest, state_file_name
 from core.system.atomic_files import delete_torn, set_aside, write_atomic
 from core.system.file_chunks import file_chunks
 from core.training.flat import FlatParameters
+from core.training.state_image import state_image
 
 KEPT: Final = 2
 FORMAT: Final = 2
@@ -37,6 +38,8 @@ class Saved:
     path: Path
     digest: bytes
     """core.base.content.root_digest of the file's chunks."""
+    chunks: bytes
+    """The digests of the chunks, one after the other."""
 
 
 class Checkpoints:
@@ -56,6 +59,8 @@ class Checkpoints:
         self._manifest = manifest.hex()
         self._parameters = parameters
         self._named = {"parameters": parameters.values_N, **state}
+        self._writer = ThreadPoolExecutor(1, thread_name_prefix="checkpoint")
+        self._writing: Future[Saved] | None = None
         self.damaged: list[Path] = []
         """Files that `load_newest` could not read, where they are now."""
 
@@ -74,6 +79,16 @@ class Checkpoints:
             NoSpace: the disk is full; the older states are untouched.
             UserProblem: the system does not allow it.
         """
+        return self.save_beside(epoch, lineage, ancestors=ancestors, ledger=ledger).result()
+
+    def save_beside(self, epoch: int, lineage: bytes, *, ancestors: bytes = b"", ledger: bytes = b"") -> Future[Saved]:
+        """Do what `save` does in a thread; the state is copied before this returns.
+
+        The state before it is written first: at most one is on its way.
+
+        Returns:
+            Done when the file is whole and synced.
+        """
         name = StateHeader(
             epoch=epoch,
             lineage=lineage.hex(),
@@ -82,10 +97,16 @@ class Checkpoints:
             ledger=ledger,
             ancestors=ancestors.hex(),
         )
-        tensors = {key: tensor.detach().cpu().contiguous() for key, tensor in self._tensors()}
+        if self._writing is not None:
+            wait([self._writing])
         metadata = {METADATA: json.dumps(msgspec.to_builtins(name), sort_keys=True)}
-        data = save(tensors, metadata=metadata)
-        root = root_digest(digest(memoryview(data)[at : at + CHUNK_BYTES]) for at in range(0, len(data), CHUNK_BYTES))
+        data = state_image(dict(self._tensors()), metadata)
+        self._writing = self._writer.submit(self._write, data, epoch=epoch, lineage=lineage)
+        return self._writing
+
+    def _write(self, data: memoryview, *, epoch: int, lineage: bytes) -> Saved:
+        chunks = chunk_digests(data[at : at + CHUNK_BYTES] for at in range(0, len(data), CHUNK_BYTES))
+        root = root_digest(chunks)
         path = self._folder / state_file_name(epoch, lineage, root)
         same = path.name.removesuffix(f"{root.hex()[:32]}.safetensors")
         write_atomic(path, data)
@@ -94,7 +115,13 @@ class Checkpoints:
         for other in later + [other for other in others if other not in later][KEPT - 1 :]:
             with contextlib.suppress(OSError):  # Windows keeps what somebody reads; the next save tries again
                 other.unlink()
-        return Saved(path, root)
+        return Saved(path, root, b"".join(chunks))
+
+    @property
+    def is_finite(self) -> bool:
+        """Whether the state as it is now could be loaded again: a number that is not finite makes a file damaged."""
+        ends = (torch.aminmax(tensor.detach().cpu()) for tensor in self._named.values())  # a twelfth of isfinite's time
+        return all(bool(torch.isfinite(end)) for pair in ends for end in pair)
 
     def load(self, path: Path, *, wanted: tuple[int, bytes] | None = None) -> StateHeader:
         """Replace the parameters and what the optimiser remembers by those of a file.
@@ -143,6 +170,8 @@ class Checkpoints:
         Raises:
             BadInput: a newer version wrote it, in a format of its own.
         """
+        if self._writing is not None:
+            wait([self._writing])
         delete_torn(self._folder)
         for path in self._newest_first():
             try:
@@ -174,12 +203,13 @@ def _saved(path: Path) -> Saved:
         Damaged: it cannot be read, or is not what was written.
     """
     try:
-        root = root_digest(chunk_digests(file_chunks(path)))
+        chunks = chunk_digests(file_chunks(path))
     except OSError as error:
         raise Damaged(f"The checkpoint {path.name} cannot be read: {error}.") from error
+    root = root_digest(chunks)
     if not names_digest(path.name, root):
         raise Damaged(f"The checkpoint {path.name} is not what was written.", hint="Check the disk.")
-    return Saved(path, root)
+    return Saved(path, root, b"".join(chunks))
 
 
 def _epoch(path: Path) -> int:

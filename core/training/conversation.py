@@ -3,14 +3,18 @@
 import contextlib
 import queue
 import sys
+import threading
 from collections.abc import Callable
+from concurrent.futures import Future
 from pathlib import Path
 from typing import TypedDict
 
 from core.base.problems import Damaged, WorkerProblem
+from core.training.checkpoint import Saved
 from core.training.round import Learner, TrainerState
 from core.workers.arena import Arena
 from core.workers.frames import (
+    CHUNKS_BYTES_MAX,
     Absorb,
     Collect,
     Collected,
@@ -63,6 +67,8 @@ class Conversation:
         self._round: bytes | None = None
         self._said_at: float | None = None
         self._meaningless = 0
+        self._step: _Step | None = None
+        """The last step, until its state is saved and the engine knows."""
 
     @property
     def training(self) -> bool:
@@ -73,9 +79,9 @@ class Conversation:
         return not self._held and not last and (not averaged or self._learner.overlaps)
 
     def begin(self) -> None:
-        """The worker tells the engine that the model stands, and how large it is."""
+        """The worker tells the engine that the model stands, and how large it is; then it begins to read text."""
         learner = self._learner
-        name, unit = learner.task.loss_name, learner.task.loss_unit
+        task = learner.task
         sizes = {"numel": learner.numel, "parameters": learner.numel}
         aside = tuple(path.name for path in learner.damaged)
         self._say(
@@ -83,11 +89,13 @@ class Conversation:
                 **_named(learner.state),
                 **sizes,
                 layout=learner.layout,
-                loss_name=name,
-                loss_unit=unit,
+                loss_name=task.loss_name,
+                loss_unit=task.loss_unit,
+                guesses=task.guesses,
                 set_aside=aside,
             )
         )
+        learner.data.start()
 
     def run(self, inbox: "queue.Queue[ToWorker]") -> None:
         """Listen and train for ever; the process ends when its stdin closes."""
@@ -100,6 +108,8 @@ class Conversation:
         Raises:
             Problem: the worker cannot go on.
         """
+        if self._step is not None and (self._step.told.is_set() or not self.training):
+            self.settle()
         try:
             frame = inbox.get(block=not self.training)
         except queue.Empty:
@@ -108,11 +118,12 @@ class Conversation:
             self.hear(frame)
 
     def hear(self, frame: ToWorker) -> None:
-        """Do what one frame says.
+        """Do what one frame says, once the engine knows of the last step.
 
         Raises:
             Problem: it cannot be done, and the worker has to end.
         """
+        self.settle()
         match frame:
             case Collect():
                 self._collect(frame)
@@ -127,7 +138,9 @@ class Conversation:
             case Evaluate():
                 found = self._learner.evaluate()
                 epoch = self._learner.state.epoch
-                self._say(Evaluated(epoch=epoch, loss=found.loss, baselines=dict(found.baselines)))
+                self._say(
+                    Evaluated(epoch=epoch, score=found.score, baselines=dict(found.baselines), filled=found.filled)
+                )
             case Hold():
                 self._held = True
             case Go():
@@ -161,9 +174,22 @@ class Conversation:
         state = self._learner.absorb(
             self._arena.slot("mean"), epoch=frame.epoch, lineage=frame.lineage, ledger=frame.ledger
         )
-        self._round, self._said_at = None, None
-        kept = self._learner.samples
-        self._say(Stepped(**_named(state), seconds=self._clock() - began, samples=kept, loss=self._learner.loss))
+        self._round = None
+        learner = self._learner
+        self._step = _Step(state, seconds=self._clock() - began, samples=learner.samples, loss=learner.loss)
+        self._step.tell_when_saved(self._say)
+
+    def settle(self) -> None:
+        """Wait until the last step's state is saved and the engine knows.
+
+        Raises:
+            NoSpace: the disk is full; the state before is untouched.
+        """
+        step, self._step = self._step, None
+        if step is not None:
+            step.told.wait()
+            step.state.saving.result()
+            self._said_at = None
 
     def _train(self) -> None:
         learner = self._learner
@@ -173,7 +199,11 @@ class Conversation:
                 "The model gives numbers that are not finite.", hint="Training goes on from the last saved state."
             )
         now = self._clock()
-        if learner.samples and (self._said_at is None or now - self._said_at >= PROGRESS_INTERVAL_S):
+        if (
+            self._step is None
+            and learner.samples
+            and (self._said_at is None or now - self._said_at >= PROGRESS_INTERVAL_S)
+        ):
             self._said_at = now
             self._say(
                 Progress(
@@ -186,12 +216,43 @@ class Conversation:
             )
 
 
+class _Step:
+    """A step whose state is being saved beside training.
+
+    Args:
+        state: Where it led.
+        seconds: How long it took.
+        samples: Accumulated while the round was averaged.
+        loss: Of these.
+    """
+
+    def __init__(self, state: TrainerState, *, seconds: float, samples: int, loss: float) -> None:
+        self.state = state
+        self.told = threading.Event()
+        """Whether the engine knows, or will hear why not."""
+        self._kept = (seconds, samples, loss)
+
+    def tell_when_saved(self, say: Callable[[ToEngine], None]) -> None:
+        """Have the engine told as soon as the state is on disk, in the thread that wrote it."""
+
+        def tell(saving: "Future[Saved]") -> None:
+            try:
+                if saving.exception() is None:
+                    seconds, samples, loss = self._kept
+                    say(Stepped(**_named(self.state), seconds=seconds, samples=samples, loss=loss))
+            finally:
+                self.told.set()
+
+        self.state.saving.add_done_callback(tell)
+
+
 def _named(state: TrainerState) -> "_Named":
     return {
         "epoch": state.epoch,
         "lineage": state.lineage,
         "ancestors": state.ancestors,
         "digest": state.saved.digest,
+        "chunks": state.saved.chunks if len(state.saved.chunks) <= CHUNKS_BYTES_MAX else b"",
         "checkpoint": str(state.saved.path.absolute()),
         "ledger": state.ledger,
     }
@@ -204,5 +265,6 @@ class _Named(TypedDict):
     lineage: bytes
     ancestors: bytes
     digest: bytes
+    chunks: bytes
     checkpoint: str
     ledger: bytes

@@ -3,10 +3,11 @@
 # ruff: noqa: N803 - names of arrays end in their shapes
 
 import math
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -14,13 +15,18 @@ from numpy.typing import NDArray
 
 from core.base.content import digest
 from core.base.manifest import Manifest
+from core.base.problems import WorkerProblem
 from core.base.state_header import ANCESTORS_MAX, MARK_BYTES
 from core.tasks.task import Evaluation, Task
 from core.training.checkpoint import Checkpoints, Saved
 from core.training.flat import FlatParameters
+from core.training.micro_batch import MicroBatch
 from core.training.optimizers import optimizer_of
+from core.training.read_ahead import ReadAhead
 from core.training.rules import rule_of
 
+TARGET_PASSES = 8
+"""A pass is at most such a part of a step's samples."""
 SPEED_MEMORY = 0.1
 """Weight of the newest batch in the smoothed speed."""
 
@@ -35,7 +41,17 @@ class TrainerState:
     """Marks of the states that led to it, the nearest first, as far as they are known."""
     ledger: bytes
     """Who gave what, as far as this state goes."""
-    saved: Saved
+    saving: Future[Saved] = field(compare=False)
+    """Done when the state lies on disk as a whole file."""
+
+    @property
+    def saved(self) -> Saved:
+        """The file; waits for it.
+
+        Raises:
+            NoSpace: the disk is full; the last saved state is untouched.
+        """
+        return self.saving.result()
 
 
 class Learner:
@@ -75,11 +91,14 @@ class Learner:
             parameters=self.parameters,
             state=optimizer.state,
         )
-        self._seed = seed
-        self._batches: Iterator[Any] | None = None
         self.samples_per_s = 0.0
-        self.state = self._first_state(manifest.id)
+        self.state = self._newest() or self._save(0, manifest.id, ancestors=b"", ledger=b"")
         self.rule.begin(self.state.epoch)
+        order = digest(f"{seed} {self.state.epoch}".encode())
+        self.micro_batch = MicroBatch(task.micro_batch, most=max(1, manifest.target_samples // TARGET_PASSES))
+        """How many samples a pass takes on this machine."""
+        self.data = ReadAhead(partial(task.batches, int.from_bytes(order[:8], "big"), lambda: self.micro_batch.size))
+        """This peer's batches, made from its `start` on."""
 
     @property
     def numel(self) -> int:
@@ -110,20 +129,29 @@ class Learner:
         """Compute one batch's gradient and give it to the rule.
 
         Returns:
-            Whether it counted; a gradient that is not finite does not.
+            Whether it counted: a gradient that is not finite does not, nor one for which memory did not suffice.
 
         Raises:
             BadInput: there is nothing to learn from.
+            WorkerProblem: memory does not suffice for a single sample.
         """
-        if self._batches is None:
-            chance = digest(f"{self._seed} {self.state.epoch}".encode())
-            self._batches = self.task.batches(int.from_bytes(chance[:8], "big"))
         began = self._clock()
-        batch = next(self._batches)
-        losses = self.task.loss(self._model, batch)
-        losses.objective.backward()  # type: ignore[no-untyped-call]
-        counted = self.rule.add(samples=batch.samples, loss=losses.reported.item())
-        self._measure(batch.samples, self._clock() - began)
+        batch = next(self.data)
+        while batch.samples > self.micro_batch.room:
+            batch = next(self.data)  # made before memory ran short
+        try:
+            losses = self.task.loss(self._model, batch)
+            losses.objective.backward()  # type: ignore[no-untyped-call]
+            counted = self.rule.add(samples=batch.samples, loss=losses.reported.item())
+        except (torch.OutOfMemoryError, MemoryError):
+            self.parameters.gradients_N.zero_()
+            if torch.accelerator.is_available():
+                torch.accelerator.empty_cache()
+            self.micro_batch.ran_out(batch.samples)
+            return False
+        seconds = self._clock() - began
+        self.micro_batch.took(batch.samples, seconds)
+        self._measure(batch.samples, seconds)
         return counted
 
     def hand_over(self) -> NDArray[np.float32]:
@@ -136,16 +164,22 @@ class Learner:
         self.rule.take_back()
 
     def absorb(self, mean_N: NDArray[np.float32], *, epoch: int, lineage: bytes, ledger: bytes = b"") -> TrainerState:
-        """Take the collaboration's step with the averaged contribution and save the state under its new name.
+        """Take the collaboration's step with the averaged contribution; the new state is saved beside what follows.
 
         What was accumulated since the contribution was handed over is kept: it is one step stale, and no more, for the
         next contribution takes it along.
 
         Raises:
-            WorkerProblem: the mean is not finite; nothing has changed.
-            NoSpace: the disk is full; the last saved state is untouched.
+            WorkerProblem: the mean is not finite, or what the step makes of it is not; the last saved state holds.
         """
         self.rule.absorb(torch.from_numpy(np.array(mean_N, dtype=np.float32)))
+        if not self._checkpoints.is_finite:
+            self.state = self._newest() or self.state
+            self.rule.begin(self.state.epoch)
+            raise WorkerProblem(
+                f"The step to epoch {epoch} led to numbers that are not finite, so it was undone.",
+                hint="Training goes on from the last saved state; if it happens again, the learning rate is too high.",
+            )
         ancestors = self.state.lineage[:MARK_BYTES] + self.state.ancestors
         return self._save(epoch, lineage, ancestors=ancestors[: MARK_BYTES * ANCESTORS_MAX], ledger=ledger)
 
@@ -158,7 +192,9 @@ class Learner:
         """
         name = self._checkpoints.load(path, wanted=(epoch, lineage))
         self.rule.begin(epoch)
-        return self._save(epoch, lineage, ancestors=bytes.fromhex(name.ancestors), ledger=name.ledger)
+        state = self._save(epoch, lineage, ancestors=bytes.fromhex(name.ancestors), ledger=name.ledger)
+        state.saving.result()
+        return state
 
     def evaluate(self) -> Evaluation:
         """Measure the shared state on what is never learned from."""
@@ -169,18 +205,20 @@ class Learner:
         finally:
             self._model.train()
 
-    def _first_state(self, manifest_id: bytes) -> TrainerState:
-        """The newest state on disk, or the beginning: epoch 0, named like the manifest."""
+    def _newest(self) -> TrainerState | None:
+        """Load the newest state on disk; None when there is none."""
         found = self._checkpoints.load_newest()
         if found is None:
-            return self._save(0, manifest_id, ancestors=b"", ledger=b"")
+            return None
         name, saved = found
+        saving: Future[Saved] = Future()
+        saving.set_result(saved)
         lineage, ancestors = bytes.fromhex(name.lineage), bytes.fromhex(name.ancestors)
-        return TrainerState(epoch=name.epoch, lineage=lineage, ancestors=ancestors, ledger=name.ledger, saved=saved)
+        return TrainerState(epoch=name.epoch, lineage=lineage, ancestors=ancestors, ledger=name.ledger, saving=saving)
 
     def _save(self, epoch: int, lineage: bytes, *, ancestors: bytes, ledger: bytes) -> TrainerState:
-        saved = self._checkpoints.save(epoch, lineage, ancestors=ancestors, ledger=ledger)
-        self.state = TrainerState(epoch=epoch, lineage=lineage, ancestors=ancestors, ledger=ledger, saved=saved)
+        saving = self._checkpoints.save_beside(epoch, lineage, ancestors=ancestors, ledger=ledger)
+        self.state = TrainerState(epoch=epoch, lineage=lineage, ancestors=ancestors, ledger=ledger, saving=saving)
         return self.state
 
     def _measure(self, samples: int, seconds: float) -> None:

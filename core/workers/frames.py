@@ -5,9 +5,12 @@ from typing import Any, Union
 
 import msgspec
 
+from core.api.score import Filled, Score
 from core.base.problems import WireProblem
 
 FRAME_BYTES_MAX = 1024 * 1024
+CHUNKS_BYTES_MAX = 128 * 1024
+"""Digests of more chunks than fit in here (files of 1 GiB) are not sent."""
 _LENGTH = struct.Struct(">I")
 LENGTH_BYTES = _LENGTH.size
 
@@ -32,6 +35,7 @@ class Start(Frame, frozen=True, kw_only=True, tag="start"):
     seed: int
     """Decides this peer's order of the data; differs from peer to peer."""
     device: str = "cpu"
+    """The one that the person wants, or "auto"."""
     threads: int = 1
     hold: bool = False
     """Do not train until Go."""
@@ -109,10 +113,23 @@ class StateFrame(Frame, frozen=True, kw_only=True):
     """Marks of the states that led to it, the nearest first."""
     digest: bytes
     """core.base.content.root_digest over the checkpoint file's chunks: equal on peers that hold equal states."""
+    chunks: bytes = b""
+    """The digests of these chunks, one after the other; empty: the engine reads the file to know them."""
     checkpoint: str
     """Path of the checkpoint file; it stays for at least one more epoch."""
     ledger: bytes = b""
     """That the file holds."""
+
+
+class Computes(Frame, frozen=True, kw_only=True, tag="computes"):
+    """The device is chosen, and has computed something; the model is still to be made."""
+
+    device: str
+    """As torch calls it."""
+    title: str
+    """As people call it."""
+    note: str = ""
+    """A sentence where it is not the one that the person wants."""
 
 
 class WorkerReady(StateFrame, frozen=True, kw_only=True, tag="ready"):
@@ -125,6 +142,8 @@ class WorkerReady(StateFrame, frozen=True, kw_only=True, tag="ready"):
     loss_name: str = ""
     """What the task's loss measures, in words that people are shown."""
     loss_unit: str = ""
+    guesses: str = ""
+    """What a score's share of right guesses is a share of; empty: the task guesses nothing."""
     set_aside: tuple[str, ...] = ()
     """Names of damaged checkpoints, as they are called now."""
 
@@ -167,12 +186,14 @@ class Loaded(StateFrame, frozen=True, kw_only=True, tag="loaded"):
 
 
 class Evaluated(Frame, frozen=True, kw_only=True, tag="evaluated"):
-    """The loss on the held-out text."""
+    """How well the shared state does on the held-out text."""
 
     epoch: int
-    loss: float
-    baselines: dict[str, float]
-    """Losses of models that know only one thing, by its name."""
+    score: Score
+    baselines: dict[str, Score]
+    """What models reach that know only one thing, by its name."""
+    filled: tuple[Filled, ...] = ()
+    """Pieces of that text as the model fills them."""
 
 
 class Failed(Frame, frozen=True, kw_only=True, tag="failed"):
@@ -189,7 +210,7 @@ class Pong(Frame, frozen=True, kw_only=True, tag="pong"):
 
 ToWorker = Start | Collect | Absorb | Release | Load | Evaluate | Hold | Go
 """Frames for the training part of the worker; a Ping is answered before it gets there."""
-ToEngine = WorkerReady | Progress | Collected | Stepped | Loaded | Evaluated | Failed | Pong
+ToEngine = Computes | WorkerReady | Progress | Collected | Stepped | Loaded | Evaluated | Failed | Pong
 
 
 def frame_decoder(direction: Any) -> msgspec.msgpack.Decoder[Any]:

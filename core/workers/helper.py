@@ -21,6 +21,7 @@ class Helper:
 
     pid: int | None = None
     ready = False
+    device = ""
     loss = LossView()
 
     def __init__(

@@ -113,7 +113,7 @@ class Interpreter:
             case frames.Loaded():
                 self._tell(StateLoaded(await self._offered(frame)))
             case frames.Evaluated():
-                self._tell(HeldoutEvaluated(frame.epoch, frame.loss))
+                self._tell(HeldoutEvaluated(frame.epoch, frame.score.loss))
 
     async def _ready(self, frame: frames.WorkerReady) -> None:
         arena = self._arena = Arena(self._arena_path, frame.numel)
@@ -141,8 +141,9 @@ class Interpreter:
         return self._residuals
 
     async def _offered(self, frame: frames.StateFrame) -> State:
-        """Open the checkpoint, check it against the worker's digest, offer it to others."""
-        file = await asyncio.to_thread(DiskStateFile, Path(frame.checkpoint), frame.digest)
+        """Open the checkpoint as the worker named it, offer it to others."""
+        path = Path(frame.checkpoint)
+        file = await asyncio.to_thread(DiskStateFile, path, frame.digest, chunks=frame.chunks)
         self._ledger.hold(frame.ledger, frame.epoch)
         self._tell(StateOffered(file))
         name = StateName(frame.epoch, frame.lineage)

@@ -24,8 +24,22 @@ from core.workers.interpreter import Interpreter, LedgerKeeper, SharedFiles
 from core.workers.worker import Worker
 
 _LOG = logging.getLogger(__name__)
+CPU = "cpu"
 FATAL_CODES = frozenset({"bad_input", "not_trusted", "damaged"})
 """Problems that a restart cannot mend: the person has to."""
+
+
+CRASHES_MAX = 2
+"""So many workers in a row that a signal ended before they had a model are put down to the device's driver."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerShare:
+    """What a worker may use of this computer."""
+
+    device: str
+    """ "auto", "cpu", or another as torch calls it."""
+    threads: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,8 +56,8 @@ class TrainerPlace:
     residuals: Path
     """The file of what a coarse codec loses; made when the codec is one."""
     seed: int
-    threads: int
-    device: str
+    share: Callable[[], WorkerShare]
+    """Asked at each start of a worker."""
     last_epoch: int | None = None
     command: Sequence[str] | None = None
     """The worker program; None: this program's own."""
@@ -86,9 +100,13 @@ class Trainer:
         self._stopped.set()
         self._asking: list[asyncio.Future[frames.Evaluated]] = []
         self._ready = False
+        self._crashes = 0
+        """Workers in a row that a signal ended before they were ready."""
         self.problem: Problem | None = None
+        self.device = ""
+        """What the worker computes on, as people call it; empty until one has said it."""
         self.loss = LossView()
-        """What the task's losses mean, and the newest baselines."""
+        """What the task's losses mean, and what this computer's last look at the held-out text gave."""
 
     @property
     def pid(self) -> int | None:
@@ -103,6 +121,7 @@ class Trainer:
     def resume(self) -> None:
         """The person contributes: start a worker, also after a problem, and without a wait."""
         self.problem = None
+        self._crashes = 0
         self._wanted.set()
         self._restarts.skip_wait()
 
@@ -190,8 +209,10 @@ class Trainer:
                     code = 0
                 reader.cancel()
         finally:
+            was_ready = self._ready
             self._end(worker)
         if self._wanted.is_set():
+            self._crashes = self._crashes + 1 if code < 0 and not was_ready else 0
             self.problem = _problem(worker, code)
             self._changed()
 
@@ -209,15 +230,19 @@ class Trainer:
         self._changed()
 
     def _start(self) -> frames.Start:
-        place = self._place
+        place, share = self._place, self._place.share()
+        device = share.device
+        if self._crashes >= CRASHES_MAX and device != CPU:
+            device = CPU
+            self._notice("Training ended at its start again and again; it is tried with the processor alone.")
         return frames.Start(
             manifest_path=str(place.manifest_path),
             blobs_dir=str(place.blobs),
             state_dir=str(place.states),
             arena_path=str(self._interpreter.new_arena()),
             seed=place.seed,
-            device=place.device,
-            threads=place.threads,
+            device=device,
+            threads=share.threads,
             hold=True,
             hold_at_epoch=place.last_epoch,
         )
@@ -237,6 +262,10 @@ class Trainer:
 
     async def _heard(self, frame: frames.ToEngine) -> None:
         match frame:
+            case frames.Computes(title=title, note=note):
+                if note:
+                    self._notice(note)
+                self.device = title
             case frames.Stepped():
                 self.problem = None
             case frames.Evaluated():
@@ -247,11 +276,15 @@ class Trainer:
             for name in frame.set_aside:
                 where = f"epoch {frame.epoch}" if frame.epoch else "the beginning"
                 self._notice(f"A damaged checkpoint was set aside as {name}. Training goes on from {where}.")
-            self.loss = LossView(frame.loss_name, frame.loss_unit, self.loss.baselines)
+            self.loss = msgspec.structs.replace(
+                self.loss, name=frame.loss_name, unit=frame.loss_unit, guesses=frame.guesses
+            )
             self._changed()
 
     def _evaluated(self, frame: frames.Evaluated) -> None:
-        self.loss = msgspec.structs.replace(self.loss, baselines=frame.baselines)
+        self.loss = msgspec.structs.replace(
+            self.loss, score=frame.score, baselines=frame.baselines, filled=frame.filled
+        )
         for future in self._asking:
             if not future.done():
                 future.set_result(frame)

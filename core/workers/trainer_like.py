@@ -13,8 +13,10 @@ class TrainerLike(Protocol):
 
     problem: Problem | None
     """Why nothing is trained, if that is not the person's wish."""
+    device: str
+    """What is computed on, as people call it; empty: not known, or nothing is computed."""
     loss: LossView
-    """What the task's losses mean, and the newest baselines."""
+    """What the task's losses mean, and what this computer's last look at the held-out text gave."""
 
     @property
     def pid(self) -> int | None:

@@ -14,7 +14,8 @@ import numpy as np
 import torch
 
 from core.training.flat import FlatParameters
-from core.training.optimizers import OPTIMIZERS, optimizer_of
+from core.training.optimizers import optimizer_of
+from tests.contracts.variants import EXACT, VARIANTS
 
 SCALES = (2.0**-9, 2.0**-70, 2.0**40, 1.0, 2.0**-4, 2.0**-12, 2.0**-1, 2.0**-6)
 """Of the gradient, step by step: squares underflow with the second, the third is clipped."""
@@ -40,20 +41,20 @@ def numbers_between(low: float, high: float, *, count: int, generator: np.random
 
 def moved(tensor_N: torch.Tensor, places: int) -> torch.Tensor:
     """A copy so many numbers behind an aligned address."""
-    return torch.empty(len(tensor_N) + places)[places:].copy_(tensor_N)
+    return torch.empty(len(tensor_N) + places, dtype=tensor_N.dtype)[places:].copy_(tensor_N)
 
 
 def step_digest(name: str, *, places: int = 0) -> str:
     """The digest of parameters and state after the steps.
 
     Args:
-        name: Of the optimiser.
+        name: Of the variant.
         places: How far the arrays lie from aligned addresses, in numbers.
     """
     generator = np.random.Generator(np.random.PCG64(7))
     flat = FlatParameters(Uneven())
     flat.values_N.copy_(numbers_between(-0.5, 0.75, count=flat.numel, generator=generator))
-    optimizer = optimizer_of({"name": name, **NUMBERS}, flat)
+    optimizer = optimizer_of({**VARIANTS[name], **NUMBERS}, flat)
     for tensor_N in (flat.values_N, *optimizer.state.values()):
         tensor_N.set_(moved(tensor_N, places))
     for epoch, scale in enumerate(SCALES, FIRST_STEP):
@@ -68,7 +69,7 @@ def step_digest(name: str, *, places: int = 0) -> str:
 
 
 def main(names: list[str]) -> None:
-    """Write the digests by optimiser and variation, and the vector instructions that numpy uses."""
+    """Write the digests by variant and variation, and the vector instructions that numpy uses."""
     found: dict[str, dict[str, str]] = {name: {} for name in names}
     for threads in (1, 2):
         torch.set_num_threads(threads)
@@ -80,4 +81,4 @@ def main(names: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:] or list(OPTIMIZERS))
+    main(sys.argv[1:] or list(EXACT))

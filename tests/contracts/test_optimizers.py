@@ -1,6 +1,6 @@
 """What every optimiser must do.
 
-A new optimiser: one line in `OPTIMIZERS`, one in `REFERENCES`, and, where it is exact, one in `DIGESTS`.
+A new optimiser: one line in `OPTIMIZERS`, `VARIANTS` and `REFERENCES`, and, where it is exact, one in `DIGESTS`.
 """
 
 import functools
@@ -18,20 +18,24 @@ from safetensors.torch import load_file
 
 from core.base.content import digest
 from core.base.problems import BadInput
+from core.base.schedule import learning_rate
 from core.training.checkpoint import Checkpoints
 from core.training.flat import FlatParameters
 from core.training.optimizers import OPTIMIZERS, Optimizer, optimizer_of
 from core.training.optimizers.lamb import LambNumbers
-from core.training.optimizers.optimizer import learning_rate
 from tests.contracts.bounds import unbounded
+from tests.contracts.variants import EXACT, VARIANTS
 from tests.unit.training.small import PlainLamb, SmallTask
 
-NAMES = tuple(OPTIMIZERS)
-EXACT = tuple(name for name in NAMES if OPTIMIZERS[name].exact)
+NAMES = tuple(VARIANTS)
 DIGESTS = {
     "lamb": "41c122d68fbc9523d6c6a4ca3def2e96",
+    "lamb, bias outside": "ec9d0947f0c2988667e7ae14b6713397",
+    "lamb, 8 bits": "ea5ca0de78d73fbe630f5784a931f845",
     "adamw": "706da4611a6f0ad4fd07c6b3b386512a",
+    "adamw, 8 bits": "f8234201be62240f8570c6001d2c53b4",
     "sgd": "829a928446f568f5ec2f91acf9e64fb4",
+    "sgd, larc": "04e15ba31900450737e2721484c5bba3",
 }
 """Of the steps of `tests.contracts.step_digests`, by optimiser: a step gives these bits on every machine."""
 EXTENSIONS = np.show_config(mode="dicts")["SIMD Extensions"]
@@ -57,7 +61,7 @@ Reference = Callable[[list[torch.nn.Parameter], dict], Callable[[list[torch.Tens
 
 
 def numbers_of(name: str, **changes: object) -> dict[str, object]:
-    return {"name": name, **SCHEDULE, **changes}
+    return {**VARIANTS[name], **SCHEDULE, **changes}
 
 
 def of_torch(make: Callable[[list[torch.nn.Parameter], dict], torch.optim.Optimizer]) -> Reference:
@@ -89,12 +93,62 @@ def adamw(parameters: list[torch.nn.Parameter], numbers: dict) -> torch.optim.Op
     return torch.optim.AdamW(groups, lr=numbers["learning_rate"], betas=(0.9, 0.999), eps=1e-8)
 
 
+def larc(parameters: list[torch.nn.Parameter], numbers: dict) -> torch.optim.Optimizer:
+    """Gradients are scaled before the step, tensor by tensor, as Apex does without `clip`."""
+    optimizer = torch.optim.SGD(parameters, lr=numbers["learning_rate"], momentum=0.9)
+
+    def scale(*_: object) -> None:
+        for parameter in parameters:
+            decay = 0.01 if parameter.ndim > 1 else 0.0
+            value, gradient = parameter.detach().norm(), parameter.grad.norm()
+            if value and gradient:
+                ratio = 0.2 * value / (gradient + decay * value + 1e-8)
+                parameter.grad = (parameter.grad + decay * parameter.detach()) * ratio
+
+    optimizer.register_step_pre_hook(scale)
+    return optimizer
+
+
+class PlainMuon(torch.optim.Optimizer):
+    """Muon for matrices, whose singular values go through the polynomial one by one; AdamW of torch for all else."""
+
+    def __init__(self, parameters: list[torch.nn.Parameter], numbers: dict) -> None:
+        super().__init__(parameters, {"lr": numbers["learning_rate"]})
+        self.momenta = {p: torch.zeros_like(p, dtype=torch.float64) for p in parameters if p.ndim > 1}
+        others = [p for p in parameters if p.ndim < 2]
+        self.adamw = torch.optim.AdamW(others, lr=1.0, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0)
+
+    @torch.no_grad()
+    def step(self) -> None:
+        rate = self.param_groups[0]["lr"]
+        self.adamw.param_groups[0]["lr"] = 0.015 * rate
+        self.adamw.step()
+        for parameter, momentum in self.momenta.items():
+            gradient = parameter.grad.double()
+            momentum.copy_(0.95 * momentum + 0.05 * gradient)
+            left, values, right = torch.linalg.svd(0.95 * momentum + 0.05 * gradient, full_matrices=False)
+            values = values / values.square().sum().sqrt()
+            for _ in range(5):
+                values = 3.4445 * values - 4.775 * values**3 + 2.0315 * values**5
+            rows, columns = parameter.shape
+            update = max(1, rows / columns) ** 0.5 * left @ values.diag() @ right
+            parameter.copy_((1 - 0.01 * rate) * parameter.double() - rate * update)
+
+
 REFERENCES: dict[str, Reference] = {
     "lamb": lambda parameters, numbers: PlainLamb(parameters, LambNumbers(**numbers)).step,
+    "lamb, bias outside": lambda parameters, numbers: PlainLamb(parameters, LambNumbers(**numbers)).step,
+    "lamb, 8 bits": lambda parameters, numbers: PlainLamb(parameters, LambNumbers(**numbers)).step,
     "adamw": of_torch(adamw),
+    "adamw, 8 bits": of_torch(adamw),
     "sgd": of_torch(lambda p, numbers: torch.optim.SGD(p, lr=numbers["learning_rate"], momentum=0.9, nesterov=True)),
+    "sgd, larc": of_torch(larc),
+    "muon": of_torch(PlainMuon),
 }
-"""An independent implementation of each, with the numbers that `Numbers` has by default."""
+"""An independent implementation of each, with the numbers that `Numbers` has by default.
+
+Eight bits change nothing here, where all parameters are small: `tests/unit/training/test_blockwise.py` has large ones.
+"""
 
 
 def made(name: str, **changes: object) -> tuple[Optimizer, FlatParameters]:
@@ -122,6 +176,7 @@ def checkpoints(folder: Path, optimizer: Optimizer, flat: FlatParameters) -> Che
 
 def test_every_optimizer_has_a_reference() -> None:
     assert tuple(REFERENCES) == NAMES
+    assert {numbers["name"] for numbers in VARIANTS.values()} == set(OPTIMIZERS)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -198,7 +253,9 @@ def test_a_checkpoint_holds_the_state_by_name(name: str, tmp_path: Path) -> None
     optimizer, flat = made(name)
     take(optimizer, flat, range(2))
     kept = load_file(checkpoints(tmp_path, optimizer, flat).save(2, MANIFEST).path)
-    spans = {f"{key}/{span.name}": span.of(vector) for key, vector in optimizer.state.items() for span in flat.spans}
+    vectors = {key: tensor for key, tensor in optimizer.state.items() if tensor.shape == flat.values_N.shape}
+    spans = {f"{key}/{span.name}": span.of(vector) for key, vector in vectors.items() for span in flat.spans}
+    spans |= {key: tensor for key, tensor in optimizer.state.items() if key not in vectors}
     assert kept.keys() == spans.keys() | {f"parameters/{span.name}" for span in flat.spans}
     assert all(torch.equal(kept[key], tensor) for key, tensor in spans.items())
 
@@ -233,7 +290,7 @@ def test_steps_go_down_a_slope(name: str) -> None:
     assert torch.dist(flat.values_N, goal_N) < before
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", OPTIMIZERS)
 def test_every_number_has_both_bounds(name: str) -> None:
     assert not unbounded(OPTIMIZERS[name].Numbers)
 

@@ -12,14 +12,18 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from core.base.problems import BadInput
+from core.base.recipe import Recipe
 from core.base.tasks import TASKS
 from core.tasks import module_of, task_of
 from core.tasks.parameters import START, read_parameters
-from core.tasks.prepare import main as prepare_main
 from core.tasks.task import Blobs, PreparedTask
+from core.training.prepare import main as prepare_main
 from tests.process.plain_transformers import plain_loss
 from tests.small_task import text_folder
 from tests.trained import Trained, founded, held_out, learner_of, trained
+
+KEPT = {"held_out": 24, "micro_batch": 6}
+"""Numbers of a recipe that no model fixes."""
 
 
 @pytest.fixture(scope="module", params=list(TASKS))
@@ -41,7 +45,9 @@ def prepared(made: Trained, folder: Path, tmp_path_factory: pytest.TempPathFacto
     """A collaboration that goes on from it, on a text with other frequencies."""
     out = tmp_path_factory.mktemp("prepared")
     source = text_folder(out / "text", seed=9, characters=90_000)
-    return module_of(made.manifest.task).prepare_from(folder, str(source), out, progress=lambda *_: None)
+    return module_of(made.manifest.task).prepare_from(
+        folder, {"source": str(source), **KEPT}, out, progress=lambda *_: None
+    )
 
 
 def test_exporting_leaves_the_model_as_it_was(made: Trained) -> None:
@@ -54,7 +60,7 @@ def test_exporting_leaves_the_model_as_it_was(made: Trained) -> None:
 
 def test_exported_model_has_the_loss_of_the_swarm(made: Trained, folder: Path) -> None:
     found = plain_loss(str(folder), held_out(made.manifest, made.task, made.home.blobs))
-    assert found == pytest.approx(made.learner.evaluate().loss, abs=1e-4)
+    assert found == pytest.approx(made.learner.evaluate().score.loss, abs=1e-4)
 
 
 def test_tokenizer_of_an_export_cuts_text_as_training_does(made: Trained, folder: Path) -> None:
@@ -82,12 +88,14 @@ def test_imported_model_has_the_loss_that_it_had(
 ) -> None:
     manifest, task = founded(prepared, tmp_path / "blobs", made.manifest.task)
     learner = learner_of(manifest, task, tmp_path / "states")
-    found = learner.evaluate().loss
+    found = learner.evaluate().score.loss
     assert found == pytest.approx(plain_loss(str(folder), held_out(manifest, task, tmp_path / "blobs")), abs=1e-4)
     assert learner.state.epoch == 0
+    assert KEPT.items() <= manifest.numbers.items()
+    assert len(learner.evaluate().baselines) == 2
     without = msgspec.structs.replace(manifest, blobs={n: b for n, b in manifest.blobs.items() if n != START})
     plain = task_of(without, Blobs(tmp_path / "blobs", without.blobs))
-    assert abs(plain.evaluate(plain.model(0)).loss - found) > 0.01
+    assert abs(plain.evaluate(plain.model(0)).score.loss - found) > 0.01
 
 
 def test_peers_that_import_begin_with_equal_bits(made: Trained, prepared: PreparedTask, tmp_path: Path) -> None:
@@ -148,8 +156,9 @@ def test_start_of_another_model_is_refused(
 
 def refused(made: Trained, folder: Path, match: str) -> None:
     module, out = module_of(made.manifest.task), folder.parent / "out"
+    numbers = {"source": str(made.home.directory.parent / "task" / "text")}
     with pytest.raises(BadInput, match=match):
-        module.prepare_from(folder, str(made.home.directory.parent / "task" / "text"), out, progress=lambda *_: None)
+        module.prepare_from(folder, numbers, out, progress=lambda *_: None)
 
 
 CHANGES: dict[str, tuple[dict[str, object], str]] = {
@@ -194,8 +203,9 @@ def test_folder_with_another_vocabulary_is_refused(made: Trained, folder: Path, 
 def test_program_prepares_from_a_model(
     made: Trained, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    source = str(text_folder(tmp_path / "text"))
-    words = ["--task", made.manifest.task, "--source", source, "--out", str(tmp_path), "--start", str(folder)]
+    text = str(text_folder(tmp_path / "text"))
+    recipe = Recipe(name="x", task=made.manifest.task, text=text, target_samples=64, optimizer=made.manifest.optimizer)
+    words = ["--recipe", msgspec.json.encode(recipe).decode(), "--out", str(tmp_path), "--start", str(folder)]
     assert prepare_main(words) == 0
     said = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert Path(said["blobs"][START]).is_file()

@@ -10,21 +10,26 @@ import msgspec
 import pytest
 import torch
 
+import resources
 from core.base.content import digest
 from core.base.manifest import Manifest, read_manifest, sign_manifest
 from core.base.problems import BadInput
+from core.base.recipe import Recipe
 from core.base.signing import Ed25519Verifier, KeyPair
-from core.base.tasks import DEFAULT_TASK, TASKS
+from core.base.tasks import TASKS
+from core.storage.recipes import open_recipe
 from core.tasks import module_of, task_of
-from core.tasks.prepare import main as prepare_main
 from core.tasks.task import Blobs, PreparedTask, Task
 from core.training.optimizers import optimizer_of
+from core.training.prepare import main as prepare_main
 from core.training.round import Learner
 from tests.contracts.bounds import unbounded
 from tests.small_task import text_folder
 from tests.unit.training.small import ticking
 
 NAMES = tuple(TASKS)
+RECIPES = {"albert": "first-words", "gpt": "small-gpt"}
+"""A recipe that comes along for each task, and suits a few computers."""
 KEY = KeyPair(b"k" * 32)
 SAMPLES = 96
 """Of one step in these tests."""
@@ -49,13 +54,18 @@ class Founded:
             task=self.name,
             numbers=self.prepared.numbers,
             blobs=blobs,
-            optimizer=self.prepared.optimizer,
+            optimizer=recipe_of(self.name).epochs_optimizer,
             authority=KEY.peer_id.hex(),
         )
 
     def open(self, **numbers: object) -> Task:
         manifest = msgspec.structs.replace(self.manifest, numbers=self.prepared.numbers | numbers)
         return task_of(manifest, Blobs(self.folder, manifest.blobs))
+
+
+def recipe_of(task: str, **changes: object) -> Recipe:
+    recipe = open_recipe(resources.file("recipes", f"{RECIPES[task]}.toml"))
+    return msgspec.structs.replace(recipe, **changes)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -71,7 +81,7 @@ def one_thread() -> Iterator[None]:
 def founded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Founded:
     folder = tmp_path_factory.mktemp(request.param)
     source = text_folder(folder / "text")
-    prepared = module_of(request.param).prepare(str(source), folder / "out", progress=lambda *_: None)
+    prepared = module_of(request.param).prepare({"source": str(source)}, folder / "out", progress=lambda *_: None)
     for path in prepared.blobs.values():
         (folder / digest(path.read_bytes()).hex()).write_bytes(path.read_bytes())
     return Founded(request.param, source, prepared, folder)
@@ -95,7 +105,6 @@ def values(model: torch.nn.Module) -> torch.Tensor:
 def test_a_manifest_can_hold_what_was_prepared(founded: Founded) -> None:
     manifest = founded.manifest
     assert read_manifest(sign_manifest(manifest, KEY), Ed25519Verifier()) == manifest
-    assert founded.prepared.target_samples > 0
 
 
 def test_only_the_source_names_something_on_a_computer(founded: Founded) -> None:
@@ -153,7 +162,10 @@ def test_evaluation_is_the_same_for_everybody(founded: Founded, task: Task) -> N
     torch.manual_seed(2)
     assert task.evaluate(model) == found == other.evaluate(other.model(7))
     assert found.baselines
-    assert all(0 < loss < 100 for loss in (found.loss, *found.baselines.values()))
+    for score in (found.score, *found.baselines.values()):
+        assert 0 < score.loss < 100
+        assert (score.right is None) == (not task.guesses)
+        assert 0 <= (score.right or 0) <= 1
     assert other.evaluate(other.model(8)).baselines == found.baselines
 
 
@@ -166,7 +178,7 @@ def test_evaluation_leaves_the_model_as_it_was(task: Task) -> None:
 
 
 def test_a_task_names_its_loss_and_its_baselines(task: Task) -> None:
-    for words in (task.loss_name, task.loss_unit, *task.evaluate(task.model(0)).baselines):
+    for words in (task.loss_name, task.loss_unit, task.guesses, *task.evaluate(task.model(0)).baselines):
         assert words.isprintable()
         assert len(words) <= 30
     assert task.loss_name
@@ -176,18 +188,38 @@ def test_the_recipe_of_the_task_teaches_it(founded: Founded, tmp_path: Path) -> 
     learner = Learner(
         task=founded.open(), manifest=founded.manifest, states=tmp_path, seed=0, device="cpu", clock=ticking()
     )
-    before = learner.evaluate().loss
+    before = learner.evaluate().score.loss
     for epoch in range(1, 6):
         while learner.samples < SAMPLES:
             assert learner.accumulate()
         learner.absorb(learner.hand_over(), epoch=epoch, lineage=digest(bytes([epoch])))
-    assert learner.evaluate().loss < before - 0.05
+    assert learner.evaluate().score.loss < before - 0.05
 
 
 def test_the_optimizer_of_the_task_is_known(founded: Founded, task: Task) -> None:
     from core.training.flat import FlatParameters
 
-    optimizer_of(founded.prepared.optimizer, FlatParameters(task.model(0)))
+    optimizer_of(founded.manifest.optimizer, FlatParameters(task.model(0)))
+
+
+def test_costs_are_those_of_the_real_model(founded: Founded, task: Task) -> None:
+    """Parameters exactly; what is kept for the backward pass as autograd itself tells it."""
+    model, batch = task.model(0), next(task.batches(0))
+    costs = module_of(founded.name).costs(founded.prepared.numbers)
+    assert costs.parameters == sum(parameter.numel() for parameter in model.parameters())
+    own = {parameter.untyped_storage().data_ptr() for parameter in model.parameters()}
+    kept: dict[int, torch.Tensor] = {}
+
+    def keep(tensor: torch.Tensor) -> torch.Tensor:
+        if tensor.untyped_storage().data_ptr() not in own:
+            kept[tensor.untyped_storage().data_ptr()] = tensor
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
+        losses = task.loss(model, batch)
+    assert losses.objective.requires_grad
+    found = sum(tensor.untyped_storage().nbytes() for tensor in kept.values()) / batch.samples
+    assert costs.activation_bytes == pytest.approx(found, rel=0.1)
 
 
 def test_every_number_has_both_bounds(task: Task) -> None:
@@ -223,10 +255,15 @@ def test_a_damaged_blob_is_refused(founded: Founded, tmp_path: Path) -> None:
         Blobs(tmp_path, {name: hexed}).read(name)
 
 
+def words(name: str, source: Path, folder: Path) -> list[str]:
+    recipe = msgspec.json.encode(recipe_of(name, text=str(source))).decode()
+    return ["--recipe", recipe, "--called", "my.toml", "--out", str(folder / "out")]
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_the_program_says_what_it_prepares(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source = text_folder(tmp_path / "my text")
-    assert prepare_main(["--task", name, "--source", str(source), "--out", str(tmp_path / "out")]) == 0
+    assert prepare_main(words(name, source, tmp_path)) == 0
     *progress, last = map(json.loads, capsys.readouterr().out.splitlines())
     assert progress
     assert all(line["event"] == "progress" and 0 <= line["fraction"] <= 1 for line in progress)
@@ -239,7 +276,7 @@ def test_the_program_says_what_it_prepares(name: str, tmp_path: Path, capsys: py
 @pytest.mark.parametrize("name", NAMES)
 def test_too_little_text_is_a_sentence(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "a.txt").write_text("Not much.")
-    assert prepare_main(["--task", name, "--source", str(tmp_path), "--out", str(tmp_path / "out")]) == 2
+    assert prepare_main(words(name, tmp_path, tmp_path)) == 2
     last = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert (last["event"], last["code"]) == ("problem", "bad_input")
     assert "too little text" in last["message"]
@@ -249,4 +286,3 @@ def test_names_that_no_task_has_are_refused() -> None:
     manifest = Manifest(name="t", organiser="t", task="chess", authority="00" * 32)
     with pytest.raises(BadInput, match="'chess'"):
         task_of(manifest, Blobs(Path(), {}))
-    assert DEFAULT_TASK in TASKS

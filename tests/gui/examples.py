@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 
 from core.api import verdict as verdicts
+from core.api.score import Filled, Score
 from core.api.settings import SettingsView
 from core.api.snapshot import (
     Activity,
@@ -25,6 +26,27 @@ from core.api.snapshot import (
 from core.api.verdict import Verdict, VerdictCode
 
 TARGET = 2048
+MEANING = LossView(
+    "masked-word loss",
+    "nats",
+    guesses="blanks",
+    score=Score(4.81, 0.31),
+    baselines={"word frequencies": Score(6.31, 0.06), "the word before": Score(5.92, 0.19)},
+    filled=(
+        Filled(
+            ("If the file does not ", ", an error is raised and the ", " is closed."),
+            ("exist", "file"),
+            ("exist", "stream"),
+        ),
+        Filled(
+            ("Return a ", " of the values in the table, in the order in which they were added."), ("list",), ("list",)
+        ),
+        Filled(
+            ("The default ", " is used where no other is given by the caller of this function."), ("name",), ("value",)
+        ),
+    ),
+)
+"""This computer's last look at the held-out text."""
 TRAINING = verdicts.contributing("training", others=2, samples=1264, target=TARGET, epoch=40)
 PEOPLE = (("lantern7", "Ada's laptop", 104.2), ("maple2xk", "Bee", 61.8), ("quiet4vd", "Kitchen PC", 9.4))
 
@@ -100,7 +122,7 @@ def snapshot(verdict: Verdict = TRAINING, *, epoch: int = 40, samples: int = 126
             summary="Masked words and sentence order.",
             organiser="this computer",
             target_samples=TARGET,
-            loss=LossView("masked-word loss", "nats", {"word frequencies": 6.31}),
+            loss=MEANING,
         ),
         me=Mine(
             peer="maple2xk",

@@ -122,8 +122,12 @@ class FakeService:
             "notices": [],
             "evaluate": {
                 "epoch": 40,
-                "loss": 4.81,
-                "meaning": {"name": "masked-word loss", "unit": "nats", "baselines": {"word frequencies": 6.31}},
+                "score": {"loss": 4.81},
+                "meaning": {
+                    "name": "masked-word loss",
+                    "unit": "nats",
+                    "baselines": {"word frequencies": {"loss": 6.31}},
+                },
             },
             "show": {"clients": len(self.clients)},
             "settings": self.settings,

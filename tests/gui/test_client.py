@@ -9,6 +9,7 @@ from app import text
 from app.client import Client
 from core.api.commands import EngineFile, ModelEvaluation
 from core.api.places import engine_file
+from core.api.score import Score
 from core.api.snapshot import PROTOCOL_VERSION, LossView, Notice, ProblemView
 
 
@@ -65,7 +66,9 @@ def test_calls_are_answered(heard, fake_engine, tmp_path, until):
             (
                 "evaluate",
                 ModelEvaluation(
-                    epoch=40, loss=4.81, meaning=LossView("masked-word loss", "nats", {"word frequencies": 6.31})
+                    epoch=40,
+                    score=Score(4.81),
+                    meaning=LossView("masked-word loss", "nats", baselines={"word frequencies": Score(6.31)}),
                 ),
             ),
         ]

@@ -79,10 +79,10 @@ def test_words_for_the_engine_are_passed_on(monkeypatch):
 
     seen = []
     monkeypatch.setattr(launch, "run", lambda home, **told: seen.append(told) or 0)
-    for words in (["--engine", "--peers", "2", "--task", "gpt"], ["potluck://there"], ["--attach"]):
+    for words in (["--engine", "--peers", "2", "--recipe", "small-gpt"], ["potluck://there"], ["--attach"]):
         assert main(["--home", "x", *words]) == 0
     assert seen == [
-        {"engine": ["--peers", "2", "--task", "gpt"], "link": ""},
+        {"engine": ["--peers", "2", "--recipe", "small-gpt"], "link": ""},
         {"engine": [], "link": "potluck://there"},
         {"engine": None, "link": ""},
     ]

@@ -4,6 +4,7 @@ import pytest
 
 from app import text
 from core.api.commands import ModelEvaluation
+from core.api.score import Score
 from core.api.snapshot import CurvePoint, LossView
 
 
@@ -35,9 +36,10 @@ def test_numbers(shown, expected):
 
 
 def test_the_chart_in_words():
+    simple = {"word frequencies": Score(6.3), "bigrams": Score(5.1)}
     assert text.chart([], LossView()).startswith("The loss curve is empty")
     points = [CurvePoint(1, 8.2, 7.9), CurvePoint(2, 7.0)]
-    assert text.chart(points, LossView("masked-word loss", "nats", {"word frequencies": 6.3, "bigrams": 5.1})) == (
+    assert text.chart(points, LossView("masked-word loss", "nats", baselines=dict(simple))) == (
         "Training loss: 8.20 nats at epoch 1, 7.00 nats at epoch 2. "
         "Held-out loss: 7.90 nats at epoch 1, 7.90 nats at epoch 1. "
         "Word frequencies alone: 6.30 nats. Bigrams alone: 5.10 nats."
@@ -46,8 +48,22 @@ def test_the_chart_in_words():
 
 
 def test_an_evaluation_in_words_has_the_task_s_unit():
-    meaning = LossView("masked-word loss", "nats", {"word frequencies": 6.31})
-    said = text.evaluated(ModelEvaluation(epoch=40, loss=4.81, meaning=meaning))
+    meaning = LossView("masked-word loss", "nats", baselines={"word frequencies": Score(6.31)})
+    said = text.evaluated(ModelEvaluation(epoch=40, score=Score(4.81), meaning=meaning))
     assert said == "Held-out loss at epoch 40: 4.81 nats. Word frequencies alone: 6.31 nats."
-    assert text.evaluated(ModelEvaluation(epoch=1, loss=2.0, meaning=LossView())) == "Held-out loss at epoch 1: 2.00."
+    assert (
+        text.evaluated(ModelEvaluation(epoch=1, score=Score(2.0), meaning=LossView()))
+        == "Held-out loss at epoch 1: 2.00."
+    )
     assert (text.loss_axis(meaning), text.loss_axis(LossView())) == ("Loss (nats)", "Loss")
+
+
+def test_guesses_stand_beside_those_of_simple_models():
+    baselines = {"word frequencies": Score(6.3, 0.062), "guessing": Score(7)}
+    meaning = LossView("loss", guesses="blanks", score=Score(4.81, 0.347), baselines=baselines)
+    assert text.guessing(meaning) == "35 of 100 blanks right; word frequencies alone 6 of 100"
+    assert text.evaluated(ModelEvaluation(epoch=1, score=Score(4.81, 0.347), meaning=meaning)).endswith(
+        " 35 of 100 blanks right; word frequencies alone 6 of 100."
+    )
+    assert not text.guessing(LossView("loss", score=Score(4.81)))
+    assert not text.guessing(LossView())

@@ -7,6 +7,7 @@ import json
 import os
 import random
 
+import msgspec
 import pytest
 from PySide6.QtWidgets import QApplication
 
@@ -99,6 +100,13 @@ SITUATIONS = {
     "outside the hours, and it costs": (("resting", "schedule_metered"), lambda folder: rests(folder, metered=True)),
     "the month is used up": (("resting", "month"), lambda folder: rests(folder, ALWAYS, used=2000)),
     "the last epoch is done": (("resting", "finished"), lambda _: joined(phase=Phase.FINISHED)),
+    "the schedule has ended": (
+        ("resting", "ended"),
+        lambda _: {
+            **joined(phase=Phase.FINISHED),
+            "manifest": msgspec.structs.replace(MANIFEST, optimizer={"name": "lamb", "total_epochs": 1}),
+        },
+    ),
 }
 
 

@@ -12,9 +12,11 @@ import pytest
 import torch
 
 from core.__main__ import main
+from core.backbone.charter import load_charter
+from core.tasks import task_of
 from core.tasks.parameters import read_parameters
 from core.tasks.task import Blobs
-from tests.trained import EPOCHS, Trained, held_out, trained
+from tests.trained import EPOCHS, RECIPES, Trained, held_out, trained
 
 pytestmark = pytest.mark.process
 PLAIN = Path(__file__).with_name("plain_transformers.py")
@@ -60,7 +62,7 @@ def test_plain_transformers_gives_the_swarms_loss(made: Trained, exported: Path,
     )
     assert done.returncode == 0, done.stderr
     said = json.loads(done.stdout.splitlines()[-1])
-    assert said["loss"] == pytest.approx(made.learner.evaluate().loss, abs=TOLERANCE)
+    assert said["loss"] == pytest.approx(made.learner.evaluate().score.loss, abs=TOLERANCE)
     if made.manifest.task == "albert":
         assert len(said["said"]) == 5
         assert 0 < sum(said["said"]) <= 1
@@ -72,8 +74,8 @@ def test_plain_transformers_gives_the_swarms_loss(made: Trained, exported: Path,
 def test_model_card_names_model_loss_and_people(made: Trained, exported: Path) -> None:
     card = (exported / "README.md").read_text()
     evaluation = made.learner.evaluate()
-    assert f"| {evaluation.loss:.4f} nats |" in card
-    assert all(f"{name} alone | {loss:.4f} nats |" in card for name, loss in evaluation.baselines.items())
+    assert f"| {evaluation.score.loss:.4f} nats |" in card
+    assert all(f"{name} alone | {score.loss:.4f} nats |" in card for name, score in evaluation.baselines.items())
     assert f"| Steps | {EPOCHS}, with 4 000 samples |" in card
     assert "| Ada | 3 000 | 75.0% |" in card
     assert "# Words \\*for\\* all" in card
@@ -104,9 +106,19 @@ def test_forced_export_replaces_an_earlier_one(made: Trained, exported: Path, ca
     assert main(["export", str(exported), "--force", "--json", "--home", str(made.home.directory)]) == 0
     told = json.loads(capsys.readouterr().out)
     assert (told["event"], told["epoch"], told["folder"]) == ("exported", EPOCHS, str(exported))
-    assert told["loss"] == pytest.approx(made.learner.evaluate().loss, abs=1e-6)
+    assert told["loss"] == pytest.approx(made.learner.evaluate().score.loss, abs=1e-6)
     assert (exported / "model.safetensors").stat().st_size > 10_000
     assert [path.name for path in exported.parent.iterdir()] == [exported.name]
+
+
+def test_founding_with_a_start_goes_on_from_it(made: Trained, exported: Path, tmp_path: Path, capsys) -> None:
+    text = made.home.directory.parent / "task" / "text"
+    words = ["--charter", str(tmp_path / "more"), "--text", str(text), "--host", "127.0.0.1", "--json"]
+    assert main(["found", RECIPES[made.manifest.task].removesuffix(".toml"), "--start", str(exported), *words]) == 0
+    charter = load_charter(Path(json.loads(capsys.readouterr().out)["charter"]))
+    task = task_of(charter.manifest, Blobs(charter.blobs, charter.manifest.blobs))
+    found = made.task.evaluate(task.model(0)).score.loss
+    assert found == pytest.approx(made.learner.evaluate().score.loss, abs=TOLERANCE)
 
 
 def test_try_answers_in_the_terminal(made: Trained, capsys) -> None:

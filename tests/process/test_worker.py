@@ -39,10 +39,10 @@ def run(program: str, folder: Path, *, kill: bool = False) -> tuple[int, list[fr
 
 
 def test_it_hears_what_the_worker_says(tmp_path: Path) -> None:
-    program = "out.write(f.encode_frame(f.Evaluated(epoch=1, loss=2.0, baselines={}))); out.flush()"
+    program = "out.write(f.encode_frame(f.Evaluated(epoch=1, score=f.Score(2.0), baselines={}))); out.flush()"
     code, heard, _ = run(program, tmp_path)
     assert code in {0, -9}
-    assert heard == [frames.Evaluated(epoch=1, loss=2.0, baselines={})]
+    assert heard == [frames.Evaluated(epoch=1, score=frames.Score(2.0), baselines={})]
 
 
 def test_a_worker_gets_its_start(tmp_path: Path) -> None:

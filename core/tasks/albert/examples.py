@@ -54,6 +54,11 @@ class MaskedBatch:
         """The batch size B, counted in pairs of text parts."""
         return len(self.swapped_B)
 
+    @property
+    def before(self) -> NDArray[np.int64]:
+        """The piece shown before each place, of shape (M,); a sample begins with [CLS], so there always is one."""
+        return self.pieces_BT.ravel()[self.places_M - 1]
+
 
 def examples(documents: Iterable[Sequence[Sequence[int]]], length: int, random: Random) -> Iterator[Example]:
     """Cut documents (sentences of pieces) into examples that are as long as possible.

@@ -1,4 +1,4 @@
-"""The model: `AlbertForPreTraining` of transformers, started so that few and large steps already teach it something.
+"""The model: ALBERT (`core.tasks.albert.network`), started so that few and large steps already teach it something.
 
 Two things differ from the usual start.  A constant, the logarithm of each piece's frequency, is added to what the model
 says, so that it starts with the knowledge of a unigram model.  And the first attention heads look at neighbours from
@@ -16,12 +16,10 @@ from typing import Final
 import numpy as np
 import torch
 from torch import nn
-from transformers.models.albert.configuration_albert import AlbertConfig
-from transformers.models.albert.modeling_albert import AlbertForPreTraining
 
+from core.tasks.albert.network import Network
 from core.tasks.albert.numbers import AlbertNumbers
 from core.tasks.start import start_evenly
-from core.tasks.tokenizers.unigram import BEGIN_ID, END_ID, PAD_ID
 
 OFFSETS: Final = (1, -1, 2, -2, 3, -3)
 """Where the first heads look at first; at most all but one of the heads."""
@@ -39,7 +37,7 @@ class PretrainedAlbert(nn.Module):
 
     def __init__(self, numbers: AlbertNumbers, log_frequencies_V: torch.Tensor) -> None:
         super().__init__()
-        self.network = AlbertForPreTraining(config_of(numbers))
+        self.network = Network(numbers)
         self.log_frequencies_V: torch.Tensor
         self.register_buffer("log_frequencies_V", log_frequencies_V, persistent=False)
 
@@ -52,10 +50,9 @@ class PretrainedAlbert(nn.Module):
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """Scores of words at the places, of shape (M, V), and scores of the parts' order, of shape (B, 2)."""
         network = self.network
-        body = network.albert(input_ids=pieces_BT, token_type_ids=types_BT, attention_mask=present_BT)
-        hidden_MH = body.last_hidden_state.flatten(0, 1)[places_M]
-        words_MV = network.predictions(hidden_MH) + self.log_frequencies_V
-        return words_MV, network.sop_classifier(body.pooler_output)
+        hidden_BTH = network.albert(pieces_BT, types_BT, present_BT)
+        words_MV = network.words(hidden_BTH.flatten(0, 1)[places_M]) + self.log_frequencies_V
+        return words_MV, network.order(hidden_BTH)
 
 
 def build(numbers: AlbertNumbers, log_frequencies_V: torch.Tensor, *, seed: int) -> PretrainedAlbert:
@@ -63,12 +60,8 @@ def build(numbers: AlbertNumbers, log_frequencies_V: torch.Tensor, *, seed: int)
     with torch.device("meta"):
         model = PretrainedAlbert(numbers, log_frequencies_V)
     model.to_empty(device="cpu")
-    model.network.tie_weights()
     model.log_frequencies_V = log_frequencies_V
     generator = np.random.Generator(np.random.PCG64(seed))
-    body = model.network.albert
-    body.embeddings.position_ids = torch.arange(numbers.sequence_length)[None]
-    body.embeddings.token_type_ids = torch.zeros(1, numbers.sequence_length, dtype=torch.long)
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             start_evenly(name, parameter, spread=_spread(name, numbers), generator=generator)
@@ -89,7 +82,7 @@ def look_at_neighbours(model: PretrainedAlbert, numbers: AlbertNumbers) -> None:
             positions_TE[t, 2 * pair + 1] = _grid(math.sin(frequency * t))
     body.embeddings.position_embeddings.weight.copy_(positions_TE * numbers.embedding_spread)
     body.encoder.embedding_hidden_mapping_in.weight.copy_(torch.eye(numbers.hidden_size, numbers.embedding_size))
-    attention = body.encoder.albert_layer_groups[0].albert_layers[0].attention
+    attention = body.encoder.layer.attention
     for head, offset in enumerate(OFFSETS[: numbers.heads - 1]):
         for pair, frequency in enumerate(frequencies):
             x, y = head * size + 2 * pair, 2 * pair
@@ -102,26 +95,6 @@ def log_frequencies(counts: Sequence[int]) -> torch.Tensor:
     """Natural logarithms of the pieces' frequencies, shape (V,), float32; of a piece never seen, as if seen once."""
     smoothed_V = np.asarray(counts, dtype=np.float64) + 1.0
     return torch.from_numpy(np.log(smoothed_V / smoothed_V.sum()).astype(np.float32))
-
-
-def config_of(numbers: AlbertNumbers) -> AlbertConfig:
-    """What `transformers` calls these sizes."""
-    return AlbertConfig(
-        vocab_size=numbers.vocab_size,
-        embedding_size=numbers.embedding_size,
-        hidden_size=numbers.hidden_size,
-        intermediate_size=numbers.intermediate_size,
-        num_hidden_layers=numbers.layers,
-        num_attention_heads=numbers.heads,
-        max_position_embeddings=numbers.sequence_length,
-        hidden_dropout_prob=0.0,
-        attention_probs_dropout_prob=0.0,
-        classifier_dropout_prob=0.0,
-        pad_token_id=PAD_ID,
-        bos_token_id=BEGIN_ID,
-        eos_token_id=END_ID,
-        attn_implementation="sdpa",
-    )
 
 
 def _spread(name: str, numbers: AlbertNumbers) -> float:

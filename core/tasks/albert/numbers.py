@@ -1,12 +1,13 @@
-"""The task's own numbers, as they stand in a manifest, and those for a few peers with one core each."""
+"""The task's own numbers, as they stand in a manifest, and what they cost."""
 
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 import msgspec
 from msgspec import Meta
 
-from core.base.manifest import PAPER_LAMB, Numbers, checked
+from core.base.manifest import Numbers, checked
 from core.base.problems import BadInput
+from core.tasks.task import ModelCosts
 from core.tasks.text_files import PYTHON_DOCS
 
 MASKED_SHARE: Final = 0.15
@@ -54,25 +55,24 @@ def albert_numbers(numbers: Numbers) -> AlbertNumbers:
     read = checked(numbers, AlbertNumbers, of="task")
     if read.hidden_size % read.heads or read.hidden_size < read.embedding_size:
         raise BadInput(
-            "The manifest's model cannot be built: its sizes do not fit each other.", hint="Ask the organiser."
+            "The sizes make no model: hidden_size must be a multiple of heads, and at least embedding_size.",
+            hint="Ask the organiser.",
         )
     return read
 
 
-def default_numbers(source: str = PYTHON_DOCS) -> dict[str, Any]:
-    """A model that two peers with one core each teach something within minutes."""
-    return msgspec.to_builtins(AlbertNumbers(source=source))  # type: ignore[no-any-return]
+def albert_costs(numbers: Numbers) -> ModelCosts:
+    """Parameters are those of embeddings, the one layer, pooler and both heads, whose words share the embeddings.
 
-
-def default_optimizer() -> Numbers:
-    """LAMB for the default numbers and the default target.
-
-    A step is rare here (an epoch takes seconds), so it is larger than the papers', and gradients are forgotten sooner.
+    Kept for the backward pass are, of each piece, what a layer computes from it (attention keeps no scores), as often
+    as the layer is passed, and of each masked piece the scores of all words.
     """
-    chosen = {"learning_rate": 0.02, "beta1": 0.8, "beta2": 0.95, "warmup_epochs": 3, "total_epochs": 20_000}
-    return {**PAPER_LAMB, **chosen}
-
-
-def default_target_samples() -> int:
-    """Samples per optimiser step for the default numbers: some seconds for two peers."""
-    return 2048
+    n = albert_numbers(numbers)
+    e, h, i = n.embedding_size, n.hidden_size, n.intermediate_size
+    embeddings = (n.vocab_size + n.sequence_length + 4) * e
+    layer = 4 * (h * h + h) + 2 * h * i + i + h + 4 * h
+    heads = (h * h + h) + (h * e + e + 2 * e + n.vocab_size) + (2 * h + 2)
+    kept = 2 * e + h + n.layers * (8 * h + 2 * i + n.heads + 5) + MASKED_SHARE * (h + 3 * e + n.vocab_size)
+    return ModelCosts(
+        parameters=embeddings + (e * h + h) + layer + heads, activation_bytes=round(4 * n.sequence_length * kept)
+    )

@@ -4,27 +4,37 @@ The model adds the logarithms of the pieces' frequencies to its scores.  Plain A
 the way out they are folded into that, and on the way in taken out of it again: the scores stay the same.
 """
 
-import copy
 import json
-from collections import Counter
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 import torch
 from tokenizers import Tokenizer
+from transformers.models.albert.configuration_albert import AlbertConfig
 from transformers.models.albert.modeling_albert import AlbertForPreTraining
 from transformers.tokenization_utils_tokenizers import PreTrainedTokenizerFast
 
+from core.base.manifest import Numbers
 from core.base.problems import BadInput
-from core.tasks.albert.model import PretrainedAlbert, config_of, log_frequencies
-from core.tasks.albert.numbers import AlbertNumbers, albert_numbers, default_optimizer, default_target_samples
-from core.tasks.albert.prepare import HELD_OUT, TOKENIZER, UNIGRAM
+from core.tasks.albert.model import PretrainedAlbert, log_frequencies
+from core.tasks.albert.numbers import AlbertNumbers, albert_numbers
+from core.tasks.albert.prepare import UNIGRAM, contents_of
 from core.tasks.parameters import START, write_parameters
 from core.tasks.pretrained import Pretrained, check_alike, read_pretrained
 from core.tasks.task import PreparedTask
 from core.tasks.text import Progress, read_text, write_blobs
-from core.tasks.tokenizers.unigram import BEGIN, END, MASK, PAD, UNKNOWN, pieces, read_unigram
+from core.tasks.tokenizers.unigram import (
+    BEGIN,
+    BEGIN_ID,
+    END,
+    END_ID,
+    MASK,
+    PAD,
+    PAD_ID,
+    UNKNOWN,
+    read_unigram,
+)
 
 ALIKE: Final = (
     *("hidden_act", "num_hidden_groups", "inner_group_num", "layer_norm_eps", "type_vocab_size"),
@@ -35,19 +45,23 @@ MAY_LACK: Final = ("sop_classifier.", "albert.pooler.")
 """The published checkpoints of ALBERT come without the head that judges the order of sentences."""
 
 
-def pretrained(model: PretrainedAlbert, tokenizer: Tokenizer) -> Pretrained:
+def pretrained(model: PretrainedAlbert, numbers: AlbertNumbers, tokenizer: Tokenizer) -> Pretrained:
     """A copy of the model as plain ALBERT.
 
     Args:
         model: Stays as it is.
+        numbers: Its sizes.
         tokenizer: Of the same vocabulary.
     """
-    network = copy.deepcopy(model.network).eval()
+    network = AlbertForPreTraining(_config(numbers)).eval()
+    lacking, unknown = network.load_state_dict(model.network.state_dict(), strict=False)
+    assert not unknown
+    assert set(lacking) == set(network.all_tied_weights_keys)
     with torch.no_grad():
         network.predictions.bias += model.log_frequencies_V
     plain = PreTrainedTokenizerFast(
         tokenizer_object=_with_blanks(tokenizer),
-        model_max_length=network.config.max_position_embeddings,
+        model_max_length=numbers.sequence_length,
         pad_token=PAD,
         unk_token=UNKNOWN,
         cls_token=BEGIN,
@@ -57,44 +71,37 @@ def pretrained(model: PretrainedAlbert, tokenizer: Tokenizer) -> Pretrained:
     return Pretrained(network=network, tokenizer=plain, auto_class="AutoModelForPreTraining", pipeline="fill-mask")
 
 
-def prepare_from(start: Path, source: str, out_dir: Path, *, progress: Progress) -> PreparedTask:
+def prepare_from(start: Path, numbers: Numbers, out_dir: Path, *, progress: Progress) -> PreparedTask:
     """Make what a manifest needs that goes on from an ALBERT as `transformers` has it, with its sizes and tokenizer.
 
     Args:
         start: The model's folder.
-        source: "python-docs" or the absolute path of a folder of text files.
+        numbers: The task's; those that the model fixes are taken from it.
         out_dir: Where the files go.
         progress: Told what happens.
 
     Raises:
-        BadInput: the text or the model cannot be used.
+        BadInput: the numbers, the text or the model cannot be used.
         NoSpace: the disk is full.
     """
     progress("Reading the model", 0.0)
     network, found = read_pretrained(start, AlbertForPreTraining, may_lack=MAY_LACK)
-    numbers = _numbers(network.config, source)
-    check_alike(network.config, config_of(numbers), ALIKE)
+    read = albert_numbers({**numbers, **_sizes(network.config)})
+    check_alike(network.config, _config(read), ALIKE)
     tokenizer = read_unigram(found.to_str().encode())
-    if tokenizer.get_vocab_size() != numbers.vocab_size:
+    if tokenizer.get_vocab_size() != read.vocab_size:
         raise BadInput(
-            f"The model knows {numbers.vocab_size} pieces of text, and its tokenizer {tokenizer.get_vocab_size()}.",
+            f"The model knows {read.vocab_size} pieces of text, and its tokenizer {tokenizer.get_vocab_size()}.",
             hint="Bring the tokenizer that belongs to the model.",
         )
-    train, held_out = read_text(source, lambda text, share: progress(text, 0.1 + 0.5 * share))
+    train, held_out = read_text(read.source, lambda text, share: progress(text, 0.1 + 0.5 * share))
     progress("Counting words", 0.6)
-    counted = Counter(piece for d in train for sentence in pieces(tokenizer, d) for piece in sentence)
-    counts = [counted[piece] for piece in range(numbers.vocab_size)]
-    contents = {TOKENIZER: json.loads(tokenizer.to_str()), HELD_OUT: held_out, UNIGRAM: counts}
+    contents = contents_of(tokenizer, train, held_out, read)
     blobs = write_blobs(out_dir, contents)
     blobs[START] = out_dir / f"{START}.safetensors"
-    write_parameters(blobs[START], _unfolded(network, numbers, counts))
+    write_parameters(blobs[START], _unfolded(network, read, contents[UNIGRAM]))
     progress("Ready", 1.0)
-    return PreparedTask(
-        numbers=msgspec.to_builtins(numbers),
-        blobs=blobs,
-        optimizer=default_optimizer(),
-        target_samples=default_target_samples(),
-    )
+    return PreparedTask(numbers=msgspec.to_builtins(read), blobs=blobs)
 
 
 def _with_blanks(tokenizer: Tokenizer) -> Tokenizer:
@@ -108,27 +115,40 @@ def _with_blanks(tokenizer: Tokenizer) -> Tokenizer:
 def _unfolded(network: AlbertForPreTraining, numbers: AlbertNumbers, counts: list[int]) -> PretrainedAlbert:
     """The task's model that gives the same scores as plain ALBERT."""
     model = PretrainedAlbert(numbers, log_frequencies(counts))
-    model.network.load_state_dict(network.state_dict())
+    theirs = network.state_dict()
+    model.network.load_state_dict({name: theirs[name] for name in model.network.state_dict()})
     with torch.no_grad():
-        model.network.predictions.bias -= model.log_frequencies_V
+        model.network.predictions.bias.sub_(model.log_frequencies_V)
     return model
 
 
-def _numbers(config: Any, source: str) -> AlbertNumbers:
-    """The sizes of a model.
+def _sizes(config: AlbertConfig) -> Numbers:
+    """The task's numbers that a configuration fixes."""
+    return {
+        "vocab_size": config.vocab_size,
+        "sequence_length": config.max_position_embeddings,
+        "embedding_size": config.embedding_size,
+        "hidden_size": config.hidden_size,
+        "intermediate_size": config.intermediate_size,
+        "layers": config.num_hidden_layers,
+        "heads": config.num_attention_heads,
+    }
 
-    Raises:
-        BadInput: one is out of its range.
-    """
-    return albert_numbers(
-        {
-            "source": source,
-            "vocab_size": config.vocab_size,
-            "sequence_length": config.max_position_embeddings,
-            "embedding_size": config.embedding_size,
-            "hidden_size": config.hidden_size,
-            "intermediate_size": config.intermediate_size,
-            "layers": config.num_hidden_layers,
-            "heads": config.num_attention_heads,
-        }
+
+def _config(numbers: AlbertNumbers) -> AlbertConfig:
+    """What `transformers` calls a model's sizes."""
+    return AlbertConfig(
+        vocab_size=numbers.vocab_size,
+        embedding_size=numbers.embedding_size,
+        hidden_size=numbers.hidden_size,
+        intermediate_size=numbers.intermediate_size,
+        num_hidden_layers=numbers.layers,
+        num_attention_heads=numbers.heads,
+        max_position_embeddings=numbers.sequence_length,
+        hidden_dropout_prob=0.0,
+        attention_probs_dropout_prob=0.0,
+        classifier_dropout_prob=0.0,
+        pad_token_id=PAD_ID,
+        bos_token_id=BEGIN_ID,
+        eos_token_id=END_ID,
     )

@@ -1,35 +1,39 @@
 """The task as the worker sees it: a model, batches, a loss, an evaluation."""
 
-# ruff: noqa: N806 - names of arrays end in their shapes
+# ruff: noqa: N803, N806 - names of arrays end in their shapes
 
 import random
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
-from typing import Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
 import torch
 from msgspec import Meta
+from numpy.typing import NDArray
 from tokenizers import Tokenizer
 from torch.nn.functional import cross_entropy
 
+from core.api.score import Score
 from core.base.manifest import Manifest
 from core.base.problems import BadInput
 from core.data.documents import Document
 from core.data.shuffle import shuffled
 from core.data.sources import documents
 from core.tasks.albert.examples import Example, MaskedBatch, examples, masked_batch
+from core.tasks.albert.held_out import SHOWN, fill, measuring_batches
 from core.tasks.albert.model import PretrainedAlbert, build, log_frequencies
 from core.tasks.albert.numbers import MASKED_SHARE, AlbertNumbers, albert_numbers
 from core.tasks.albert.prepare import HELD_OUT, TOKENIZER, UNIGRAM
-from core.tasks.albert.pretrained import pretrained
+from core.tasks.neighbour import read_neighbour
 from core.tasks.parameters import begun
-from core.tasks.pretrained import Pretrained
 from core.tasks.task import Blobs, Evaluation, Losses
 from core.tasks.text_files import TextFiles
 from core.tasks.tokenizers.unigram import pieces, read_unigram
 
-HELD_OUT_SEED = 0
+if TYPE_CHECKING:
+    from core.tasks.pretrained import Pretrained
+
 KEPT_MAX = 50_000
 """Examples kept in memory, so that a small source is read and cut only once."""
 
@@ -42,11 +46,13 @@ class Albert:
         tokenizer: Cuts text into pieces.
         held_out: Documents to measure with.
         counts: How often each piece stands in the text for training, of length `vocab_size`.
-        blobs: With the parameters that the model begins with, if the manifest names any.
+        blobs: Hold what a model reaches that knows only the piece before, and the parameters that the model begins
+            with, where the manifest names them.
     """
 
     loss_name: ClassVar = "masked-word loss"
     loss_unit: ClassVar = "nats"
+    guesses: ClassVar = "blanks"
 
     def __init__(
         self,
@@ -58,10 +64,12 @@ class Albert:
         blobs: Blobs | None = None,
     ) -> None:
         self.numbers = numbers
+        neighbour = None if blobs is None else read_neighbour(blobs)
+        self._simple = {} if neighbour is None else {"the word before": neighbour}
         self._tokenizer = tokenizer
         self._blobs = blobs
         self.log_frequencies_V = log_frequencies(counts)
-        self.held_out = self._measuring(held_out)
+        self.held_out = measuring_batches(held_out, tokenizer, numbers)
         """The batches that `evaluate` computes on, the same on all computers."""
 
     @classmethod
@@ -81,17 +89,33 @@ class Albert:
             )
         return cls(numbers, tokenizer=tokenizer, held_out=held_out, counts=counts, blobs=blobs)
 
+    @property
+    def sample_tokens(self) -> int:
+        """Pieces of a sample, padding included."""
+        return self.numbers.sequence_length
+
     def model(self, seed: int) -> PretrainedAlbert:
         """A new model whose start is described in `core.tasks.albert.model`, or is that of the manifest."""
         return begun(build(self.numbers, self.log_frequencies_V, seed=seed), self._blobs)
 
-    def pretrained(self, model: torch.nn.Module) -> Pretrained:
+    def pretrained(self, model: torch.nn.Module) -> "Pretrained":
         """A copy of a model as plain ALBERT, with the tokenizer."""
-        assert isinstance(model, PretrainedAlbert)
-        return pretrained(model, self._tokenizer)
+        from core.tasks.albert.pretrained import pretrained  # noqa: PLC0415 - takes seconds
 
-    def batches(self, seed: int) -> Iterator[MaskedBatch]:
+        assert isinstance(model, PretrainedAlbert)
+        return pretrained(model, self.numbers, self._tokenizer)
+
+    @property
+    def micro_batch(self) -> int:
+        """Samples of a batch that suit a small computer, by the manifest."""
+        return self.numbers.micro_batch
+
+    def batches(self, seed: int, size: Callable[[], int] | None = None) -> Iterator[MaskedBatch]:
         """Micro-batches without end, pass after pass, each pass in an order of its own.
+
+        Args:
+            seed: Of the order.
+            size: Asked before each batch how many samples it shall have; None: always `micro_batch`.
 
         Raises:
             BadInput: the source holds no text for training, or not enough for one example.
@@ -100,7 +124,7 @@ class Albert:
         generator = np.random.default_rng(seed)
         chance = random.Random(seed)  # noqa: S311 - the order of the data is no secret
         stream = shuffled(self._passes(chance), chance, size=numbers.buffer)
-        while chosen := list(islice(stream, numbers.micro_batch)):
+        while chosen := list(islice(stream, size() if size else self.micro_batch)):
             yield masked_batch(
                 chosen, length=numbers.sequence_length, vocab_size=numbers.vocab_size, generator=generator
             )
@@ -111,31 +135,42 @@ class Albert:
         The divisor is the expected number of masked words, not the number drawn, so that the mean over two batches
         is the loss of their union.
         """
-        words, order, guessed = self._errors(model, batch)
+        words_MV, order_B2 = self._scores(model, batch)
+        words = self._error(words_MV, batch.words_M)
+        order = self._error(order_B2, batch.swapped_B)
         expected = batch.samples * MASKED_SHARE * self.numbers.sequence_length
         objective = words / expected + self.numbers.order_weight * order / batch.samples
-        return Losses(objective=objective, reported=words.detach() / max(guessed, 1))
+        return Losses(objective=objective, reported=words.detach() / max(len(batch.words_M), 1))
 
     def evaluate(self, model: torch.nn.Module) -> Evaluation:
         """Masked words of the held-out text, at places that are the same for everybody, always."""
-        words = reference = 0.0
-        places = 0
+        words = 0.0
+        said: list[NDArray[np.int64]] = []
         with torch.no_grad():
             for batch in self.held_out:
-                error, _, guessed = self._errors(model, batch)
-                words += error.item()
-                reference -= self.log_frequencies_V[torch.from_numpy(batch.words_M)].sum(dtype=torch.float64).item()
-                places += guessed
-        return Evaluation(loss=words / places, baselines={"word frequencies": reference / places})
+                words_MV, _ = self._scores(model, batch)
+                words += self._error(words_MV, batch.words_M).item()
+                said.append(words_MV.argmax(1).cpu().numpy())
+        meant = np.concatenate([batch.words_M for batch in self.held_out])
+        frequencies = -self.log_frequencies_V[torch.from_numpy(meant)].mean(dtype=torch.float64).item()
+        often = self.log_frequencies_V.argmax().item()
+        baselines = {"word frequencies": Score(frequencies, float((meant == often).mean())), **self._simple}
+        shown = range(0, len(self.held_out), max(1, len(self.held_out) // SHOWN))[:SHOWN]
+        filled = [fill(self.held_out[number], said[number], self._tokenizer) for number in shown]
+        score = Score(words / len(meant), float((meant == np.concatenate(said)).mean()))
+        return Evaluation(score, baselines, tuple(each for each in filled if each is not None))
 
-    def _errors(self, model: torch.nn.Module, batch: MaskedBatch) -> tuple[torch.Tensor, torch.Tensor, int]:
-        """Summed cross-entropies of the words and of the orders, and the number of words."""
+    def _scores(self, model: torch.nn.Module, batch: MaskedBatch) -> tuple[torch.Tensor, torch.Tensor]:
+        """Scores of the words (M, V) and of the orders (B, 2), float32."""
         device = next(model.parameters()).device
-        arrays = (batch.pieces_BT, batch.types_BT, batch.present_BT, batch.places_M, batch.swapped_B, batch.words_M)
-        pieces_BT, types_BT, present_BT, places_M, swapped_B, words_M = (torch.from_numpy(a).to(device) for a in arrays)
-        words_MV, order_B2 = model(pieces_BT, types_BT, present_BT, places_M)
-        words = cross_entropy(words_MV.float(), words_M, reduction="sum")
-        return words, cross_entropy(order_B2.float(), swapped_B, reduction="sum"), len(batch.words_M)
+        arrays = (batch.pieces_BT, batch.types_BT, batch.present_BT, batch.places_M)
+        words_MV, order_B2 = model(*(torch.from_numpy(array).to(device) for array in arrays))
+        return words_MV.float(), order_B2.float()
+
+    @staticmethod
+    def _error(scores_RV: torch.Tensor, true_R: NDArray[np.int64]) -> torch.Tensor:
+        """The cross-entropies of all rows, added up."""
+        return cross_entropy(scores_RV, torch.from_numpy(true_R).to(scores_RV.device), reduction="sum")
 
     def _passes(self, chance: random.Random) -> Iterator[Example]:
         """The examples for training, again and again; those of a small source are kept after the first pass."""
@@ -156,17 +191,3 @@ class Albert:
 
     def _cut(self, found: Iterable[Document], chance: random.Random) -> Iterator[Example]:
         return examples((pieces(self._tokenizer, d) for d in found), self.numbers.sequence_length, chance)
-
-    def _measuring(self, held_out: list[Document]) -> list[MaskedBatch]:
-        numbers = self.numbers
-        chance = random.Random(HELD_OUT_SEED)  # noqa: S311 - the same places for everybody
-        stream = islice(self._cut(held_out, chance), numbers.held_out)
-        generator = np.random.default_rng(HELD_OUT_SEED)
-        batches = []
-        while chosen := list(islice(stream, numbers.micro_batch)):
-            batches.append(
-                masked_batch(chosen, length=numbers.sequence_length, vocab_size=numbers.vocab_size, generator=generator)
-            )
-        if not sum(len(batch.words_M) for batch in batches):
-            raise BadInput("The held-out text is too short to measure with.", hint="Give more text.")
-        return batches

@@ -13,10 +13,13 @@ from core.base.problems import BadInput
 from core.training.flat import FlatParameters
 from core.training.optimizers.adamw import AdamW
 from core.training.optimizers.lamb import Lamb
+from core.training.optimizers.muon import Muon
 from core.training.optimizers.optimizer import Optimizer
 from core.training.optimizers.sgd import Sgd
 
-OPTIMIZERS: Final[Mapping[str, type[Optimizer]]] = MappingProxyType({"lamb": Lamb, "adamw": AdamW, "sgd": Sgd})
+OPTIMIZERS: Final[Mapping[str, type[Optimizer]]] = MappingProxyType(
+    {"lamb": Lamb, "adamw": AdamW, "sgd": Sgd, "muon": Muon}
+)
 """Every optimiser by name."""
 
 __all__ = ["OPTIMIZERS", "Optimizer", "optimizer_of"]

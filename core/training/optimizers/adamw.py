@@ -7,24 +7,22 @@ from typing import ClassVar
 import numpy as np
 import torch
 
+from core.base.schedule import learning_rate
 from core.training.flat import FlatParameters
 from core.training.optimizers.exact import blocks, clipping, on_cpu
-from core.training.optimizers.moments import Moments
-from core.training.optimizers.optimizer import Decay, Epsilon, OptimizerNumbers, WeightDecay, learning_rate
+from core.training.optimizers.moments import MomentNumbers, Moments
+from core.training.optimizers.optimizer import OptimizerNumbers, WeightDecay
 
 
-class AdamWNumbers(OptimizerNumbers, frozen=True, kw_only=True):
+class AdamWNumbers(MomentNumbers, frozen=True, kw_only=True):
     """What a manifest says about AdamW."""
 
-    beta1: Decay = 0.9
-    beta2: Decay = 0.999
-    epsilon: Epsilon = 1e-8
     weight_decay: WeightDecay = 0.01
     """Matrices decay; biases and layer norms do not."""
 
 
 class AdamW:
-    """Has two moments, `m` and `v`, vectors of shape (N,)."""
+    """Has two moments, `m` and `v`."""
 
     Numbers: ClassVar[type[OptimizerNumbers]] = AdamWNumbers
     exact: ClassVar[bool] = True
@@ -32,7 +30,7 @@ class AdamW:
     def __init__(self, numbers: AdamWNumbers, parameters: FlatParameters) -> None:
         self._numbers = numbers
         self._parameters = parameters
-        self._moments = Moments(parameters.numel, beta1=numbers.beta1, beta2=numbers.beta2, epsilon=numbers.epsilon)
+        self._moments = Moments(numbers, parameters.spans)
         self.state = self._moments.state
 
     def step(self, gradient_N: torch.Tensor, *, taken: int, epoch: int) -> None:
@@ -46,11 +44,11 @@ class AdamW:
         numbers, update_N = self._numbers, gradient_N.numpy()
         rate = learning_rate(numbers, epoch)
         with on_cpu(self._parameters) as values_N:
-            clip = clipping(update_N, numbers.max_grad_norm)
+            clip, bias = clipping(update_N, numbers.max_grad_norm), self._moments.bias(taken)
             for span in self._parameters.spans:
                 for block in blocks(span.start, span.stop):
                     value_n, update_n = values_N[block], update_N[block]
-                    self._moments.update(block, update_n, clip=clip, taken=taken)
+                    self._moments.update(block, update_n, clip=clip, bias=bias)
                     update_n *= np.float32(rate)
                     if span.decays:
                         value_n *= np.float32(1 - rate * numbers.weight_decay)

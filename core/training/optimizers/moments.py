@@ -1,29 +1,57 @@
 """The moments of Adam (Kingma and Ba 2015, algorithm 1), from which LAMB and AdamW make their updates."""
 
 import math
+from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
-import torch
 
+from core.training.flat import Span
+from core.training.optimizers.blockwise import EightBits
 from core.training.optimizers.exact import Vector, power
+from core.training.optimizers.optimizer import Decay, Epsilon, OptimizerNumbers
+from core.training.optimizers.storage import Full, Storage
+
+
+class MomentNumbers(OptimizerNumbers, frozen=True, kw_only=True):
+    """What a manifest says about moments."""
+
+    beta1: Decay = 0.9
+    """The share of `m` that one step keeps."""
+    beta2: Decay = 0.999
+    """The share of `v` that one step keeps."""
+    epsilon: Epsilon = 1e-8
+    """Added to the root of `v`."""
+    bits: Literal[8, 32] = 32
+    """Of each number of `m` and `v` (`core.training.optimizers.blockwise`)."""
 
 
 class Moments:
-    """Owns `m` and `v`, running means of the gradient and of its square, vectors of shape (N,).
+    """Owns `m` and `v`, running means of the gradient and of its square.
 
     Args:
-        numel: N.
-        beta1: The share of `m` that one step keeps.
-        beta2: The share of `v` that one step keeps.
-        epsilon: Added to the root of `v`.
+        numbers: From the manifest.
+        spans: The parameters that they belong to, in the order of the flat vector.
     """
 
-    def __init__(self, numel: int, *, beta1: float, beta2: float, epsilon: float) -> None:
-        self._betas = (beta1, beta2)
-        self._epsilon = epsilon
-        self.state = {name: torch.zeros(numel) for name in ("m", "v")}
+    def __init__(self, numbers: MomentNumbers, spans: Sequence[Span]) -> None:
+        self._betas = (numbers.beta1, numbers.beta2)
+        self._epsilon = numbers.epsilon
+        eight = numbers.bits == 8
+        self._m: Storage = EightBits("m", spans, signed=True) if eight else Full("m", spans)
+        self._v: Storage = EightBits("v", spans, signed=False) if eight else Full("v", spans)
+        self.state = {**self._m.tensors, **self._v.tensors}
 
-    def update(self, block: slice, gradient_n: Vector, *, clip: float, taken: int) -> None:
+    def bias(self, taken: int) -> tuple[float, float]:
+        """What `m` and `v` have to be divided by in the next step, since both begin at zero.
+
+        Args:
+            taken: Steps that the moments have taken before.
+        """
+        beta1, beta2 = self._betas
+        return 1 - power(beta1, taken + 1), 1 - power(beta2, taken + 1)
+
+    def update(self, block: slice, gradient_n: Vector, *, clip: float, bias: tuple[float, float] = (1.0, 1.0)) -> None:
         """Turn the gradient of one block into its update, the first moment over the root of the second.
 
         The bias of both towards zero is removed: m / first / (sqrt(v / second) + epsilon), in fewer operations.
@@ -32,14 +60,15 @@ class Moments:
             block: Where the block lies in the vector.
             gradient_n: Is overwritten by the update.
             clip: The gradient's factor.
-            taken: Steps that the moments have taken before.
+            bias: Of both moments; ones leave it where it is.
         """
-        beta1, beta2 = self._betas
-        first, second = 1 - power(beta1, taken + 1), 1 - power(beta2, taken + 1)
-        m_n, v_n = (self.state[name].numpy()[block] for name in ("m", "v"))
+        (beta1, beta2), (first, second) = self._betas, bias
+        m_n, v_n = self._m.read(block), self._v.read(block)
         gradient_n *= np.float32(clip)
         m_n += (gradient_n - m_n) * np.float32(1 - beta1)
         v_n *= np.float32(beta2)
         v_n += gradient_n * gradient_n * np.float32(1 - beta2)
         root_n = np.sqrt(v_n) * np.float32(first / math.sqrt(second)) + np.float32(first * self._epsilon)
         np.divide(m_n, root_n, out=gradient_n)
+        self._m.write(block, m_n)
+        self._v.write(block, v_n)

@@ -1,14 +1,14 @@
-"""What every optimiser can do, and the numbers and the schedule that all of them share."""
+"""What every optimiser can do, and the numbers that all of them share."""
 
 # ruff: noqa: N803 - names of arrays end in their shapes
 
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, Protocol
 
-import msgspec
 import torch
 from msgspec import Meta
 
+from core.base.schedule import ScheduleNumbers
 from core.training.flat import FlatParameters
 
 Decay = Annotated[float, Meta(ge=0, lt=1)]
@@ -17,18 +17,12 @@ Epsilon = Annotated[float, Meta(gt=0, le=1)]
 WeightDecay = Annotated[float, Meta(ge=0, le=100)]
 
 
-class OptimizerNumbers(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The numbers of every optimiser.  One step with the collaboration's mean is one epoch: schedules count epochs.
-
-    A default is part of every manifest that leaves the number out, so it never changes.
-    """
+class OptimizerNumbers(ScheduleNumbers, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The numbers of every optimiser."""
 
     name: Annotated[str, Meta(max_length=80)]
-    learning_rate: Annotated[float, Meta(gt=0, le=10)] = 0.00176
     max_grad_norm: Annotated[float, Meta(gt=0, le=1e12)] = 1.0
     """A gradient of a larger norm is scaled down to it."""
-    warmup_epochs: Annotated[int, Meta(ge=0, le=10**9)] = 5000
-    total_epochs: Annotated[int, Meta(gt=0, le=10**9)] = 125_000
 
 
 class Optimizer(Protocol):
@@ -60,15 +54,3 @@ class Optimizer(Protocol):
             taken: Steps that this state has taken before.
             epoch: Steps that the collaboration has taken before, for the schedule.
         """
-
-
-def learning_rate(numbers: OptimizerNumbers, epoch: int) -> float:
-    """Linear warm-up to the full rate, then linear decay to zero at `total_epochs` (S000, section 4.2).
-
-    Args:
-        numbers: From the manifest.
-        epoch: Steps that the collaboration has taken before.
-    """
-    warm = min(1.0, (epoch + 1) / max(numbers.warmup_epochs, 1))
-    left = (numbers.total_epochs - epoch) / max(numbers.total_epochs - numbers.warmup_epochs, 1)
-    return numbers.learning_rate * min(warm, max(left, 0.0))

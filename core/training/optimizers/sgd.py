@@ -1,18 +1,23 @@
-"""Stochastic gradient descent with Nesterov's momentum (Sutskever et al. 2013).
+"""Stochastic gradient descent with momentum: Nesterov's (Sutskever et al. 2013), or Polyak's; with or without LARC.
 
-The outer optimiser of local steps (`core.training.rules.local`), and the plainest one for anything else.
+The outer optimiser of local steps (`core.training.rules.local`), the plainest one for anything else, and, with LARC
+(You et al. 2017, "Large batch training of convolutional networks"), that of SwAV in S000, section 4.1.
 """
 
 # ruff: noqa: N803, N806 - names of arrays end in their shapes
 
-from typing import ClassVar
+from typing import Annotated, ClassVar, Final
 
 import numpy as np
 import torch
+from msgspec import Meta
 
-from core.training.flat import FlatParameters
-from core.training.optimizers.exact import blocks, clipping, on_cpu
-from core.training.optimizers.optimizer import Decay, OptimizerNumbers, learning_rate
+from core.base.schedule import learning_rate
+from core.training.flat import FlatParameters, Span
+from core.training.optimizers.exact import Norm, Vector, blocks, clipping, on_cpu
+from core.training.optimizers.optimizer import Decay, OptimizerNumbers, WeightDecay
+
+LARC_EPSILON: Final = 1e-8
 
 
 class SgdNumbers(OptimizerNumbers, frozen=True, kw_only=True):
@@ -20,6 +25,12 @@ class SgdNumbers(OptimizerNumbers, frozen=True, kw_only=True):
 
     momentum: Decay = 0.9
     """0: none."""
+    nesterov: bool = True
+    """Whether the gradient is taken as if it came after the momentum's step."""
+    weight_decay: WeightDecay = 0.0
+    """Part of the gradient; biases and layer norms do not decay."""
+    trust: Annotated[float, Meta(ge=0, le=1)] = 0.0
+    """LARC: the share of its own norm by which each parameter moves at a rate of 1; 0 means no LARC."""
 
 
 class Sgd:
@@ -34,22 +45,43 @@ class Sgd:
         self.state = {"momentum": torch.zeros(parameters.numel)}
 
     def step(self, gradient_N: torch.Tensor, *, taken: int, epoch: int) -> None:  # noqa: ARG002 - a sum has no bias
-        """Move against the gradient and the momentum after it.
+        """Move against the gradient, and the momentum with it.
 
         Args:
             gradient_N: The mean gradient; it is overwritten.
             taken: Does not matter here.
             epoch: Steps that the collaboration has taken before.
         """
-        numbers = self._numbers
-        gradient, momentum = gradient_N.numpy(), self.state["momentum"].numpy()
+        numbers, rate = self._numbers, np.float32(learning_rate(self._numbers, epoch))
+        keeps, gradients_N, momenta_N = np.float32(numbers.momentum), gradient_N.numpy(), self.state["momentum"].numpy()
         with on_cpu(self._parameters) as values_N:
-            clip = clipping(gradient, numbers.max_grad_norm)
-            for block in blocks(0, gradient.size):
-                gradient_n, momentum_n = gradient[block], momentum[block]
-                gradient_n *= np.float32(clip)
-                momentum_n *= np.float32(numbers.momentum)
-                momentum_n += gradient_n
-                gradient_n += momentum_n * np.float32(numbers.momentum)
-                gradient_n *= np.float32(learning_rate(numbers, epoch))
-                values_N[block] -= gradient_n
+            clip = clipping(gradients_N, numbers.max_grad_norm)
+            for span in self._parameters.spans:
+                decay = numbers.weight_decay if span.decays else 0.0
+                ratio = self._larc(span, values_N, gradients_N, clip=clip, decay=decay) if numbers.trust else 1.0
+                for block in blocks(span.start, span.stop):
+                    gradient_n, momentum_n = gradients_N[block], momenta_N[block]
+                    gradient_n *= np.float32(clip)
+                    if decay:
+                        gradient_n += values_N[block] * np.float32(decay)
+                    if numbers.trust:
+                        gradient_n *= np.float32(ratio)
+                    momentum_n *= keeps
+                    momentum_n += gradient_n
+                    if numbers.nesterov:
+                        gradient_n += momentum_n * keeps
+                    else:
+                        gradient_n[:] = momentum_n
+                    gradient_n *= rate
+                    values_N[block] -= gradient_n
+
+    def _larc(self, span: Span, values_N: Vector, gradients_N: Vector, *, clip: float, decay: float) -> float:
+        """The factor of one parameter's gradient and decay; a parameter without gradient stays where it is."""
+        value, gradient = Norm(), Norm()
+        for block in blocks(span.start, span.stop):
+            value.add(values_N[block])
+            gradient.add(gradients_N[block])
+        value_norm, gradient_norm = value.take(), clip * gradient.take()
+        if not value_norm or not gradient_norm:
+            return 0.0 if value_norm else 1.0
+        return self._numbers.trust * value_norm / (gradient_norm + decay * value_norm + LARC_EPSILON)

@@ -8,6 +8,7 @@ import pytest
 
 from core.api import verdict as verdicts
 from core.api.commands import ModelEvaluation
+from core.api.score import Score
 from core.api.settings import PortTest, SettingsView
 from core.api.snapshot import (
     Collaboration,
@@ -27,7 +28,7 @@ from core.storage.settings import Settings
 
 TRAINING = verdicts.contributing("training", others=2, samples=400, target=1000, epoch=3)
 TRAINING_WORDS = "Training together with 2 others: 400 of 1 000 samples for epoch 4."
-LOSS = LossView("masked-word loss", "nats", {"word frequencies": 6.5})
+LOSS = LossView("masked-word loss", "nats", baselines={"word frequencies": Score(6.5)})
 
 
 def a_snapshot(**changes) -> Snapshot:
@@ -94,7 +95,7 @@ class CardboardEngine:
         self.restarted = True
 
     async def evaluate(self) -> ModelEvaluation:
-        return ModelEvaluation(epoch=1, loss=1.0, meaning=LOSS)
+        return ModelEvaluation(epoch=1, score=Score(1.0), meaning=LOSS)
 
     def settings(self) -> SettingsView:
         return view(self.preferences.settings, month_used_bytes=1_200_000_000, port_now=22_222)

@@ -109,12 +109,23 @@ def test_disks(examined, monkeypatch, gigabytes, level):
     assert doctor.disk(examined).level == level
 
 
+CPU = '{"name": "cpu", "title": "processor", "memory_bytes": 0}'
+CARD = '{"name": "cuda:0", "title": "A card", "memory_bytes": 1}'
+
+
 @pytest.mark.parametrize(
-    ("answers", "finding"), [({"-c": "2.13.0\n"}, ("fine", "on the processor")), ({}, ("problem", "does not start"))]
+    ("answer", "wish", "finding"),
+    [
+        (f"[{CPU}]\n", "auto", ("fine", "on the processor")),
+        (f"A warning.\n[{CARD}, {CPU}]\n", "auto", ("fine", "A card (cuda:0), processor (cpu); the first of them")),
+        (f"[{CARD}, {CPU}]\n", "cpu", ("fine", "the settings say cpu")),
+        ("", "auto", ("problem", "does not start")),
+    ],
 )
-def test_training_promises_the_processor_only(examined, monkeypatch, answers, finding):
+def test_training_tells_the_devices_that_torch_finds(examined, monkeypatch, answer, wish, finding):
     monkeypatch.setattr(doctor.importlib.util, "find_spec", lambda _: object())
-    found = doctor.training(asking(examined, answers))
+    save_settings(examined.home.settings_file, Settings(device=wish))
+    found = doctor.training(asking(examined, {"core.training.devices": answer}))
     assert found.level == finding[0]
     assert finding[1] in found.sentence
 

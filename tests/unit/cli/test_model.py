@@ -44,9 +44,11 @@ def named(name: str) -> Manifest:
 def trained(states: Path, manifest: Manifest, epochs: int) -> list[Path]:
     """The states that a worker leaves, the newest last."""
     made = learner(states, manifest=manifest)
+    assert made.state.saved.path.exists()
     for epoch in range(1, epochs + 1):
         assert made.accumulate()
         made.absorb(made.hand_over(), epoch=epoch, lineage=digest(bytes([epoch])))
+        assert made.state.saved.path.exists()
     return sorted(states.iterdir())
 
 

@@ -127,7 +127,7 @@ def test_log_follows_until_the_engine_stops(running, capsys, monkeypatch):
     ("words", "target"),
     [
         ("demo --epochs 5 --headless --json", "core.cli.demo:run"),
-        ("demo --task gpt --delayed", "core.cli.demo:run"),
+        ("demo --recipe small-gpt --delayed", "core.cli.demo:run"),
         ("engine --embedded --peers 2 --with-parent --stay", "core.cli.start:run_engine"),
         ("engine --join link --name x --port 0 --last-epoch 7", "core.cli.start:run_engine"),
         ("backbone --charter x --bind 127.0.0.1 --host 127.0.0.1 --with-parent", "core.cli.start:run_backbone"),
@@ -139,6 +139,7 @@ def test_log_follows_until_the_engine_stops(running, capsys, monkeypatch):
         ("sim rounds --deaths 0.1", "core.sim.rounds_program:run"),
         ("sim paper --only table1", "core.sim.paper_program:run"),
         ("bench plan --peers 8", "core.bench.plan:run"),
+        ("bench optimizer --millions 1", "core.training.optimizer_bench:run"),
     ],
 )
 def test_commands_of_other_parts_are_called(monkeypatch, words, target):
@@ -282,7 +283,7 @@ def test_version(capsys):
 
 @pytest.mark.parametrize(
     "words",
-    [["nonsense"], ["demo", "--peers", "0"], ["demo", "--epochs", "x"], ["demo", "--task", "chess"], ["bench"]],
+    [["nonsense"], ["demo", "--peers", "0"], ["demo", "--epochs", "x"], ["bench"]],
 )
 def test_wrong_words(words, capsys):
     with pytest.raises(SystemExit) as caught:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from core.api.commands import ModelEvaluation
+from core.api.score import Score
 from core.api.settings import PortTest, SettingsView
 from core.api.snapshot import LossView, Mine, Snapshot
 from core.api.verdict import contributing
@@ -53,7 +54,9 @@ class CardboardEngine:
 
     async def evaluate(self) -> ModelEvaluation:
         self._remember("evaluate")
-        return ModelEvaluation(epoch=3, loss=5.0, meaning=LossView("loss", "nats", {"word frequencies": 6.5}))
+        return ModelEvaluation(
+            epoch=3, score=Score(5.0), meaning=LossView("loss", "nats", baselines={"word frequencies": Score(6.5)})
+        )
 
     def settings(self) -> SettingsView:
         self._remember("settings")

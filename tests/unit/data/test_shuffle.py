@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.data.shuffle import GROWTH, shuffled
+from core.data.shuffle import FIRST, GROWTH, shuffled
 
 
 @given(st.lists(st.integers()), st.integers(1, 50), st.integers())
@@ -28,12 +28,19 @@ def test_starts_at_once_and_never_holds_more_than_the_buffer() -> None:
             read.append(number)
             yield number
 
-    stream = shuffled(source(), Random(0), size=100)
+    stream = shuffled(source(), Random(0), size=1000)
     next(stream)
-    assert len(read) == GROWTH
-    for taken, _ in enumerate(islice(stream, 1000), start=2):
-        assert len(read) - taken < 100
-    assert len(read) - taken == 99
+    assert len(read) == FIRST
+    for taken, _ in enumerate(islice(stream, 4000), start=2):
+        assert len(read) - taken < 1000
+        assert len(read) <= FIRST + GROWTH * (taken - 1) or len(read) - taken == 999
+    assert len(read) - taken == 999
+
+
+def test_a_small_buffer_is_full_before_anything_is_drawn() -> None:
+    source = iter(range(10))
+    next(shuffled(source, Random(0), size=5))
+    assert next(source) == 5
 
 
 def test_a_full_buffer_mixes_far_apart_elements() -> None:

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from core.api.commands import ModelEvaluation
+from core.api.score import Score
 from core.api.settings import PortTest
 from core.api.snapshot import Activity, LossView
 from core.api.verdict import starting
@@ -41,7 +42,7 @@ class Session:
         self.told.append("stop")
 
     async def evaluate(self):
-        return ModelEvaluation(epoch=3, loss=2.0, meaning=LossView())
+        return ModelEvaluation(epoch=3, score=Score(2.0), meaning=LossView())
 
     async def test_port(self):
         return PortTest(port=self.port, sentence="Nobody has called.")

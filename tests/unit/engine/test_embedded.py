@@ -1,43 +1,51 @@
 """Where embedded collaborations are kept, and what their engines are told."""
 
-import hashlib
-import os
-import platform
 from itertools import combinations
 from pathlib import Path
 
 import pytest
 
-from core.base.tasks import TASKS
+import resources
 from core.cli.demo import engine_arguments
+from core.cli.options import recipe_file
 from core.cli.program import parser
 from core.engine.embedded import EmbeddedOptions, newest_epoch, volunteer_homes
 from core.storage.paths import Home
 
-
-def test_the_folder_of_a_collaboration_founded_earlier_keeps_its_name() -> None:
-    assert EmbeddedOptions().folder_name == f"python-{platform.python_version()}-2"
-    assert EmbeddedOptions(delayed=True).folder_name == f"python-{platform.python_version()}-2-delayed"
-    text = Path("/a/b").absolute()
-    hashed = hashlib.sha256(os.fsencode(text)).hexdigest()[:12]
-    assert EmbeddedOptions(text=text).folder_name == f"text-{hashed}-2"
+RECIPES = [resources.file("recipes", f"{name}.toml") for name in resources.names("recipes")]
+FIRST_WORDS, SMALL_GPT = (resources.file("recipes", f"{name}.toml") for name in ("first-words", "small-gpt"))
 
 
-def test_each_collaboration_has_a_folder_of_its_own() -> None:
+def test_each_collaboration_has_a_folder_of_its_own(tmp_path: Path) -> None:
+    changed = tmp_path / "first-words.toml"
+    changed.write_text(FIRST_WORDS.read_text() + "\n[averaging]\nround_timeout_s = 31.0\n")
     chosen = [
-        EmbeddedOptions(text=text, delayed=delayed, task=task)
+        EmbeddedOptions(text=text, delayed=delayed, recipe=recipe)
         for text in (None, Path("/a"), Path("/b"))
         for delayed in (False, True)
-        for task in TASKS
+        for recipe in (
+            FIRST_WORDS,
+            SMALL_GPT,
+            changed,
+        )
     ]
     assert all(one.folder_name != other.folder_name for one, other in combinations(chosen, 2))
 
 
-@pytest.mark.parametrize("task", TASKS)
-def test_the_engine_of_a_demo_gets_every_option(task: str, tmp_path: Path) -> None:
-    options = EmbeddedOptions(peers=2, text=tmp_path, epochs=4, delayed=True, task=task)
+def test_a_folder_of_the_recipe_s_own_may_be_read(tmp_path: Path) -> None:
+    recipe = tmp_path / "my.toml"
+    recipe.write_text(SMALL_GPT.read_text().replace('"python-docs"', '"books"'))
+    assert EmbeddedOptions(recipe=recipe).readable == tmp_path / "books"
+    assert EmbeddedOptions(recipe=recipe, text=Path("/other")).readable == Path("/other")
+    assert EmbeddedOptions().readable is None
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_the_engine_of_a_demo_gets_every_option(recipe: Path, tmp_path: Path) -> None:
+    options = EmbeddedOptions(peers=2, text=tmp_path, epochs=4, delayed=True, recipe=recipe)
     told = parser().parse_args(engine_arguments(Home(tmp_path / "home"), options))
-    assert (told.peers, told.text, told.epochs, told.delayed, told.task) == (2, tmp_path, 4, True, task)
+    assert (told.peers, told.text, told.epochs, told.delayed) == (2, tmp_path, 4, True)
+    assert recipe_file(told.recipe) == recipe
     assert told.embedded
 
 

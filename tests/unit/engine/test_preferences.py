@@ -18,6 +18,8 @@ WISH = {
     "relay": False,
     "hours": "Mon-Fri  20:00-07:00,  sat sun",
     "port": 24_000,
+    "device": "cuda:1",
+    "threads": 3,
 }
 
 
@@ -57,6 +59,8 @@ def test_all_of_them_are_kept_told_and_shown(tmp_path):
         ({"hours": "noon"}, "neither a day nor times"),
         ({"hours": 5}, "never work"),
         ({"port": 80}, "from 1024 to 65535"),
+        *(({"device": bad}, "no device that can train") for bad in ("gpu", "cuda:", "cuda:1 ", "", None, 0, "meta")),
+        *(({"threads": bad}, "no number of threads") for bad in (-1, 1.0, True, None, 10**9, "2")),
         ({"port": 24000.0}, "whole number"),
         ({"port": True}, "whole number"),
     ],

@@ -1,5 +1,6 @@
 """The words in which the engine's state is told."""
 
+import msgspec
 import pytest
 
 from core.api import verdict as verdicts
@@ -249,3 +250,12 @@ def test_a_helper_says_where_the_others_stand():
         ("Hal", "helper", "helping"),
         ("Bea", "volunteer", "training"),
     }
+
+
+@pytest.mark.parametrize(("total", "reason"), [(7, "ended"), (8, "finished")])
+def test_end_of_the_schedule_is_told_as_such(total, reason):
+    manifest = msgspec.structs.replace(MANIFEST, optimizer={"name": "lamb", "total_epochs": total})
+    snapshot = take_snapshot(at(participant=seen(phase=Phase.FINISHED), manifest=manifest))
+    assert (snapshot.verdict.code, snapshot.verdict.reason) == ("resting", reason)
+    assert snapshot.activity is Activity.FINISHED
+    assert "epoch 7" in snapshot.sentence

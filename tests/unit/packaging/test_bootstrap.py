@@ -296,7 +296,7 @@ def test_nonsense_is_refused(tmp_path):
 def checkout(tmp_path_factory) -> Path:
     """A copy in which nothing is set up."""
     folder = tmp_path_factory.mktemp("checkout")
-    for name in ("packaging", "core"):
+    for name in ("packaging", "core", "resources"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "pyproject.toml", folder)
     return folder
@@ -320,7 +320,7 @@ def bare(checkout: Path, *words: str) -> "subprocess.CompletedProcess[str]":
     [
         ("--epochs x", "--epochs: 'x' is no whole number"),
         ("--peers 99", "--peers: 99 is not between 1 and 16"),
-        ("--task chess", "invalid choice: 'chess'"),
+        ("--recipe chess", "There is no recipe 'chess'"),
         ("--torch cpu --headles --nothing", "--nothing"),
         ("--headless --torch cpu", "--torch"),
         ("--text nowhere", "There is no folder"),

@@ -1,3 +1,5 @@
+import pytest
+
 from core.averaging.weights import GROWTH, EarnedSpeeds
 from core.base.bounds import SAMPLES_MAX
 from core.base.ids import PeerId
@@ -79,7 +81,7 @@ def test_a_leavers_samples_are_deducted_and_a_returner_counts_again() -> None:
     last_words = 40.0 + 1.0 + LAST_WORDS_S
     assert members.heard(peer(1), report(time=last_words), expires=200, now=102)
     assert members.samples(state, 102.0) == 0
-    assert members.heard(peer(1), report(time=last_words + 0.1), expires=200, now=103)
+    assert members.heard(peer(1), report(time=last_words + 1.0), expires=200, now=103)
     assert members.samples(state, 103.0) == 10
 
 
@@ -94,6 +96,37 @@ def test_who_has_not_reported_lately_counts_for_no_samples() -> None:
     assert members.samples(state, 100 + SILENT_S) == int(10 + 2 * GOES_ON_S)
     assert members.samples_per_s(state, 100 + SILENT_S) == 2.0
     assert members.in_step(state) == [peer(1), peer(2)]
+
+
+def test_waiting_report_counts_from_its_own_moment() -> None:
+    """Its peer's clock runs 60 s behind; the first report was read at once, the second after 0.4 s."""
+    members = admitting()
+    state = StateName(3, NEW)
+    members.heard(peer(1), report(time=40.0), expires=200, now=100)
+    members.heard(peer(1), report(time=41.0, samples_per_s=1000.0), expires=200, now=101.4)
+    assert members.samples(state, 101.4) == pytest.approx(10 + 1000 * 0.4, abs=2)
+    assert members.samples(state, 102.0) == pytest.approx(10 + 1000 * 1.0, abs=2)
+    assert members.samples(state, 104.0) == 10 + 1000 * GOES_ON_S, "no longer than any other"
+
+
+def test_clocks_that_part_slowly_add_no_samples() -> None:
+    """Half a millisecond a second for an hour: twice what a clock that is being corrected does."""
+    members = admitting()
+    for second in range(3600):
+        members.heard(peer(1), report(time=40.0 + second), expires=1e9, now=100 + second * 1.0005)
+    now = 100 + 3599 * 1.0005
+    assert members.samples(StateName(3, NEW), now) == 10
+
+
+@pytest.mark.parametrize("set_by_s", [-30.0, 30.0])
+def test_clock_that_was_set_adds_no_samples(set_by_s: float) -> None:
+    """Back: its reports are older than the last, until it has caught up.  Forward: they seem to come at once."""
+    members = admitting()
+    for second in range(5):
+        members.heard(peer(1), report(time=40.0 + second), expires=1e9, now=100 + second)
+    for second in range(5, 50):
+        members.heard(peer(1), report(time=40.0 + second + set_by_s), expires=1e9, now=100 + second)
+    assert members.samples(StateName(3, NEW), 149.0) == 10
 
 
 def test_lost_peer_is_not_here_until_it_reports_again() -> None:

@@ -1,7 +1,7 @@
 """What a participant shows of itself."""
 
 from core.swarm.epoch import Phase
-from core.swarm.membership import SILENT_S
+from core.swarm.membership import GOES_ON_S, SILENT_S
 from tests.unit.swarm.stage import FIRST, Stage, peer, report_of
 
 
@@ -31,3 +31,12 @@ def test_a_report_says_where_this_peer_is_to_be_reached() -> None:
     stage.actor.start([], host="11.1.1.1", port=7, now=stage.now)
     report = stage.actor.report(stage.now)
     assert (report.host, report.port, report.time) == ("11.1.1.1", 7, stage.now)
+
+
+def test_report_counts_what_was_accumulated_since_the_trainer_spoke() -> None:
+    stage = Stage()
+    stage.ready()
+    stage.progress(samples=7, samples_per_s=20.0, loss=1.0)
+    assert stage.actor.report(stage.now).samples == 7
+    assert stage.actor.report(stage.now + 0.5).samples == 17
+    assert stage.actor.report(stage.now + 60).samples == 7 + 20 * GOES_ON_S

@@ -4,16 +4,18 @@ from collections import Counter
 from itertools import islice
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 import torch
+from transformers import AlbertConfig, AlbertForPreTraining
 
 from core.base.content import digest
 from core.base.manifest import Manifest
 from core.base.problems import BadInput
 from core.tasks import task_of
-from core.tasks.albert.model import OFFSETS, PretrainedAlbert
-from core.tasks.albert.numbers import AlbertNumbers, albert_numbers, default_numbers
+from core.tasks.albert.model import OFFSETS, PretrainedAlbert, build
+from core.tasks.albert.numbers import AlbertNumbers, albert_costs, albert_numbers
 from core.tasks.albert.task import Albert
 from core.tasks.task import Blobs, PreparedTask
 from tests.small_task import small_task
@@ -72,7 +74,7 @@ def test_a_new_model_looks_at_neighbours(task: Albert) -> None:
     """The positions alone, asked by head 0, answer most strongly one place further on."""
     model = task.model(0)
     body = model.network.albert
-    attention = body.encoder.albert_layer_groups[0].albert_layers[0].attention
+    attention = body.encoder.layer.attention
     positions_TE = body.embeddings.position_embeddings.weight.detach()
     size = task.numbers.hidden_size // task.numbers.heads
     hidden = positions_TE @ body.encoder.embedding_hidden_mapping_in.weight.detach().T
@@ -83,7 +85,7 @@ def test_a_new_model_looks_at_neighbours(task: Albert) -> None:
 
 
 def test_loss_and_evaluation_against_the_plain_forward_pass(task: Albert) -> None:
-    """The whole logits of transformers' own forward, and a loop over the places."""
+    """The whole logits of transformers' model with the same weights, and a loop over the places."""
     model = task.model(3)
     batch = next(task.batches(5))
     losses = task.loss(model, batch)
@@ -93,12 +95,62 @@ def test_loss_and_evaluation_against_the_plain_forward_pass(task: Albert) -> Non
     assert losses.objective.item() == pytest.approx(total / expected + task.numbers.order_weight * order, rel=1e-5)
 
     sums = [plain(model, task, held) for held in task.held_out]
-    assert task.evaluate(model).loss == pytest.approx(sum(s[0] for s in sums) / sum(s[1] for s in sums), rel=1e-5)
+    assert task.evaluate(model).score.loss == pytest.approx(sum(s[0] for s in sums) / sum(s[1] for s in sums), rel=1e-5)
+
+
+def transformers_model(model: PretrainedAlbert, numbers: AlbertNumbers) -> tuple[AlbertForPreTraining, list[str]]:
+    """transformers' own, with the weights of ours; and its parameters' names."""
+    theirs = AlbertForPreTraining(
+        AlbertConfig(
+            vocab_size=numbers.vocab_size,
+            embedding_size=numbers.embedding_size,
+            hidden_size=numbers.hidden_size,
+            intermediate_size=numbers.intermediate_size,
+            num_hidden_layers=numbers.layers,
+            num_attention_heads=numbers.heads,
+            max_position_embeddings=numbers.sequence_length,
+            hidden_dropout_prob=0.0,
+            attention_probs_dropout_prob=0.0,
+            classifier_dropout_prob=0.0,
+        )
+    )
+    lost, left = theirs.load_state_dict(model.network.state_dict(), strict=False)
+    assert not left
+    assert set(lost) == {"predictions.decoder.weight", "predictions.decoder.bias"}
+    theirs.tie_weights()
+    return theirs, [name for name, _ in theirs.named_parameters()]
+
+
+@pytest.mark.parametrize("layers", [1, 3])
+def test_gradients_equal_those_of_transformers(task: Albert, layers: int) -> None:
+    """The same names in the same order, the same scores, and the same gradient of its loss."""
+    numbers = msgspec.structs.replace(task.numbers, layers=layers)
+    ours = build(numbers, torch.zeros_like(task.log_frequencies_V), seed=3)
+    theirs, names = transformers_model(ours, numbers)
+    assert [name.removeprefix("network.") for name, _ in ours.named_parameters()] == names
+    batch = next(task.batches(5))
+    labels = torch.full(batch.pieces_BT.shape, -100)
+    labels.view(-1)[torch.from_numpy(batch.places_M)] = torch.from_numpy(batch.words_M)
+    theirs(
+        input_ids=torch.from_numpy(batch.pieces_BT),
+        attention_mask=torch.from_numpy(batch.present_BT),
+        token_type_ids=torch.from_numpy(batch.types_BT),
+        labels=labels,
+        sentence_order_label=torch.from_numpy(batch.swapped_B),
+    ).loss.backward()
+    arrays = (batch.pieces_BT, batch.types_BT, batch.present_BT, batch.places_M)
+    words_MV, order_B2 = ours(*map(torch.from_numpy, arrays))
+    words = torch.nn.functional.cross_entropy(words_MV, torch.from_numpy(batch.words_M))
+    (words + torch.nn.functional.cross_entropy(order_B2, torch.from_numpy(batch.swapped_B))).backward()
+    for (name, mine), (_, other) in zip(ours.named_parameters(), theirs.named_parameters(), strict=True):
+        assert mine.grad is not None, name
+        torch.testing.assert_close(mine.grad, other.grad, rtol=1e-4, atol=1e-6, msg=name)
 
 
 def plain(model: PretrainedAlbert, task: Albert, batch) -> tuple[float, int, float]:
+    network, _ = transformers_model(model, task.numbers)
     with torch.no_grad():
-        out = model.network(
+        out = network(
             input_ids=torch.from_numpy(batch.pieces_BT),
             attention_mask=torch.from_numpy(batch.present_BT),
             token_type_ids=torch.from_numpy(batch.types_BT),
@@ -115,7 +167,7 @@ def test_the_reference_is_the_smoothed_unigram_model(task: Albert, prepared: Pre
     whole = sum(counts) + len(counts)
     words = Counter(int(word) for batch in task.held_out for word in batch.words_M)
     expected = -sum(times * math.log((counts[word] + 1) / whole) for word, times in words.items())
-    found = task.evaluate(task.model(0)).baselines["word frequencies"]
+    found = task.evaluate(task.model(0)).baselines["word frequencies"].loss
     assert found == pytest.approx(expected / words.total(), rel=1e-5)
 
 
@@ -133,12 +185,14 @@ def test_batches_never_end_and_have_an_order_per_seed(task: Albert) -> None:
 )
 def test_numbers_that_make_no_model(numbers: dict[str, object]) -> None:
     with pytest.raises(BadInput):
-        albert_numbers(default_numbers() | numbers)
+        albert_numbers(numbers)
 
 
-def test_the_defaults_are_in_order() -> None:
-    assert albert_numbers(default_numbers()) == AlbertNumbers()
-    assert albert_numbers(default_numbers("/text")).source == "/text"
+def test_albert_large_costs_what_the_library_counts() -> None:
+    """18,105,474 parameters is what transformers itself counts for albert-large-v2 with 32,000 pieces."""
+    sizes = {"embedding_size": 128, "hidden_size": 1024, "intermediate_size": 4096, "layers": 24, "heads": 16}
+    assert albert_costs({"vocab_size": 32_000, "sequence_length": 512, **sizes}).parameters == 18_105_474
+    assert albert_numbers({}) == AlbertNumbers()
 
 
 def test_a_tokenizer_of_another_size(prepared: PreparedTask) -> None:

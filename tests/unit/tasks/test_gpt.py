@@ -50,7 +50,7 @@ def test_the_loss_is_the_cross_entropy_of_each_next_letter(mode: str) -> None:
     with torch.no_grad():
         scores = model(rows[:, :-1]).log_softmax(-1)
     total = sum(-scores[r, t, rows[r, t + 1]].item() for r in range(len(rows)) for t in range(8))
-    assert learned.evaluate(model).loss == pytest.approx(total / (8 * len(rows)), rel=1e-5)
+    assert learned.evaluate(model).score.loss == pytest.approx(total / (8 * len(rows)), rel=1e-5)
 
 
 def test_the_baseline_is_what_letter_frequencies_reach() -> None:
@@ -59,7 +59,7 @@ def test_the_baseline_is_what_letter_frequencies_reach() -> None:
     smoothed = [count + 1 for count in COUNTS.values()]
     expected = -sum(times * math.log(smoothed[letter] / sum(smoothed)) for letter, times in met.items()) / met.total()
     found = task()
-    assert found.evaluate(found.model(0)).baselines["letter frequencies"] == pytest.approx(expected, abs=1e-3)
+    assert found.evaluate(found.model(0)).baselines["letter frequencies"].loss == pytest.approx(expected, abs=1e-3)
 
 
 def test_a_new_model_knows_little_more_than_the_frequencies() -> None:
@@ -69,8 +69,8 @@ def test_a_new_model_knows_little_more_than_the_frequencies() -> None:
         model.head.weight[:, 1:] = 0
         scores = model(torch.zeros(1, 8, dtype=torch.long))
     torch.testing.assert_close(scores, log_shares(list(COUNTS.values())).expand(1, 8, -1))
-    evaluation = found.evaluate(found.model(0))
-    assert evaluation.loss == pytest.approx(evaluation.baselines["letter frequencies"], abs=0.3)
+    score = (evaluation := found.evaluate(found.model(0))).score
+    assert score.loss == pytest.approx(evaluation.baselines["letter frequencies"].loss, abs=0.3)
 
 
 def test_exported_gpt_scores_as_the_model_that_trains() -> None:
@@ -85,7 +85,7 @@ def test_exported_gpt_scores_as_the_model_that_trains() -> None:
 
 def test_the_alphabet_holds_the_most_frequent_letters(tmp_path: Path) -> None:
     source = text_folder(tmp_path / "text")
-    prepared = prepare(str(source), tmp_path / "out", progress=lambda *_: None)
+    prepared = prepare({"source": str(source)}, tmp_path / "out", progress=lambda *_: None)
     manifest = Manifest(name="t", organiser="t", task="gpt", numbers=prepared.numbers, authority="00" * 32)
     letters = Counter(
         "".join(sentence for document in documents(TextFiles(str(source)), part="train") for sentence in document)

@@ -1,11 +1,12 @@
 """A task of a few numbers, and an independent LAMB."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import torch
 
+from core.api.score import Score
 from core.base.manifest import PAPER_LAMB, Manifest
 from core.tasks.task import Evaluation, Losses
 from core.training.optimizers.lamb import LambNumbers
@@ -38,6 +39,9 @@ class SmallTask:
 
     loss_name = "squared error"
     loss_unit = ""
+    guesses = ""
+    micro_batch = 8
+    sample_tokens = 0
 
     def model(self, seed: int) -> torch.nn.Module:
         with torch.random.fork_rng(devices=[]):
@@ -46,7 +50,7 @@ class SmallTask:
                 torch.nn.Linear(6, 16), torch.nn.Tanh(), torch.nn.LayerNorm(16), torch.nn.Linear(16, 2)
             )
 
-    def batches(self, seed: int) -> Iterator[Points]:
+    def batches(self, seed: int, size: Callable[[], int] | None = None) -> Iterator[Points]:
         generator = torch.Generator().manual_seed(seed % 2**31)
         while True:
             count = int(torch.randint(1, 9, (), generator=generator))
@@ -60,7 +64,7 @@ class SmallTask:
     def evaluate(self, model: torch.nn.Module) -> Evaluation:
         with torch.no_grad():
             loss = self.loss(model, next(self.batches(99))).reported.item()
-            return Evaluation(loss=loss, baselines={"zeros": 1.5})
+            return Evaluation(Score(loss), {"zeros": Score(1.5)})
 
 
 def ticking(step_s: float = 0.1):
@@ -79,7 +83,7 @@ def learner(states: Path, *, seed: int = 0, task: SmallTask | None = None, manif
 
 
 class PlainLamb:
-    """LAMB tensor by tensor in double precision, as the paper's algorithm 2 reads."""
+    """LAMB tensor by tensor in double precision: the paper's algorithm 2, or the bias removed from the rate."""
 
     def __init__(self, parameters: list[torch.nn.Parameter], numbers: LambNumbers = LAMB) -> None:
         self.parameters = parameters
@@ -93,18 +97,22 @@ class PlainLamb:
         self.t += 1
         norm = sum(float((g.double() ** 2).sum()) for g in gradients) ** 0.5
         shrink = min(1.0, n.max_grad_norm / norm)
-        warm = self.t / n.warmup_epochs if self.t <= n.warmup_epochs else 1.0
+        from_zero = n.warmup_start == 0.0
+        warm = (self.t - from_zero) / n.warmup_epochs if self.t <= n.warmup_epochs else 1.0
         decay = (n.total_epochs - self.t + 1) / (n.total_epochs - n.warmup_epochs)
         rate = n.learning_rate * min(warm, decay, 1.0)
         for p, gradient, m, v in zip(self.parameters, gradients, self.m, self.v, strict=True):
             g = gradient.double() * shrink
             m.copy_(n.beta1 * m + (1 - n.beta1) * g)
             v.copy_(n.beta2 * v + (1 - n.beta2) * g * g)
-            update = (m / (1 - n.beta1**self.t)) / ((v / (1 - n.beta2**self.t)) ** 0.5 + n.epsilon)
+            m_bias, v_bias, bias = 1 - n.beta1**self.t, 1 - n.beta2**self.t, 1.0
+            if n.debias == "outside":
+                m_bias, v_bias, bias = 1.0, 1.0, v_bias**0.5 / m_bias
+            update = (m / m_bias) / ((v / v_bias) ** 0.5 + n.epsilon)
             w = p.detach().double()
             if p.ndim > 1:
                 update = update + n.weight_decay * w
             w_norm, u_norm = min(float(w.norm()), n.clamp), float(update.norm())
             ratio = w_norm / u_norm if w_norm > 0 and u_norm > 0 else 1.0
             with torch.no_grad():
-                p.copy_(w - rate * ratio * update)
+                p.copy_(w - rate * bias * ratio * update)

@@ -1,5 +1,6 @@
 import errno
 import json
+import math
 import os
 import subprocess
 import sys
@@ -17,6 +18,7 @@ from core.base.state_header import LEDGER_BYTES_MAX
 from core.system.file_chunks import file_chunks
 from core.training.checkpoint import Checkpoints
 from core.training.flat import FlatParameters
+from core.training.state_image import state_image
 from core.workers.frames import FRAME_BYTES_MAX, Loaded, encode_frame
 from tests.unit.training.small import SmallTask
 
@@ -72,6 +74,46 @@ def test_tensors_of_any_shape_and_type_round_trip_by_name(tmp_path: Path) -> Non
     Checkpoints(tmp_path / "other", manifest=MANIFEST, parameters=flat, state=state).load(path)
     assert torch.equal(state["m"], codes)
     assert torch.equal(state["m_scale"], scales)
+
+
+def test_file_has_the_bytes_that_the_library_gives(tmp_path: Path) -> None:
+    """Equal states have equal files, also those of versions that let the library write them."""
+    tensors = {
+        "b": torch.rand(3, 2),
+        "a/1": torch.randint(256, (5,), dtype=torch.uint8),
+        "é": torch.rand(7).half(),
+        "a/0": torch.rand(1, 4).bfloat16(),
+        "z": torch.arange(3),
+        "y": torch.rand(2, dtype=torch.float64),
+        "x": torch.arange(3, dtype=torch.int8),
+        "w": torch.arange(3, dtype=torch.int16),
+        "v": torch.arange(3, dtype=torch.int32),
+        "single": torch.tensor(0.5),
+    }
+    metadata = {"potluck": json.dumps({"quoted": '"', "control": "\n\t", "letters": "é"})}
+    assert state_image(tensors, metadata) == save(tensors, metadata=metadata)
+    flat = state_image({"t": torch.arange(6.0).view(2, 3).T.contiguous()}, metadata)
+    assert torch.equal(load(bytes(flat))["t"], torch.arange(6.0).view(2, 3).T)
+
+
+def test_state_is_saved_as_it_was_when_asked(tmp_path: Path) -> None:
+    place = Place(tmp_path)
+    before = place.numbers()
+    saving = place.files.save_beside(1, LINEAGES[1])
+    place.flat.values_N.add_(1)
+    place.m.zero_()
+    other = Place(tmp_path / "other", seed=1)
+    other.files.load(saving.result().path)
+    assert torch.equal(other.numbers(), before)
+    assert saving.result().digest == digest(saving.result().chunks)
+
+
+def test_states_are_written_one_after_the_other(tmp_path: Path) -> None:
+    place = Place(tmp_path)
+    first = place.files.save_beside(1, LINEAGES[1])
+    second = place.files.save_beside(2, LINEAGES[2])
+    assert first.done(), "at most one is on its way"
+    assert [first.result().path, second.result().path] == sorted(tmp_path.iterdir())
 
 
 def test_the_newest_two_are_kept(tmp_path: Path) -> None:
@@ -270,3 +312,16 @@ def test_a_full_disk_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     with pytest.raises(NoSpace, match="disk is full"):
         place.files.save(3, LINEAGES[3])
     assert place.names() == names
+
+
+@pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf])
+@pytest.mark.parametrize("place", [0, -1])
+def test_one_number_makes_a_state_not_finite(tmp_path: Path, number: float, place: int) -> None:
+    held = Place(tmp_path)
+    assert held.files.is_finite
+    for tensor_N in (held.flat.values_N, held.m, held.v):
+        before = tensor_N[place].item()
+        tensor_N[place] = number
+        assert not held.files.is_finite
+        tensor_N[place] = before
+    assert held.files.is_finite

@@ -1,15 +1,19 @@
 import queue
+import threading
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from core.api.score import Score
 from core.base.content import chunk_digests, digest, root_digest
 from core.base.manifest import Manifest
-from core.base.problems import WorkerProblem
+from core.base.problems import NoSpace, WorkerProblem
+from core.system.atomic_files import write_atomic
 from core.system.file_chunks import file_chunks
 from core.tasks.task import Losses
+from core.training import checkpoint
 from core.training.conversation import MEANINGLESS_BATCHES_MAX, Conversation
 from core.training.round import Learner
 from core.workers import frames
@@ -28,11 +32,12 @@ class Talk:
     inbox: queue.Queue[frames.ToWorker] = field(default_factory=queue.Queue)
 
     def hear(self, *orders: frames.ToWorker) -> list[frames.ToEngine]:
-        """What is said in answer to these orders."""
+        """What is said in answer to these orders, once a step's state is saved."""
         before = len(self.said)
         for order in orders:
             self.inbox.put(order)
             self.conversation.turn(self.inbox)
+        self.conversation.settle()
         return self.said[before:]
 
     def train(self, turns: int) -> None:
@@ -87,6 +92,66 @@ def test_a_round_from_collect_to_the_step(tmp_path: Path) -> None:
     t.train(1)
     assert isinstance(t.said[said], frames.Progress)
     assert t.said[said].epoch == 1
+
+
+class Gate:
+    """Holds back the thread that writes states."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, *, ends_with: Exception | None = None) -> None:
+        self.open = threading.Event()
+
+        def slow(path: Path, data: memoryview) -> None:
+            self.open.wait(60)
+            if ends_with is not None:
+                raise ends_with
+            write_atomic(path, data)
+
+        monkeypatch.setattr(checkpoint, "write_atomic", slow)
+
+
+def test_training_goes_on_while_a_state_is_saved(tmp_path: Path, monkeypatch) -> None:
+    """The engine hears of the step when the file is whole, and of samples for the next step only after that."""
+    t = talk(tmp_path)
+    t.train(3)
+    t.hear(frames.Collect(round=b"r"))
+    gate = Gate(monkeypatch)
+    said = len(t.said)
+    t.inbox.put(frames.Absorb(round=b"r", epoch=1, lineage=LINEAGE))
+    t.conversation.turn(t.inbox)
+    t.train(20)
+    assert t.peer.samples
+    assert t.said[said:] == []
+    gate.open.set()
+    t.conversation.settle()
+    (stepped,) = t.said[said:]
+    assert isinstance(stepped, frames.Stepped)
+    assert Path(stepped.checkpoint).is_file()
+    assert digest(stepped.chunks) == stepped.digest
+    assert stepped.samples == 0
+    t.train(1)
+    assert isinstance(t.said[-1], frames.Progress)
+    assert (t.said[-1].epoch, t.said[-1].samples) == (1, t.peer.samples)
+
+
+def open_and_go_on(t: Talk, gate: Gate) -> None:
+    gate.open.set()
+    for _ in range(1_000_000):
+        t.conversation.turn(t.inbox)
+
+
+@pytest.mark.parametrize("hold", [False, True])
+def test_full_disk_ends_the_worker_without_a_step(tmp_path: Path, monkeypatch, *, hold: bool) -> None:
+    t = talk(tmp_path)
+    t.train(1)
+    t.hear(frames.Collect(round=b"r"))
+    gate = Gate(monkeypatch, ends_with=NoSpace("The disk is full."))
+    t.inbox.put(frames.Absorb(round=b"r", epoch=1, lineage=LINEAGE))
+    t.conversation.turn(t.inbox)
+    if hold:
+        t.inbox.put(frames.Hold())
+    with pytest.raises(NoSpace):
+        open_and_go_on(t, gate)
+    assert not any(isinstance(said, frames.Stepped) for said in t.said)
 
 
 def test_a_round_that_comes_to_nothing_keeps_what_was_accumulated(tmp_path: Path) -> None:
@@ -174,7 +239,7 @@ def test_evaluate(tmp_path: Path) -> None:
     t = talk(tmp_path, hold=True)
     (found,) = t.hear(frames.Evaluate())
     assert isinstance(found, frames.Evaluated)
-    assert (found.epoch, found.baselines) == (0, {"zeros": 1.5})
+    assert (found.epoch, found.baselines) == (0, {"zeros": Score(1.5)})
 
 
 @pytest.mark.parametrize(

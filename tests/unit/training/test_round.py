@@ -3,11 +3,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from msgspec.structs import replace
 
+from core.api.score import Score
 from core.base.content import digest
+from core.base.manifest import AveragingNumbers
 from core.base.problems import Damaged, WorkerProblem
 from core.base.state_header import MARK_BYTES
 from core.tasks.task import Losses
+from core.training.round import TrainerState
 from tests.unit.training.small import MANIFEST, PlainLamb, Points, SmallTask, learner
 
 LINEAGES = [digest(bytes([n])) for n in range(6)]
@@ -81,6 +85,32 @@ def test_gradients_that_are_not_finite_never_count(tmp_path: Path) -> None:
     assert peer.samples == sum(counts[1::2])
 
 
+@pytest.mark.parametrize("delayed", [False, True])
+def test_step_to_numbers_that_are_not_finite_is_undone(tmp_path: Path, *, delayed: bool) -> None:
+    """A decay of 100 at a rate of 10 multiplies every matrix by -999, step after step."""
+    growing = {"name": "adamw", "learning_rate": 10.0, "weight_decay": 100.0, "warmup_epochs": 0, "total_epochs": 10**9}
+    averaging = AveragingNumbers(delayed=True) if delayed else AveragingNumbers()
+    peer = learner(tmp_path, manifest=replace(MANIFEST, optimizer=growing, averaging=averaging))
+    values_N = peer.parameters.values_N
+    held: list[tuple[TrainerState, torch.Tensor]] = []
+
+    def grow() -> None:
+        for epoch in range(1, 30):
+            peer.accumulate()
+            peer.hand_over()
+            peer.absorb(np.zeros(peer.numel, np.float32), epoch=epoch, lineage=digest(bytes([epoch])))
+            held.append((peer.state, values_N.clone()))
+
+    with pytest.raises(WorkerProblem, match=r"not finite, so it was undone\."):
+        grow()
+    assert 5 < len(held) < 20
+    assert peer.state == held[-1][0]
+    assert torch.equal(values_N, held[-1][1])
+    assert peer.samples == 0
+    assert max(tmp_path.glob("state-*")) == peer.state.saved.path
+    assert learner(tmp_path, manifest=replace(MANIFEST, optimizer=growing, averaging=averaging)).state == peer.state
+
+
 def test_mean_that_is_not_finite_is_refused_without_change(tmp_path: Path) -> None:
     peer = learner(tmp_path)
     peer.accumulate()
@@ -114,9 +144,10 @@ def test_a_latecomer_with_the_file_goes_on_like_the_others(tmp_path: Path) -> No
 def test_a_restart_goes_on_where_it_was(tmp_path: Path) -> None:
     first = learner(tmp_path)
     first.accumulate()
-    first.absorb(first.hand_over(), epoch=1, lineage=LINEAGES[1])
+    saved = first.absorb(first.hand_over(), epoch=1, lineage=LINEAGES[1]).saved
     again = learner(tmp_path)
     assert again.state == first.state
+    assert again.state.saved == saved
     assert len(again.state.ancestors) == MARK_BYTES
     assert torch.equal(again.parameters.values_N, first.parameters.values_N)
 
@@ -146,4 +177,4 @@ def test_speed_and_evaluation(tmp_path: Path) -> None:
     peer = learner(tmp_path)
     peer.accumulate()
     assert peer.samples_per_s == pytest.approx(peer.samples / 0.1)  # the clock ticks once between its two readings
-    assert peer.evaluate().baselines == {"zeros": 1.5}
+    assert peer.evaluate().baselines == {"zeros": Score(1.5)}

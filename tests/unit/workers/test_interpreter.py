@@ -77,7 +77,10 @@ class Stage:
             SamplesCounted(epoch=3, samples=9, samples_per_s=2.0, loss=1.5, ahead=4),
         ),
         (frames.Collected(round=b"r", epoch=3, samples=9, loss=1.5), ContributionWritten(b"r", 9, 1.5)),
-        (frames.Evaluated(epoch=3, loss=2.0, baselines={"word frequencies": 4.0}), HeldoutEvaluated(3, 2.0)),
+        (
+            frames.Evaluated(epoch=3, score=frames.Score(2.0), baselines={"word frequencies": frames.Score(4.0)}),
+            HeldoutEvaluated(3, 2.0),
+        ),
     ],
 )
 def test_what_a_worker_says_is_told(tmp_path: Path, frame: frames.ToEngine, event: object) -> None:

@@ -39,6 +39,29 @@ def test_a_file_that_is_not_what_was_promised_is_damage(tmp_path: Path) -> None:
         DiskStateFile(path, b"x" * 32)
 
 
+def test_file_is_not_read_where_its_chunks_are_named(tmp_path: Path) -> None:
+    path, root = checkpoint(tmp_path, 3 * CHUNK_BYTES + 5)
+    told = chunk_digests(file_chunks(path))
+    path.write_bytes(bytes(3 * CHUNK_BYTES + 5))
+    file = DiskStateFile(path, root, chunks=b"".join(told))
+    assert (list(file.chunks), file.digest, file.size_bytes) == (told, root, 3 * CHUNK_BYTES + 5)
+
+
+@pytest.mark.parametrize("size", [3 * CHUNK_BYTES, 4 * CHUNK_BYTES + 1, 0])
+def test_file_of_another_size_than_its_chunks_is_damage(tmp_path: Path, size: int) -> None:
+    path, root = checkpoint(tmp_path, 3 * CHUNK_BYTES + 5)
+    told = chunk_digests(file_chunks(path))
+    path.write_bytes(bytes(size))
+    with pytest.raises(Damaged):
+        DiskStateFile(path, root, chunks=b"".join(told))
+
+
+def test_chunks_of_another_root_are_damage(tmp_path: Path) -> None:
+    path, root = checkpoint(tmp_path, 100)
+    with pytest.raises(Damaged):
+        DiskStateFile(path, root, chunks=b"x" * 32)
+
+
 def test_broken_transfer_keeps_only_what_was_verified(tmp_path: Path) -> None:
     path, root = checkpoint(tmp_path, 4 * CHUNK_BYTES)
     file, sink = DiskStateFile(path, root), DiskStateSink(tmp_path / "incoming")

@@ -1,7 +1,7 @@
 """What people do with a model that was trained: write it as `transformers` has it, or try it.
 
-    python -m core.tasks.use --manifest FILE --blobs DIR --state FILE export --out DIR
-    python -m core.tasks.use --manifest FILE --blobs DIR --state FILE try TEXT
+    python -m core.training.use --manifest FILE --blobs DIR --state FILE export --out DIR
+    python -m core.training.use --manifest FILE --blobs DIR --state FILE try TEXT
 
 prints one JSON object a line: `progress` (text, fraction), then `exported` (`Exported`), `filled` or `continued`
 (`core.tasks.answers`), or `problem` (code, message, hint; exit code 2).
@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from core.base.manifest import Manifest, read_manifest
-from core.base.problems import Problem, UserProblem
+from core.base.problems import UserProblem
 from core.base.signing import Ed25519Verifier
 from core.tasks import task_of
-from core.tasks.lines import say, watch_parent
 from core.tasks.task import Blobs, Task
 from core.tasks.text_files import offline
+from core.training.child import end_with_parent, reporting, say
 
 if TYPE_CHECKING:
     import torch
@@ -57,19 +57,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     uses.add_parser("try").add_argument("text", help="with blanks to be filled, or to go on with")
     chosen = parser.parse_args(arguments)
     if chosen.with_parent:
-        watch_parent()
+        end_with_parent()
+    return reporting(lambda: _load_and_use(chosen))
+
+
+def _load_and_use(chosen: argparse.Namespace) -> None:
     try:
         with tempfile.TemporaryDirectory(prefix="potluck-") as cache:
             offline(Path(cache))
             say("progress", text="Loading the model", fraction=0.1)
             _use(chosen, read_manifest(chosen.manifest.read_bytes(), Ed25519Verifier()))
     except OSError as error:
-        say("problem", code=UserProblem.code, message=f"The model cannot be read: {error}.", hint="")
-        return 2
-    except Problem as problem:
-        say("problem", code=problem.code, message=problem.message, hint=problem.hint)
-        return 2
-    return 0
+        raise UserProblem(f"The model cannot be read: {error}.") from error
 
 
 def _use(chosen: argparse.Namespace, manifest: Manifest) -> None:
@@ -100,10 +99,10 @@ def _export(task: Task, model: "torch.nn.Module", out: Path) -> None:
     found = task.pretrained(model)
     found.save(out)
     done = Exported(
-        loss=evaluation.loss,
+        loss=evaluation.score.loss,
         loss_name=task.loss_name,
         loss_unit=task.loss_unit,
-        baselines=dict(evaluation.baselines),
+        baselines={name: score.loss for name, score in evaluation.baselines.items()},
         parameters=found.network.num_parameters(),
         auto_class=found.auto_class,
         pipeline=found.pipeline,

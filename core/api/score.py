@@ -1,0 +1,30 @@
+"""How well a model does on what nobody learns from: between a task, a worker's frames and what people see."""
+
+import msgspec
+
+
+class Score(msgspec.Struct, frozen=True):
+    """What a model reaches, or one that knows only one thing."""
+
+    loss: float
+    """In the task's unit."""
+    right: float | None = None
+    """The share of its guesses that are right; None: the task has none."""
+
+
+class Filled(msgspec.Struct, frozen=True):
+    """A piece of held-out text with blanks that a model has filled."""
+
+    plain: tuple[str, ...]
+    """The text before, between and after the blanks: one more than there are blanks."""
+    said: tuple[str, ...]
+    """What the model put into each blank."""
+    meant: tuple[str, ...]
+    """What stands there."""
+
+    @property
+    def text(self) -> str:
+        """All of it in a line, a wrong word with the right one: "gives [back] the [name, not: value]"."""
+        words = zip(self.said, self.meant, strict=True)
+        blanks = [f"[{said}]" if said == meant else f"[{said}, not: {meant}]" for said, meant in words]
+        return "".join(part for pair in zip(self.plain, [*blanks, ""], strict=True) for part in pair)

@@ -1,0 +1,129 @@
+"""A recipe: a collaboration as a person writes it down, in TOML, before anything is founded.
+
+    name = "First words"
+    task = "albert"               what is learned
+    text = "python-docs"          what it is learned from; or a folder
+    target_samples = 2048         of one optimiser step
+    [model]                       the task's own numbers (`core.tasks`)
+    [optimizer]                   its name and numbers; schedules count samples
+    [averaging]                   `core.base.manifest.AveragingNumbers`
+    [rule]                        its name and numbers
+
+Schedules are written in samples, and become epochs when the collaboration is founded: the target may change, and the
+schedule stays the same.  What the tables of model, optimiser and rule may hold is checked where torch is
+(`core.training.prepare`).
+"""
+
+import tomllib
+from collections.abc import Mapping
+from typing import Annotated, Final
+
+import msgspec
+from msgspec import Meta
+
+from core.base.allowed import read_fields
+from core.base.manifest import AveragingNumbers, Name, Number, Numbers, Text
+from core.base.problems import BadInput
+from core.base.tasks import TASKS
+
+RECIPE_BYTES_MAX: Final = 64 * 1024
+PYTHON_DOCS: Final = "python-docs"
+"""The text that every computer has: the documentation that came with Python."""
+SAMPLES: Final = "_samples"
+EPOCHS: Final = "_epochs"
+SCHEDULE_MAX: Final = 10**15
+"""Upper bound on the samples of a schedule."""
+
+Table = Annotated[dict[Name, Number], Meta(max_length=60)]
+Nested = Annotated[dict[Name, Number | Table], Meta(max_length=60)]
+
+
+class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a person says of a collaboration."""
+
+    name: Name
+    summary: Text = ""
+    """What is learned, in a sentence; empty: the task says it."""
+    organiser: Name = "not named"
+    task: Name
+    text: Annotated[str, Meta(min_length=1, max_length=4096)] = PYTHON_DOCS
+    """ "python-docs", or a folder of text files, seen from the recipe's own."""
+    target_samples: Annotated[int, Meta(ge=1, le=1_000_000_000)]
+    evaluate_every: Annotated[int, Meta(ge=1, le=1_000_000)] = 5
+    model: Table = {}
+    optimizer: Table
+    averaging: AveragingNumbers = AveragingNumbers()
+    rule: Nested | msgspec.UnsetType = msgspec.UNSET
+
+    @property
+    def epochs_optimizer(self) -> Numbers:
+        """The optimiser's numbers with its schedule in epochs, as a manifest has them."""
+        return in_epochs(self.optimizer, self.target_samples)
+
+    @property
+    def epochs_rule(self) -> dict[str, Number | Numbers] | msgspec.UnsetType:
+        """The rule's numbers, with the schedule of an optimiser in it in epochs."""
+        if isinstance(self.rule, msgspec.UnsetType):
+            return self.rule
+        return {
+            name: in_epochs(value, self.target_samples) if isinstance(value, dict) else value
+            for name, value in self.rule.items()
+        }
+
+
+def read_recipe(data: bytes, *, called: str) -> Recipe:
+    """The recipe in a file of TOML.
+
+    Args:
+        data: The file.
+        called: How sentences call it.
+
+    Raises:
+        BadInput: it is not a recipe; the sentence names the file, the key and what is allowed.
+    """
+    if len(data) > RECIPE_BYTES_MAX:
+        raise BadInput(f"{called} has {len(data):,} bytes; a recipe has at most {RECIPE_BYTES_MAX:,}.")
+    try:
+        raw = tomllib.loads(data.decode())
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
+        raise BadInput(f"{called} is not a TOML file: {error}.", hint="See the recipes that come along.") from error
+    recipe = read_fields(raw, Recipe, where=f"{called}: ")
+    if recipe.task not in TASKS:
+        raise BadInput(f"{called}: task must be one of {', '.join(TASKS)}, not {recipe.task!r}.")
+    if recipe.averaging.partial is True and not recipe.averaging.overlaps:
+        raise BadInput(f"{called}: [averaging] partial = true needs delayed = true beside it.")
+    tables = {"[optimizer]": recipe.optimizer}
+    for name, value in ({} if isinstance(recipe.rule, msgspec.UnsetType) else recipe.rule).items():
+        tables |= {f"[rule.{name}]": value} if isinstance(value, dict) else {}
+    for title, table in tables.items():
+        _check_schedule(table, where=f"{called}: {title} ")
+    return recipe
+
+
+def in_epochs(numbers: Mapping[str, Number], target_samples: int) -> Numbers:
+    """An optimiser's numbers with every `..._samples` as `..._epochs`.
+
+    Args:
+        numbers: As a recipe has them.
+        target_samples: Of one epoch.  Halves of an epoch are rounded away, but what has samples has an epoch.
+    """
+    return {
+        name.removesuffix(SAMPLES) + EPOCHS if name.endswith(SAMPLES) else name: (
+            _epochs(number, target_samples) if name.endswith(SAMPLES) else number
+        )
+        for name, number in numbers.items()
+    }
+
+
+def _epochs(samples: Number, target_samples: int) -> int:
+    whole = int(samples)
+    return max((whole + target_samples // 2) // target_samples, min(whole, 1))
+
+
+def _check_schedule(table: Mapping[str, Number], *, where: str) -> None:
+    for name, number in table.items():
+        if name.endswith(EPOCHS):
+            raise BadInput(f"{where}{name} is unknown.", hint="Schedules count samples: write ..._samples.")
+        whole = isinstance(number, int) and not isinstance(number, bool)
+        if name.endswith(SAMPLES) and not (whole and 0 <= int(number) <= SCHEDULE_MAX):
+            raise BadInput(f"{where}{name} must be a whole number from 0 to {SCHEDULE_MAX:,}, not {number!r:.40}.")

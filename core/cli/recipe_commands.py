@@ -1,0 +1,73 @@
+"""Commands that begin with a recipe: `found`, `plan`, `train`."""
+
+import argparse
+from pathlib import Path
+
+from core.cli.options import Commands, add_home, add_json, calling, whole
+
+
+def add(commands: Commands) -> None:
+    """Add the commands to the program."""
+    _add_found(commands)
+    _add_plan(commands)
+    _add_train(commands)
+
+
+def _add_found(commands: Commands) -> None:
+    found = commands.add_parser(
+        "found",
+        help="make a collaboration of a recipe",
+        description="Read the text, make keys and files, say what a volunteer needs.  Without a recipe it asks.",
+    )
+    _add_recipe(found, optional=True)
+    found.add_argument(
+        "--start", type=Path, metavar="DIR", help="begin with the model that transformers or potluck export wrote there"
+    )
+    found.add_argument("--charter", type=Path, metavar="DIR", help="where it goes (default: here, by its name)")
+    found.add_argument("--host", default="", metavar="ADDRESS", help="address at which others find the backbone")
+    found.add_argument(
+        "--desk-port", type=whole(1, 65_535), metavar="N", help="port that the link names (default: a free one, kept)"
+    )
+    found.set_defaults(run=calling("core.cli.found:run"))
+
+
+def _add_plan(commands: Commands) -> None:
+    plan = commands.add_parser(
+        "plan",
+        help="what a recipe takes on this computer",
+        description="Measure a few batches of the real model; reckon epochs, memory, disk and traffic from that.",
+    )
+    _add_recipe(plan)
+    _add_machine(plan)
+    plan.add_argument("--peers", type=whole(2, 100_000), default=8, metavar="N", help="computers like it (default: 8)")
+    plan.add_argument("--upload", default="20mbit", metavar="RATE", help="line of each (default: 20mbit)")
+    plan.add_argument("--seconds", type=whole(1, 3600), default=15, metavar="N", help="measure so long (default: 15)")
+    plan.set_defaults(run=calling("core.cli.recipes:run_plan"))
+
+
+def _add_train(commands: Commands) -> None:
+    train = commands.add_parser(
+        "train",
+        help="train a recipe on this computer, without others",
+        description="The same training without a swarm.  Ctrl-C keeps the last epoch, from which the next run goes on.",
+    )
+    _add_recipe(train)
+    add_home(train)
+    _add_machine(train)
+    train.add_argument("--epochs", type=whole(1, 1_000_000_000), metavar="N", help="so many more (default: go on)")
+    train.add_argument("--profile", action="store_true", help="write a trace of the first epoch's first batches")
+    train.add_argument("--prometheus", type=Path, metavar="FILE", help="newest metrics, for the node exporter (.prom)")
+    train.add_argument("--tensorboard", type=Path, metavar="DIR", help="metrics for TensorBoard, where it is installed")
+    train.set_defaults(run=calling("core.cli.recipes:run_train"))
+
+
+def _add_recipe(command: argparse.ArgumentParser, *, optional: bool = False) -> None:
+    words = "a recipe: a file, or the name of one that comes along"
+    command.add_argument("recipe", nargs="?" if optional else None, metavar="RECIPE", help=words)
+    command.add_argument("--text", type=Path, metavar="DIR", help="text to learn (default: the recipe's)")
+    add_json(command)
+
+
+def _add_machine(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--device", default="cpu", metavar="NAME", help="such as cuda (default: cpu)")
+    command.add_argument("--threads", type=whole(0, 1024), metavar="N", help="processor threads (default: all but one)")

@@ -1,0 +1,105 @@
+"""From a recipe to a charter: text is read and the task prepared in a child, then manifest, keys and files are kept."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import BinaryIO
+
+import msgspec
+
+from core.backbone import charter as charters
+from core.backbone.charter import Charter
+from core.backbone.support import check_averaging
+from core.base.manifest import Manifest, Numbers
+from core.base.problems import BadInput, WorkerProblem
+from core.base.recipe import Recipe
+from core.system.atomic_files import make_directory
+from core.system.child_process import own_command
+from core.system.reports import reports
+
+Stage = Callable[[str, float], None]
+"""Told what is being prepared, and the share that is done."""
+
+
+class Costs(msgspec.Struct, frozen=True, kw_only=True):
+    """What follows from a recipe's numbers, by closed formulas."""
+
+    parameters: int
+    activation_bytes: int
+    """That the forward pass keeps of one sample for the backward pass."""
+    optimizer_bytes: float
+    """That the optimiser remembers for each parameter."""
+
+
+class Prepared(msgspec.Struct, frozen=True, kw_only=True):
+    """What the preparation of a recipe found out."""
+
+    numbers: Numbers
+    blobs: dict[str, str]
+    """Paths of files by the names that the task knows them by."""
+    summary: str
+    costs: Costs
+
+
+async def prepare(
+    recipe: Recipe, out: Path, *, called: str, stage: Stage, log: BinaryIO | None = None, start: Path | None = None
+) -> Prepared:
+    """Check a recipe, read its text and make what the task needs.
+
+    Args:
+        recipe: Its text "python-docs" or absolute.
+        out: A folder for the files.
+        called: How sentences call the recipe.
+        stage: Told what happens.
+        log: Where the child's errors go; None: to this process's own.
+        start: A folder of `transformers` with the model that the collaboration begins with; None: a new one.
+
+    Raises:
+        BadInput: the recipe, the text or that model cannot be used.
+        NoSpace: the disk is full.
+        WorkerProblem: the child failed.
+    """
+    try:
+        check_averaging(recipe.averaging)
+    except BadInput as problem:
+        raise BadInput(f"{called}: [averaging] {problem.message}", hint=problem.hint) from problem
+    make_directory(out)
+    given = ["--recipe", msgspec.json.encode(recipe).decode(), "--called", called, "--out", str(out)]
+    given += [] if start is None else ["--start", str(start)]
+    command = [*own_command("prepare", "core.training.prepare"), *given, "--with-parent"]
+    async with reports(command, log=log) as said:
+        async for line in said:
+            if line["event"] == "progress":
+                stage(line["text"], line["fraction"])
+            else:
+                return msgspec.convert(line, Prepared)
+    raise WorkerProblem("Preparing the text ended without a result.", hint="Start again; the log says more.")
+
+
+def found(recipe: Recipe, prepared: Prepared, folder: Path) -> Charter:
+    """Write the charter of what was prepared, in a folder where no other one is; the prepared files are deleted.
+
+    Raises:
+        BadInput: the recipe's averaging is not of this version.
+        NoSpace: the disk is full.
+    """
+    authority = charters.new_authority()
+    files = {name: Path(path) for name, path in prepared.blobs.items()}
+    manifest = Manifest(
+        name=recipe.name,
+        summary=prepared.summary,
+        organiser=recipe.organiser,
+        task=recipe.task,
+        numbers=prepared.numbers,
+        blobs=charters.keep_blobs(folder, files),
+        optimizer=recipe.epochs_optimizer,
+        averaging=recipe.averaging,
+        rule=recipe.epochs_rule,
+        target_samples=recipe.target_samples,
+        evaluate_every=recipe.evaluate_every,
+        authority=authority.peer_id.hex(),
+    )
+    charter = charters.found(folder, manifest, authority)
+    for out in {path.parent for path in files.values()}:
+        shutil.rmtree(out, ignore_errors=True)
+    return charter

@@ -1,0 +1,235 @@
+"""A learner without a swarm: the baseline, the debugger, the first run; and what it takes on this machine.
+
+    python -m core.training.alone --manifest FILE --blobs DIR --states DIR [--epochs N]
+    python -m core.training.alone --manifest FILE --blobs DIR --states DIR --measure-s 20
+
+prints one JSON object a line: `ready` (epoch), `progress` (epoch, share), `epoch` (core.training.metrics.EpochMetrics),
+`ended` (epoch: the schedule has come to its end), or `measured`; a problem is a line `problem`.
+"""
+
+import argparse
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import msgspec
+import psutil
+import torch
+
+from core.base.content import digest
+from core.base.manifest import Manifest, read_manifest
+from core.base.problems import BadInput, WorkerProblem
+from core.base.signing import Ed25519Verifier
+from core.system.atomic_files import make_directory
+from core.tasks import task_of
+from core.tasks.task import Blobs
+from core.tasks.text_files import offline
+from core.training.child import end_with_parent, reporting, say
+from core.training.conversation import MEANINGLESS_BATCHES_MAX
+from core.training.metrics import EpochMeter, JsonLines, PrometheusFile, Sink, TensorBoard, write_all
+from core.training.round import Learner
+
+PROGRESS_S: Final = 0.2
+MEASURED_MIN: Final = 3
+"""Least number of micro-batches that are timed, however long they take."""
+PROFILED_BATCHES: Final = 50
+"""Micro-batches of an epoch that are profiled, at most: a trace of thousands can be opened by nothing."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The program; see the module's docstring."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    chosen = _parser().parse_args(arguments)
+    end_with_parent()
+    return reporting(lambda: _run(chosen))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="alone", description="Train without others.")
+    for name in ("manifest", "blobs", "states"):
+        parser.add_argument(f"--{name}", type=Path, required=True)
+    for name in ("metrics", "prometheus", "tensorboard", "profile"):
+        parser.add_argument(f"--{name}", type=Path)
+    parser.add_argument("--epochs", type=int)
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--measure-s", type=float)
+    return parser
+
+
+def _run(chosen: argparse.Namespace) -> None:
+    make_directory(chosen.states)
+    offline(chosen.states.parent / "datasets")
+    torch.set_num_threads(max(1, chosen.threads))
+    try:
+        device = str(torch.empty(0, device=chosen.device).device)
+    except RuntimeError as error:
+        reason = str(error).partition("\n")[0]
+        raise BadInput(f"The device {chosen.device} cannot be used: {reason}", hint="Leave --device out.") from error
+    manifest = read_manifest(chosen.manifest.read_bytes(), Ed25519Verifier())
+    sinks = _sinks(chosen, manifest)
+    task = task_of(manifest, Blobs(chosen.blobs, manifest.blobs))
+    learner = Learner(task=task, manifest=manifest, states=chosen.states, seed=0, device=device, clock=time.monotonic)
+    say("ready", epoch=learner.state.epoch, parameters=learner.numel, device=device)
+    alone = Alone(learner, manifest, sinks=sinks)
+    if chosen.measure_s is not None:
+        alone.measure(chosen.measure_s)
+    else:
+        alone.train(epochs=chosen.epochs, profile=chosen.profile)
+
+
+def _sinks(chosen: argparse.Namespace, manifest: Manifest) -> list[Sink]:
+    sinks: list[Sink] = []
+    if chosen.metrics is not None:
+        sinks.append(JsonLines(chosen.metrics))
+    if chosen.prometheus is not None:
+        sinks.append(PrometheusFile(chosen.prometheus, manifest.id.hex()))
+    if chosen.tensorboard is not None:
+        sinks.append(TensorBoard(chosen.tensorboard))
+    return sinks
+
+
+class Alone:
+    """Plays the swarm for a learner: each contribution is the mean.
+
+    Args:
+        learner: What trains.
+        manifest: Its collaboration.
+        sinks: Where metrics go.
+        clock: Seconds that only go forward.
+    """
+
+    def __init__(
+        self,
+        learner: Learner,
+        manifest: Manifest,
+        *,
+        sinks: Sequence[Sink] = (),
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._learner = learner
+        self._manifest = manifest
+        self._sinks = sinks
+        self._clock = clock
+        self._meter = EpochMeter(learner, manifest, clock)
+        self._said_at = clock()
+
+    def train(self, *, epochs: int | None, profile: Path | None = None) -> None:
+        """Take so many steps of the collaboration, each from a full batch.
+
+        Args:
+            epochs: Steps; None: until the schedule ends.
+            profile: A file for a trace of the first of them.
+
+        Raises:
+            WorkerProblem: the model gives numbers that are not finite.
+            NoSpace: the disk is full; the last saved state is untouched.
+        """
+        learner, last = self._learner, None if epochs is None else self._learner.state.epoch + epochs
+        while last is None or learner.state.epoch < last:
+            if not self._meter.learning_rate:
+                say("ended", epoch=learner.state.epoch)
+                return
+            with _profiled(profile) as count:
+                while learner.samples < self._manifest.target_samples:
+                    self._accumulate()
+                    count()
+                self._step()
+            profile = None
+            due = learner.state.epoch % self._manifest.evaluate_every == 0 or learner.state.epoch == last
+            evaluation = learner.evaluate() if due else None
+            metrics = self._meter.epoch_ends(loss_heldout=None if evaluation is None else evaluation.score.loss)
+            write_all(self._sinks, metrics)
+            baselines = {} if evaluation is None else {name: one.loss for name, one in evaluation.baselines.items()}
+            say("epoch", **msgspec.to_builtins(metrics), baselines=baselines, loss_name=learner.task.loss_name)
+
+    def measure(self, seconds: float) -> None:
+        """Time micro-batches for about so long, then one step, and say what they took."""
+        learner, counts, samples = self._learner, 0, 0
+        self._accumulate()  # builds what is built once: the shuffle buffer, the library's own plans
+        began, before = self._clock(), learner.samples
+        while counts < MEASURED_MIN or self._clock() - began < seconds:
+            self._accumulate()
+            counts += 1
+            say("progress", epoch=0, share=min(1.0, max((self._clock() - began) / seconds, counts / MEASURED_MIN / 2)))
+        computing_s, samples = self._clock() - began, learner.samples - before
+        self._step()
+        metrics = self._meter.epoch_ends(loss_heldout=None)
+        say(
+            "measured",
+            samples_per_s=samples / computing_s,
+            micro_batch=samples / counts,
+            step_s=metrics.step_s,
+            memory_bytes=peak_memory(),
+            device_bytes=torch.cuda.max_memory_allocated() if torch.cuda.is_available() else 0,
+        )
+
+    def _accumulate(self) -> None:
+        learner = self._learner
+        for _ in range(MEANINGLESS_BATCHES_MAX):
+            if learner.accumulate():
+                break
+        else:
+            raise WorkerProblem(
+                "The model gives numbers that are not finite.", hint="The last saved state is untouched."
+            )
+        if self._clock() - self._said_at >= PROGRESS_S:
+            self._said_at = self._clock()
+            share = min(1.0, learner.samples / self._manifest.target_samples)
+            say("progress", epoch=learner.state.epoch, share=share)
+
+    def _step(self) -> None:
+        learner = self._learner
+        samples, loss = learner.samples, learner.loss
+        mean = learner.hand_over()
+        self._meter.step_begins(mean, samples=samples, loss=loss)
+        lineage = digest(b"alone" + learner.state.lineage + samples.to_bytes(8, "big"))
+        learner.absorb(mean, epoch=learner.state.epoch + 1, lineage=lineage)
+        self._meter.step_taken()
+
+
+def peak_memory() -> int:
+    """The most memory that this process has held so far, bytes."""
+    if sys.platform == "win32":
+        return int(psutil.Process().memory_info().peak_wset)
+    import resource  # noqa: PLC0415 - only there
+
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else 1024 * peak
+
+
+@contextmanager
+def _profiled(path: Path | None) -> Iterator[Callable[[], None]]:
+    """Write a trace of what happens inside to a file; what is given is called after each micro-batch.
+
+    After `PROFILED_BATCHES` of them nothing more is recorded.
+    """
+    if path is None:
+        yield lambda: None
+        return
+    activities = [torch.profiler.ProfilerActivity.CPU]
+    if torch.cuda.is_available():
+        activities.append(torch.profiler.ProfilerActivity.CUDA)
+    profiler = torch.profiler.profile(activities=activities)
+    counted = [0]
+
+    def count() -> None:
+        counted[0] += 1
+        if counted[0] == PROFILED_BATCHES:
+            profiler.stop()
+
+    profiler.start()
+    yield count
+    if counted[0] < PROFILED_BATCHES:
+        profiler.stop()
+    make_directory(path.parent)
+    profiler.export_chrome_trace(str(path))
+    say("profiled", path=str(path))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

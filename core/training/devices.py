@@ -1,0 +1,107 @@
+"""The devices on which a worker can compute: what torch finds (CUDA, ROCm, MPS, XPU), and the choice among it.
+
+A driver may end the process that asks for its devices.  Only the worker and `python -m core.training.devices`, which
+prints them as JSON, do so: both are children that may crash.
+"""
+
+import json
+import sys
+from dataclasses import asdict, dataclass
+from typing import Final
+
+import torch
+
+AUTO: Final = "auto"
+CPU: Final = "cpu"
+SIDE: Final = 64
+"""Of the matrices whose product is compared with the processor's."""
+TOLERANCE: Final = 0.05
+"""Of that product, whose numbers are about 8: enough for reduced precision, far too little for garbage."""
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """One of this computer's devices."""
+
+    name: str
+    """As torch calls it: "cpu", "cuda:0"."""
+    title: str
+    """As its maker calls it."""
+    memory_bytes: int = 0
+    """Its own memory; 0: not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceChoice:
+    """The device to compute on, and what people should know about it."""
+
+    device: Device
+    note: str = ""
+    """A sentence where it is not the one that was wanted; empty otherwise."""
+
+
+PROCESSOR: Final = Device(CPU, "processor")
+
+
+def accelerators() -> list[Device]:
+    """All devices that are no processor, the first to be preferred; a driver that complains counts as none."""
+    try:
+        if not torch.accelerator.is_available():
+            return []
+        kind = torch.accelerator.current_accelerator()
+        assert kind is not None
+        return [_described(kind.type, number) for number in range(torch.accelerator.device_count())]
+    except (RuntimeError, AssertionError, OSError) as error:
+        sys.stderr.write(f"The devices cannot be listed: {error}\n")
+        return []
+
+
+def choose(wish: str) -> DeviceChoice:
+    """The device that a person wants, or the best one for "auto"; the processor where it cannot compute.
+
+    Args:
+        wish: "auto", "cpu", or a device's name; without a number the first of its kind.
+    """
+    if wish == CPU:
+        return DeviceChoice(PROCESSOR)
+    found = accelerators()
+    wanted = [device for device in found if wish in {AUTO, device.name, device.name.partition(":")[0]}]
+    refusals = []
+    for device in wanted:
+        refusal = why_not(device)
+        if not refusal:
+            return DeviceChoice(device)
+        refusals.append(f"{device.title} ({device.name}) {refusal}")
+    if refusals:
+        return DeviceChoice(PROCESSOR, f"{refusals[0]}: training uses the processor.")
+    if wish == AUTO:
+        return DeviceChoice(PROCESSOR)
+    there = ", ".join(device.name for device in [*found, PROCESSOR])
+    return DeviceChoice(
+        PROCESSOR, f"There is no device {wish} here now: training uses the processor. There are: {there}."
+    )
+
+
+def why_not(device: Device) -> str:
+    """Why nothing can be computed on a device, to go on with its name; empty: it can."""
+    generator = torch.Generator().manual_seed(0)
+    a, b = (torch.randn(SIDE, SIDE, generator=generator) for _ in range(2))
+    try:
+        product = (a.to(device.name) @ b.to(device.name)).cpu()
+    except RuntimeError as error:  # torch has no narrower kind for what drivers say
+        return f"does not compute ({str(error).splitlines()[0][:200]})"
+    return "" if torch.allclose(product, a @ b, atol=TOLERANCE, rtol=0) else "gives wrong results"
+
+
+def _described(kind: str, number: int) -> Device:
+    module = torch.get_device_module(kind)
+    name = f"{kind}:{number}"
+    title = str(module.get_device_name(number)) if hasattr(module, "get_device_name") else kind.upper()
+    memory = 0
+    if hasattr(module, "get_device_properties"):
+        memory = int(getattr(module.get_device_properties(number), "total_memory", 0))
+    return Device(name, title, memory)
+
+
+if __name__ == "__main__":
+    sys.stdout.write(json.dumps([asdict(device) for device in [*accelerators(), PROCESSOR]]) + "\n")

@@ -1,0 +1,225 @@
+"""What an epoch of a trainer came to, in numbers, and the files in which others read them."""
+
+# ruff: noqa: N803 - names of arrays end in their shapes
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from core.base.manifest import Manifest, checked
+from core.base.problems import BadInput, UserProblem
+from core.base.schedule import learning_rate
+from core.system.atomic_files import append_synced, make_directory, write_atomic
+from core.training.optimizers import OPTIMIZERS
+from core.training.round import Learner
+
+READABLE: Final = 0o644
+"""Mode of a file that a monitoring program of another user reads."""
+
+
+class EpochMetrics(msgspec.Struct, frozen=True, kw_only=True):
+    """One epoch.  Losses are in the task's unit, None: not measured in this epoch."""
+
+    epoch: int
+    """Optimiser steps so far, this one included."""
+    samples: int
+    seconds: float
+    loss: float
+    """Mean over the epoch's training samples."""
+    loss_heldout: float | None
+    learning_rate: float
+    gradient_norm: float
+    """Euclidean norm of the contribution with which the step was taken."""
+    clipped: float
+    """The share of that norm that was cut off before the step."""
+    samples_per_s: float
+    """Of the whole epoch, waiting and the step included."""
+    tokens_per_s: float | None
+    """None: the task's samples have no tokens."""
+    data_wait_s: float
+    """For how long computing waited for batches."""
+    step_s: float
+    """Time of the optimiser's step and the checkpoint."""
+    dropped: int
+    """Batches whose gradient was not finite."""
+
+
+HELP: Final = {
+    "epoch": "Optimiser steps so far",
+    "samples": "Samples of the last epoch",
+    "seconds": "Duration of the last epoch",
+    "loss": "Training loss of the last epoch",
+    "loss_heldout": "Loss on held-out data, when it was last measured",
+    "learning_rate": "Learning rate of the last step",
+    "gradient_norm": "Euclidean norm of the last averaged contribution",
+    "clipped": "Share of that norm that was cut off",
+    "samples_per_s": "Samples per second in the last epoch",
+    "tokens_per_s": "Tokens per second in the last epoch",
+    "data_wait_s": "Seconds of the last epoch in which computing waited for data",
+    "step_s": "Seconds of the last optimiser step and checkpoint",
+    "dropped": "Batches of the last epoch whose gradient was not finite",
+}
+"""What each number is, for Prometheus."""
+
+
+class EpochMeter:
+    """Measures the epochs of a learner.
+
+    Args:
+        learner: What trains.
+        manifest: Its collaboration.
+        clock: Seconds that only go forward.
+    """
+
+    def __init__(self, learner: Learner, manifest: Manifest, clock: Callable[[], float]) -> None:
+        self._learner = learner
+        self._clock = clock
+        self._optimizer = checked(
+            manifest.optimizer, OPTIMIZERS[str(manifest.optimizer["name"])].Numbers, of="optimiser"
+        )
+        self._began = clock()
+        self._step_began = 0.0
+        self._waited, self._dropped = learner.data.waited_s, learner.rule.dropped
+        self._samples, self._loss, self._norm = 0, 0.0, 0.0
+
+    @property
+    def learning_rate(self) -> float:
+        """Of the step that comes next; 0: the schedule has ended."""
+        return learning_rate(self._optimizer, self._learner.state.epoch)
+
+    def step_begins(self, mean_N: NDArray[np.float32], *, samples: int, loss: float) -> None:
+        """The next step is to be taken with this mean.
+
+        Args:
+            mean_N: The contribution, before the optimiser sees it.
+            samples: Those behind it.
+            loss: Their mean loss.
+        """
+        self._norm = float(np.sqrt(np.einsum("i,i->", mean_N, mean_N, dtype=np.float64)))
+        self._samples, self._loss = samples, loss
+        self._rate = self.learning_rate
+        self._step_began = self._clock()
+
+    def step_taken(self) -> None:
+        """The step was taken, and its state saved."""
+        self._step_s = self._clock() - self._step_began
+
+    def epoch_ends(self, *, loss_heldout: float | None) -> EpochMetrics:
+        """The epoch's numbers; the next one begins."""
+        learner, now = self._learner, self._clock()
+        seconds, tokens = now - self._began, learner.task.sample_tokens
+        speed = self._samples / max(seconds, 1e-9)
+        metrics = EpochMetrics(
+            epoch=learner.state.epoch,
+            samples=self._samples,
+            seconds=seconds,
+            loss=self._loss,
+            loss_heldout=loss_heldout,
+            learning_rate=self._rate,
+            gradient_norm=self._norm,
+            clipped=max(0.0, 1 - self._optimizer.max_grad_norm / self._norm) if self._norm else 0.0,
+            samples_per_s=speed,
+            tokens_per_s=speed * tokens if tokens else None,
+            data_wait_s=learner.data.waited_s - self._waited,
+            step_s=self._step_s,
+            dropped=learner.rule.dropped - self._dropped,
+        )
+        self._began, self._waited, self._dropped = now, learner.data.waited_s, learner.rule.dropped
+        return metrics
+
+
+class Sink(Protocol):
+    """Where metrics go."""
+
+    def write(self, metrics: EpochMetrics) -> None:
+        """Keep the numbers of one epoch.
+
+        Raises:
+            NoSpace: the disk is full.
+        """
+
+
+class JsonLines:
+    """A file with one JSON object for each epoch, which only grows."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def write(self, metrics: EpochMetrics) -> None:
+        """Append a line."""
+        append_synced(self._path, msgspec.json.encode(metrics) + b"\n")
+
+
+class PrometheusFile:
+    """The newest epoch as text for the textfile collector of Prometheus' node exporter; each write replaces the file.
+
+    Args:
+        path: Ends in ".prom", for the collector reads no others.
+        collaboration: The manifest's id in hex, the label of every number.
+
+    Raises:
+        BadInput: the file has another end.
+    """
+
+    def __init__(self, path: Path, collaboration: str) -> None:
+        if path.suffix != ".prom":
+            raise BadInput(
+                f"The file {path.name} would not be read: Prometheus' node exporter reads files that end in .prom.",
+                hint=f"Call it {path.stem}.prom.",
+            )
+        self._path = path
+        self._label = f'{{collaboration="{collaboration}"}}'
+        self._heldout: float | None = None
+
+    def write(self, metrics: EpochMetrics) -> None:
+        """Replace the file."""
+        numbers = msgspec.structs.asdict(metrics)
+        self._heldout = numbers["loss_heldout"] = (
+            self._heldout if metrics.loss_heldout is None else metrics.loss_heldout
+        )
+        lines = []
+        for name, number in numbers.items():
+            if number is not None:
+                called = f"potluck_{name}"
+                lines += [
+                    f"# HELP {called} {HELP[name]}.",
+                    f"# TYPE {called} gauge",
+                    f"{called}{self._label} {number!r}",
+                ]
+        write_atomic(self._path, ("\n".join(lines) + "\n").encode(), mode=READABLE)
+
+
+class TensorBoard:
+    """Scalars by epoch in a folder that TensorBoard reads.
+
+    Raises:
+        UserProblem: the package tensorboard is not installed.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        try:
+            from torch.utils.tensorboard import SummaryWriter  # noqa: PLC0415 - optional
+        except ImportError as error:
+            raise UserProblem(
+                "Writing for TensorBoard needs the package tensorboard, which is not installed.",
+                hint="Install it with: pip install tensorboard",
+            ) from error
+        make_directory(folder)
+        self._writer: Any = SummaryWriter(str(folder))
+
+    def write(self, metrics: EpochMetrics) -> None:
+        """Add a point to each curve."""
+        for name, number in msgspec.structs.asdict(metrics).items():
+            if number is not None and name != "epoch":
+                self._writer.add_scalar(name, number, metrics.epoch)
+        self._writer.flush()
+
+
+def write_all(sinks: Sequence[Sink], metrics: EpochMetrics) -> None:
+    """Give the numbers of an epoch to each sink."""
+    for sink in sinks:
+        sink.write(metrics)

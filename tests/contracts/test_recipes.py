@@ -1,0 +1,171 @@
+"""What every recipe that comes along must be, and that each wrong value in one is a sentence that names it."""
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+import resources
+from core.backbone.support import check_averaging
+from core.base.problems import BadInput
+from core.base.recipe import Recipe, in_epochs, read_recipe
+from core.storage.recipes import folder_name, open_recipe
+from core.training.checks import checked_recipe
+
+FILES = {name: resources.file("recipes", f"{name}.toml") for name in resources.names("recipes")}
+TABLES = ("", "model", "optimizer", "averaging")
+NUMBERS = [
+    (name, table, key)
+    for name, path in FILES.items()
+    for table in TABLES
+    for raw in [tomllib.loads(path.read_text())]
+    for key, value in (raw.get(table, {}) if table else raw).items()
+    if isinstance(value, int | float) and not isinstance(value, bool)
+]
+LOCAL = """
+[rule]
+name = "local"
+steps = 8
+[rule.optimizer]
+name = "adamw"
+warmup_samples = 0
+"""
+
+
+def changed(name: str, table: str, key: str, value: object) -> str:
+    """A recipe that comes along with one value changed."""
+    title, lines = "", []
+    for line in FILES[name].read_text().splitlines():
+        title = line.partition("]")[0][1:] if line.startswith("[") else title
+        same = title == table and line.partition("=")[0].strip() == key
+        lines.append(f"{key} = {value}" if same else line)
+    return "\n".join(lines) + "\n"
+
+
+def refusal(text: str) -> str:
+    with pytest.raises(BadInput) as refused:
+        checked_recipe(read_recipe(text.encode(), called="my.toml"), called="my.toml")
+    return str(refused.value)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_recipe_that_comes_along_can_be_founded(name: str) -> None:
+    recipe = open_recipe(FILES[name])
+    found = checked_recipe(recipe, called=name)
+    assert found.module.costs(found.numbers).parameters > 0
+    check_averaging(recipe.averaging)
+    lines = FILES[name].read_text().splitlines()
+    assert len(lines) <= 40
+    assert any("#" in line for line in lines)
+
+
+def test_the_large_recipes_overlap_and_send_parts() -> None:
+    sizes = {}
+    for name, path in FILES.items():
+        recipe = open_recipe(path)
+        found = checked_recipe(recipe, called=name)
+        sizes[name] = found.module.costs(found.numbers).parameters
+        large = sizes[name] > 10_000_000
+        assert (recipe.averaging.delayed is True, recipe.averaging.partial is True) == (large, large), name
+    assert sizes["sahajbert"] == 18_105_474
+    assert {"first-words", "small-gpt", "albert-base", "albert-large", "sahajbert"} <= set(FILES)
+
+
+def test_sahajbert_has_the_numbers_of_the_run() -> None:
+    recipe = open_recipe(FILES["sahajbert"])
+    optimizer = recipe.epochs_optimizer
+    assert (optimizer["learning_rate"], optimizer["warmup_epochs"], optimizer["total_epochs"]) == (
+        0.00176,
+        5000,
+        125_000,
+    )
+    assert (recipe.target_samples, recipe.model["sequence_length"], recipe.model["vocab_size"]) == (4096, 512, 32_000)
+
+
+@pytest.mark.parametrize(("name", "table", "key"), NUMBERS)
+@pytest.mark.parametrize("value", [-1, 10**17, '"many"'])
+def test_a_number_out_of_bounds_is_a_sentence(name: str, table: str, key: str, value: object) -> None:
+    said = refusal(changed(name, table, key, value))
+    where = f"my.toml: [{table}] {key}" if table else f"my.toml: {key}"
+    assert said.startswith(where)
+    assert " must be " in said
+    assert re.search(r"from|above|at most|below|to", said)
+    assert said.count("\n") == 0
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('task = "gpt"', 'task = "chess"', "my.toml: task must be one of albert, gpt, not 'chess'."),
+        ('task = "gpt"', "", "my.toml: task is missing."),
+        ("[model]", "[models]", "my.toml: models is unknown. Allowed are: name, "),
+        ("layers = 2", "layer = 2", "my.toml: [model] layer is unknown. Allowed are: "),
+        ("layers = 2", 'source = "/etc"', "my.toml: [model] source is unknown."),
+        ('name = "adamw"', 'name = "adam"', "my.toml: [optimizer] name must be one of lamb"),
+        ('name = "adamw"', "", "my.toml: [optimizer] name must be one of lamb"),
+        (
+            "warmup_samples = 2_560",
+            "warmup_epochs = 5",
+            "my.toml: [optimizer] warmup_epochs is unknown. Schedules count",
+        ),
+        ("warmup_samples = 2_560", "warm_samples = 5", "my.toml: [optimizer] warm_samples is unknown. Allowed are: "),
+        ("total_samples = 64_000_000", "total_samples = 0", "my.toml: [optimizer] total_samples / target_samples must"),
+        ("beta2 = 0.98", "beta2 = nan", "my.toml: [optimizer] beta2 must be a number from 0 and below 1, not nan."),
+        ("evaluate_every = 5", "evaluate_every = true", "my.toml: evaluate_every must be a whole number from 1"),
+        ("[optimizer]", "[averaging]\ncodec = 3\n[optimizer]", "my.toml: [averaging] codec must be a text"),
+        (
+            "[optimizer]",
+            "[averaging]\npartial = true\n[optimizer]",
+            "my.toml: [averaging] partial = true needs delayed",
+        ),
+        ("[optimizer]", "[averaging]\npace = 1\n[optimizer]", "my.toml: [averaging] pace is unknown."),
+        ("[optimizer]", "[optimizer", "my.toml is not a TOML file: "),
+        ("[model]", "[model]]", "my.toml is not a TOML file: "),
+        ("[model]", '[rule]\nname = "votes"\n[model]', "my.toml: [rule] name must be one of gradients, local"),
+        ("[model]", LOCAL.replace("= 8", "= 0") + "[model]", "my.toml: [rule] steps must be a whole number from 1"),
+        ("[model]", LOCAL.replace('"adamw"', '"x"') + "[model]", "my.toml: [rule.optimizer] name must be one of"),
+        ("[model]", LOCAL.replace("= 0", "= -1") + "[model]", "my.toml: [rule.optimizer] warmup_samples must be"),
+        ("[model]", LOCAL + "[averaging]\ndelayed = true\n[model]", "my.toml: [rule] Local steps cannot go on"),
+    ],
+)
+def test_what_is_wrong_is_named_with_what_would_be_right(old: str, new: str, said: str) -> None:
+    assert refusal(FILES["small-gpt"].read_text().replace(old, new)).startswith(said)
+
+
+def test_sizes_that_make_no_model_are_refused() -> None:
+    said = refusal(changed("first-words", "model", "heads", 3))
+    assert said.startswith("my.toml: [model] The sizes make no model: hidden_size must be a multiple of heads")
+
+
+def test_a_schedule_in_samples_becomes_epochs_by_the_target() -> None:
+    given = {"name": "x", "warmup_samples": 1000, "total_samples": 10_000, "beta1": 0.9}
+    assert in_epochs(given, 100) == {"name": "x", "warmup_epochs": 10, "total_epochs": 100, "beta1": 0.9}
+    assert [in_epochs({"a_samples": samples}, 100)["a_epochs"] for samples in (0, 1, 149, 150)] == [0, 1, 1, 2]
+    text = FILES["small-gpt"].read_text().replace("[model]", LOCAL + "[model]")
+    rule: Any = read_recipe(text.replace("= 0", "= 5120").encode(), called="my.toml").epochs_rule
+    assert rule["optimizer"] == {"name": "adamw", "warmup_epochs": 10}
+
+
+def test_a_text_is_seen_from_the_recipe(tmp_path: Path) -> None:
+    path = tmp_path / "my.toml"
+    path.write_text(FILES["small-gpt"].read_text().replace('"python-docs"', '"books"'))
+    assert open_recipe(path).text == str(tmp_path / "books")
+    assert open_recipe(path, text=Path("/other")).text == "/other"
+    with pytest.raises(BadInput, match="There is no file"):
+        open_recipe(tmp_path / "absent.toml")
+    path.write_bytes(b"#" * 70_000)
+    with pytest.raises(BadInput, match="too large for a recipe"):
+        open_recipe(path)
+    path.write_bytes(b"\xff")
+    with pytest.raises(BadInput, match=r"my\.toml is not a TOML file"):
+        open_recipe(path)
+
+
+def test_a_folder_is_another_one_with_any_other_number() -> None:
+    recipe = open_recipe(FILES["small-gpt"])
+    other: Recipe = msgspec.structs.replace(recipe, target_samples=513)
+    assert folder_name(FILES["small-gpt"], recipe) != folder_name(FILES["small-gpt"], other)
+    assert folder_name(Path("é.toml"), recipe).startswith("--")

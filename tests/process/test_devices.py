@@ -1,0 +1,71 @@
+"""A worker that dies at its start, as a driver may have it, with a small program in its place."""
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from core.base.manifest import Manifest
+from core.workers.trainer import CRASHES_MAX, Trainer, TrainerPlace, WorkerShare
+
+pytestmark = [
+    pytest.mark.process,
+    pytest.mark.skipif(os.name == "nt", reason="Windows has no signals that end a process"),
+]
+
+PROGRAM = """
+import os, signal, sys
+from core.workers import frames as f
+start = f.frame_decoder(f.ToWorker).decode(sys.stdin.buffer.read(f.frame_length(sys.stdin.buffer.read(4))))
+with open(sys.argv[1], "a") as file:
+    file.write(start.device + "\\n")
+os.kill(os.getpid(), signal.SIGSEGV)
+"""
+
+
+class NoLedger:
+    def hold(self, ledger: bytes, epoch: int) -> None: ...
+
+    def after(self, record: object) -> bytes:
+        return b""
+
+
+@pytest.mark.parametrize("wish", ["cuda", "cpu"])
+def test_a_driver_that_ends_workers_is_left_alone(tmp_path: Path, wish: str) -> None:
+    started, told = tmp_path / "started", []
+    place = TrainerPlace(
+        manifest=Manifest(name="t", organiser="t", task="albert", authority="00" * 32),
+        manifest_path=tmp_path / "manifest",
+        blobs=tmp_path,
+        states=tmp_path,
+        arena=tmp_path / "arena",
+        log=tmp_path / "log",
+        residuals=tmp_path / "residuals",
+        seed=0,
+        share=lambda: WorkerShare(wish, 1),
+        command=[sys.executable, "-c", PROGRAM, str(started)],
+    )
+
+    async def go() -> None:
+        trainer = Trainer(
+            place,
+            tell=lambda _: None,
+            ledger=NoLedger(),
+            changed=lambda: None,
+            notice=told.append,
+            random=Random(0),
+        )
+        running = asyncio.create_task(trainer.run())
+        trainer.resume()
+        async with asyncio.timeout(60):
+            while not started.exists() or len(started.read_text().split()) <= CRASHES_MAX:  # noqa: ASYNC110
+                await asyncio.sleep(0.05)
+        await trainer.pause()
+        running.cancel()
+
+    asyncio.run(go())
+    assert started.read_text().split()[: CRASHES_MAX + 1] == [wish] * CRASHES_MAX + ["cpu"]
+    assert any("processor alone" in sentence for sentence in told) == (wish != "cpu")

@@ -1,0 +1,121 @@
+"""Recipes as people use them: founded, planned, trained alone, each by one command."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import resources
+from tests.process.swarm import CORE, ENVIRONMENT
+from tests.small_task import text_folder
+
+pytestmark = pytest.mark.process
+
+
+def potluck(*words: object) -> tuple[int, list[dict[str, Any]], str]:
+    done = subprocess.run(
+        [*CORE, *map(str, words)],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+        env=ENVIRONMENT,
+        stdin=subprocess.DEVNULL,
+    )
+    return done.returncode, [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")], done.stderr
+
+
+@pytest.fixture(scope="module")
+def recipe(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A person's own recipe, with text of its own beside it."""
+    folder = tmp_path_factory.mktemp("recipe")
+    text_folder(folder / "books")
+    path = folder / "my.toml"
+    text = resources.file("recipes", "small-gpt.toml").read_text().replace('"python-docs"', '"books"')
+    path.write_text(re.sub(r"target_samples = \d+", "target_samples = 64", text))
+    return path
+
+
+def test_a_founded_collaboration_is_served_at_the_printed_link(recipe: Path, tmp_path: Path) -> None:
+    words = ("found", recipe, "--charter", tmp_path / "ours", "--host", "127.0.0.1", "--json")
+    code, (founded,), errors = potluck(*words)
+    assert code == 0, errors
+    assert founded["needs"]["parameters"] > 100_000
+    assert [path.name for path in tmp_path.iterdir()] == ["ours"]
+    before = (tmp_path / "ours" / "manifest.json").read_bytes()
+    assert str(recipe.parent / "books").encode() in before
+    code, (problem,), _ = potluck(*words)
+    assert (code, problem["code"]) == (2, "bad_input")
+    assert (tmp_path / "ours" / "manifest.json").read_bytes() == before
+
+    command = founded["command"].split()
+    assert command[0] == "potluck"
+    with subprocess.Popen(
+        [*CORE, *command[1:], "--with-parent"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=ENVIRONMENT
+    ) as backbone:
+        assert backbone.stdout is not None
+        assert json.loads(backbone.stdout.readline())["link"] == founded["link"]
+
+
+def test_a_recipe_is_trained_alone_and_goes_on(recipe: Path, tmp_path: Path) -> None:
+    code, lines, errors = potluck("train", recipe, "--home", tmp_path, "--epochs", 2, "--json")
+    assert code == 0, errors
+    assert [line["event"] for line in lines] == ["ready", "epoch", "epoch"]
+    assert lines[-1]["loss_heldout"] > 0 < lines[-1]["tokens_per_s"]
+
+    prometheus = tmp_path / "potluck.prom"
+    words = [*CORE, "train", str(recipe), "--home", str(tmp_path), "--json", "--prometheus", str(prometheus)]
+    running = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT)
+    assert running.stdout is not None
+    said = [json.loads(running.stdout.readline()) for _ in range(2)]
+    assert [line["epoch"] for line in said] == [2, 3]
+    running.send_signal(signal.SIGTERM if os.name == "nt" else signal.SIGINT)
+    _, errors = running.communicate(timeout=60)
+    if os.name != "nt":
+        assert running.returncode == 130
+        assert "the next run goes on after epoch" in errors
+    assert "potluck_epoch{" in prometheus.read_text()
+    (folder,) = (tmp_path / "alone").iterdir()
+    epochs = [json.loads(line)["epoch"] for line in (folder / "metrics.jsonl").read_text().splitlines()]
+    code, lines, errors = potluck("train", recipe, "--home", tmp_path, "--epochs", 1, "--json")
+    assert code == 0, errors
+    assert lines[0]["epoch"] >= epochs[-1] >= 3
+    assert lines[1]["epoch"] == lines[0]["epoch"] + 1
+
+
+def test_a_plan_measures_the_real_model(recipe: Path) -> None:
+    code, (plan,), errors = potluck("plan", recipe, "--seconds", 1, "--peers", 4, "--upload", "8mbit", "--json")
+    assert code == 0, errors
+    sent = 2 * 3 / 4 * 4 * plan["needs"]["parameters"]
+    assert plan["averaging_s"] == pytest.approx(sent / 1e6)
+    assert plan["epoch_s"] == pytest.approx(64 / plan["samples_per_s"] / 4 + plan["averaging_s"] + plan["step_s"])
+    assert plan["hour_bytes"] == pytest.approx(sent * 3600 / plan["epoch_s"])
+    assert 10**8 < plan["memory_bytes"] < 2 * 10**9
+
+
+@pytest.mark.parametrize("command", [["found"], ["plan"], ["train"], ["demo", "--headless", "--recipe"]])
+def test_a_wrong_number_is_one_sentence_for_every_command(command: list[str], tmp_path: Path) -> None:
+    wrong = tmp_path / "wrong.toml"
+    right = resources.file("recipes", "small-gpt.toml").read_text()
+    wrong.write_text(right.replace("target_samples = 512", "target_samples = 0"))
+    code, _, errors = potluck("--home", tmp_path / "home", *command, wrong)
+    assert code == 2
+    assert errors.startswith(
+        "potluck: wrong.toml: target_samples must be a whole number from 1 to 1,000,000,000, not 0."
+    )
+    assert "Traceback" not in errors
+
+
+def test_a_text_too_short_founds_nothing(recipe: Path, tmp_path: Path) -> None:
+    (tmp_path / "text").mkdir()
+    (tmp_path / "text" / "a.txt").write_text("Not much.")
+    code, _, errors = potluck("found", recipe, "--text", tmp_path / "text", "--charter", tmp_path / "ours")
+    assert code == 2
+    assert f"too little text to learn from in {tmp_path / 'text'}: " in errors
+    assert "20,000 and 500 are the least" in errors
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["text"]

@@ -1,0 +1,51 @@
+"""The choice of a device.  There is none but the processor here: others are pretended, and compute on it or nowhere."""
+
+import pytest
+import torch
+
+from core.training import devices
+from core.training.devices import PROCESSOR, Device, choose, why_not
+
+FIRST, SECOND = Device("cpu:0", "A card", 10**9), Device("cpu:1", "Another card")
+BROKEN = Device("meta", "A broken card")
+"""Torch's meta device has no numbers, so nothing can be read back from it."""
+
+
+@pytest.mark.parametrize(
+    ("there", "wish", "device", "part"),
+    [
+        ([], "auto", PROCESSOR, ""),
+        ([], "cpu", PROCESSOR, ""),
+        ([], "cuda", PROCESSOR, "There is no device cuda here now"),
+        ([FIRST, SECOND], "auto", FIRST, ""),
+        ([FIRST, SECOND], "cpu", PROCESSOR, ""),
+        ([FIRST, SECOND], "cpu:1", SECOND, ""),
+        ([FIRST], "cpu:1", PROCESSOR, "There are: cpu:0, cpu"),
+        ([BROKEN, FIRST], "auto", FIRST, ""),
+        ([BROKEN], "auto", PROCESSOR, "A broken card (meta) does not compute"),
+        ([BROKEN, FIRST], "meta", PROCESSOR, "training uses the processor"),
+    ],
+)
+def test_a_device_is_chosen_that_computes(
+    monkeypatch: pytest.MonkeyPatch, there: list[Device], wish: str, device: Device, part: str
+) -> None:
+    monkeypatch.setattr(devices, "accelerators", lambda: there)
+    choice = choose(wish)
+    assert choice.device == device
+    assert part in choice.note
+    assert bool(part) == bool(choice.note)
+
+
+def test_a_device_that_computes_wrong_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not why_not(FIRST)
+    to = torch.Tensor.to
+    monkeypatch.setattr(torch.Tensor, "to", lambda tensor, name: to(tensor, name) * 1.1)
+    assert why_not(FIRST) == "gives wrong results"
+
+
+def test_a_driver_that_complains_counts_as_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail() -> bool:
+        raise RuntimeError("no driver")
+
+    monkeypatch.setattr(torch.accelerator, "is_available", fail)
+    assert devices.accelerators() == []
