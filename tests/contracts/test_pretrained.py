@@ -2,6 +2,8 @@
 
 import json
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -48,6 +50,13 @@ def prepared(made: Trained, folder: Path, tmp_path_factory: pytest.TempPathFacto
     return module_of(made.manifest.task).prepare_from(
         folder, {"source": str(source), **KEPT}, out, progress=lambda *_: None
     )
+
+
+def test_tasks_that_train_import_no_transformers() -> None:
+    code = "import sys, core.training.__main__, core.tasks.albert.task, core.tasks.gpt; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "core.tasks.gpt" in done.stdout.split()
+    assert "transformers" not in done.stdout.split()
 
 
 def test_exporting_leaves_the_model_as_it_was(made: Trained) -> None:

@@ -93,6 +93,12 @@ def test_the_alphabet_holds_the_most_frequent_letters(tmp_path: Path) -> None:
     assert manifest.numbers["alphabet"] == 1 + len(letters)
 
 
+def test_held_out_text_shorter_than_a_sample_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("core.tasks.gpt.read_text", lambda *_: ([["tea " * 900]], [["eat " * 200]]))
+    with pytest.raises(BadInput, match="too short to measure with"):
+        prepare({"source": str(tmp_path), "length": 1024}, tmp_path, progress=lambda *_: None)
+
+
 @pytest.mark.parametrize("change", [{"counts": COUNTS | {"b": 1}}, {"counts": {"": 1}}, {"held_out": [["tea"]]}])
 def test_an_alphabet_or_text_that_does_not_fit_is_refused(change: dict[str, object]) -> None:
     with pytest.raises(BadInput, match="does not fit"):
