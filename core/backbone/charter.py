@@ -35,6 +35,7 @@ from core.base.manifest import Manifest, read_manifest, sign_manifest
 from core.base.problems import BadInput, Damaged, Problem, RemoteProblem
 from core.base.signing import SEED_BYTES, Ed25519Verifier, KeyPair
 from core.system.atomic_files import make_directory, read_bounded, write_atomic
+from core.system.file_chunks import file_digest
 
 MANIFEST = "manifest.json"
 AUTHORITY = "authority.key"
@@ -183,7 +184,7 @@ def load_charter(folder: Path) -> Charter:
     check_averaging(manifest.averaging)
     for name, hexed in manifest.blobs.items():
         try:
-            whole = digest((folder / BLOBS / hexed).read_bytes()).hex() == hexed
+            whole = file_digest(folder / BLOBS / hexed).hex() == hexed
         except OSError:
             whole = False
         if not whole:

@@ -12,6 +12,7 @@ import aiohttp
 import msgspec
 
 from core.backbone.admission_log import NameTaken
+from core.backbone.blobs import fetch_blobs
 from core.backbone.link import Link
 from core.backbone.names import NAME_CHARS_MAX
 from core.backbone.signed_time import TIME_NONCE_BYTES, read_time
@@ -24,7 +25,6 @@ from core.backbone.welcome import (
     PassGrant,
     PassRequest,
 )
-from core.base.content import digest
 from core.base.ids import PeerId
 from core.base.manifest import MANIFEST_BYTES_MAX, Manifest, read_manifest
 from core.base.problems import BadInput, NotTrusted, ProofProblem, RemoteProblem, UserProblem, WireProblem
@@ -35,7 +35,6 @@ from core.net.passes import USERNAME_BYTES_MAX, Pass, PassRole, pass_request, ve
 from core.net.tls import NO_CHECK_TIME
 from core.system.atomic_files import write_atomic
 
-BLOB_BYTES_MAX = 256 * 1024 * 1024
 TIMEOUT_S = 20.0
 
 
@@ -142,8 +141,7 @@ class Joining:
         proven = introduced.verifier(now)
         write_atomic(self._folder / "manifest.json", introduced.signed)
         async with _session(self._link, _trusting(authority, proven)) as session:
-            for name in manifest.blobs.values():
-                await self._fetch_blob(session, name)
+            await fetch_blobs(session, manifest.blobs.values(), self._blobs)
             try:
                 grant = await self._ask_pass(session, username, device)
             except NameTaken:
@@ -163,15 +161,6 @@ class Joining:
             grant.records,
             introduced.clock_ahead_s,
         )
-
-    async def _fetch_blob(self, session: aiohttp.ClientSession, name: str) -> None:
-        path = self._blobs / name
-        if path.exists() and digest(path.read_bytes()).hex() == name:
-            return
-        data = await _get(session, f"/v1/blobs/{name}", BLOB_BYTES_MAX)
-        if digest(data).hex() != name:
-            raise NotTrusted("A file of the collaboration is not what its manifest names.", hint="Tell the organiser.")
-        write_atomic(path, data)
 
     async def _ask_pass(self, session: aiohttp.ClientSession, username: str, device: str) -> PassGrant:
         request = PassRequest(self._link.invite, pass_request(self._key), username, device, PROTOCOL)

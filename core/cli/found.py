@@ -34,7 +34,8 @@ def run(args: argparse.Namespace) -> int:
     host = told_address(args.host)
     asked = {} if args.recipe is not None else _ask(args)
     chosen = Chosen.of(args)
-    chosen = replace(chosen, recipe=msgspec.structs.replace(chosen.recipe, **asked))
+    start = args.start.expanduser().absolute() if args.start is not None else None
+    chosen = replace(chosen, recipe=msgspec.structs.replace(chosen.recipe, **asked), start=start)
     folder = (args.charter or Path(_folder(asked.get("name", chosen.path.stem)))).expanduser().absolute()
     charter, prepared = _found(chosen, folder)
     ports = Ports(desk=args.desk_port or _free_port(), host=host)

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from core.base.problems import Problem
-from core.cli import bench, collaborate, control, doctor, ledger, recipe_commands, settings, simulate, window
+from core.cli import bench, collaborate, control, doctor, ledger, model, recipe_commands, settings, simulate, window
 from core.cli.options import add_home
 from core.cli.say import say_problem
 
@@ -23,6 +23,7 @@ PARTS: Mapping[str, str] = MappingProxyType(
         "alone": "core.training.alone",
         "app": "app.__main__",
         "prepare": "core.training.prepare",
+        "use-model": "core.training.use",
         "worker": "core.training.__main__",
     }
 )
@@ -41,7 +42,7 @@ def parser() -> argparse.ArgumentParser:
     add_home(top)
     top.set_defaults(run=window.run, json=False, home=None, link="")
     commands = top.add_subparsers(title="commands", metavar="COMMAND")
-    for group in (collaborate, recipe_commands, control, ledger, settings, doctor, simulate, bench):
+    for group in (collaborate, recipe_commands, control, ledger, model, settings, doctor, simulate, bench):
         group.add(commands)
     return top
 

@@ -20,6 +20,9 @@ def _add_found(commands: Commands) -> None:
         description="Read the text, make keys and files, say what a volunteer needs.  Without a recipe it asks.",
     )
     _add_recipe(found, optional=True)
+    found.add_argument(
+        "--start", type=Path, metavar="DIR", help="begin with the model that transformers or potluck export wrote there"
+    )
     found.add_argument("--charter", type=Path, metavar="DIR", help="where it goes (default: here, by its name)")
     found.add_argument("--host", default="", metavar="ADDRESS", help="address at which others find the backbone")
     found.add_argument(

@@ -42,6 +42,8 @@ class Chosen:
     path: Path
     recipe: Recipe
     json: bool
+    start: Path | None = None
+    """A folder of `transformers` with the model to go on from; None: a new model."""
 
     @classmethod
     def of(cls, args: argparse.Namespace) -> "Chosen":
@@ -58,7 +60,11 @@ class Chosen:
         bar = ProgressBar(json=self.json)
         try:
             return await prepare(
-                self.recipe, out, called=self.path.name, stage=lambda text, share: bar.show(share, text, part=text)
+                self.recipe,
+                out,
+                called=self.path.name,
+                stage=lambda text, share: bar.show(share, text, part=text),
+                start=self.start,
             )
         finally:
             bar.clear()

@@ -41,7 +41,9 @@ class Prepared(msgspec.Struct, frozen=True, kw_only=True):
     costs: Costs
 
 
-async def prepare(recipe: Recipe, out: Path, *, called: str, stage: Stage, log: BinaryIO | None = None) -> Prepared:
+async def prepare(
+    recipe: Recipe, out: Path, *, called: str, stage: Stage, log: BinaryIO | None = None, start: Path | None = None
+) -> Prepared:
     """Check a recipe, read its text and make what the task needs.
 
     Args:
@@ -50,9 +52,10 @@ async def prepare(recipe: Recipe, out: Path, *, called: str, stage: Stage, log: 
         called: How sentences call the recipe.
         stage: Told what happens.
         log: Where the child's errors go; None: to this process's own.
+        start: A folder of `transformers` with the model that the collaboration begins with; None: a new one.
 
     Raises:
-        BadInput: the recipe or the text cannot be used.
+        BadInput: the recipe, the text or that model cannot be used.
         NoSpace: the disk is full.
         WorkerProblem: the child failed.
     """
@@ -62,6 +65,7 @@ async def prepare(recipe: Recipe, out: Path, *, called: str, stage: Stage, log: 
         raise BadInput(f"{called}: [averaging] {problem.message}", hint=problem.hint) from problem
     make_directory(out)
     given = ["--recipe", msgspec.json.encode(recipe).decode(), "--called", called, "--out", str(out)]
+    given += [] if start is None else ["--start", str(start)]
     command = [*own_command("prepare", "core.training.prepare"), *given, "--with-parent"]
     async with reports(command, log=log) as said:
         async for line in said:

@@ -124,6 +124,19 @@ def load_identity(path: Path, keyring: Keyring | None, *, timeout_s: float = KEY
     return Identity(_checked(path, known, seed))
 
 
+def kept_secret(keyring: Keyring | None, entry: str) -> str:
+    """A secret that a person has put into the keyring for Potluck; empty: there is none, or the keyring is closed.
+
+    Args:
+        keyring: Where it is (system_keyring).
+        entry: The user name under which it was put there; the service is `SERVICE`.
+    """
+    try:
+        return _ask(keyring, lambda ring: ring.get_password(SERVICE, entry), KEYRING_TIMEOUT_S) or ""
+    except _Unusable:
+        return ""
+
+
 def _make(path: Path, keyring: Keyring | None, timeout_s: float) -> Identity:
     """A new key, in the keyring if that keeps it, else in the file."""
     keys = KeyPair.generate()

@@ -1,9 +1,10 @@
-"""A file in the chunks by which its content is named (`core.base.content`)."""
+"""A file in the chunks by which its content is named (`core.base.content`), whatever its size."""
 
+import hashlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from core.base.content import CHUNK_BYTES
+from core.base.content import CHUNK_BYTES, DIGEST_BYTES
 
 
 def file_chunks(path: Path) -> Iterator[bytes]:
@@ -11,3 +12,15 @@ def file_chunks(path: Path) -> Iterator[bytes]:
     with path.open("rb") as file:
         while chunk := file.read(CHUNK_BYTES):
             yield chunk
+
+
+def file_digest(path: Path) -> bytes:
+    """The digest of the file's bytes, as `core.base.content.digest` would name them; one chunk at a time is in memory.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    found = hashlib.blake2b(digest_size=DIGEST_BYTES)
+    for chunk in file_chunks(path):
+        found.update(chunk)
+    return found.digest()

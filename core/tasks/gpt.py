@@ -6,15 +6,16 @@ Letters of shapes: B samples of T letters each, V letters in the alphabet; the f
 # ruff: noqa: N803, N806 - names of arrays end in their shapes
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from itertools import islice, pairwise
 from pathlib import Path
 from random import Random
-from typing import Annotated, ClassVar, Final
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final
 
 import msgspec
 import torch
 from msgspec import Meta
+from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers
 from torch import nn
 
 from core.api.score import Score
@@ -24,11 +25,22 @@ from core.data.documents import Document
 from core.data.shuffle import shuffled
 from core.data.sources import endless
 from core.tasks.neighbour import NEIGHBOUR, Neighbour, read_neighbour
+from core.tasks.parameters import START, begun, write_parameters
 from core.tasks.start import log_shares, started
 from core.tasks.task import Blobs, Evaluation, Losses, ModelCosts, PreparedTask, TensorBatch
 from core.tasks.text import Progress, read_text, windows, write_blobs
 from core.tasks.text_files import PYTHON_DOCS, TextFiles
 
+if TYPE_CHECKING:
+    from core.tasks.pretrained import Pretrained
+
+UNKNOWN: Final = "<unk>"
+"""How the tokenizer of an exported model calls all letters that are not in the alphabet."""
+ALIKE: Final = (
+    *("activation_function", "layer_norm_epsilon", "scale_attn_weights"),
+    *("scale_attn_by_inverse_layer_idx", "add_cross_attention", "n_inner"),
+)
+"""What the numbers do not say of a configuration of `transformers`."""
 SUMMARY: Final = "A small GPT learns to write, letter by letter, as in"
 
 
@@ -51,7 +63,7 @@ KEPT_WIDTHS: Final = 16
 
 
 class Gpt(nn.Module):
-    """Scores (B, T, V) of the letter after each."""
+    """Scores (B, T, V) of the letter after each: the arithmetic of GPT-2, whose library takes seconds to import."""
 
     def __init__(self, numbers: GptNumbers) -> None:
         super().__init__()
@@ -59,11 +71,12 @@ class Gpt(nn.Module):
         self.letters, self.places = nn.Embedding(numbers.alphabet, width), nn.Embedding(numbers.length, width)
         block = nn.TransformerEncoderLayer(width, heads, 4 * width, 0.0, "gelu", batch_first=True, norm_first=True)
         self.body = nn.TransformerEncoder(block, numbers.layers, nn.LayerNorm(width), enable_nested_tensor=False)
-        self.head = nn.Linear(width, numbers.alphabet)
+        self.head = nn.Linear(width, numbers.alphabet, bias=False)
 
     def forward(self, letters_BT: torch.Tensor) -> torch.Tensor:  # noqa: D102 - torch's
         mask_TT = nn.Transformer.generate_square_subsequent_mask(letters_BT.shape[1], device=letters_BT.device)
-        x = self.body(self.letters(letters_BT) + self.places.weight, mask_TT, is_causal=True)
+        places = self.places.weight[: letters_BT.shape[1]]
+        x = self.body(self.letters(letters_BT) + places, mask_TT, is_causal=True)
         return self.head(x)  # type: ignore[no-any-return]
 
 
@@ -75,14 +88,17 @@ class CharacterGpt:
     guesses: ClassVar = "letters"
 
     def __init__(
-        self, numbers: GptNumbers, *, counts: dict[str, int], held_out: list[Document], neighbour: Score | None = None
+        self, numbers: GptNumbers, *, counts: dict[str, int], held_out: list[Document], blobs: Blobs | None = None
     ) -> None:
         self.numbers = numbers
+        self._blobs = blobs
+        neighbour = None if blobs is None else read_neighbour(blobs)
         self._simple = {} if neighbour is None else {"the letter before": neighbour}
         self._places = {letter: place for place, letter in enumerate(counts)}
         self._logs_V = log_shares(list(counts.values()))
         found = list(islice(windows(held_out, self._places, numbers.length), numbers.held_out))
-        if len(counts) != numbers.alphabet or not found:
+        letters = list(counts)[1:]
+        if len(counts) != numbers.alphabet or any(len(letter) != 1 for letter in letters) or not found:
             raise BadInput("The alphabet or the held-out text does not fit the numbers.", hint="Ask the organiser.")
         self._held_out = torch.tensor(found)
 
@@ -92,10 +108,16 @@ class CharacterGpt:
         return self.numbers.length
 
     def model(self, seed: int) -> Gpt:
-        """A new model, which knows how frequent each letter is."""
+        """A new model, which knows how frequent each letter is: the first number that the head reads begins as 1.
+
+        Where the manifest names a start, the model begins with that.
+        """
         model = started(Gpt(self.numbers), spread=0.05, seed=seed)
-        model.head.bias.data.copy_(self._logs_V)
-        return model
+        last = model.body.norm
+        assert isinstance(last, nn.LayerNorm)
+        with torch.no_grad():
+            last.weight[0], last.bias[0], model.head.weight[:, 0] = 0, 1, self._logs_V
+        return begun(model, self._blobs)
 
     @property
     def micro_batch(self) -> int:
@@ -134,20 +156,66 @@ class CharacterGpt:
         letters = rows.to(next(model.parameters()).device)
         return model(letters[:, :-1]).flatten(0, 1).float(), letters[:, 1:].flatten()
 
+    def pretrained(self, model: nn.Module) -> "Pretrained":
+        """A copy of a model as GPT-2, with a tokenizer that cuts text into letters."""
+        from transformers.models.gpt2.modeling_gpt2 import GPT2LMHeadModel  # noqa: PLC0415 - takes seconds
+        from transformers.tokenization_utils_tokenizers import PreTrainedTokenizerFast  # noqa: PLC0415
+
+        from core.tasks.pretrained import Pretrained  # noqa: PLC0415
+
+        assert isinstance(model, Gpt)
+        network = GPT2LMHeadModel(_config(self.numbers)).eval()
+        with torch.no_grad():
+            for theirs, ours in _paired(network, model, self.numbers):
+                theirs.copy_(ours)
+        tokenizer = PreTrainedTokenizerFast(
+            tokenizer_object=_tokenizer(self._places),
+            unk_token=UNKNOWN,
+            model_max_length=self.numbers.length,
+            model_input_names=["input_ids", "attention_mask"],  # GPT-2 would add what stands for a text's part
+        )
+        return Pretrained(
+            network=network, tokenizer=tokenizer, auto_class="AutoModelForCausalLM", pipeline="text-generation"
+        )
+
 
 def prepare(numbers: Numbers, out_dir: Path, *, progress: Progress) -> PreparedTask:
     """Count the letters of the training text, the most frequent of which become the alphabet."""
     read = checked(numbers, GptNumbers, of="task")
     train, held_out = read_text(read.source, progress)
-    counted = Counter(letter for document in train for sentence in document for letter in sentence)
+    counted = _letters(train)
     known = dict(counted.most_common(read.alphabet - 1))
     counts = {"": counted.total() - sum(known.values()), **known}
-    places = {letter: place for place, letter in enumerate(counts)}
-    held = islice(windows(held_out, places, read.length), read.held_out)
-    asked = [pair for window in held for pair in pairwise(window)]
-    neighbour = Neighbour(windows(train, places, read.length), list(counts.values())).score(asked)
-    blobs = write_blobs(out_dir, {"counts": counts, "held_out": held_out, NEIGHBOUR: msgspec.to_builtins(neighbour)})
-    return PreparedTask(numbers=msgspec.to_builtins(read) | {"alphabet": len(counts)}, blobs=blobs)
+    read = msgspec.structs.replace(read, alphabet=len(counts))
+    return PreparedTask(numbers=msgspec.to_builtins(read), blobs=_write(out_dir, read, counts, train, held_out))
+
+
+def prepare_from(start: Path, numbers: Numbers, out_dir: Path, *, progress: Progress) -> PreparedTask:
+    """Go on from a GPT-2 of letters as `transformers` has it, with its sizes and its alphabet."""
+    from transformers.models.gpt2.modeling_gpt2 import GPT2LMHeadModel  # noqa: PLC0415 - takes seconds
+
+    from core.tasks.pretrained import check_alike, read_pretrained  # noqa: PLC0415
+
+    network, tokenizer = read_pretrained(start, GPT2LMHeadModel)
+    config = network.config
+    sizes = {"alphabet": config.vocab_size, "length": config.n_positions, "heads": config.n_head}
+    sizes |= {"head_width": config.n_embd // config.n_head, "layers": config.n_layer}
+    read = checked({**numbers, **sizes}, GptNumbers, of="task")
+    check_alike(config, _config(read), ALIKE)
+    unknown, *letters = [letter for _, letter in sorted((n, letter) for letter, n in tokenizer.get_vocab().items())]
+    if unknown != UNKNOWN or any(len(letter) != 1 for letter in letters) or len(letters) + 1 != read.alphabet:
+        raise BadInput("The model's vocabulary is not letters.", hint="Begin with a model that Potluck has exported.")
+    train, held_out = read_text(read.source, progress)
+    counted = _letters(train)
+    known = {letter: counted[letter] for letter in letters}
+    blobs = _write(out_dir, read, {"": counted.total() - sum(known.values()), **known}, train, held_out)
+    model = Gpt(read)
+    with torch.no_grad():
+        for theirs, ours in _paired(network, model, read):
+            ours.copy_(theirs)
+    blobs[START] = out_dir / f"{START}.safetensors"
+    write_parameters(blobs[START], model)
+    return PreparedTask(numbers=msgspec.to_builtins(read), blobs=blobs)
 
 
 def costs(numbers: Numbers) -> ModelCosts:
@@ -155,7 +223,7 @@ def costs(numbers: Numbers) -> ModelCosts:
     n = checked(numbers, GptNumbers, of="task")
     width = n.heads * n.head_width
     block = 12 * width**2 + 13 * width
-    parameters = (n.alphabet + n.length) * width + n.layers * block + 2 * width + n.alphabet * (width + 1)
+    parameters = (2 * n.alphabet + n.length) * width + n.layers * block + 2 * width
     kept = n.layers * (KEPT_WIDTHS * width + n.heads + 4) + 2 * width + n.alphabet
     return ModelCosts(parameters=parameters, activation_bytes=4 * n.length * kept)
 
@@ -164,5 +232,68 @@ def open_task(manifest: Manifest, blobs: Blobs) -> CharacterGpt:
     """The task of numbers and blobs as `prepare` has made them; a stranger may have changed them."""
     counts = blobs.decode("counts", dict[str, Annotated[int, Meta(ge=0, le=2**53)]])
     numbers = checked(manifest.numbers, GptNumbers, of="task")
-    held_out = blobs.decode("held_out", list[Document])
-    return CharacterGpt(numbers, counts=counts, held_out=held_out, neighbour=read_neighbour(blobs))
+    return CharacterGpt(numbers, counts=counts, held_out=blobs.decode("held_out", list[Document]), blobs=blobs)
+
+
+def _letters(found: list[Document]) -> Counter[str]:
+    return Counter(letter for document in found for sentence in document for letter in sentence)
+
+
+def _write(
+    folder: Path, numbers: GptNumbers, counts: dict[str, int], train: list[Document], held_out: list[Document]
+) -> dict[str, Path]:
+    """The blobs of a text, with what a model reaches at the held-out places that knows only the letter before."""
+    places, length = {letter: place for place, letter in enumerate(counts)}, numbers.length
+    held = islice(windows(held_out, places, length), numbers.held_out)
+    asked = [pair for window in held for pair in pairwise(window)]
+    if not asked:
+        raise BadInput("The held-out text is too short to measure with.", hint="Give more text.")
+    neighbour = Neighbour(windows(train, places, length), list(counts.values())).score(asked)
+    return write_blobs(folder, {"counts": counts, "held_out": held_out, NEIGHBOUR: msgspec.to_builtins(neighbour)})
+
+
+def _config(numbers: GptNumbers) -> Any:
+    """What `transformers` calls a model's sizes."""
+    from transformers.models.gpt2.configuration_gpt2 import GPT2Config  # noqa: PLC0415 - takes seconds
+
+    return GPT2Config(
+        vocab_size=numbers.alphabet,
+        n_positions=numbers.length,
+        n_embd=numbers.heads * numbers.head_width,
+        n_layer=numbers.layers,
+        n_head=numbers.heads,
+        activation_function="gelu",
+        embd_pdrop=0.0,
+        resid_pdrop=0.0,
+        attn_pdrop=0.0,
+        bos_token_id=None,
+        eos_token_id=None,
+        pad_token_id=0,
+        tie_word_embeddings=False,
+    )
+
+
+def _paired(network: nn.Module, model: Gpt, numbers: GptNumbers) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+    """Each parameter of a GPT-2, and a view of ours in its shape: it multiplies by the transposed matrices."""
+    theirs, ours = dict(network.named_parameters()), dict(model.named_parameters())
+    yield theirs["transformer.wte.weight"], ours["letters.weight"]
+    yield theirs["transformer.wpe.weight"], ours["places.weight"]
+    yield theirs["lm_head.weight"], ours["head.weight"]
+    inner = {"attn.c_attn": "self_attn.in_proj_", "attn.c_proj": "self_attn.out_proj."}
+    inner |= {"mlp.c_fc": "linear1.", "mlp.c_proj": "linear2.", "ln_1": "norm1.", "ln_2": "norm2."}
+    named = {"transformer.ln_f": "body.norm."}
+    for layer in range(numbers.layers):
+        named |= {f"transformer.h.{layer}.{one}": f"body.layers.{layer}.{other}" for one, other in inner.items()}
+    for one, other in named.items():
+        weight = ours[f"{other}weight"]
+        yield theirs[f"{one}.weight"], weight.T if weight.ndim > 1 else weight
+        yield theirs[f"{one}.bias"], ours[f"{other}bias"]
+
+
+def _tokenizer(places: Mapping[str, int]) -> Tokenizer:
+    """Cuts text into letters, each of which has its place in the alphabet as its number."""
+    letters = {letter: place for letter, place in places.items() if place}
+    tokenizer = Tokenizer(models.WordLevel({UNKNOWN: 0, **letters}, unk_token=UNKNOWN))
+    tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(r"[\s\S]"), "isolated")
+    tokenizer.decoder = decoders.Fuse()
+    return tokenizer

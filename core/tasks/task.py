@@ -15,12 +15,17 @@ from core.api.score import Filled, Score
 from core.base.content import digest
 from core.base.manifest import Manifest, Numbers
 from core.base.problems import BadInput
+from core.system.file_chunks import file_digest
 
 if TYPE_CHECKING:
     import torch
 
+    from core.tasks.pretrained import Pretrained
+
 T = TypeVar("T")
 BLOB_BYTES_MAX = 64 * 1024 * 1024
+"""Upper bound on a blob that is read whole into memory, bytes; a first model has one of its own
+(`core.tasks.parameters`)."""
 
 
 class Batch(Protocol):
@@ -118,6 +123,25 @@ class TaskModule(Protocol):
             NoSpace: the disk is full.
         """
 
+    def prepare_from(
+        self, start: Path, numbers: Numbers, out_dir: Path, *, progress: Callable[[str, float], None]
+    ) -> PreparedTask:
+        """Like `prepare`, for a collaboration that goes on from a model as `transformers` has it.
+
+        Args:
+            start: A folder with config.json, model.safetensors and tokenizer.json; no code of it is run.
+            numbers: As for `prepare`; those that the model fixes are taken from it.
+            out_dir: Where the files go.
+            progress: As for `prepare`.
+
+        Returns:
+            As `prepare`, and the model's parameters among the files (`core.tasks.parameters.START`).
+
+        Raises:
+            BadInput: numbers or source cannot be used, or the model is not one of this task's kind.
+            NoSpace: the disk is full.
+        """
+
     def open_task(self, manifest: Manifest, blobs: "Blobs") -> "Task":
         """The task of one collaboration.
 
@@ -172,6 +196,9 @@ class Task(Protocol):
     def evaluate(self, model: "torch.nn.Module") -> Evaluation:
         """Measure a model on what nobody learns from, the same for everybody; the model stays as it is."""
 
+    def pretrained(self, model: "torch.nn.Module") -> "Pretrained":
+        """A copy of a model as `transformers` has it, which says the same of each text, with its tokenizer."""
+
 
 @dataclass(frozen=True, slots=True)
 class Blobs:
@@ -198,12 +225,28 @@ class Blobs:
             with path.open("rb") as file:
                 data = file.read(BLOB_BYTES_MAX + 1)
         except OSError as error:
-            raise BadInput(
-                f"The collaboration's file {name!r} cannot be read: {error.strerror or error}.", hint="Join again."
-            ) from error
+            raise _unreadable(name, error) from error
         if len(data) > BLOB_BYTES_MAX or digest(data).hex() != self.digests[name]:
-            raise BadInput(f"The collaboration's file {name!r} is damaged.", hint="Join again to fetch it anew.")
+            raise _damaged(name)
         return data
+
+    def path(self, name: str, *, bytes_max: int) -> Path:
+        """The file of one blob that the manifest names, checked against its digest, which does not take it into memory.
+
+        Args:
+            name: Of the blob.
+            bytes_max: Upper bound on its size.
+
+        Raises:
+            BadInput: the file is missing, too long or not what it should be.
+        """
+        path = self.folder / self.digests[name]
+        try:
+            if path.stat().st_size > bytes_max or file_digest(path).hex() != self.digests[name]:
+                raise _damaged(name)
+        except OSError as error:
+            raise _unreadable(name, error) from error
+        return path
 
     def decode(self, name: str, kind: type[T]) -> T:
         """One blob of JSON as a value of a type that msgspec knows.
@@ -217,3 +260,11 @@ class Blobs:
             raise BadInput(
                 f"The collaboration's file {name!r} cannot be read: {error}.", hint="Ask the organiser for a new one."
             ) from error
+
+
+def _unreadable(name: str, error: OSError) -> BadInput:
+    return BadInput(f"The collaboration's file {name!r} cannot be read: {error.strerror or error}.", hint="Join again.")
+
+
+def _damaged(name: str) -> BadInput:
+    return BadInput(f"The collaboration's file {name!r} is damaged.", hint="Join again to fetch it anew.")

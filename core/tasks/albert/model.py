@@ -10,6 +10,7 @@ Every number of the start comes from integers and single roundings, so it has th
 # ruff: noqa: N803, N806 - names of arrays end in their shapes
 
 import math
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
@@ -88,6 +89,12 @@ def look_at_neighbours(model: PretrainedAlbert, numbers: AlbertNumbers) -> None:
             cos, sin = _grid(math.cos(frequency * offset)), _grid(math.sin(frequency * offset))
             attention.query.weight[x : x + 2, y : y + 2] += torch.tensor([[cos, -sin], [sin, cos]])
             attention.key.weight[x : x + 2, y : y + 2] += torch.eye(2)
+
+
+def log_frequencies(counts: Sequence[int]) -> torch.Tensor:
+    """Natural logarithms of the pieces' frequencies, shape (V,), float32; of a piece never seen, as if seen once."""
+    smoothed_V = np.asarray(counts, dtype=np.float64) + 1.0
+    return torch.from_numpy(np.log(smoothed_V / smoothed_V.sum()).astype(np.float32))
 
 
 def _spread(name: str, numbers: AlbertNumbers) -> float:

@@ -3,13 +3,15 @@
 import json
 from collections import Counter
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import msgspec
+from tokenizers import Tokenizer
 
 from core.base.manifest import Numbers
+from core.data.documents import Document
 from core.tasks.albert.held_out import measuring_batches
-from core.tasks.albert.numbers import albert_numbers
+from core.tasks.albert.numbers import AlbertNumbers, albert_numbers
 from core.tasks.neighbour import NEIGHBOUR, Neighbour
 from core.tasks.task import PreparedTask
 from core.tasks.text import Progress, read_text, write_blobs
@@ -38,19 +40,34 @@ def prepare(numbers: Numbers, out_dir: Path, *, progress: Progress) -> PreparedT
     progress("Training the tokenizer", 0.6)
     tokenizer = train_unigram((" ".join(d) for d in train), vocab_size=wanted.vocab_size)
     progress("Counting words", 0.9)
-    vocab_size = tokenizer.get_vocab_size()
-    wanted = msgspec.structs.replace(wanted, vocab_size=vocab_size)
+    wanted = msgspec.structs.replace(wanted, vocab_size=tokenizer.get_vocab_size())
+    blobs = write_blobs(out_dir, contents_of(tokenizer, train, held_out, wanted))
+    progress("Ready", 1.0)
+    return PreparedTask(numbers=msgspec.to_builtins(wanted), blobs=blobs)
+
+
+def contents_of(
+    tokenizer: Tokenizer, train: list[Document], held_out: list[Document], numbers: AlbertNumbers
+) -> dict[str, Any]:
+    """What a manifest's blobs hold of a text, by their names.
+
+    Args:
+        tokenizer: Cuts it.
+        train: Its part for training.
+        held_out: Its part to measure with.
+        numbers: Of the same vocabulary as the tokenizer.
+
+    Raises:
+        BadInput: the held-out text is too short.
+    """
     texts = [[piece for sentence in pieces(tokenizer, document) for piece in sentence] for document in train]
     counted = Counter(piece for text in texts for piece in text)
-    counts = [counted[piece] for piece in range(vocab_size)]
-    measuring = measuring_batches(held_out, tokenizer, wanted)
+    counts = [counted[piece] for piece in range(numbers.vocab_size)]
+    measuring = measuring_batches(held_out, tokenizer, numbers)
     asked = [pair for batch in measuring for pair in zip(batch.before.tolist(), batch.words_M.tolist(), strict=True)]
-    contents = {
+    return {
         TOKENIZER: json.loads(tokenizer.to_str()),
         HELD_OUT: held_out,
         UNIGRAM: counts,
         NEIGHBOUR: msgspec.to_builtins(Neighbour(texts, counts).score(asked)),
     }
-    blobs = write_blobs(out_dir, contents)
-    progress("Ready", 1.0)
-    return PreparedTask(numbers=msgspec.to_builtins(wanted), blobs=blobs)

@@ -5,7 +5,7 @@
 import random
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
-from typing import Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
 import torch
@@ -22,13 +22,17 @@ from core.data.shuffle import shuffled
 from core.data.sources import documents
 from core.tasks.albert.examples import Example, MaskedBatch, examples, masked_batch
 from core.tasks.albert.held_out import SHOWN, fill, measuring_batches
-from core.tasks.albert.model import PretrainedAlbert, build
+from core.tasks.albert.model import PretrainedAlbert, build, log_frequencies
 from core.tasks.albert.numbers import MASKED_SHARE, AlbertNumbers, albert_numbers
 from core.tasks.albert.prepare import HELD_OUT, TOKENIZER, UNIGRAM
 from core.tasks.neighbour import read_neighbour
+from core.tasks.parameters import begun
 from core.tasks.task import Blobs, Evaluation, Losses
 from core.tasks.text_files import TextFiles
 from core.tasks.tokenizers.unigram import pieces, read_unigram
+
+if TYPE_CHECKING:
+    from core.tasks.pretrained import Pretrained
 
 KEPT_MAX = 50_000
 """Examples kept in memory, so that a small source is read and cut only once."""
@@ -42,7 +46,8 @@ class Albert:
         tokenizer: Cuts text into pieces.
         held_out: Documents to measure with.
         counts: How often each piece stands in the text for training, of length `vocab_size`.
-        neighbour: What a model reaches that knows only the piece before, where the organiser has said it.
+        blobs: Hold what a model reaches that knows only the piece before, and the parameters that the model begins
+            with, where the manifest names them.
     """
 
     loss_name: ClassVar = "masked-word loss"
@@ -56,13 +61,14 @@ class Albert:
         tokenizer: Tokenizer,
         held_out: list[Document],
         counts: list[int],
-        neighbour: Score | None = None,
+        blobs: Blobs | None = None,
     ) -> None:
         self.numbers = numbers
+        neighbour = None if blobs is None else read_neighbour(blobs)
         self._simple = {} if neighbour is None else {"the word before": neighbour}
         self._tokenizer = tokenizer
-        smoothed_V = np.asarray(counts, dtype=np.float64) + 1.0
-        self.log_frequencies_V = torch.from_numpy(np.log(smoothed_V / smoothed_V.sum()).astype(np.float32))
+        self._blobs = blobs
+        self.log_frequencies_V = log_frequencies(counts)
         self.held_out = measuring_batches(held_out, tokenizer, numbers)
         """The batches that `evaluate` computes on, the same on all computers."""
 
@@ -81,8 +87,7 @@ class Albert:
             raise BadInput(
                 "The tokenizer does not fit the manifest's numbers.", hint="Ask the organiser for a new one."
             )
-        neighbour = read_neighbour(blobs)
-        return cls(numbers, tokenizer=tokenizer, held_out=held_out, counts=counts, neighbour=neighbour)
+        return cls(numbers, tokenizer=tokenizer, held_out=held_out, counts=counts, blobs=blobs)
 
     @property
     def sample_tokens(self) -> int:
@@ -90,8 +95,15 @@ class Albert:
         return self.numbers.sequence_length
 
     def model(self, seed: int) -> PretrainedAlbert:
-        """A new model whose start is described in `core.tasks.albert.model`."""
-        return build(self.numbers, self.log_frequencies_V, seed=seed)
+        """A new model whose start is described in `core.tasks.albert.model`, or is that of the manifest."""
+        return begun(build(self.numbers, self.log_frequencies_V, seed=seed), self._blobs)
+
+    def pretrained(self, model: torch.nn.Module) -> "Pretrained":
+        """A copy of a model as plain ALBERT, with the tokenizer."""
+        from core.tasks.albert.pretrained import pretrained  # noqa: PLC0415 - takes seconds
+
+        assert isinstance(model, PretrainedAlbert)
+        return pretrained(model, self.numbers, self._tokenizer)
 
     @property
     def micro_batch(self) -> int:

@@ -65,9 +65,22 @@ def test_the_baseline_is_what_letter_frequencies_reach() -> None:
 def test_a_new_model_knows_little_more_than_the_frequencies() -> None:
     found = task()
     model = found.model(0)
-    assert torch.equal(model.head.bias, log_shares(list(COUNTS.values())))
-    evaluation = found.evaluate(model)
-    assert evaluation.score.loss == pytest.approx(evaluation.baselines["letter frequencies"].loss, abs=0.3)
+    with torch.no_grad():
+        model.head.weight[:, 1:] = 0
+        scores = model(torch.zeros(1, 8, dtype=torch.long))
+    torch.testing.assert_close(scores, log_shares(list(COUNTS.values())).expand(1, 8, -1))
+    score = (evaluation := found.evaluate(found.model(0))).score
+    assert score.loss == pytest.approx(evaluation.baselines["letter frequencies"].loss, abs=0.3)
+
+
+def test_exported_gpt_scores_as_the_model_that_trains() -> None:
+    found = task()
+    model = found.model(4)
+    letters = torch.randint(len(COUNTS), (4, 8), generator=torch.Generator().manual_seed(2))
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.mul_(4)
+        torch.testing.assert_close(found.pretrained(model).network(letters).logits, model(letters), rtol=0, atol=2e-5)
 
 
 def test_the_alphabet_holds_the_most_frequent_letters(tmp_path: Path) -> None:
@@ -78,6 +91,12 @@ def test_the_alphabet_holds_the_most_frequent_letters(tmp_path: Path) -> None:
         "".join(sentence for document in documents(TextFiles(str(source)), part="train") for sentence in document)
     )
     assert manifest.numbers["alphabet"] == 1 + len(letters)
+
+
+def test_held_out_text_shorter_than_a_sample_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("core.tasks.gpt.read_text", lambda *_: ([["tea " * 900]], [["eat " * 200]]))
+    with pytest.raises(BadInput, match="too short to measure with"):
+        prepare({"source": str(tmp_path), "length": 1024}, tmp_path, progress=lambda *_: None)
 
 
 @pytest.mark.parametrize("change", [{"counts": COUNTS | {"b": 1}}, {"counts": {"": 1}}, {"held_out": [["tea"]]}])

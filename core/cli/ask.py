@@ -1,0 +1,53 @@
+"""`potluck try`: what the newest model says of a text."""
+
+import argparse
+import tempfile
+from pathlib import Path
+from typing import Any, Final
+
+from core.base.problems import BadInput
+from core.cli.kept_model import kept_model, newest_state
+from core.cli.model_process import use_model
+from core.cli.say import say_json
+from core.cli.tables import clean
+
+TEXT_CHARS_MAX: Final = 20_000
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run `potluck try`; see `potluck try --help`.
+
+    Raises:
+        UserProblem: there is no model yet, or the text cannot be used.
+        WorkerProblem: the process with the model failed.
+    """
+    if len(args.text) > TEXT_CHARS_MAX:
+        raise BadInput(
+            f"The text is too long: it has {len(args.text)} letters, and {TEXT_CHARS_MAX} are allowed.",
+            hint="Give a sentence or two.",
+        )
+    kept = kept_model(args)
+    with tempfile.TemporaryDirectory(prefix="potluck-") as scratch:
+        state = newest_state(kept, Path(scratch))
+        said = use_model(kept, state, ["try", "--", args.text], json=args.json)
+    if args.json:
+        say_json({**said, "collaboration": kept.manifest.id.hex(), "epoch": state.header.epoch})
+    elif said["event"] == "filled":
+        print("\n".join(_lines(said)))
+    else:
+        print(args.text + "".join(map(_shown, said["text"])))
+    return 0
+
+
+def _lines(said: dict[str, Any]) -> list[str]:
+    """The filled text, and a table of the best words for each blank."""
+    lines = [clean(said["text"])]
+    for number, blank in enumerate(said["blanks"], start=1):
+        lines += ["", f"Blank {number}:"] if len(said["blanks"]) > 1 else [""]
+        lines += [f"  {guess['probability']:6.1%}  {clean(guess['text'])}" for guess in blank]
+    return lines
+
+
+def _shown(letter: str) -> str:
+    """A letter that a model wrote; its line ends stay, nothing else that moves the cursor."""
+    return letter if letter == "\n" else clean(letter)

@@ -1,0 +1,67 @@
+"""The child process that has torch, for commands that use a model."""
+
+import asyncio
+import importlib.util
+import tempfile
+from collections.abc import Sequence
+from typing import Any, BinaryIO
+
+from core.base.problems import WorkerProblem
+from core.cli.kept_model import KeptModel, KeptState
+from core.cli.options import Missing
+from core.system.child_process import own_command
+from core.system.progress_bar import ProgressBar
+from core.system.reports import reports
+
+STDERR_CHARS = 300
+"""Of the end of what a child wrote that failed."""
+
+
+def use_model(kept: KeptModel, state: KeptState, words: Sequence[str], *, json: bool) -> dict[str, Any]:
+    """Run `core.training.use` on a state, show its progress in the terminal, and return what it found.
+
+    Args:
+        kept: The collaboration.
+        state: The state.
+        words: What to do with it.
+        json: Whether JSON goes to stdout.
+
+    Raises:
+        Missing: torch or transformers is not installed.
+        UserProblem: the child says so.
+        WorkerProblem: it failed.
+    """
+    for name in ("torch", "transformers"):
+        if importlib.util.find_spec(name) is None:
+            raise Missing(
+                f"This command needs {name}, which is not installed.",
+                hint='Install it with: pip install "potluck[train]"',
+            )
+    where = ["--manifest", str(kept.manifest_path), "--blobs", str(kept.blobs), "--state", str(state.path)]
+    command = [*own_command("use-model", "core.training.use"), *where, "--with-parent", *words]
+    bar = ProgressBar(json=json)
+    with tempfile.TemporaryFile() as errors:
+        try:
+            return asyncio.run(_said(command, bar, errors))
+        except WorkerProblem as problem:
+            errors.seek(0)
+            last = errors.read().decode(errors="replace").strip().rpartition("\n")[2]
+            raise WorkerProblem(problem.message, hint=last[-STDERR_CHARS:] or problem.hint) from problem
+        finally:
+            bar.clear()
+
+
+async def _said(command: Sequence[str], bar: ProgressBar, errors: BinaryIO) -> dict[str, Any]:
+    """What the child says at the end.
+
+    Args:
+        command: The child's program and its arguments.
+        bar: Shows its progress.
+        errors: Holds what it writes beside that.
+    """
+    async with reports(command, log=errors) as said:
+        async for line in said:
+            if line["event"] != "progress":
+                return line
+            bar.show(line["fraction"], line["text"])
+    raise WorkerProblem("The process with the model ended without an answer.")

@@ -1,0 +1,80 @@
+"""Downloading a collaboration's files from a desk on this computer that may send anything."""
+
+import asyncio
+import tracemalloc
+from pathlib import Path
+
+import aiohttp
+import pytest
+from aiohttp import web
+
+from core.backbone import blobs
+from core.base.content import digest
+from core.base.problems import NotTrusted, RemoteProblem
+
+pytestmark = pytest.mark.process
+LARGE = bytes(range(256)) * 4096 * 24
+LARGE_NAME = digest(LARGE).hex()
+
+
+def fetch(folder: Path, sent: dict[str, bytes], names: list[str] | None = None) -> list[str]:
+    """Download from a desk that sends these bytes under these names; returns what was asked for."""
+    asked: list[str] = []
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        name = request.match_info["name"]
+        asked.append(name)
+        if name not in sent:
+            raise web.HTTPNotFound
+        response = web.StreamResponse()
+        await response.prepare(request)
+        for at in range(0, len(sent[name]), 1 << 20):
+            await response.write(sent[name][at : at + (1 << 20)])
+        return response
+
+    async def run() -> None:
+        desk = web.Application()
+        desk.router.add_get("/v1/blobs/{name}", answer)
+        runner = web.AppRunner(desk)
+        await runner.setup()
+        site = web.TCPSite(runner, "127.0.0.1", 0)
+        await site.start()
+        try:
+            async with aiohttp.ClientSession(f"http://127.0.0.1:{runner.addresses[0][1]}") as session:
+                await blobs.fetch_blobs(session, names or list(sent), folder)
+        finally:
+            await runner.cleanup()
+
+    asyncio.run(run())
+    return asked
+
+
+def test_large_file_comes_in_pieces_and_only_once(tmp_path: Path) -> None:
+    small = {digest(b"a").hex(): b"a"}
+    tracemalloc.start()
+    assert sorted(fetch(tmp_path / "new", {LARGE_NAME: LARGE, **small})) == sorted([LARGE_NAME, *small])
+    peak_bytes = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak_bytes < len(LARGE) / 2
+    assert (tmp_path / "new" / LARGE_NAME).read_bytes() == LARGE
+    assert fetch(tmp_path / "new", {LARGE_NAME: LARGE, **small}) == []
+    (tmp_path / "new" / LARGE_NAME).write_bytes(LARGE[1:])
+    assert fetch(tmp_path / "new", {LARGE_NAME: LARGE, **small}) == [LARGE_NAME]
+
+
+def test_wrong_bytes_are_refused_and_leave_nothing(tmp_path: Path) -> None:
+    with pytest.raises(NotTrusted, match="not what its manifest names"):
+        fetch(tmp_path, {LARGE_NAME: LARGE[:-1] + b"x"})
+    with pytest.raises(RemoteProblem, match="404"):
+        fetch(tmp_path, {}, [LARGE_NAME])
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_files_have_a_bound_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    two = {digest(data).hex(): data for data in (b"a" * 70_000, b"b" * 70_000)}
+    monkeypatch.setattr(blobs, "BLOBS_BYTES_MAX", 139_999)
+    with pytest.raises(RemoteProblem, match="longer than 139999 bytes"):
+        fetch(tmp_path, two)
+    assert len(list(tmp_path.iterdir())) == 1
+    monkeypatch.setattr(blobs, "BLOBS_BYTES_MAX", 140_000)
+    fetch(tmp_path, two)
