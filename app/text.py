@@ -230,10 +230,10 @@ def chart(points: list[CurvePoint], meaning: LossView) -> str:
 
 def guessing(meaning: LossView) -> str:
     """How much the model guesses right, beside models that know only one thing; empty until measured here."""
-    if meaning.score is None or meaning.score.right is None:
+    if meaning.score is None or meaning.score.right is None or meaning.epoch is None:
         return ""
-    said = tr("{right} {guesses} right").format(
-        right=per_hundred(meaning.score.right), guesses=one_line(tr(meaning.guesses))
+    said = tr("{right} {guesses} right at epoch {epoch}").format(
+        right=per_hundred(meaning.score.right), guesses=one_line(tr(meaning.guesses)), epoch=count(meaning.epoch)
     )
     for name, score in meaning.baselines.items():
         if score.right is not None:

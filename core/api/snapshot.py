@@ -52,8 +52,10 @@ class LossView(msgspec.Struct, frozen=True):
     """Such as "nats"; empty: none."""
     guesses: str = ""
     """What a score's share of right guesses is a share of, such as "blanks"; empty: nothing is guessed."""
+    epoch: int | None = None
+    """At which the score was measured here; None: not yet, or not since another state was loaded."""
     score: Score | None = None
-    """Of the shared model; None until measured here."""
+    """Of the shared model at that epoch."""
     baselines: dict[str, Score] = {}
     """Of models that know only one thing, by that thing, such as "word frequencies"; empty until measured."""
     filled: tuple[Filled, ...] = ()

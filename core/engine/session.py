@@ -113,7 +113,7 @@ class VolunteerSession:
         preferences, session = self._installation.preferences, self._session
         unfollow = (
             preferences.follow(lambda chosen: session.deliver(RelayAllowed(_relay(chosen)))),
-            preferences.follow(lambda _: self._rest_changed.set()),
+            preferences.follow(lambda _: self._follow_share()),
             self._installation.usage_policy.follow(self._rest_changed.set),
         )
         watch = ClockWatch(self._installation, self._joining, session, begin_again=self._begin_again)
@@ -173,6 +173,11 @@ class VolunteerSession:
         else:
             await self._trainer.pause()
         self._changed()
+
+    def _follow_share(self) -> None:
+        """Start the worker anew where it is to use another part of this computer."""
+        if _share(self._installation) != self._share:
+            self._rest_changed.set()
 
     def count_time(self, *, on: bool) -> None:
         """Begin or end to count the time that this computer gives."""

@@ -33,7 +33,7 @@ FOUNDED_S: Final = 10.0
 """From then on a liar names its false state: all volunteers are there."""
 CALLS_S: Final = 0.5
 """Time between two calls of a leader that never commits."""
-EARLY: Final = 0.9
+EARLY: Final = 0.95
 """Part of the target batch at which a leader that commits two things calls, before anybody else does."""
 SPLIT_LEAST: Final = 4
 """Number of members in the smallest group that is split."""

@@ -131,7 +131,7 @@ class Alone:
         """
         learner, last = self._learner, None if epochs is None else self._learner.state.epoch + epochs
         while last is None or learner.state.epoch < last:
-            if not self._meter.learning_rate:
+            if self._manifest.last_epoch is not None and learner.state.epoch >= self._manifest.last_epoch:
                 say("ended", epoch=learner.state.epoch)
                 return
             with _profiled(profile) as count:
@@ -188,7 +188,7 @@ class Alone:
         mean = learner.hand_over()
         self._meter.step_begins(mean, samples=samples, loss=loss)
         lineage = digest(b"alone" + learner.state.lineage + samples.to_bytes(8, "big"))
-        learner.absorb(mean, epoch=learner.state.epoch + 1, lineage=lineage)
+        learner.absorb(mean, epoch=learner.state.epoch + 1, lineage=lineage).saving.result()
         self._meter.step_taken()
 
 

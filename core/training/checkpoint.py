@@ -88,6 +88,9 @@ class Checkpoints:
 
         Returns:
             Done when the file is whole and synced.
+
+        Raises:
+            NoSpace: the disk was full when the state before was written.
         """
         name = StateHeader(
             epoch=epoch,
@@ -98,7 +101,7 @@ class Checkpoints:
             ancestors=ancestors.hex(),
         )
         if self._writing is not None:
-            wait([self._writing])
+            self._writing.result()
         metadata = {METADATA: json.dumps(msgspec.to_builtins(name), sort_keys=True)}
         data = state_image(dict(self._tensors()), metadata)
         self._writing = self._writer.submit(self._write, data, epoch=epoch, lineage=lineage)

@@ -19,6 +19,17 @@ PASS_S: Final = 0.25
 """A pass may take so long: a round, a pause and the end of a batch wait for it."""
 
 
+AGAIN: Final = 2000
+"""Passes after which a size is looked for anew: the computer may have been busy with something else."""
+_SAID: Final = ("out of memory", "can't allocate memory", "alloc_failed")
+"""What the allocators of processor, MPS and CUDA's libraries say, who have no exception of their own for it."""
+
+
+def lacked_memory(error: Exception) -> bool:
+    """Whether an exception of torch says that memory ran out."""
+    return isinstance(error, MemoryError) or any(words in str(error).lower() for words in _SAID)
+
+
 class MicroBatch:
     """Doubles the size while samples come faster, and halves it where a pass takes too long or memory runs short.
 
@@ -38,10 +49,18 @@ class MicroBatch:
         self._speeds: dict[int, list[float]] = defaultdict(list)
         self._best = self.size
         self._settled = False
+        self._passes = 0
+        """Since it settled."""
 
     def took(self, samples: int, seconds: float) -> None:
         """A pass over so many samples took so long."""
-        if self._settled or samples != self.size:
+        if self._settled:
+            self._passes += 1
+            if self._passes >= AGAIN and self.room == math.inf:
+                self._speeds.clear()
+                self._passes, self._settled = 0, False
+            return
+        if samples != self.size:
             return
         speeds = self._speeds[samples]
         speeds.append(samples / max(seconds, 1e-9))

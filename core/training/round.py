@@ -20,7 +20,7 @@ from core.base.state_header import ANCESTORS_MAX, MARK_BYTES
 from core.tasks.task import Evaluation, Task
 from core.training.checkpoint import Checkpoints, Saved
 from core.training.flat import FlatParameters
-from core.training.micro_batch import MicroBatch
+from core.training.micro_batch import MicroBatch, lacked_memory
 from core.training.optimizers import optimizer_of
 from core.training.read_ahead import ReadAhead
 from core.training.rules import rule_of
@@ -95,9 +95,10 @@ class Learner:
         self.state = self._newest() or self._save(0, manifest.id, ancestors=b"", ledger=b"")
         self.rule.begin(self.state.epoch)
         order = digest(f"{seed} {self.state.epoch}".encode())
-        self.micro_batch = MicroBatch(task.micro_batch, most=max(1, manifest.target_samples // TARGET_PASSES))
+        most = max(1, manifest.target_samples // TARGET_PASSES)
+        size = self.micro_batch = MicroBatch(task.micro_batch, most=min(most, self.rule.batch_max or most))
         """How many samples a pass takes on this machine."""
-        self.data = ReadAhead(partial(task.batches, int.from_bytes(order[:8], "big"), lambda: self.micro_batch.size))
+        self.data = ReadAhead(partial(task.batches, int.from_bytes(order[:8], "big"), lambda: size.size))
         """This peer's batches, made from its `start` on."""
 
     @property
@@ -135,7 +136,7 @@ class Learner:
             BadInput: there is nothing to learn from.
             WorkerProblem: memory does not suffice for a single sample.
         """
-        began = self._clock()
+        began, waited_s = self._clock(), self.data.waited_s
         batch = next(self.data)
         while batch.samples > self.micro_batch.room:
             batch = next(self.data)  # made before memory ran short
@@ -143,14 +144,16 @@ class Learner:
             losses = self.task.loss(self._model, batch)
             losses.objective.backward()  # type: ignore[no-untyped-call]
             counted = self.rule.add(samples=batch.samples, loss=losses.reported.item())
-        except (torch.OutOfMemoryError, MemoryError):
+        except (RuntimeError, MemoryError) as error:
+            if not lacked_memory(error):
+                raise
             self.parameters.gradients_N.zero_()
             if torch.accelerator.is_available():
                 torch.accelerator.empty_cache()
             self.micro_batch.ran_out(batch.samples)
             return False
         seconds = self._clock() - began
-        self.micro_batch.took(batch.samples, seconds)
+        self.micro_batch.took(batch.samples, seconds - (self.data.waited_s - waited_s))
         self._measure(batch.samples, seconds)
         return counted
 

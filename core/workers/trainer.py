@@ -6,6 +6,7 @@ Orders of the participant become frames on the pipe; frames of the worker become
 
 import asyncio
 import logging
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,7 +31,8 @@ FATAL_CODES = frozenset({"bad_input", "not_trusted", "damaged"})
 
 
 CRASHES_MAX = 2
-"""So many workers in a row that a signal ended before they had a model are put down to the device's driver."""
+"""So many workers in a row that ended before they had a model, not by what a person has to mend, are put down to the
+device."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +103,9 @@ class Trainer:
         self._asking: list[asyncio.Future[frames.Evaluated]] = []
         self._ready = False
         self._crashes = 0
-        """Workers in a row that a signal ended before they were ready."""
+        """Workers in a row that ended before they were ready."""
+        self._fallen_back = False
+        """Whether only the processor is used until the person wants something else."""
         self.problem: Problem | None = None
         self.device = ""
         """What the worker computes on, as people call it; empty until one has said it."""
@@ -121,7 +125,7 @@ class Trainer:
     def resume(self) -> None:
         """The person contributes: start a worker, also after a problem, and without a wait."""
         self.problem = None
-        self._crashes = 0
+        self._crashes, self._fallen_back = 0, False
         self._wanted.set()
         self._restarts.skip_wait()
 
@@ -212,8 +216,9 @@ class Trainer:
             was_ready = self._ready
             self._end(worker)
         if self._wanted.is_set():
-            self._crashes = self._crashes + 1 if code < 0 and not was_ready else 0
             self.problem = _problem(worker, code)
+            fatal = was_ready or self.problem.code in FATAL_CODES
+            self._crashes = 0 if fatal else self._crashes + 1
             self._changed()
 
     def _end(self, worker: Worker) -> None:
@@ -231,9 +236,8 @@ class Trainer:
 
     def _start(self) -> frames.Start:
         place, share = self._place, self._place.share()
-        device = share.device
-        if self._crashes >= CRASHES_MAX and device != CPU:
-            device = CPU
+        if self._crashes >= CRASHES_MAX and share.device != CPU and not self._fallen_back:
+            self._fallen_back = True
             self._notice("Training ended at its start again and again; it is tried with the processor alone.")
         return frames.Start(
             manifest_path=str(place.manifest_path),
@@ -241,7 +245,7 @@ class Trainer:
             state_dir=str(place.states),
             arena_path=str(self._interpreter.new_arena()),
             seed=place.seed,
-            device=device,
+            device=CPU if self._fallen_back else share.device,
             threads=share.threads,
             hold=True,
             hold_at_epoch=place.last_epoch,
@@ -268,6 +272,8 @@ class Trainer:
                 self.device = title
             case frames.Stepped():
                 self.problem = None
+            case frames.Loaded():
+                self.loss = msgspec.structs.replace(self.loss, epoch=None, score=None, filled=())
             case frames.Evaluated():
                 self._evaluated(frame)
         await self._interpreter.heard(frame)
@@ -282,12 +288,20 @@ class Trainer:
             self._changed()
 
     def _evaluated(self, frame: frames.Evaluated) -> None:
+        finite = math.isfinite(frame.score.loss)
+        score, filled = (frame.score, frame.filled) if finite else (None, ())
         self.loss = msgspec.structs.replace(
-            self.loss, score=frame.score, baselines=frame.baselines, filled=frame.filled
+            self.loss, epoch=frame.epoch, score=score, baselines=frame.baselines, filled=filled
         )
         for future in self._asking:
-            if not future.done():
+            if future.done():
+                continue
+            if finite:
                 future.set_result(frame)
+            else:
+                future.set_exception(
+                    WorkerProblem("The model's loss is not a finite number.", hint="Its learning rate may be too high.")
+                )
         self._asking = []
 
 

@@ -30,6 +30,7 @@ MEANING = LossView(
     "masked-word loss",
     "nats",
     guesses="blanks",
+    epoch=40,
     score=Score(4.81, 0.31),
     baselines={"word frequencies": Score(6.31, 0.06), "the word before": Score(5.92, 0.19)},
     filled=(

@@ -60,10 +60,10 @@ def test_an_evaluation_in_words_has_the_task_s_unit():
 
 def test_guesses_stand_beside_those_of_simple_models():
     baselines = {"word frequencies": Score(6.3, 0.062), "guessing": Score(7)}
-    meaning = LossView("loss", guesses="blanks", score=Score(4.81, 0.347), baselines=baselines)
-    assert text.guessing(meaning) == "35 of 100 blanks right; word frequencies alone 6 of 100"
+    meaning = LossView("loss", guesses="blanks", epoch=1, score=Score(4.81, 0.347), baselines=baselines)
+    assert text.guessing(meaning) == "35 of 100 blanks right at epoch 1; word frequencies alone 6 of 100"
     assert text.evaluated(ModelEvaluation(epoch=1, score=Score(4.81, 0.347), meaning=meaning)).endswith(
-        " 35 of 100 blanks right; word frequencies alone 6 of 100."
+        " 35 of 100 blanks right at epoch 1; word frequencies alone 6 of 100."
     )
     assert not text.guessing(LossView("loss", score=Score(4.81)))
     assert not text.guessing(LossView())

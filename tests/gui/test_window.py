@@ -41,7 +41,10 @@ def test_a_snapshot_is_on_the_window(parts, examples):
     assert "5.35 nats at epoch 40" in parts.dashboard.curve.accessibleDescription()
     assert "6.31" in parts.dashboard.curve.accessibleDescription()
     shown = [line.text() for line in parts.dashboard.guesses.findChildren(QLabel) if line.isVisibleTo(parts.dashboard)]
-    assert shown[0] == "31 of 100 blanks right; word frequencies alone 6 of 100; the word before alone 19 of 100"
+    assert (
+        shown[0]
+        == "31 of 100 blanks right at epoch 40; word frequencies alone 6 of 100; the word before alone 19 of 100"
+    )
     assert shown[1] == "If the file does not [exist], an error is raised and the [file, not: stream] is closed."
     assert len(shown) == 4
 

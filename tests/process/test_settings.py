@@ -62,7 +62,9 @@ def test_limits_and_hours_hold_at_once(tmp_path: Path) -> None:
             ada, ben = join(swarm, "ada"), join(swarm, "ben")
             await asyncio.gather(*(one.until(lambda news: news.me.epochs >= 1) for one in (ada, ben)))
             before = await ada.snapshot()
-            after = await ada.until(lambda news: news.me.epochs > before.me.epochs + 1)  # the next one may be sent already
+            after = await ada.until(
+                lambda news: news.me.epochs > before.me.epochs + 1
+            )  # the next one may be sent already
             assert after.me.bytes_sent - before.me.bytes_sent > allowed(LIMITED_S), "a single round is too much"
             told = await potluck(ada, "settings", "upload", "100kbit")
             assert told["running"]

@@ -20,6 +20,8 @@ from core.tasks.tokenizers.unigram import FIRST_WORD_ID, MASK_ID, pieces
 SEED: Final = 0
 SHOWN: Final = 3
 """Sentences that people are shown."""
+PIECE_MAX: Final = 40
+"""Letters of a piece that are shown: the tokenizer is an organiser's."""
 AROUND: Final = 9
 """Pieces of text shown on each side of a sentence's blank."""
 
@@ -98,4 +100,4 @@ def _around(words: list[str], place: int) -> range:
 
 def _text(tokenizer: Tokenizer, piece: np.int64) -> str:
     """A piece as it stands in a text: one that begins a word has a space before it."""
-    return str(tokenizer.id_to_token(int(piece))).replace("\u2581", " ")
+    return str(tokenizer.id_to_token(int(piece))).replace("\u2581", " ")[:PIECE_MAX]

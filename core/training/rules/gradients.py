@@ -56,6 +56,10 @@ class Gradients:
         loss = self._sum.loss + (self._aside.loss if self._aside is not None else 0.0)
         return loss / self.samples if self.samples else 0.0
 
+    @property
+    def batch_max(self) -> None:
+        """Gradients add up, whatever the batches."""
+
     def begin(self, epoch: int) -> None:
         """Forget everything that was added, what is set aside included."""
         self.take_back()

@@ -81,6 +81,11 @@ class LocalSteps:
         """Their mean loss, each at the parameters of its own local step; 0 while there are none."""
         return (self._stepped_loss + self._batch.loss) / self.samples if self.samples else 0.0
 
+    @property
+    def batch_max(self) -> int:
+        """A batch with the samples of several local steps would lead to one."""
+        return self._numbers.samples
+
     def begin(self, epoch: int) -> None:
         """Forget the way that was gone: the parameters now stand at the shared state."""
         self._shared_N.copy_(self._parameters.values_N)

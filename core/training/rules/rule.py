@@ -58,6 +58,10 @@ class Rule(Protocol):
     def dropped(self) -> int:
         """Batches whose gradient was not finite, since the start; they never count."""
 
+    @property
+    def batch_max(self) -> int | None:
+        """Samples of a batch at most, where more of them would be another rule; None: as many as fit."""
+
     def begin(self, epoch: int) -> None:
         """Forget what was added: the parameters now stand at the shared state after so many steps."""
 

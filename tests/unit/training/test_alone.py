@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from core.base.content import digest
-from core.base.problems import WorkerProblem
+from core.base.problems import NoSpace, WorkerProblem
 from core.tasks.task import Losses
 from core.training.alone import Alone, peak_memory
 from core.training.metrics import JsonLines
@@ -100,3 +100,19 @@ def test_measuring_says_speed_step_and_memory(tmp_path: Path, capsys: pytest.Cap
     assert measured["samples_per_s"] > 0 < measured["step_s"]
     assert 1 <= measured["micro_batch"] <= 8
     assert 10**7 < measured["memory_bytes"] <= peak_memory()
+
+
+def test_a_rate_that_begins_at_zero_is_no_end(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    numbers = {**SMALL.optimizer, "warmup_start": 0.0, "warmup_epochs": 2, "total_epochs": 3}
+    alone(tmp_path, msgspec.structs.replace(SMALL, optimizer=numbers)).train(epochs=None)
+    assert [line["epoch"] for line in said(capsys)] == [1, 2, 3, 3]
+
+
+def test_a_state_that_is_not_written_ends_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise NoSpace("The disk is full.")
+
+    single = alone(tmp_path)
+    monkeypatch.setattr("core.training.checkpoint.write_atomic", full)
+    with pytest.raises(NoSpace):
+        single.train(epochs=1)

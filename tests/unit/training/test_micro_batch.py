@@ -3,12 +3,12 @@
 from collections.abc import Callable
 from random import Random
 
+import msgspec
 import pytest
-import torch
 
 from core.base.problems import WorkerProblem
-from core.training.micro_batch import PASS_S, TIMINGS, MicroBatch
-from tests.unit.training.small import Points, SmallTask, learner
+from core.training.micro_batch import AGAIN, PASS_S, TIMINGS, MicroBatch
+from tests.unit.training.small import MANIFEST, Points, SmallTask, learner
 
 CARD: Callable[[int], float] = lambda samples: 0.01 + samples / 100_000  # noqa: E731
 """A pass costs 10 ms, whatever its size, and little for each sample."""
@@ -72,7 +72,7 @@ class Hungry(SmallTask):
         losses = super().loss(model, batch)
         if batch.samples > self.room:
             losses.objective.backward()
-            raise torch.OutOfMemoryError("no memory")
+            raise RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried")
         self.passed.append(batch)
         return losses
 
@@ -108,3 +108,20 @@ def test_memory_for_no_sample_is_a_sentence(tmp_path) -> None:
 
     with pytest.raises(WorkerProblem, match="memory does not suffice"):
         train()
+
+
+def test_local_steps_are_no_larger_on_fast_machines(tmp_path) -> None:
+    rule = {"name": "local", "steps": 4, "samples": 16, "optimizer": {"name": "adamw"}}
+    target = {"target_samples": 4096}
+    local = learner(tmp_path / "local", manifest=msgspec.structs.replace(MANIFEST, rule=rule, **target))
+    plain = learner(tmp_path / "plain", manifest=msgspec.structs.replace(MANIFEST, **target))
+    assert settle(local.micro_batch, CARD)[-1] == 16
+    assert settle(plain.micro_batch, CARD)[-1] == 512
+
+
+def test_a_slow_beginning_is_not_the_last_word() -> None:
+    size = MicroBatch(32, most=4096)
+    assert settle(size, SLOW)[-1] == 1
+    for _ in range(AGAIN // 400 + 2):
+        last = settle(size, CARD)[-1]
+    assert last == 4096
