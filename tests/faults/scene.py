@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from core.base.manifest import PAPER_LAMB
 from tests.faults.drawing import VOLUNTEERS
 from tests.faults.observer import Observer
 from tests.faults.processes import MARK
@@ -21,6 +22,8 @@ from tests.process.swarm import CORE, ENVIRONMENT, Collaboration, Volunteer, end
 
 TARGET_SAMPLES: Final = 768
 """An epoch of one to two seconds on two cores: one computer alone does not fill it between two reports."""
+ENDLESS: Final = {**PAPER_LAMB, "learning_rate": 0.01, "warmup_epochs": 2, "total_epochs": 1_000_000}
+"""A schedule that no run comes to the end of, for there nobody contributes any more."""
 DISK_MIB: Final = 16
 PLACES: Final = {"backbone": "p1", "ada": "p2", "bob": "p3", "eve": "a"}
 """Where in the lab's internet each computer is."""
@@ -100,7 +103,8 @@ def scene(folder: Path) -> Iterator[Scene]:
         ground = stack.enter_context(Ground()) if missing(delay=False) is None else None
         disks = {name: stack.enter_context(small_disk(folder / name, mib=DISK_MIB)) for name in VOLUNTEERS}
         stack.callback(_keep_logs, folder)
-        made = Scene(folder, Collaboration(folder, found(folder, target_samples=TARGET_SAMPLES)), ground)
+        charter = found(folder, target_samples=TARGET_SAMPLES, optimizer=ENDLESS)
+        made = Scene(folder, Collaboration(folder, charter), ground)
         stack.callback(made.swarm.close)
         made.start_backbone()
         for name in VOLUNTEERS:
