@@ -34,8 +34,6 @@ from core.swarm.standby import HELP_BYTES
 from core.swarm.states import StateName, first_state
 from core.swarm.view import ParticipantView
 
-SPEEDS = (5.0, 50.0)
-"""Samples a second of the slowest and the fastest computer."""
 ROOMS = (0.5, 1.0, 4.0)
 """Memory of a helper, as a part of what the whole vector needs: some have too little, and decline every call."""
 HONEST = Lie()
@@ -62,7 +60,7 @@ class Volunteer:
         self._role, self._lie, self.number = role, lie, number
         self.signer = SimSigner.numbered(swarm.world.seed, number)
         self.peer = self.signer.peer_id
-        self.speed = log_uniform(self._random, *SPEEDS) if role == "volunteer" else 0.0
+        self.speed = log_uniform(self._random, *swarm.settings.speeds) if role == "volunteer" else 0.0
         """Samples a second; 0: it has no trainer."""
         self.disk = Disk()
         self.node: Node | None = None

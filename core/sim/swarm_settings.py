@@ -33,6 +33,8 @@ class SwarmSettings:
     """Whether computing goes on while a round is averaged."""
     step_s: tuple[float, float] = (0.05, 0.4)
     """Least and most that an optimiser step takes."""
+    speeds: tuple[float, float] = (5.0, 50.0)
+    """Samples a second of the slowest and the fastest computer."""
     epoch_s: float = EPOCH_S
     """How long an epoch's samples take to compute with everybody here."""
     padding_bytes: int = 0

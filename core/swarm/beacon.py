@@ -49,8 +49,16 @@ class Beacon:
         self._doubted: dict[PeerId, float] = {}
         """Strangers whose first report looked old, and its time by their clock."""
 
-    def start(self, now: float) -> None:
-        """Begin to publish and to read."""
+    def start(self, now: float, *, follows: bool = False) -> None:
+        """Begin to publish and to read.
+
+        Args:
+            now: Unix seconds.
+            follows: Whether it reads each second: a backbone or helper loses the way of those who step more often
+                than it reads, and where two have gone apart it decides.
+        """
+        if follows:
+            self._interval_s = PUBLISH_INTERVAL_S
         self._publish_at = self._read_at = now
 
     @property
@@ -92,7 +100,8 @@ class Beacon:
             )
         if self._read_at is not None and self._read_at <= now:
             self._last_read = now
-            self._read_at = now + self._interval_s * self._random.uniform(0.8, 1.2)
+            interval_s = max(self._interval_s, self._in_a_crowd(READ_INTERVAL_MIN_S, READ_CROWD))
+            self._read_at = now + interval_s * self._random.uniform(0.8, 1.2)
             outputs += self._dht.get(self._key, now)
         return outputs
 

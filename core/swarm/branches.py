@@ -23,8 +23,6 @@ V = TypeVar("V")
 Name = TypeVar("Name", bytes, StateName)
 REMEMBERED_MAX: Final = 256
 """Number of states whose parents are remembered: peers that are here are a few epochs apart."""
-
-
 PASSES_MAX: Final = 4096
 """Number of peers with passes that are remembered."""
 TRUSTED: Final = 2
@@ -105,6 +103,8 @@ class Branches:
         """The state at which each was read last."""
         self._round: _Round | None = None
         """The last one of ours that was committed."""
+        self._guest_at = b""
+        """Mark of the state that was taken from others."""
 
     def led(self, before: StateName, after: StateName, *, members: Iterable[PeerId] = ()) -> None:
         """Note that a round of ours, with these members, has led from one state to the next."""
@@ -119,11 +119,14 @@ class Branches:
         self.led(before, record.name, members=members)
         self._round = _Round(before, record.name, frozenset(members))
 
-    def loaded(self, state: State) -> None:
-        """Note where the state came from that this peer's trainer holds now, as its file tells: no report knows better.
+    def loaded(self, state: State, *, guest: bool = False) -> None:
+        """Note where the state that this peer's trainer holds came from: its file knows, and before that who has told.
 
-        Of what led there before, the file tells only what nobody has told yet.
+        Args:
+            state: The state.
+            guest: Whether it was taken from others, whose guest this peer is there until a round of its own.
         """
+        self._guest_at = state.name.mark if guest else b""
         mark, known = state.name.mark, state.name.mark in self._own
         for ancestor in state.ancestors:
             if len(ancestor) == MARK_BYTES and not known:
@@ -179,7 +182,7 @@ class Branches:
         here: defaultdict[bytes, Weight] = defaultdict(Weight)
         called: defaultdict[bytes, Counter[StateName]] = defaultdict(Counter)
         if mine is not None:
-            here[mine.mark] = Weight(trains, not trains, trains and mine.epoch > 0)
+            here[mine.mark] = Weight(trains, not trains, trains and mine.epoch > 0 and mine.mark != self._guest_at)
         heard, newcomers = list(stands), Weight()
         further = trains and mine is not None and mine.epoch > 0
         self._learn(heard)

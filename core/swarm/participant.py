@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from random import Random
 from typing import Any, ClassVar
 
+from core.api.snapshot import VOLUNTEER
 from core.averaging.matchmaking import Elsewhere, Silent
 from core.base.compose import Composite
 from core.base.contact import Contact, Observed
@@ -174,7 +175,7 @@ class Participant:
     def start(self, contacts: Sequence[Contact], *, host: str = "", port: int = 0, now: float) -> Sequence[Any]:
         """Join the swarm through `contacts`; others reach this peer at host and port (empty: they observe it)."""
         self._presentation.address = (host, port)
-        self._beacon.start(now)
+        self._beacon.start(now, follows=self.settings.role != VOLUNTEER)
         self._line_news.start(now)
         return self._follow([*self._dht.bootstrap(list(contacts), now), *self._beat(now)], now)
 

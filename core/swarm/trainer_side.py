@@ -177,7 +177,7 @@ class TrainerSide:
         held = self.epochs.state
         if self._catch_up.arrived(state.name):
             lost = held is not None and self._catch_up.branches.abandons(held.name, state.name)
-            self._catch_up.branches.loaded(state)
+            self._catch_up.branches.loaded(state, guest=True)
             self.epochs.hold(state)
             self.epochs.advance(Cue.LOADED, now)
             told = [WorkNotKept(held.name.epoch)] if held is not None and lost else []

@@ -1,6 +1,7 @@
 """Targets that one peer fills in less than the time between two reports: the others are waited for, nobody forks."""
 
 from collections import defaultdict
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from core.sim.trial import Trial
 from core.sim.worker import Absorbed
 
 EPOCHS = 60
+NEAR = LinkSettings(loss=0.0, duplicate=0.0, access_s=(0.0002, 0.0002), around_s=0.0, jitter_s=0.0002)
 
 
 class Forks(Checker):
@@ -31,7 +33,7 @@ class Forks(Checker):
         return [epoch for epoch, names in self.states.items() if len(names) > 1]
 
 
-def run(seed: int, *, peers: int, epoch_s: float, epochs: int = EPOCHS, delayed: bool = False) -> Forks:
+def run(seed: int, *, peers: int, epoch_s: float, epochs: int = EPOCHS, **more: Any) -> Forks:
     settings = SwarmSettings(
         peers=peers,
         epochs=epochs,
@@ -42,8 +44,8 @@ def run(seed: int, *, peers: int, epoch_s: float, epochs: int = EPOCHS, delayed:
         blank=0.0,
         epoch_s=epoch_s,
         step_s=(0.05, 0.4),
-        delayed=delayed,
     )
+    settings = replace(settings, **more)
     trial = Trial(seed, peers=peers, epochs=epochs, settings=settings)
     forks = Forks()
     trial.swarm.world.checkers.append(forks)
@@ -60,3 +62,10 @@ def test_no_epoch_has_two_states(peers: int, epoch_s: float, averaging: str) -> 
     forks = run(1, peers=peers, epoch_s=epoch_s, delayed=averaging == "computing on")
     assert len(forks.states) >= EPOCHS
     assert forks.forked == []
+
+
+@pytest.mark.parametrize(("seed", "epoch_s", "delayed"), [(2, 0.5, False), (11, 0.3, True)])
+def test_two_quick_peers_that_began_apart_join(seed: int, epoch_s: float, *, delayed: bool) -> None:
+    """Each takes a step a second of its own: the backbone decides between them, and who has followed follows again."""
+    forks = run(seed, peers=2, epoch_s=epoch_s, epochs=40, delayed=delayed, speeds=(200.0, 260.0), links=NEAR)
+    assert max(forks.forked, default=0) <= 10

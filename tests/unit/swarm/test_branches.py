@@ -118,6 +118,18 @@ def test_nobody_goes_back_after_a_restart_either() -> None:
         assert restarted.parent(MINE) == OURS[-2].mark
 
 
+def test_a_guest_follows_strangers_until_its_own_round() -> None:
+    further = after(MINE)
+    guest = Branches()
+    guest.loaded(State(MINE, bytes(32), "file"))
+    assert guest.head(MINE, [stand(1, further, MINE)]) is None, "from its own disk: one stranger leads it nowhere"
+    guest.loaded(State(MINE, bytes(32), "file"), guest=True)
+    assert guest.head(MINE, [stand(1, further, MINE)]) == further
+    own = after(MINE, "own")
+    guest.led(MINE, own)
+    assert guest.head(own, [stand(1, after(own), own)]) is None
+
+
 def test_a_file_says_nothing_against_what_is_known() -> None:
     known = member(*OURS)
     for parent in (THEIRS[-1].mark, b"short", b""):
