@@ -90,6 +90,7 @@ class Learner:
             manifest=manifest.id,
             parameters=self.parameters,
             state=optimizer.state,
+            bounds=optimizer.bounds,
         )
         self.samples_per_s = 0.0
         self.state = self._newest() or self._save(0, manifest.id, ancestors=b"", ledger=b"")

@@ -31,7 +31,7 @@ class AdamW:
         self._numbers = numbers
         self._parameters = parameters
         self._moments = Moments(numbers, parameters.spans)
-        self.state = self._moments.state
+        self.state, self.bounds = self._moments.state, self._moments.bounds
 
     def step(self, gradient_N: torch.Tensor, *, taken: int, epoch: int) -> None:
         """Move each number by about the learning rate, against the sign of its mean gradient.

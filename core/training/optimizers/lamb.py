@@ -43,7 +43,7 @@ class Lamb:
         self._numbers = numbers
         self._parameters = parameters
         self._moments = Moments(numbers, parameters.spans)
-        self.state = self._moments.state
+        self.state, self.bounds = self._moments.state, self._moments.bounds
 
     def step(self, gradient_N: torch.Tensor, *, taken: int, epoch: int) -> None:
         """Move each parameter by a step of the length of the parameter itself, times the learning rate.

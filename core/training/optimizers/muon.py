@@ -16,7 +16,7 @@ from core.base.schedule import learning_rate
 from core.training.flat import FlatParameters, Span
 from core.training.optimizers.exact import Vector, blocks, clipping, on_cpu
 from core.training.optimizers.moments import MomentNumbers, Moments
-from core.training.optimizers.optimizer import Decay, OptimizerNumbers, WeightDecay
+from core.training.optimizers.optimizer import Bounds, Decay, OptimizerNumbers, WeightDecay, running_mean
 from core.training.optimizers.storage import Full
 
 COEFFICIENTS: Final = (3.4445, -4.7750, 2.0315)
@@ -57,6 +57,8 @@ class Muon:
         self._momentum = Full("momentum", inner)
         self._moments = Moments(numbers, [span for span in parameters.spans if span not in self._inner])
         self.state = {**self._momentum.tensors, **self._moments.state}
+        mean = running_mean(numbers.max_grad_norm)
+        self.bounds: Bounds = {**self._momentum.bounds(mean), **self._moments.bounds}
 
     def step(self, gradient_N: torch.Tensor, *, taken: int, epoch: int) -> None:
         """Move each matrix by the learning rate in every direction that its gradients have; all else as AdamW does.

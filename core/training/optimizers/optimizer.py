@@ -2,8 +2,9 @@
 
 # ruff: noqa: N803 - names of arrays end in their shapes
 
+import math
 from collections.abc import Mapping
-from typing import Annotated, ClassVar, Protocol
+from typing import Annotated, ClassVar, Final, Protocol
 
 import torch
 from msgspec import Meta
@@ -15,6 +16,14 @@ Decay = Annotated[float, Meta(ge=0, lt=1)]
 """The share of a running mean that one step keeps."""
 Epsilon = Annotated[float, Meta(gt=0, le=1)]
 WeightDecay = Annotated[float, Meta(ge=0, le=100)]
+Bounds = Mapping[str, tuple[float, float]]
+"""Least and greatest number that a tensor of a state can hold, by the tensor's name."""
+NOT_NEGATIVE: Final = (0.0, math.inf)
+
+
+def running_mean(norm_max: float) -> tuple[float, float]:
+    """The bounds of a running mean of gradients of at most this norm; twice as wide, for roundings."""
+    return -2 * norm_max, 2 * norm_max
 
 
 class OptimizerNumbers(ScheduleNumbers, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -44,6 +53,13 @@ class Optimizer(Protocol):
         """What it remembers, always the same tensors, on the CPU, by the names that they have in a checkpoint.
 
         A tensor of shape (N,) is kept parameter by parameter, any other as a whole; a name holds no slash.
+        """
+
+    @property
+    def bounds(self) -> Bounds:
+        """What steps can lead to; a tensor that is not named holds any finite number.
+
+        A state comes from a stranger.  Beyond these bounds it is refused, for steps from there may lead to no numbers.
         """
 
     def step(self, gradient_N: torch.Tensor, *, taken: int, epoch: int) -> None:

@@ -15,7 +15,7 @@ from msgspec import Meta
 from core.base.schedule import learning_rate
 from core.training.flat import FlatParameters, Span
 from core.training.optimizers.exact import Norm, Vector, blocks, clipping, on_cpu
-from core.training.optimizers.optimizer import Decay, OptimizerNumbers, WeightDecay
+from core.training.optimizers.optimizer import Bounds, Decay, OptimizerNumbers, WeightDecay
 
 LARC_EPSILON: Final = 1e-8
 
@@ -43,6 +43,7 @@ class Sgd:
         self._numbers = numbers
         self._parameters = parameters
         self.state = {"momentum": torch.zeros(parameters.numel)}
+        self.bounds: Bounds = {}
 
     def step(self, gradient_N: torch.Tensor, *, taken: int, epoch: int) -> None:  # noqa: ARG002 - a sum has no bias
         """Move against the gradient, and the momentum with it.

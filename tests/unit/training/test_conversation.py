@@ -5,6 +5,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from safetensors import safe_open
+from safetensors.torch import load_file, save_file
 
 from core.api.score import Score
 from core.base.content import chunk_digests, digest, root_digest
@@ -217,13 +219,18 @@ def test_load_takes_over_a_state_and_forgets_the_round(tmp_path: Path) -> None:
     assert t.conversation.training
 
 
-@pytest.mark.parametrize("how", ["garbage", "another epoch", "another lineage"])
+@pytest.mark.parametrize("how", ["garbage", "another epoch", "another lineage", "an impossible moment"])
 def test_what_a_stranger_gave_instead_changes_nothing(tmp_path: Path, how: str) -> None:
     other = learner(tmp_path / "other", seed=3)
     other.accumulate()
     path = other.absorb(other.hand_over(), epoch=1, lineage=LINEAGE).saved.path
     if how == "garbage":
         path.write_bytes(b"garbage")
+    if how == "an impossible moment":
+        tensors = load_file(path)
+        tensors["v/0.weight"][0, 0] = -1e-9
+        with safe_open(path, framework="pt") as file:
+            save_file(tensors, path, metadata=file.metadata())
     t = talk(tmp_path)
     t.train(2)
     before, samples = t.peer.state, t.peer.samples
