@@ -26,7 +26,7 @@ from core.base.state_header import METADATA, STATE_HEADER, StateHeader, epoch_of
 from core.system.atomic_files import delete_torn, set_aside, write_atomic
 from core.system.file_chunks import file_chunks
 from core.training.flat import FlatParameters
-from core.training.optimizers.optimizer import Bounds
+from core.training.optimizers.bounds import Bounds
 from core.training.state_image import state_image
 
 KEPT: Final = 2

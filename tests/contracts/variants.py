@@ -16,6 +16,7 @@ VARIANTS: dict[str, dict[str, object]] = {
     "lamb, bias outside": {"name": "lamb", "debias": "outside"},
     "lamb, 8 bits": {"name": "lamb", "bits": 8},
     "adamw": {"name": "adamw"},
+    "adamw, spike guard": {"name": "adamw", "spike_guard": 6.0},
     "adamw, 8 bits": {"name": "adamw", "bits": 8},
     "sgd": {"name": "sgd"},
     "sgd, larc": {"name": "sgd", "nesterov": False, "weight_decay": 0.01, "trust": 0.2},

@@ -16,8 +16,8 @@ import torch
 from numpy.typing import NDArray
 
 from core.training.flat import Span
+from core.training.optimizers.bounds import Bounds
 from core.training.optimizers.exact import BLOCK, Vector
-from core.training.optimizers.optimizer import Bounds
 from core.training.optimizers.storage import Full, places
 
 SHARING: Final = 256

@@ -8,8 +8,9 @@ import numpy as np
 
 from core.training.flat import Span
 from core.training.optimizers.blockwise import EightBits
+from core.training.optimizers.bounds import NOT_NEGATIVE, Bounds, running_mean
 from core.training.optimizers.exact import Vector, power
-from core.training.optimizers.optimizer import NOT_NEGATIVE, Bounds, Decay, Epsilon, OptimizerNumbers, running_mean
+from core.training.optimizers.optimizer import Decay, Epsilon, OptimizerNumbers
 from core.training.optimizers.storage import Full, Storage
 
 

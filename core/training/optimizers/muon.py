@@ -14,9 +14,11 @@ from msgspec import Meta
 
 from core.base.schedule import learning_rate
 from core.training.flat import FlatParameters, Span
-from core.training.optimizers.exact import Vector, blocks, clipping, on_cpu
+from core.training.optimizers.bounds import Bounds, running_mean
+from core.training.optimizers.clipping import Clipping
+from core.training.optimizers.exact import Vector, blocks, on_cpu
 from core.training.optimizers.moments import MomentNumbers, Moments
-from core.training.optimizers.optimizer import Bounds, Decay, OptimizerNumbers, WeightDecay, running_mean
+from core.training.optimizers.optimizer import Decay, OptimizerNumbers, WeightDecay
 from core.training.optimizers.storage import Full
 
 COEFFICIENTS: Final = (3.4445, -4.7750, 2.0315)
@@ -54,11 +56,12 @@ class Muon:
         words = [word.strip() for word in numbers.adamw.split(",") if word.strip()]
         inner = [span for span in parameters.spans if span.decays and not any(word in span.name for word in words)]
         self._inner = frozenset(inner)
+        self.clipping = Clipping(numbers.max_grad_norm, deviations=numbers.spike_guard)
         self._momentum = Full("momentum", inner)
         self._moments = Moments(numbers, [span for span in parameters.spans if span not in self._inner])
-        self.state = {**self._momentum.tensors, **self._moments.state}
+        self.state = {**self._momentum.tensors, **self._moments.state, **self.clipping.state}
         mean = running_mean(numbers.max_grad_norm)
-        self.bounds: Bounds = {**self._momentum.bounds(mean), **self._moments.bounds}
+        self.bounds: Bounds = {**self._momentum.bounds(mean), **self._moments.bounds, **self.clipping.bounds}
 
     def step(self, gradient_N: torch.Tensor, *, taken: int, epoch: int) -> None:
         """Move each matrix by the learning rate in every direction that its gradients have; all else as AdamW does.
@@ -71,7 +74,7 @@ class Muon:
         numbers, update_N = self._numbers, gradient_N.numpy()
         rate = learning_rate(numbers, epoch)
         with on_cpu(self._parameters) as values_N:
-            clip, bias = clipping(update_N, numbers.max_grad_norm), self._moments.bias(taken)
+            clip, bias = self.clipping.factor(update_N, taken=taken), self._moments.bias(taken)
             for span in self._parameters.spans:
                 inner = span in self._inner
                 for block in blocks(span.start, span.stop):

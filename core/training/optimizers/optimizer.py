@@ -2,28 +2,21 @@
 
 # ruff: noqa: N803 - names of arrays end in their shapes
 
-import math
 from collections.abc import Mapping
-from typing import Annotated, ClassVar, Final, Protocol
+from typing import Annotated, ClassVar, Protocol
 
 import torch
 from msgspec import Meta
 
 from core.base.schedule import ScheduleNumbers
 from core.training.flat import FlatParameters
+from core.training.optimizers.bounds import Bounds
+from core.training.optimizers.clipping import Clipping
 
 Decay = Annotated[float, Meta(ge=0, lt=1)]
 """The share of a running mean that one step keeps."""
 Epsilon = Annotated[float, Meta(gt=0, le=1)]
 WeightDecay = Annotated[float, Meta(ge=0, le=100)]
-Bounds = Mapping[str, tuple[float, float]]
-"""Least and greatest number that a tensor of a state can hold, by the tensor's name."""
-NOT_NEGATIVE: Final = (0.0, math.inf)
-
-
-def running_mean(norm_max: float) -> tuple[float, float]:
-    """The bounds of a running mean of gradients of at most this norm; twice as wide, for roundings."""
-    return -2 * norm_max, 2 * norm_max
 
 
 class OptimizerNumbers(ScheduleNumbers, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -32,6 +25,9 @@ class OptimizerNumbers(ScheduleNumbers, frozen=True, kw_only=True, forbid_unknow
     name: Annotated[str, Meta(max_length=80)]
     max_grad_norm: Annotated[float, Meta(gt=0, le=1e12)] = 1.0
     """A gradient of a larger norm is scaled down to it."""
+    spike_guard: Annotated[float, Meta(ge=0, le=1000)] = 0.0
+    """By so many standard deviations of the last norms a gradient's may exceed the usual one; a longer one is scaled
+    down to that (`core.training.optimizers.clipping`).  0: whatever comes."""
 
 
 class Optimizer(Protocol):
@@ -45,6 +41,9 @@ class Optimizer(Protocol):
     Numbers: ClassVar[type[OptimizerNumbers]]
     exact: ClassVar[bool]
     """Whether equal states and gradients give equal bits on every machine (`core.training.optimizers.exact`)."""
+
+    clipping: Clipping
+    """Scales its gradients down."""
 
     def __init__(self, numbers: OptimizerNumbers, parameters: FlatParameters) -> None: ...
 

@@ -6,8 +6,8 @@ from typing import Protocol
 import torch
 
 from core.training.flat import Span
+from core.training.optimizers.bounds import Bounds
 from core.training.optimizers.exact import Vector, blocks
-from core.training.optimizers.optimizer import Bounds
 
 
 class Storage(Protocol):
