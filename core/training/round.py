@@ -82,6 +82,7 @@ class Learner:
         self._model.train()
         self.parameters = FlatParameters(self._model)
         optimizer = optimizer_of(manifest.optimizer, self.parameters)
+        self.optimizer = optimizer
         self.rule = rule_of(manifest, self.parameters, optimizer)
         self.overlaps = manifest.averaging.overlaps
         """Whether it computes on while a round is averaged."""

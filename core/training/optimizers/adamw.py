@@ -29,7 +29,7 @@ class AdamW:
     exact: ClassVar[bool] = True
 
     def __init__(self, numbers: AdamWNumbers, parameters: FlatParameters) -> None:
-        self._numbers = numbers
+        self.numbers = numbers
         self._parameters = parameters
         self._moments = Moments(numbers, parameters.spans)
         self.clipping = Clipping(numbers.max_grad_norm, deviations=numbers.spike_guard)
@@ -44,7 +44,7 @@ class AdamW:
             taken: Steps that the moments have taken before.
             epoch: Steps that the collaboration has taken before.
         """
-        numbers, update_N = self._numbers, gradient_N.numpy()
+        numbers, update_N = self.numbers, gradient_N.numpy()
         rate = learning_rate(numbers, epoch)
         with on_cpu(self._parameters) as values_N:
             clip, bias = self.clipping.factor(update_N, taken=taken), self._moments.bias(taken)

@@ -41,7 +41,7 @@ class Lamb:
     exact: ClassVar[bool] = True
 
     def __init__(self, numbers: LambNumbers, parameters: FlatParameters) -> None:
-        self._numbers = numbers
+        self.numbers = numbers
         self._parameters = parameters
         self._moments = Moments(numbers, parameters.spans)
         self.clipping = Clipping(numbers.max_grad_norm, deviations=numbers.spike_guard)
@@ -56,7 +56,7 @@ class Lamb:
             taken: Steps that the moments have taken before.
             epoch: Steps that the collaboration has taken before.
         """
-        numbers, update_N = self._numbers, gradient_N.numpy()
+        numbers, update_N = self.numbers, gradient_N.numpy()
         rate, bias = learning_rate(numbers, epoch), self._moments.bias(taken)
         if numbers.debias == "outside":
             rate, bias = rate * math.sqrt(bias[1]) / bias[0], (1.0, 1.0)

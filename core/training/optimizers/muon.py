@@ -51,7 +51,7 @@ class Muon:
     exact: ClassVar[bool] = False
 
     def __init__(self, numbers: MuonNumbers, parameters: FlatParameters) -> None:
-        self._numbers = numbers
+        self.numbers = numbers
         self._parameters = parameters
         words = [word.strip() for word in numbers.adamw.split(",") if word.strip()]
         inner = [span for span in parameters.spans if span.decays and not any(word in span.name for word in words)]
@@ -71,7 +71,7 @@ class Muon:
             taken: Steps that the moments have taken before.
             epoch: Steps that the collaboration has taken before.
         """
-        numbers, update_N = self._numbers, gradient_N.numpy()
+        numbers, update_N = self.numbers, gradient_N.numpy()
         rate = learning_rate(numbers, epoch)
         with on_cpu(self._parameters) as values_N:
             clip, bias = self.clipping.factor(update_N, taken=taken), self._moments.bias(taken)
@@ -91,9 +91,9 @@ class Muon:
 
     def _gather(self, block: slice, gradient_n: Vector, *, clip: float) -> None:
         """Turn the gradient of one block into Nesterov's momentum."""
-        keeps, momentum_n = np.float32(self._numbers.momentum), self._momentum.read(block)
+        keeps, momentum_n = np.float32(self.numbers.momentum), self._momentum.read(block)
         gradient_n *= np.float32(clip)
-        momentum_n += (gradient_n - momentum_n) * np.float32(1 - self._numbers.momentum)
+        momentum_n += (gradient_n - momentum_n) * np.float32(1 - self.numbers.momentum)
         gradient_n += (momentum_n - gradient_n) * keeps
         self._momentum.write(block, momentum_n)
 

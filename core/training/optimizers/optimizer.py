@@ -42,6 +42,10 @@ class Optimizer(Protocol):
     exact: ClassVar[bool]
     """Whether equal states and gradients give equal bits on every machine (`core.training.optimizers.exact`)."""
 
+    @property
+    def numbers(self) -> OptimizerNumbers:
+        """Those that it was made with."""
+
     clipping: Clipping
     """Scales its gradients down."""
 

@@ -42,7 +42,7 @@ class Sgd:
     exact: ClassVar[bool] = True
 
     def __init__(self, numbers: SgdNumbers, parameters: FlatParameters) -> None:
-        self._numbers = numbers
+        self.numbers = numbers
         self._parameters = parameters
         self.clipping = Clipping(numbers.max_grad_norm, deviations=numbers.spike_guard)
         self.state = {"momentum": torch.zeros(parameters.numel), **self.clipping.state}
@@ -56,7 +56,7 @@ class Sgd:
             taken: Steps that this state has taken before.
             epoch: Steps that the collaboration has taken before.
         """
-        numbers, rate = self._numbers, np.float32(learning_rate(self._numbers, epoch))
+        numbers, rate = self.numbers, np.float32(learning_rate(self.numbers, epoch))
         keeps, gradients_N, momenta_N = np.float32(numbers.momentum), gradient_N.numpy(), self.state["momentum"].numpy()
         with on_cpu(self._parameters) as values_N:
             clip = self.clipping.factor(gradients_N, taken=taken)
@@ -88,4 +88,4 @@ class Sgd:
         value_norm, gradient_norm = value.take(), clip * gradient.take()
         if not value_norm or not gradient_norm:
             return 0.0 if value_norm else 1.0
-        return self._numbers.trust * value_norm / (gradient_norm + decay * value_norm + LARC_EPSILON)
+        return self.numbers.trust * value_norm / (gradient_norm + decay * value_norm + LARC_EPSILON)
