@@ -10,7 +10,17 @@ import argparse
 from pathlib import Path
 
 from core.base.problems import Problem
-from core.cli.options import Commands, add_home, add_json, add_recipe, calling, recipe_file, text_folder, whole
+from core.cli.options import (
+    Commands,
+    add_home,
+    add_json,
+    add_metrics,
+    add_recipe,
+    calling,
+    recipe_file,
+    text_folder,
+    whole,
+)
 from core.system.atomic_files import make_directory
 
 
@@ -96,6 +106,7 @@ def _add_engine(commands: Commands) -> None:
     add_recipe(engine, words="what an embedded collaboration learns")
     _add_delayed(engine)
     engine.add_argument("--last-epoch", type=whole(0, 2**31 - 1), metavar="N", help="stop after this epoch")
+    add_metrics(engine)
     engine.add_argument("--name", metavar="NAME", help="how the leaderboard calls this computer")
     engine.add_argument("--threads", type=whole(0, 1024), metavar="N", help="processor threads for training")
     _add_address(engine, told="")

@@ -36,6 +36,13 @@ def add_json(command: argparse.ArgumentParser) -> None:
     command.add_argument("--json", action="store_true", help="print JSON, one object a line")
 
 
+def add_metrics(command: argparse.ArgumentParser) -> None:
+    """Add to a command the options that say where metrics of epochs are written."""
+    command.add_argument("--metrics", type=Path, metavar="FILE", help="append metrics of each epoch, a line of JSON")
+    command.add_argument("--prometheus", type=Path, metavar="FILE", help="newest metrics for the node exporter (.prom)")
+    command.add_argument("--tensorboard", type=Path, metavar="DIR", help="metrics for TensorBoard, if installed")
+
+
 def text_folder(folder: Path | None) -> Path | None:
     """The folder of text that a person named, absolute.
 

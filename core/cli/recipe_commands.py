@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from core.cli.options import Commands, add_home, add_json, calling, whole
+from core.cli.options import Commands, add_home, add_json, add_metrics, calling, whole
 
 
 def add(commands: Commands) -> None:
@@ -56,8 +56,7 @@ def _add_train(commands: Commands) -> None:
     _add_machine(train)
     train.add_argument("--epochs", type=whole(1, 1_000_000_000), metavar="N", help="so many more (default: go on)")
     train.add_argument("--profile", action="store_true", help="write a trace of the first epoch's first batches")
-    train.add_argument("--prometheus", type=Path, metavar="FILE", help="newest metrics, for the node exporter (.prom)")
-    train.add_argument("--tensorboard", type=Path, metavar="DIR", help="metrics for TensorBoard, where it is installed")
+    add_metrics(train)
     train.set_defaults(run=calling("core.cli.recipes:run_train"))
 
 

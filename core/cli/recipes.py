@@ -173,7 +173,8 @@ async def _train(args: argparse.Namespace, chosen: Chosen) -> int:
     busy = Busy("This recipe is being trained here already.", hint="Wait for it, or stop it.")
     async with held(folder / "lock", patience_s=1.0, otherwise=busy):
         charter = await _founded(chosen, folder)
-        words = ["--metrics", str(folder / "metrics.jsonl")]
+        metrics = args.metrics or folder / "metrics.jsonl"
+        words = ["--metrics", str(metrics.expanduser().absolute())]
         words += ["--epochs", str(args.epochs)] if args.epochs is not None else []
         for name in ("prometheus", "tensorboard"):
             if getattr(args, name) is not None:
@@ -190,7 +191,7 @@ async def _train(args: argparse.Namespace, chosen: Chosen) -> int:
         finally:
             told.bar.clear()
     if not args.json:
-        print(f"Metrics: {folder / 'metrics.jsonl'}")
+        print(f"Metrics: {metrics}")
     return 0
 
 

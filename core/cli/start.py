@@ -24,6 +24,7 @@ from core.net.interfaces import is_loopback
 from core.net.name_resolver import is_literal, is_name
 from core.storage.paths import Home
 from core.system.parent_watch import stop_on_signals, watch_parent
+from core.workers.frames import MetricFiles
 
 MIB = 1024 * 1024
 EVERYWHERE = "0.0.0.0"  # noqa: S104 - a peer is there to be reached
@@ -119,10 +120,17 @@ def _engine_options(args: argparse.Namespace, home: Home, *, alone: bool) -> Eng
         threads=args.threads or (own_threads(args.peers) if alone else 0),
         text=_embedded_options(args).readable if alone else args.text,
         last_epoch=args.last_epoch,
+        metrics=_metric_files(args),
         evaluate_first=alone,
         help_bytes=_help_bytes(args),
         stay=args.stay,
     )
+
+
+def _metric_files(args: argparse.Namespace) -> MetricFiles:
+    """Where the worker, whose working folder is another one, writes metrics."""
+    places = {"lines": args.metrics, "prometheus": args.prometheus, "tensorboard": args.tensorboard}
+    return MetricFiles(**{name: str(path.expanduser().absolute()) for name, path in places.items() if path is not None})
 
 
 async def _work(engine: Engine, link: Link | None, args: argparse.Namespace) -> None:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core.storage.paths import Home
+from core.workers.frames import NO_METRICS, MetricFiles
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +24,8 @@ class EngineOptions:
     text: Path | None = None
     """The one folder of this computer that a collaboration may read; None: none."""
     last_epoch: int | None = None
+    metrics: MetricFiles = NO_METRICS
+    """Where the worker writes what its epochs came to."""
     evaluate_first: bool = False
     help_bytes: int = 0
     """Train nothing, and average what others have trained with so much memory; 0: train."""

@@ -339,4 +339,5 @@ def _trainer_place(installation: Installation, joined: JoinedCollaboration, fold
         seed=int.from_bytes(installation.key.peer_id[:4], "big"),
         share=partial(_share, installation),
         last_epoch=joined.manifest.last_epoch_within(options.last_epoch),
+        metrics=options.metrics,
     )

@@ -133,7 +133,8 @@ class Contributing:
         self._assisting.ended(samples=self.pending.samples, gives=committed.gives)
         if self._overlaps:
             self.pending.take()
-        return [Absorb(self._round, committed.record)]
+        mine = self._epochs.state
+        return [Absorb(self._round, committed.record, None if mine is None else self._grouping.agreement(mine))]
 
     def settle(self, samples: int, now: float) -> None:
         """A new state is in place; `samples` count for its step already."""

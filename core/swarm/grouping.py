@@ -4,10 +4,11 @@ from typing import Any, Final
 
 from core.base.ids import PeerId, distance, hashed_key, node_key
 from core.swarm.beacon import Beacon
-from core.swarm.membership import GOES_ON_S, Membership
+from core.swarm.membership import GOES_ON_S, Membership, agreement
+from core.swarm.orders import Agreement
 from core.swarm.rounds import Rounds
 from core.swarm.settings import ParticipantSettings
-from core.swarm.states import StateName
+from core.swarm.states import State, StateName
 from core.swarm.stragglers import Stragglers
 
 SHORT_REST_MAX_S: Final = 10.0
@@ -65,6 +66,10 @@ class Grouping:
     def others_per_s(self, state: StateName, now: float) -> float:
         """Joint speed of the others at `state`, samples per second."""
         return self._membership.samples_per_s(state, now)
+
+    def agreement(self, state: State) -> Agreement:
+        """How many others have the same bits of the state."""
+        return agreement(self._membership.live().values(), state)
 
     def is_evaluator(self, state: StateName) -> bool:
         """Whether it is this peer's turn to look at the held-out text.

@@ -9,8 +9,9 @@ from core.averaging.weights import EarnedSpeeds
 from core.base.ids import PeerId
 from core.swarm.branches import Branches, Stand
 from core.swarm.epoch import Phase
+from core.swarm.orders import Agreement
 from core.swarm.progress import ProgressReport
-from core.swarm.states import StateName
+from core.swarm.states import State, StateName
 
 PEERS_MAX = 2000
 SILENT_S = 8.0
@@ -184,6 +185,17 @@ class Membership:
             and member.report.in_step
             and member.report.state == state
         }
+
+
+def agreement(reports: Iterable[ProgressReport], state: State) -> Agreement:
+    """How many peers report the same bits for a state, by their digest.
+
+    Args:
+        reports: Of others.
+        state: As this peer holds it.
+    """
+    digests = [report.digest for report in reports if report.digest and report.state == state.name]
+    return Agreement(digests.count(state.digest), len(digests))
 
 
 def _speeds(members: Mapping[PeerId, _Member], earned: EarnedSpeeds) -> dict[PeerId, float]:

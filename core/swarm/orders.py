@@ -35,6 +35,16 @@ class Absorb:
 
     round: bytes
     record: "RoundRecord"
+    agreement: "Agreement | None" = None
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """How many other peers have the same bits of a state: all of them, where steps are exact and nothing is damaged."""
+
+    alike: int
+    heard: int
+    """Those that have reported a digest for it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -126,11 +126,13 @@ def open_conversation(start: Start, say: Callable[[ToEngine], None], clock: Call
     from core.tasks.task import Blobs  # noqa: PLC0415
     from core.training.conversation import Conversation  # noqa: PLC0415
     from core.training.devices import choose  # noqa: PLC0415
+    from core.training.metrics import sinks_of  # noqa: PLC0415
     from core.training.round import Learner  # noqa: PLC0415
     from core.workers.arena import Arena  # noqa: PLC0415
 
     manifest = read_manifest(_content(Path(start.manifest_path)), Ed25519Verifier())
     task = task_of(manifest, Blobs(Path(start.blobs_dir), manifest.blobs))
+    sinks = sinks_of(start.metrics, manifest)
     _step_back()
     torch.set_num_threads(max(1, start.threads))
     choice = choose(start.device)
@@ -138,7 +140,7 @@ def open_conversation(start: Start, say: Callable[[ToEngine], None], clock: Call
     device = choice.device.name
     learner = Learner(task=task, manifest=manifest, states=states, seed=start.seed, device=device, clock=clock)
     arena = Arena.create(Path(start.arena_path), learner.numel)
-    return Conversation(start, learner=learner, arena=arena, say=say, clock=clock)
+    return Conversation(start, learner=learner, arena=arena, say=say, clock=clock, sinks=sinks)
 
 
 def _take_pipe() -> tuple[BinaryIO, BinaryIO]:

@@ -30,8 +30,9 @@ from core.tasks.task import Blobs
 from core.tasks.text_files import offline
 from core.training.child import end_with_parent, reporting, say
 from core.training.conversation import MEANINGLESS_BATCHES_MAX
-from core.training.metrics import EpochMeter, JsonLines, PrometheusFile, Sink, TensorBoard, write_all
+from core.training.metrics import EpochMeter, Sink, sinks_of, write_all
 from core.training.round import Learner
+from core.workers.frames import MetricFiles
 
 PROGRESS_S: Final = 0.2
 MEASURED_MIN: Final = 3
@@ -71,7 +72,8 @@ def _run(chosen: argparse.Namespace) -> None:
         reason = str(error).partition("\n")[0]
         raise BadInput(f"The device {chosen.device} cannot be used: {reason}", hint="Leave --device out.") from error
     manifest = read_manifest(chosen.manifest.read_bytes(), Ed25519Verifier())
-    sinks = _sinks(chosen, manifest)
+    places = {"lines": chosen.metrics, "prometheus": chosen.prometheus, "tensorboard": chosen.tensorboard}
+    sinks = sinks_of(MetricFiles(**{name: str(path) for name, path in places.items() if path is not None}), manifest)
     task = task_of(manifest, Blobs(chosen.blobs, manifest.blobs))
     learner = Learner(task=task, manifest=manifest, states=chosen.states, seed=0, device=device, clock=time.monotonic)
     say("ready", epoch=learner.state.epoch, parameters=learner.numel, device=device)
@@ -80,17 +82,6 @@ def _run(chosen: argparse.Namespace) -> None:
         alone.measure(chosen.measure_s)
     else:
         alone.train(epochs=chosen.epochs, profile=chosen.profile)
-
-
-def _sinks(chosen: argparse.Namespace, manifest: Manifest) -> list[Sink]:
-    sinks: list[Sink] = []
-    if chosen.metrics is not None:
-        sinks.append(JsonLines(chosen.metrics))
-    if chosen.prometheus is not None:
-        sinks.append(PrometheusFile(chosen.prometheus, manifest.id.hex()))
-    if chosen.tensorboard is not None:
-        sinks.append(TensorBoard(chosen.tensorboard))
-    return sinks
 
 
 class Alone:
@@ -115,7 +106,7 @@ class Alone:
         self._manifest = manifest
         self._sinks = sinks
         self._clock = clock
-        self._meter = EpochMeter(learner, manifest, clock)
+        self._meter = EpochMeter(learner, clock)
         self._said_at = clock()
 
     def train(self, *, epochs: int | None, profile: Path | None = None) -> None:
@@ -158,7 +149,7 @@ class Alone:
             say("progress", epoch=0, share=min(1.0, max((self._clock() - began) / seconds, counts / MEASURED_MIN / 2)))
         computing_s, samples = self._clock() - began, learner.samples - before
         self._step()
-        metrics = self._meter.epoch_ends(loss_heldout=None)
+        metrics = self._meter.epoch_ends()
         say(
             "measured",
             samples_per_s=samples / computing_s,

@@ -8,10 +8,12 @@ a vector with a number for each parameter's number the tensors `NAME/P`, of any 
 
 import contextlib
 import json
+import math
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 
 import msgspec
@@ -24,11 +26,14 @@ from core.base.state_header import METADATA, STATE_HEADER, StateHeader, epoch_of
 from core.system.atomic_files import delete_torn, set_aside, write_atomic
 from core.system.file_chunks import file_chunks
 from core.training.flat import FlatParameters
+from core.training.optimizers.bounds import Bounds
 from core.training.state_image import state_image
 
 KEPT: Final = 2
 FORMAT: Final = 2
 """Counted up when files are no longer understood by versions that know of formats: the second has a ledger."""
+EVERY: Final = (-math.inf, math.inf)
+_NONE: Final[Bounds] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,15 +55,23 @@ class Checkpoints:
         manifest: The collaboration's id; a state of another is refused.
         parameters: The layout, and the parameters' own numbers.
         state: The optimiser's tensors by name (`core.training.optimizers.optimizer`).
+        bounds: Of those that cannot hold every number; a state beyond them is refused.
     """
 
     def __init__(
-        self, folder: Path, *, manifest: bytes, parameters: FlatParameters, state: Mapping[str, torch.Tensor]
+        self,
+        folder: Path,
+        *,
+        manifest: bytes,
+        parameters: FlatParameters,
+        state: Mapping[str, torch.Tensor],
+        bounds: Bounds = _NONE,
     ) -> None:
         self._folder = folder
         self._manifest = manifest.hex()
         self._parameters = parameters
         self._named = {"parameters": parameters.values_N, **state}
+        self._bounds = bounds
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="checkpoint")
         self._writing: Future[Saved] | None = None
         self.damaged: list[Path] = []
@@ -154,7 +167,8 @@ class Checkpoints:
                     raise Damaged(f"The checkpoint {path.name} is of another model.")
                 for key, tensor in expected.items():
                     read = found[key] = file.get_tensor(key)
-                    if read.shape != tensor.shape or read.dtype != tensor.dtype or not torch.isfinite(read).all():
+                    same = read.shape == tensor.shape and read.dtype == tensor.dtype
+                    if not same or not self._can_hold(key, read):
                         raise Damaged(f"The checkpoint {path.name} holds something else than this model's state.")
         except (SafetensorError, WireProblem, OSError, ValueError) as error:
             raise Damaged(f"The checkpoint {path.name} cannot be read: {error}.") from error
@@ -183,6 +197,12 @@ class Checkpoints:
             except Damaged:
                 self.damaged.append(set_aside(path))
         return None
+
+    def _can_hold(self, key: str, numbers: torch.Tensor) -> bool:
+        """Whether all these can stand in the tensor of this name."""
+        least, greatest = self._bounds.get(key.partition("/")[0], EVERY)
+        ends = [end.item() for end in numbers.aminmax()]
+        return all(math.isfinite(end) and least <= end <= greatest for end in ends)
 
     def _newest_first(self) -> list[Path]:
         if not self._folder.is_dir():

@@ -4,13 +4,14 @@ import contextlib
 import queue
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 from typing import TypedDict
 
-from core.base.problems import Damaged, WorkerProblem
+from core.base.problems import Damaged, Problem, WorkerProblem
 from core.training.checkpoint import Saved
+from core.training.metrics import EpochMeter, EpochMetrics, Sink, write_all
 from core.training.round import Learner, TrainerState
 from core.workers.arena import Arena
 from core.workers.frames import (
@@ -47,6 +48,7 @@ class Conversation:
         arena: Shared with the engine.
         say: Sends a frame to the engine.
         clock: Seconds that only go forward.
+        sinks: Where metrics go.
     """
 
     def __init__(
@@ -57,8 +59,11 @@ class Conversation:
         arena: Arena,
         say: Callable[[ToEngine], None],
         clock: Callable[[], float],
+        sinks: Sequence[Sink] = (),
     ) -> None:
         self._learner = learner
+        self._sinks = sinks
+        self._meter = EpochMeter(learner, clock)
         self._arena = arena
         self._say = say
         self._clock = clock
@@ -170,14 +175,25 @@ class Conversation:
                 f"A step to epoch {frame.epoch} was ordered at epoch {self._learner.state.epoch}.",
                 hint="Training goes on from the last saved state.",
             )
-        began = self._clock()
-        state = self._learner.absorb(
-            self._arena.slot("mean"), epoch=frame.epoch, lineage=frame.lineage, ledger=frame.ledger
-        )
+        learner, mean = self._learner, self._arena.slot("mean")
+        if frame.averaged is not None:
+            self._meter.step_begins(mean, samples=frame.averaged.samples, loss=frame.averaged.loss)
+        state = learner.absorb(mean, epoch=frame.epoch, lineage=frame.lineage, ledger=frame.ledger)
         self._round = None
-        learner = self._learner
-        self._step = _Step(state, seconds=self._clock() - began, samples=learner.samples, loss=learner.loss)
+        self._step = _Step(state, samples=learner.samples, loss=learner.loss)
         self._step.tell_when_saved(self._say)
+        if frame.averaged is not None:
+            self._meter.step_taken()
+            metrics = self._meter.epoch_ends(averaged=frame.averaged)
+            state.saving.add_done_callback(lambda saving: self._write(metrics, saving))
+
+    def _write(self, metrics: EpochMetrics, saving: "Future[Saved]") -> None:
+        """Write an epoch's metrics in the thread that has written its state; training goes on if that fails."""
+        try:
+            if saving.exception() is None:
+                write_all(self._sinks, metrics)
+        except Problem as problem:
+            sys.stderr.write(f"{problem}\n")
 
     def settle(self) -> None:
         """Wait until the last step's state is saved and the engine knows.
@@ -221,16 +237,15 @@ class _Step:
 
     Args:
         state: Where it led.
-        seconds: How long it took.
         samples: Accumulated while the round was averaged.
         loss: Of these.
     """
 
-    def __init__(self, state: TrainerState, *, seconds: float, samples: int, loss: float) -> None:
+    def __init__(self, state: TrainerState, *, samples: int, loss: float) -> None:
         self.state = state
         self.told = threading.Event()
         """Whether the engine knows, or will hear why not."""
-        self._kept = (seconds, samples, loss)
+        self._kept = (samples, loss)
 
     def tell_when_saved(self, say: Callable[[ToEngine], None]) -> None:
         """Have the engine told as soon as the state is on disk, in the thread that wrote it."""
@@ -238,8 +253,8 @@ class _Step:
         def tell(saving: "Future[Saved]") -> None:
             try:
                 if saving.exception() is None:
-                    seconds, samples, loss = self._kept
-                    say(Stepped(**_named(self.state), seconds=seconds, samples=samples, loss=loss))
+                    samples, loss = self._kept
+                    say(Stepped(**_named(self.state), samples=samples, loss=loss))
             finally:
                 self.told.set()
 

@@ -2,6 +2,7 @@
 
 # ruff: noqa: N803 - names of arrays end in their shapes
 
+import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final, Protocol
@@ -10,12 +11,13 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from core.base.manifest import Manifest, checked
-from core.base.problems import BadInput, UserProblem
+from core.base.manifest import Manifest
+from core.base.problems import BadInput
 from core.base.schedule import learning_rate
 from core.system.atomic_files import append_synced, make_directory, write_atomic
-from core.training.optimizers import OPTIMIZERS
+from core.training.noise_scale import NoiseScale, SquaredNorm
 from core.training.round import Learner
+from core.workers.frames import MetricFiles, RoundMetrics
 
 READABLE: Final = 0o644
 """Mode of a file that a monitoring program of another user reads."""
@@ -35,7 +37,7 @@ class EpochMetrics(msgspec.Struct, frozen=True, kw_only=True):
     gradient_norm: float
     """Euclidean norm of the contribution with which the step was taken."""
     clipped: float
-    """The share of that norm that was cut off before the step."""
+    """The share of that norm that was cut off before the step, by its limit or as a spike."""
     samples_per_s: float
     """Of the whole epoch, waiting and the step included."""
     tokens_per_s: float | None
@@ -43,9 +45,19 @@ class EpochMetrics(msgspec.Struct, frozen=True, kw_only=True):
     data_wait_s: float
     """For how long computing waited for batches."""
     step_s: float
-    """Time of the optimiser's step and the checkpoint."""
+    """For how long the optimiser's step kept this computer from computing; alone its checkpoint is part of that."""
     dropped: int
     """Batches whose gradient was not finite."""
+    noise_scale: float | None = None
+    """Samples at which a mean gradient is half noise (`core.training.noise_scale`); None: not known yet."""
+    averaging_s: float | None = None
+    """Of the round; this and what follows is None without a swarm."""
+    peers: int | None = None
+    """Whose samples were in the round's mean."""
+    states_alike: int | None = None
+    """Number of other peers that reported the same bits for the state before the step."""
+    states_heard: int | None = None
+    """Number of other peers that reported any; those of them that are not alike have drifted, or are damaged."""
 
 
 HELP: Final = {
@@ -60,8 +72,13 @@ HELP: Final = {
     "samples_per_s": "Samples per second in the last epoch",
     "tokens_per_s": "Tokens per second in the last epoch",
     "data_wait_s": "Seconds of the last epoch in which computing waited for data",
-    "step_s": "Seconds of the last optimiser step and checkpoint",
+    "step_s": "Seconds in which the last optimiser step kept this computer from computing",
     "dropped": "Batches of the last epoch whose gradient was not finite",
+    "noise_scale": "Samples at which a mean gradient is half noise",
+    "averaging_s": "Seconds of the last round",
+    "peers": "Peers whose samples were in the last mean",
+    "states_alike": "Other peers that reported the same bits of the state before the last step",
+    "states_heard": "Other peers that reported any bits of that state",
 }
 """What each number is, for Prometheus."""
 
@@ -71,25 +88,22 @@ class EpochMeter:
 
     Args:
         learner: What trains.
-        manifest: Its collaboration.
         clock: Seconds that only go forward.
     """
 
-    def __init__(self, learner: Learner, manifest: Manifest, clock: Callable[[], float]) -> None:
+    def __init__(self, learner: Learner, clock: Callable[[], float]) -> None:
         self._learner = learner
         self._clock = clock
-        self._optimizer = checked(
-            manifest.optimizer, OPTIMIZERS[str(manifest.optimizer["name"])].Numbers, of="optimiser"
-        )
+        self._noise = NoiseScale()
         self._began = clock()
-        self._step_began = 0.0
+        self._step_began = self._step_s = 0.0
         self._waited, self._dropped = learner.data.waited_s, learner.rule.dropped
-        self._samples, self._loss, self._norm = 0, 0.0, 0.0
+        self._samples, self._loss, self._norm, self._rate = 0, 0.0, 0.0, 0.0
 
     @property
     def learning_rate(self) -> float:
         """Of the step that comes next; 0: the schedule has ended."""
-        return learning_rate(self._optimizer, self._learner.state.epoch)
+        return learning_rate(self._learner.optimizer.numbers, self._learner.state.epoch)
 
     def step_begins(self, mean_N: NDArray[np.float32], *, samples: int, loss: float) -> None:
         """The next step is to be taken with this mean.
@@ -99,17 +113,25 @@ class EpochMeter:
             samples: Those behind it.
             loss: Their mean loss.
         """
-        self._norm = float(np.sqrt(np.einsum("i,i->", mean_N, mean_N, dtype=np.float64)))
+        squared = float(np.einsum("i,i->", mean_N, mean_N, dtype=np.float64))
+        self._norm = math.sqrt(squared)
+        if (single := self._learner.rule.single) is not None:
+            self._noise.add(single, SquaredNorm(squared, samples))
         self._samples, self._loss = samples, loss
         self._rate = self.learning_rate
         self._step_began = self._clock()
 
     def step_taken(self) -> None:
-        """The step was taken, and its state saved."""
+        """The step was taken, and computing may go on."""
         self._step_s = self._clock() - self._step_began
 
-    def epoch_ends(self, *, loss_heldout: float | None) -> EpochMetrics:
-        """The epoch's numbers; the next one begins."""
+    def epoch_ends(self, *, loss_heldout: float | None = None, averaged: RoundMetrics | None = None) -> EpochMetrics:
+        """The epoch's numbers; the next one begins.
+
+        Args:
+            loss_heldout: Of the new state, where it was measured.
+            averaged: The round's, where there was one.
+        """
         learner, now = self._learner, self._clock()
         seconds, tokens = now - self._began, learner.task.sample_tokens
         speed = self._samples / max(seconds, 1e-9)
@@ -121,12 +143,17 @@ class EpochMeter:
             loss_heldout=loss_heldout,
             learning_rate=self._rate,
             gradient_norm=self._norm,
-            clipped=max(0.0, 1 - self._optimizer.max_grad_norm / self._norm) if self._norm else 0.0,
+            clipped=learner.optimizer.clipping.clipped,
             samples_per_s=speed,
             tokens_per_s=speed * tokens if tokens else None,
             data_wait_s=learner.data.waited_s - self._waited,
             step_s=self._step_s,
             dropped=learner.rule.dropped - self._dropped,
+            noise_scale=self._noise.samples,
+            averaging_s=averaged.seconds if averaged is not None else None,
+            peers=averaged.peers if averaged is not None else None,
+            states_alike=averaged.states_alike if averaged is not None else None,
+            states_heard=averaged.states_heard if averaged is not None else None,
         )
         self._began, self._waited, self._dropped = now, learner.data.waited_s, learner.rule.dropped
         return metrics
@@ -197,14 +224,14 @@ class TensorBoard:
     """Scalars by epoch in a folder that TensorBoard reads.
 
     Raises:
-        UserProblem: the package tensorboard is not installed.
+        BadInput: the package tensorboard is not installed.
     """
 
     def __init__(self, folder: Path) -> None:
         try:
             from torch.utils.tensorboard import SummaryWriter  # noqa: PLC0415 - optional
         except ImportError as error:
-            raise UserProblem(
+            raise BadInput(
                 "Writing for TensorBoard needs the package tensorboard, which is not installed.",
                 hint="Install it with: pip install tensorboard",
             ) from error
@@ -217,6 +244,26 @@ class TensorBoard:
             if number is not None and name != "epoch":
                 self._writer.add_scalar(name, number, metrics.epoch)
         self._writer.flush()
+
+
+def sinks_of(files: MetricFiles, manifest: Manifest) -> list[Sink]:
+    """What writes to the files that are named.
+
+    Args:
+        files: Where.
+        manifest: Of the collaboration.
+
+    Raises:
+        BadInput: one cannot be written.
+    """
+    sinks: list[Sink] = []
+    if files.lines:
+        sinks.append(JsonLines(Path(files.lines)))
+    if files.prometheus:
+        sinks.append(PrometheusFile(Path(files.prometheus), manifest.id.hex()))
+    if files.tensorboard:
+        sinks.append(TensorBoard(Path(files.tensorboard)))
+    return sinks
 
 
 def write_all(sinks: Sequence[Sink], metrics: EpochMetrics) -> None:

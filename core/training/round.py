@@ -82,6 +82,7 @@ class Learner:
         self._model.train()
         self.parameters = FlatParameters(self._model)
         optimizer = optimizer_of(manifest.optimizer, self.parameters)
+        self.optimizer = optimizer
         self.rule = rule_of(manifest, self.parameters, optimizer)
         self.overlaps = manifest.averaging.overlaps
         """Whether it computes on while a round is averaged."""
@@ -90,6 +91,7 @@ class Learner:
             manifest=manifest.id,
             parameters=self.parameters,
             state=optimizer.state,
+            bounds=optimizer.bounds,
         )
         self.samples_per_s = 0.0
         self.state = self._newest() or self._save(0, manifest.id, ancestors=b"", ledger=b"")

@@ -1,7 +1,7 @@
 """Frames between engine and worker on the pipe: 4 bytes of length, then MessagePack."""
 
 import struct
-from typing import Any, Union
+from typing import Any, Final, Union
 
 import msgspec
 
@@ -17,6 +17,36 @@ LENGTH_BYTES = _LENGTH.size
 
 class Frame(msgspec.Struct, frozen=True, kw_only=True):
     """Base of the frames of both directions."""
+
+
+class MetricFiles(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a worker writes what its epochs came to; empty: nowhere."""
+
+    lines: str = ""
+    """A file to which each epoch appends a line of JSON."""
+    prometheus: str = ""
+    """A file for the text file collector of Prometheus' node exporter; its name ends in .prom."""
+    tensorboard: str = ""
+    """A folder."""
+
+
+NO_METRICS: Final = MetricFiles()
+
+
+class RoundMetrics(msgspec.Struct, frozen=True, kw_only=True):
+    """What the engine knows of the round whose mean the worker absorbs."""
+
+    samples: int
+    """Of all members together."""
+    loss: float
+    """Median of the members' training losses."""
+    peers: int
+    """Whose samples are in the mean."""
+    seconds: float
+    states_alike: int
+    """Number of other peers that have reported the same bits for the state before the step."""
+    states_heard: int
+    """Number of other peers that have reported any for it."""
 
 
 # --- engine to worker ------------------------------------------------------------------------------------------------
@@ -41,6 +71,7 @@ class Start(Frame, frozen=True, kw_only=True, tag="start"):
     """Do not train until Go."""
     hold_at_epoch: int | None = None
     """Do not begin accumulating for this epoch or later."""
+    metrics: MetricFiles = NO_METRICS
 
 
 class Collect(Frame, frozen=True, kw_only=True, tag="collect"):
@@ -64,6 +95,8 @@ class Absorb(Frame, frozen=True, kw_only=True, tag="absorb"):
     """Name of the new state, stored in the checkpoint."""
     ledger: bytes = b""
     """Of the new state, stored there too; the worker does not look into it."""
+    averaged: RoundMetrics | None = None
+    """For metrics."""
 
 
 class Release(Frame, frozen=True, kw_only=True, tag="release"):
@@ -174,7 +207,6 @@ class Collected(Frame, frozen=True, kw_only=True, tag="collected"):
 class Stepped(StateFrame, frozen=True, kw_only=True, tag="stepped"):
     """The optimiser took its step with the mean."""
 
-    seconds: float
     samples: int = 0
     """Samples accumulated while the round was averaged, which count for the next step already."""
     loss: float = 0.0

@@ -61,6 +61,7 @@ class TrainerPlace:
     share: Callable[[], WorkerShare]
     """Asked at each start of a worker."""
     last_epoch: int | None = None
+    metrics: frames.MetricFiles = frames.NO_METRICS
     command: Sequence[str] | None = None
     """The worker program; None: this program's own."""
 
@@ -182,10 +183,13 @@ class Trainer:
                 self._worker.send(frames.Hold())
             case orders.Collect(round=round_id):
                 self._worker.send(frames.Collect(round=round_id))
-            case orders.Absorb(round=round_id, record=record):
+            case orders.Absorb(round=round_id, record=record, agreement=agreement):
                 epoch, lineage = record.name.epoch, record.name.lineage
                 ledger = self._ledger.after(record)
-                self._worker.send(frames.Absorb(round=round_id, epoch=epoch, lineage=lineage, ledger=ledger))
+                averaged = _averaged(record, agreement)
+                self._worker.send(
+                    frames.Absorb(round=round_id, epoch=epoch, lineage=lineage, ledger=ledger, averaged=averaged)
+                )
             case orders.Release(round=round_id):
                 self._worker.send(frames.Release(round=round_id))
             case orders.Load(location=location, name=name):
@@ -249,6 +253,7 @@ class Trainer:
             threads=share.threads,
             hold=True,
             hold_at_epoch=place.last_epoch,
+            metrics=place.metrics,
         )
 
     async def _listen(self, queue: "asyncio.Queue[frames.ToEngine]") -> None:
@@ -303,6 +308,18 @@ class Trainer:
                     WorkerProblem("The model's loss is not a finite number.", hint="Its learning rate may be too high.")
                 )
         self._asking = []
+
+
+def _averaged(record: orders.RoundRecord, agreement: orders.Agreement | None) -> frames.RoundMetrics:
+    samples = [samples for _, samples in record.members if samples]
+    return frames.RoundMetrics(
+        samples=sum(samples),
+        loss=record.loss,
+        peers=len(samples),
+        seconds=record.seconds,
+        states_alike=agreement.alike if agreement is not None else 0,
+        states_heard=agreement.heard if agreement is not None else 0,
+    )
 
 
 def _failure(problem: Problem) -> frames.Failed:

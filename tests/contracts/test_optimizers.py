@@ -8,7 +8,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -16,15 +16,13 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from core.base.content import digest
 from core.base.problems import BadInput
 from core.base.schedule import learning_rate
-from core.training.checkpoint import Checkpoints
 from core.training.flat import FlatParameters
-from core.training.optimizers import OPTIMIZERS, Optimizer, optimizer_of
+from core.training.optimizers import OPTIMIZERS, optimizer_of
 from core.training.optimizers.lamb import LambNumbers
 from tests.contracts.bounds import unbounded
-from tests.contracts.variants import EXACT, VARIANTS
+from tests.contracts.variants import EXACT, MANIFEST, SCHEDULE, VARIANTS, checkpoints, gradients, made, numbers_of, take
 from tests.unit.training.small import PlainLamb, SmallTask
 
 NAMES = tuple(VARIANTS)
@@ -32,6 +30,7 @@ DIGESTS = {
     "lamb": "41c122d68fbc9523d6c6a4ca3def2e96",
     "lamb, bias outside": "ec9d0947f0c2988667e7ae14b6713397",
     "lamb, 8 bits": "ea5ca0de78d73fbe630f5784a931f845",
+    "adamw, spike guard": "5b59ad896f2a1743cf770d8f210d71d8",
     "adamw": "706da4611a6f0ad4fd07c6b3b386512a",
     "adamw, 8 bits": "f8234201be62240f8570c6001d2c53b4",
     "sgd": "829a928446f568f5ec2f91acf9e64fb4",
@@ -55,13 +54,7 @@ MACHINES = [
 ]
 """Computers of several generations, as variables of a child's environment."""
 STEPS = 9
-SCHEDULE = {"learning_rate": 0.03, "warmup_epochs": 3, "total_epochs": 12, "max_grad_norm": 2.0}
-MANIFEST = digest(b"manifest")
 Reference = Callable[[list[torch.nn.Parameter], dict], Callable[[list[torch.Tensor]], None]]
-
-
-def numbers_of(name: str, **changes: object) -> dict[str, object]:
-    return {**VARIANTS[name], **SCHEDULE, **changes}
 
 
 def of_torch(make: Callable[[list[torch.nn.Parameter], dict], torch.optim.Optimizer]) -> Reference:
@@ -140,6 +133,7 @@ REFERENCES: dict[str, Reference] = {
     "lamb, bias outside": lambda parameters, numbers: PlainLamb(parameters, LambNumbers(**numbers)).step,
     "lamb, 8 bits": lambda parameters, numbers: PlainLamb(parameters, LambNumbers(**numbers)).step,
     "adamw": of_torch(adamw),
+    "adamw, spike guard": of_torch(adamw),
     "adamw, 8 bits": of_torch(adamw),
     "sgd": of_torch(lambda p, numbers: torch.optim.SGD(p, lr=numbers["learning_rate"], momentum=0.9, nesterov=True)),
     "sgd, larc": of_torch(larc),
@@ -149,29 +143,6 @@ REFERENCES: dict[str, Reference] = {
 
 Eight bits change nothing here, where all parameters are small: `tests/unit/training/test_blockwise.py` has large ones.
 """
-
-
-def made(name: str, **changes: object) -> tuple[Optimizer, FlatParameters]:
-    flat = FlatParameters(SmallTask().model(1))
-    return optimizer_of(numbers_of(name, **changes), flat), flat
-
-
-def gradients(numel: int, *, scale: float = 1.0, seed: int = 3) -> Iterator[torch.Tensor]:
-    generator = torch.Generator().manual_seed(seed)
-    while True:
-        yield scale * torch.randn(numel, generator=generator)
-
-
-def take(optimizer: Optimizer, flat: FlatParameters, steps: range) -> None:
-    """Steps with gradients that follow from their numbers."""
-    stream = gradients(flat.numel)
-    for epoch, gradient_N in zip(range(steps.stop), stream, strict=False):
-        if epoch in steps:
-            optimizer.step(gradient_N, taken=epoch, epoch=epoch)
-
-
-def checkpoints(folder: Path, optimizer: Optimizer, flat: FlatParameters) -> Checkpoints:
-    return Checkpoints(folder, manifest=MANIFEST, parameters=flat, state=optimizer.state)
 
 
 def test_every_optimizer_has_a_reference() -> None:

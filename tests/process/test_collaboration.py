@@ -1,6 +1,7 @@
 """Real engines, real workers, real connections: what happens when somebody dies, pauses or comes back."""
 
 import asyncio
+import json
 import time
 from pathlib import Path
 
@@ -51,16 +52,21 @@ def test_killed_volunteer_costs_at_most_a_round_and_comes_back(tmp_path: Path) -
 
 def test_volunteers_with_delayed_averaging_hold_the_same_model(tmp_path: Path) -> None:
     charter = found(tmp_path, target_samples=96, averaging=DELAYED, numbers=WIDE)
+    metrics = tmp_path / "metrics.jsonl"
 
     async def run() -> None:
         async with collaboration(charter, tmp_path) as swarm:
-            ada, bob = swarm.join("ada"), swarm.join("bob")
+            ada, bob = swarm.join("ada", "--metrics", str(metrics)), swarm.join("bob")
             last = await ada.until(lambda news: news.epoch >= 4)
             await bob.until(lambda news: news.epoch >= last.epoch)
             await asyncio.gather(*(call_pause(one.home) for one in (ada, bob)))
             swarm.assert_same_model(ada, bob)
 
     asyncio.run(run())
+    lines = [json.loads(line) for line in metrics.read_text().splitlines()]
+    assert {"epoch", "loss", "gradient_norm", "noise_scale", "averaging_s"} <= lines[0].keys()
+    assert any(line["peers"] == 2 for line in lines)
+    assert all(line["states_alike"] == line["states_heard"] for line in lines), "equal states have equal bits"
 
 
 async def call_pause(home: Home) -> None:

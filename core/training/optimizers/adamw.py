@@ -9,7 +9,8 @@ import torch
 
 from core.base.schedule import learning_rate
 from core.training.flat import FlatParameters
-from core.training.optimizers.exact import blocks, clipping, on_cpu
+from core.training.optimizers.clipping import Clipping
+from core.training.optimizers.exact import blocks, on_cpu
 from core.training.optimizers.moments import MomentNumbers, Moments
 from core.training.optimizers.optimizer import OptimizerNumbers, WeightDecay
 
@@ -28,10 +29,12 @@ class AdamW:
     exact: ClassVar[bool] = True
 
     def __init__(self, numbers: AdamWNumbers, parameters: FlatParameters) -> None:
-        self._numbers = numbers
+        self.numbers = numbers
         self._parameters = parameters
         self._moments = Moments(numbers, parameters.spans)
-        self.state = self._moments.state
+        self.clipping = Clipping(numbers.max_grad_norm, deviations=numbers.spike_guard)
+        self.state = {**self._moments.state, **self.clipping.state}
+        self.bounds = {**self._moments.bounds, **self.clipping.bounds}
 
     def step(self, gradient_N: torch.Tensor, *, taken: int, epoch: int) -> None:
         """Move each number by about the learning rate, against the sign of its mean gradient.
@@ -41,10 +44,10 @@ class AdamW:
             taken: Steps that the moments have taken before.
             epoch: Steps that the collaboration has taken before.
         """
-        numbers, update_N = self._numbers, gradient_N.numpy()
+        numbers, update_N = self.numbers, gradient_N.numpy()
         rate = learning_rate(numbers, epoch)
         with on_cpu(self._parameters) as values_N:
-            clip, bias = clipping(update_N, numbers.max_grad_norm), self._moments.bias(taken)
+            clip, bias = self.clipping.factor(update_N, taken=taken), self._moments.bias(taken)
             for span in self._parameters.spans:
                 for block in blocks(span.start, span.stop):
                     value_n, update_n = values_N[block], update_N[block]

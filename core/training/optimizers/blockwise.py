@@ -16,6 +16,7 @@ import torch
 from numpy.typing import NDArray
 
 from core.training.flat import Span
+from core.training.optimizers.bounds import Bounds
 from core.training.optimizers.exact import BLOCK, Vector
 from core.training.optimizers.storage import Full, places
 
@@ -79,8 +80,13 @@ class EightBits:
         self._kept = torch.zeros(numel, dtype=torch.uint8)
         self._scales = torch.zeros(scales)
         self._numbers_B = np.zeros(BLOCK, np.float32)
-        own = {name: self._kept, f"{name}_scales": self._scales} if numel else {}
-        self.tensors = {**own, **self._small.tensors}
+        self._own = {name: self._kept, f"{name}_scales": self._scales} if numel else {}
+        self.tensors = {**self._own, **self._small.tensors}
+
+    def bounds(self, numbers: tuple[float, float]) -> Bounds:
+        """Any code is possible; a scale is the magnitude of a number."""
+        scales = dict.fromkeys(list(self._own)[1:], (0.0, numbers[1]))
+        return {**scales, **self._small.bounds(numbers)}
 
     def read(self, block: slice) -> Vector:
         """The numbers of a block, which must be written back to be kept."""

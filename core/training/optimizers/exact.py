@@ -55,12 +55,12 @@ def blocks(start: int, stop: int) -> Iterator[slice]:
         yield slice(begin, min(begin + BLOCK, stop))
 
 
-def clipping(gradient_N: Vector, norm_max: float) -> float:
-    """The factor that scales a gradient down to the Euclidean norm `norm_max`; 1 where its norm is not greater."""
+def norm_of(vector_N: Vector) -> float:
+    """The Euclidean norm of a vector."""
     norm = Norm()
-    for block in blocks(0, gradient_N.size):
-        norm.add(gradient_N[block])
-    return norm_max / max(norm.take(), norm_max)
+    for block in blocks(0, vector_N.size):
+        norm.add(vector_N[block])
+    return norm.take()
 
 
 def power(base: float, exponent: int) -> float:

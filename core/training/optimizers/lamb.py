@@ -17,7 +17,8 @@ from msgspec import Meta
 
 from core.base.schedule import learning_rate
 from core.training.flat import FlatParameters
-from core.training.optimizers.exact import Norm, blocks, clipping, on_cpu
+from core.training.optimizers.clipping import Clipping
+from core.training.optimizers.exact import Norm, blocks, on_cpu
 from core.training.optimizers.moments import MomentNumbers, Moments
 from core.training.optimizers.optimizer import Epsilon, OptimizerNumbers, WeightDecay
 
@@ -40,10 +41,12 @@ class Lamb:
     exact: ClassVar[bool] = True
 
     def __init__(self, numbers: LambNumbers, parameters: FlatParameters) -> None:
-        self._numbers = numbers
+        self.numbers = numbers
         self._parameters = parameters
         self._moments = Moments(numbers, parameters.spans)
-        self.state = self._moments.state
+        self.clipping = Clipping(numbers.max_grad_norm, deviations=numbers.spike_guard)
+        self.state = {**self._moments.state, **self.clipping.state}
+        self.bounds = {**self._moments.bounds, **self.clipping.bounds}
 
     def step(self, gradient_N: torch.Tensor, *, taken: int, epoch: int) -> None:
         """Move each parameter by a step of the length of the parameter itself, times the learning rate.
@@ -53,13 +56,13 @@ class Lamb:
             taken: Steps that the moments have taken before.
             epoch: Steps that the collaboration has taken before.
         """
-        numbers, update_N = self._numbers, gradient_N.numpy()
+        numbers, update_N = self.numbers, gradient_N.numpy()
         rate, bias = learning_rate(numbers, epoch), self._moments.bias(taken)
         if numbers.debias == "outside":
             rate, bias = rate * math.sqrt(bias[1]) / bias[0], (1.0, 1.0)
         value_norm, update_norm = Norm(), Norm()
         with on_cpu(self._parameters) as values_N:
-            clip = clipping(update_N, numbers.max_grad_norm)
+            clip = self.clipping.factor(update_N, taken=taken)
             for span in self._parameters.spans:
                 for block in blocks(span.start, span.stop):
                     value_n, update_n = values_N[block], update_N[block]

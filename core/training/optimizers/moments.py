@@ -8,6 +8,7 @@ import numpy as np
 
 from core.training.flat import Span
 from core.training.optimizers.blockwise import EightBits
+from core.training.optimizers.bounds import NOT_NEGATIVE, Bounds, running_mean
 from core.training.optimizers.exact import Vector, power
 from core.training.optimizers.optimizer import Decay, Epsilon, OptimizerNumbers
 from core.training.optimizers.storage import Full, Storage
@@ -41,6 +42,8 @@ class Moments:
         self._m: Storage = EightBits("m", spans, signed=True) if eight else Full("m", spans)
         self._v: Storage = EightBits("v", spans, signed=False) if eight else Full("v", spans)
         self.state = {**self._m.tensors, **self._v.tensors}
+        mean = running_mean(numbers.max_grad_norm)
+        self.bounds: Bounds = {**self._m.bounds(mean), **self._v.bounds(NOT_NEGATIVE)}
 
     def bias(self, taken: int) -> tuple[float, float]:
         """What `m` and `v` have to be divided by in the next step, since both begin at zero.

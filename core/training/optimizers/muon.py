@@ -14,7 +14,9 @@ from msgspec import Meta
 
 from core.base.schedule import learning_rate
 from core.training.flat import FlatParameters, Span
-from core.training.optimizers.exact import Vector, blocks, clipping, on_cpu
+from core.training.optimizers.bounds import Bounds, running_mean
+from core.training.optimizers.clipping import Clipping
+from core.training.optimizers.exact import Vector, blocks, on_cpu
 from core.training.optimizers.moments import MomentNumbers, Moments
 from core.training.optimizers.optimizer import Decay, OptimizerNumbers, WeightDecay
 from core.training.optimizers.storage import Full
@@ -49,14 +51,17 @@ class Muon:
     exact: ClassVar[bool] = False
 
     def __init__(self, numbers: MuonNumbers, parameters: FlatParameters) -> None:
-        self._numbers = numbers
+        self.numbers = numbers
         self._parameters = parameters
         words = [word.strip() for word in numbers.adamw.split(",") if word.strip()]
         inner = [span for span in parameters.spans if span.decays and not any(word in span.name for word in words)]
         self._inner = frozenset(inner)
+        self.clipping = Clipping(numbers.max_grad_norm, deviations=numbers.spike_guard)
         self._momentum = Full("momentum", inner)
         self._moments = Moments(numbers, [span for span in parameters.spans if span not in self._inner])
-        self.state = {**self._momentum.tensors, **self._moments.state}
+        self.state = {**self._momentum.tensors, **self._moments.state, **self.clipping.state}
+        mean = running_mean(numbers.max_grad_norm)
+        self.bounds: Bounds = {**self._momentum.bounds(mean), **self._moments.bounds, **self.clipping.bounds}
 
     def step(self, gradient_N: torch.Tensor, *, taken: int, epoch: int) -> None:
         """Move each matrix by the learning rate in every direction that its gradients have; all else as AdamW does.
@@ -66,10 +71,10 @@ class Muon:
             taken: Steps that the moments have taken before.
             epoch: Steps that the collaboration has taken before.
         """
-        numbers, update_N = self._numbers, gradient_N.numpy()
+        numbers, update_N = self.numbers, gradient_N.numpy()
         rate = learning_rate(numbers, epoch)
         with on_cpu(self._parameters) as values_N:
-            clip, bias = clipping(update_N, numbers.max_grad_norm), self._moments.bias(taken)
+            clip, bias = self.clipping.factor(update_N, taken=taken), self._moments.bias(taken)
             for span in self._parameters.spans:
                 inner = span in self._inner
                 for block in blocks(span.start, span.stop):
@@ -86,9 +91,9 @@ class Muon:
 
     def _gather(self, block: slice, gradient_n: Vector, *, clip: float) -> None:
         """Turn the gradient of one block into Nesterov's momentum."""
-        keeps, momentum_n = np.float32(self._numbers.momentum), self._momentum.read(block)
+        keeps, momentum_n = np.float32(self.numbers.momentum), self._momentum.read(block)
         gradient_n *= np.float32(clip)
-        momentum_n += (gradient_n - momentum_n) * np.float32(1 - self._numbers.momentum)
+        momentum_n += (gradient_n - momentum_n) * np.float32(1 - self.numbers.momentum)
         gradient_n += (momentum_n - gradient_n) * keeps
         self._momentum.write(block, momentum_n)
 

@@ -10,6 +10,8 @@ from msgspec import Meta
 
 from core.base.schedule import ScheduleNumbers
 from core.training.flat import FlatParameters
+from core.training.optimizers.bounds import Bounds
+from core.training.optimizers.clipping import Clipping
 
 Decay = Annotated[float, Meta(ge=0, lt=1)]
 """The share of a running mean that one step keeps."""
@@ -23,6 +25,9 @@ class OptimizerNumbers(ScheduleNumbers, frozen=True, kw_only=True, forbid_unknow
     name: Annotated[str, Meta(max_length=80)]
     max_grad_norm: Annotated[float, Meta(gt=0, le=1e12)] = 1.0
     """A gradient of a larger norm is scaled down to it."""
+    spike_guard: Annotated[float, Meta(ge=0, le=1000)] = 0.0
+    """By so many standard deviations of the last norms a gradient's may exceed the usual one; a longer one is scaled
+    down to that (`core.training.optimizers.clipping`).  0: whatever comes."""
 
 
 class Optimizer(Protocol):
@@ -37,6 +42,13 @@ class Optimizer(Protocol):
     exact: ClassVar[bool]
     """Whether equal states and gradients give equal bits on every machine (`core.training.optimizers.exact`)."""
 
+    @property
+    def numbers(self) -> OptimizerNumbers:
+        """Those that it was made with."""
+
+    clipping: Clipping
+    """Scales its gradients down."""
+
     def __init__(self, numbers: OptimizerNumbers, parameters: FlatParameters) -> None: ...
 
     @property
@@ -44,6 +56,13 @@ class Optimizer(Protocol):
         """What it remembers, always the same tensors, on the CPU, by the names that they have in a checkpoint.
 
         A tensor of shape (N,) is kept parameter by parameter, any other as a whole; a name holds no slash.
+        """
+
+    @property
+    def bounds(self) -> Bounds:
+        """What steps can lead to; a tensor that is not named holds any finite number.
+
+        A state comes from a stranger.  Beyond these bounds it is refused, for steps from there may lead to no numbers.
         """
 
     def step(self, gradient_N: torch.Tensor, *, taken: int, epoch: int) -> None:

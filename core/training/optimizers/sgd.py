@@ -14,7 +14,9 @@ from msgspec import Meta
 
 from core.base.schedule import learning_rate
 from core.training.flat import FlatParameters, Span
-from core.training.optimizers.exact import Norm, Vector, blocks, clipping, on_cpu
+from core.training.optimizers.bounds import Bounds
+from core.training.optimizers.clipping import Clipping
+from core.training.optimizers.exact import Norm, Vector, blocks, on_cpu
 from core.training.optimizers.optimizer import Decay, OptimizerNumbers, WeightDecay
 
 LARC_EPSILON: Final = 1e-8
@@ -40,22 +42,24 @@ class Sgd:
     exact: ClassVar[bool] = True
 
     def __init__(self, numbers: SgdNumbers, parameters: FlatParameters) -> None:
-        self._numbers = numbers
+        self.numbers = numbers
         self._parameters = parameters
-        self.state = {"momentum": torch.zeros(parameters.numel)}
+        self.clipping = Clipping(numbers.max_grad_norm, deviations=numbers.spike_guard)
+        self.state = {"momentum": torch.zeros(parameters.numel), **self.clipping.state}
+        self.bounds: Bounds = self.clipping.bounds
 
-    def step(self, gradient_N: torch.Tensor, *, taken: int, epoch: int) -> None:  # noqa: ARG002 - a sum has no bias
+    def step(self, gradient_N: torch.Tensor, *, taken: int, epoch: int) -> None:
         """Move against the gradient, and the momentum with it.
 
         Args:
             gradient_N: The mean gradient; it is overwritten.
-            taken: Does not matter here.
+            taken: Steps that this state has taken before.
             epoch: Steps that the collaboration has taken before.
         """
-        numbers, rate = self._numbers, np.float32(learning_rate(self._numbers, epoch))
+        numbers, rate = self.numbers, np.float32(learning_rate(self.numbers, epoch))
         keeps, gradients_N, momenta_N = np.float32(numbers.momentum), gradient_N.numpy(), self.state["momentum"].numpy()
         with on_cpu(self._parameters) as values_N:
-            clip = clipping(gradients_N, numbers.max_grad_norm)
+            clip = self.clipping.factor(gradients_N, taken=taken)
             for span in self._parameters.spans:
                 decay = numbers.weight_decay if span.decays else 0.0
                 ratio = self._larc(span, values_N, gradients_N, clip=clip, decay=decay) if numbers.trust else 1.0
@@ -84,4 +88,4 @@ class Sgd:
         value_norm, gradient_norm = value.take(), clip * gradient.take()
         if not value_norm or not gradient_norm:
             return 0.0 if value_norm else 1.0
-        return self._numbers.trust * value_norm / (gradient_norm + decay * value_norm + LARC_EPSILON)
+        return self.numbers.trust * value_norm / (gradient_norm + decay * value_norm + LARC_EPSILON)

@@ -6,6 +6,7 @@ from typing import Protocol
 import torch
 
 from core.training.flat import Span
+from core.training.optimizers.bounds import Bounds
 from core.training.optimizers.exact import Vector, blocks
 
 
@@ -15,6 +16,9 @@ class Storage(Protocol):
     @property
     def tensors(self) -> Mapping[str, torch.Tensor]:
         """What it consists of, by the names in a checkpoint; always the same tensors, none of them empty."""
+
+    def bounds(self, numbers: tuple[float, float]) -> Bounds:
+        """What its tensors can hold where the numbers that are kept lie within these."""
 
     def read(self, block: slice) -> Vector:
         """The numbers of a block of one parameter, to be changed in place until the next block is read."""
@@ -35,6 +39,10 @@ class Full:
         self._places, numel = places(spans)
         self._tensor = torch.zeros(numel)
         self.tensors = {name: self._tensor} if numel else {}
+
+    def bounds(self, numbers: tuple[float, float]) -> Bounds:
+        """Those of the numbers themselves."""
+        return dict.fromkeys(self.tensors, numbers)
 
     def read(self, block: slice) -> Vector:
         """A view of what is kept."""

@@ -8,6 +8,7 @@ from typing import ClassVar
 import torch
 
 from core.training.flat import FlatParameters
+from core.training.noise_scale import SquaredNorm
 from core.training.optimizers import Optimizer
 from core.training.rules.rule import RuleNumbers, refuse_infinite
 from core.training.rules.sums import GradientSum
@@ -55,6 +56,11 @@ class Gradients:
         """Mean loss of all these samples; 0 while there are none."""
         loss = self._sum.loss + (self._aside.loss if self._aside is not None else 0.0)
         return loss / self.samples if self.samples else 0.0
+
+    @property
+    def single(self) -> SquaredNorm | None:
+        """What the batches' gradients were like, of those that are set aside if any are."""
+        return (self._aside or self._sum).single
 
     @property
     def batch_max(self) -> None:

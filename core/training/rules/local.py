@@ -82,6 +82,10 @@ class LocalSteps:
         return (self._stepped_loss + self._batch.loss) / self.samples if self.samples else 0.0
 
     @property
+    def single(self) -> None:
+        """The way that several steps have led has no noise scale."""
+
+    @property
     def batch_max(self) -> int:
         """A batch with the samples of several local steps would lead to one."""
         return self._numbers.samples

@@ -11,6 +11,7 @@ from msgspec import Meta
 
 from core.base.problems import WorkerProblem
 from core.training.flat import FlatParameters
+from core.training.noise_scale import SquaredNorm
 from core.training.optimizers import Optimizer
 
 
@@ -53,6 +54,10 @@ class Rule(Protocol):
     @property
     def loss(self) -> float:
         """Mean loss of all these samples, in the task's unit; 0 while there are none."""
+
+    @property
+    def single(self) -> SquaredNorm | None:
+        """What the gradients of the contribution's batches were like; None: there are none, or it is no gradient."""
 
     @property
     def dropped(self) -> int:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 import torch
 
+from core.training.noise_scale import SquaredNorm
+
 
 @dataclass(slots=True)
 class GradientSum:
@@ -15,6 +17,9 @@ class GradientSum:
     gradients_N: torch.Tensor
     loss: float = 0.0
     samples: int = 0
+    squares: float = 0.0
+    """Squared norms of the batches' gradients, each weighted by the number of its samples."""
+    batches: int = 0
 
     def add(self, gradients_N: torch.Tensor, *, samples: int, loss: float) -> bool:
         """Add the gradient of one batch, then clear it.
@@ -27,8 +32,11 @@ class GradientSum:
         Returns:
             Whether it counted: it does not when a number in it is not finite.
         """
-        finite = bool(torch.isfinite(gradients_N.sum(dtype=torch.float64)).item()) and math.isfinite(loss)
+        norm = torch.linalg.vector_norm(gradients_N, dtype=torch.float64).item()
+        finite = math.isfinite(norm) and math.isfinite(loss)
         if finite:
+            self.squares += samples * norm**2
+            self.batches += 1
             self.gradients_N.add_(gradients_N, alpha=samples)
             self.loss += samples * loss
             self.samples += samples
@@ -39,14 +47,21 @@ class GradientSum:
         """The mean gradient over all samples, a new vector; zeros when there are none."""
         return self.gradients_N / max(self.samples, 1)
 
+    @property
+    def single(self) -> SquaredNorm | None:
+        """What single batches' gradients were like; None where there was none."""
+        return SquaredNorm(self.squares / self.samples, self.samples / self.batches) if self.samples else None
+
     def take(self, other: "GradientSum") -> None:
         """Take over what another has added up; nothing is left there."""
         self.gradients_N.add_(other.gradients_N)
         self.loss += other.loss
         self.samples += other.samples
+        self.squares += other.squares
+        self.batches += other.batches
         other.clear()
 
     def clear(self) -> None:
         """Start anew at zero gradients and no samples."""
         self.gradients_N.zero_()
-        self.loss, self.samples = 0.0, 0
+        self.loss, self.samples, self.squares, self.batches = 0.0, 0, 0.0, 0

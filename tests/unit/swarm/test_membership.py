@@ -3,9 +3,10 @@ import pytest
 from core.averaging.weights import GROWTH, EarnedSpeeds
 from core.base.bounds import SAMPLES_MAX
 from core.base.ids import PeerId
-from core.swarm.membership import GOES_ON_S, LAST_WORDS_S, PEERS_MAX, SILENT_S, Membership
+from core.swarm.membership import GOES_ON_S, LAST_WORDS_S, PEERS_MAX, SILENT_S, Membership, agreement
+from core.swarm.orders import Agreement
 from core.swarm.progress import ProgressReport
-from core.swarm.states import StateName
+from core.swarm.states import State, StateName
 
 NEW, OLD = b"\x01" * 32, b"\x00" * 32
 
@@ -56,6 +57,18 @@ def test_revoked_peer_is_not_heard_though_others_publish_its_report() -> None:
     assert not members.heard(peer(1), report(time=101.0), expires=200, now=101)
     assert not members.heard(peer(3), report(), expires=200, now=101)
     assert list(members.live()) == [peer(2)]
+
+
+def test_agreement_counts_who_has_the_same_bits_of_a_state() -> None:
+    members, mine = admitting(), State(StateName(3, NEW), b"d" * 32, "")
+    assert agreement(members.live().values(), mine) == Agreement(0, 0)
+    members.heard(peer(1), report(), expires=200, now=100)
+    members.heard(peer(2), report(digest=b"e" * 32), expires=200, now=100)
+    members.heard(peer(3), report(digest=b""), expires=200, now=100)
+    members.heard(peer(4), report(epoch=2), expires=200, now=100)
+    members.heard(peer(5), report(lineage=OLD), expires=200, now=100)
+    members.heard(peer(6), report(), expires=200, now=100)
+    assert agreement(members.live().values(), mine) == Agreement(2, 3)
 
 
 def test_only_samples_of_the_same_state_add_up() -> None:

@@ -1,3 +1,4 @@
+import json
 import queue
 import threading
 from dataclasses import dataclass, field
@@ -5,6 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from safetensors import safe_open
+from safetensors.torch import load_file, save_file
 
 from core.api.score import Score
 from core.base.content import chunk_digests, digest, root_digest
@@ -15,6 +18,7 @@ from core.system.file_chunks import file_chunks
 from core.tasks.task import Losses
 from core.training import checkpoint
 from core.training.conversation import MEANINGLESS_BATCHES_MAX, Conversation
+from core.training.metrics import sinks_of
 from core.training.round import Learner
 from core.workers import frames
 from core.workers.arena import Arena
@@ -46,12 +50,14 @@ class Talk:
             self.conversation.turn(self.inbox)
 
 
-def talk(folder: Path, *, task: SmallTask | None = None, manifest: Manifest = MANIFEST, **start: object) -> Talk:
+def talk(
+    folder: Path, *, task: SmallTask | None = None, manifest: Manifest = MANIFEST, sinks=(), **start: object
+) -> Talk:
     peer = learner(folder / "states", task=task, manifest=manifest)
     arena = Arena.create(folder / "arena", peer.numel)
     said: list[frames.ToEngine] = []
     first = frames.Start(manifest_path="", blobs_dir="", state_dir="", arena_path="", seed=0, **start)
-    conversation = Conversation(first, learner=peer, arena=arena, say=said.append, clock=ticking(0.0625))
+    conversation = Conversation(first, learner=peer, arena=arena, say=said.append, clock=ticking(0.0625), sinks=sinks)
     return Talk(conversation, peer, arena, said)
 
 
@@ -92,6 +98,39 @@ def test_a_round_from_collect_to_the_step(tmp_path: Path) -> None:
     t.train(1)
     assert isinstance(t.said[said], frames.Progress)
     assert t.said[said].epoch == 1
+
+
+def test_metrics_of_each_round_are_written(tmp_path: Path) -> None:
+    """Of the round as the engine tells it; by the thread that writes states, so those of the last may not be there."""
+    files = frames.MetricFiles(lines=str(tmp_path / "metrics.jsonl"), prometheus=str(tmp_path / "p.prom"))
+    t = talk(tmp_path, sinks=sinks_of(files, MANIFEST))
+    averaged = frames.RoundMetrics(samples=500, loss=1.25, peers=7, seconds=0.5, states_alike=4, states_heard=5)
+    means = []
+    for epoch in (1, 2, 3):
+        t.train(6)
+        t.hear(frames.Collect(round=b"r"))
+        t.arena.slot("mean")[:] = t.arena.slot("contribution")
+        means.append(t.arena.slot("mean").copy())
+        t.hear(frames.Absorb(round=b"r", epoch=epoch, lineage=LINEAGE, averaged=averaged))
+    first, second, *_ = map(json.loads, (tmp_path / "metrics.jsonl").read_text().splitlines())
+    assert (first["epoch"], second["epoch"]) == (1, 2)
+    assert (second["samples"], second["loss"], second["peers"], second["averaging_s"]) == (500, 1.25, 7, 0.5)
+    assert (second["states_alike"], second["states_heard"]) == (4, 5)
+    assert second["gradient_norm"] == pytest.approx(np.linalg.norm(means[1].astype(np.float64)))
+    assert second["clipped"] == pytest.approx(max(0.0, 1 - 0.5 / second["gradient_norm"]))
+    assert second["step_s"] == 0.0625
+    assert "potluck_states_alike" in (tmp_path / "p.prom").read_text()
+
+
+def test_metrics_that_cannot_be_written_do_not_end_training(tmp_path: Path, capsys) -> None:
+    t = talk(tmp_path, sinks=sinks_of(frames.MetricFiles(lines=str(tmp_path)), MANIFEST))
+    averaged = frames.RoundMetrics(samples=5, loss=1.0, peers=1, seconds=0.5, states_alike=0, states_heard=0)
+    for epoch in (1, 2):
+        t.train(2)
+        t.hear(frames.Collect(round=b"r"))
+        (stepped,) = t.hear(frames.Absorb(round=b"r", epoch=epoch, lineage=LINEAGE, averaged=averaged))
+        assert stepped.epoch == epoch
+    assert str(tmp_path) in capsys.readouterr().err
 
 
 class Gate:
@@ -217,13 +256,18 @@ def test_load_takes_over_a_state_and_forgets_the_round(tmp_path: Path) -> None:
     assert t.conversation.training
 
 
-@pytest.mark.parametrize("how", ["garbage", "another epoch", "another lineage"])
+@pytest.mark.parametrize("how", ["garbage", "another epoch", "another lineage", "an impossible moment"])
 def test_what_a_stranger_gave_instead_changes_nothing(tmp_path: Path, how: str) -> None:
     other = learner(tmp_path / "other", seed=3)
     other.accumulate()
     path = other.absorb(other.hand_over(), epoch=1, lineage=LINEAGE).saved.path
     if how == "garbage":
         path.write_bytes(b"garbage")
+    if how == "an impossible moment":
+        tensors = load_file(path)
+        tensors["v/0.weight"][0, 0] = -1e-9
+        with safe_open(path, framework="pt") as file:
+            save_file(tensors, path, metadata=file.metadata())
     t = talk(tmp_path)
     t.train(2)
     before, samples = t.peer.state, t.peer.samples

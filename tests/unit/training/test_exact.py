@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from core.training.optimizers.exact import BLOCK, Norm, blocks, clipping, on_cpu, power
+from core.training.optimizers.exact import BLOCK, Norm, blocks, on_cpu, power
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, BLOCK - 1, BLOCK, BLOCK + 1, 3 * BLOCK + 5])
@@ -53,12 +53,6 @@ def test_blocks_cover_a_range_once() -> None:
     covered = [place for block in blocks(7, 2 * BLOCK + 9) for place in range(block.start, block.stop)]
     assert covered == list(range(7, 2 * BLOCK + 9))
     assert not list(blocks(5, 5))
-
-
-def test_a_gradient_is_clipped_only_above_the_limit() -> None:
-    gradient = np.array([3.0, -4.0], np.float32)
-    assert [clipping(gradient, limit) for limit in (6.0, 5.0, 1.0)] == [1.0, 1.0, 0.2]
-    assert clipping(np.zeros(3, np.float32), 1.0) == 1.0
 
 
 @pytest.mark.parametrize("base", [0.0, 0.5, 0.9, 0.999, 1 - 2**-53])

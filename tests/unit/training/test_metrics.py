@@ -10,9 +10,10 @@ import msgspec
 import numpy as np
 import pytest
 
-from core.base.problems import BadInput, UserProblem
+from core.base.problems import BadInput
 from core.training.metrics import EpochMeter, EpochMetrics, JsonLines, PrometheusFile, TensorBoard
-from tests.unit.training.small import MANIFEST, learner, ticking
+from core.training.noise_scale import NoiseScale, SquaredNorm
+from tests.unit.training.small import learner, ticking
 
 METRICS = EpochMetrics(
     epoch=3,
@@ -34,17 +35,20 @@ METRICS = EpochMetrics(
 def test_an_epoch_is_measured_as_plain_numpy_computes_it(tmp_path: Path) -> None:
     peer = learner(tmp_path)
     peer.task.sample_tokens = 7
-    meter = EpochMeter(peer, MANIFEST, ticking(1.0))
-    rates = [meter.learning_rate]
+    meter = EpochMeter(peer, ticking(1.0))
+    rates, noise = [meter.learning_rate], NoiseScale()
     for epoch in (1, 2):
         before = peer.data.waited_s
         for _ in range(4):
             peer.accumulate()
+        single = peer.rule.single
         samples, loss, mean = peer.samples, peer.loss, peer.hand_over().copy()
         meter.step_begins(mean, samples=samples, loss=loss)
         peer.absorb(mean, epoch=epoch, lineage=bytes(32))
         meter.step_taken()
         found = meter.epoch_ends(loss_heldout=None)
+        noise.add(single, SquaredNorm(float(np.square(mean.astype(np.float64)).sum()), samples))
+        assert found.noise_scale == pytest.approx(noise.samples)
         rates.append(meter.learning_rate)
         norm = np.linalg.norm(mean.astype(np.float64))
         assert found.gradient_norm == pytest.approx(norm, rel=1e-9)
@@ -92,5 +96,5 @@ def test_prometheus_reads_the_newest_epoch(tmp_path: Path) -> None:
 
 def test_tensorboard_is_optional(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
-    with pytest.raises(UserProblem, match="package tensorboard, which is not installed"):
+    with pytest.raises(BadInput, match="package tensorboard, which is not installed"):
         TensorBoard(tmp_path)

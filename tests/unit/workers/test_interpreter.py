@@ -90,7 +90,7 @@ def test_what_a_worker_says_is_told(tmp_path: Path, frame: frames.ToEngine, even
 def test_a_new_state_is_offered_to_others_before_it_counts(tmp_path: Path) -> None:
     stage = Stage(tmp_path)
     state = State(NAME, stage.digest, str(stage.path), ancestors=(b"parent! ", b"earlier "))
-    steps = frames.Stepped(seconds=1.0, samples=7, loss=0.5, **stage.state), frames.Loaded(**stage.state)
+    steps = frames.Stepped(samples=7, loss=0.5, **stage.state), frames.Loaded(**stage.state)
     for frame, event in zip(steps, (StepTaken(state, 7, 0.5), StateLoaded(state)), strict=True):
         held, offered, told = stage.hear(frame)
         assert held == (LEDGER, 3)
