@@ -133,7 +133,7 @@ class Contributing:
         self._assisting.ended(samples=self.pending.samples, gives=committed.gives)
         if self._overlaps:
             self.pending.take()
-        return [Absorb(self._round, committed.record)]
+        return [Absorb(self._round, committed.record, committed.untaken)]
 
     def settle(self, samples: int, now: float) -> None:
         """A new state is in place; `samples` count for its step already."""

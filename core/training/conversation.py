@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TypedDict
 
 from core.base.problems import Damaged, WorkerProblem
+from core.training.carried import Carried
 from core.training.checkpoint import Saved
 from core.training.round import Learner, TrainerState
 from core.workers.arena import Arena
@@ -66,6 +67,9 @@ class Conversation:
         self._hold_at_epoch = start.hold_at_epoch
         self._round: bytes | None = None
         self._said_at: float | None = None
+        self._carried = Carried()
+        self._contributed = 0
+        """Samples of the last contribution."""
         self._meaningless = 0
         self._step: _Step | None = None
         """The last step, until its state is saved and the engine knows."""
@@ -152,6 +156,7 @@ class Conversation:
         try:
             self._learner.load(Path(frame.path), epoch=frame.epoch, lineage=frame.lineage)
             self._round, self._said_at = None, None
+            self._carried.forget()
         except Damaged as problem:
             sys.stderr.write(f"{problem}\n")
         with contextlib.suppress(OSError):  # it is among our own now, or of no use to anybody
@@ -160,8 +165,10 @@ class Conversation:
 
     def _collect(self, frame: Collect) -> None:
         learner = self._learner
-        self._arena.slot("contribution")[:] = learner.hand_over()
-        self._round = frame.round
+        contribution = self._arena.slot("contribution")
+        contribution[:] = learner.hand_over()
+        self._carried.add_to(contribution, samples=learner.samples)
+        self._round, self._contributed = frame.round, learner.samples
         self._say(Collected(round=frame.round, epoch=learner.state.epoch, samples=learner.samples, loss=learner.loss))
 
     def _absorb(self, frame: Absorb) -> None:
@@ -174,6 +181,8 @@ class Conversation:
         state = self._learner.absorb(
             self._arena.slot("mean"), epoch=frame.epoch, lineage=frame.lineage, ledger=frame.ledger
         )
+        contribution = self._arena.slot("contribution")
+        self._carried.keep(contribution, samples=self._contributed, untaken=frame.untaken)
         self._round = None
         learner = self._learner
         self._step = _Step(state, seconds=self._clock() - began, samples=learner.samples, loss=learner.loss)

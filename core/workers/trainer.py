@@ -182,10 +182,11 @@ class Trainer:
                 self._worker.send(frames.Hold())
             case orders.Collect(round=round_id):
                 self._worker.send(frames.Collect(round=round_id))
-            case orders.Absorb(round=round_id, record=record):
+            case orders.Absorb(round=round_id, record=record, untaken=untaken):
                 epoch, lineage = record.name.epoch, record.name.lineage
                 ledger = self._ledger.after(record)
-                self._worker.send(frames.Absorb(round=round_id, epoch=epoch, lineage=lineage, ledger=ledger))
+                absorb = frames.Absorb(round=round_id, epoch=epoch, lineage=lineage, ledger=ledger, untaken=untaken)
+                self._worker.send(absorb)
             case orders.Release(round=round_id):
                 self._worker.send(frames.Release(round=round_id))
             case orders.Load(location=location, name=name):
