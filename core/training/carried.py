@@ -16,7 +16,7 @@ class Carried:
     In these chunks the next contribution is the mean over its own samples and as many old ones as that contribution was
     made of.  It goes out with the same weight as ever, so nothing on the wire tells of it; it only is less noisy.  If a
     chunk is not asked for again, what was carried counts half as much as before, with equal numbers of samples: on the
-    average it is one step old.  `docs/decisions/0014-partial-contributions.md` has what else was tried.
+    average it is one step old.  `docs/decisions/0007-balance.md` has what else was tried.
     """
 
     def __init__(self) -> None:
