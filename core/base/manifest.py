@@ -59,7 +59,7 @@ class AveragingNumbers(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
 
     partial: bool | msgspec.UnsetType = msgspec.UNSET
     """Whether a plan may ask a member with a slow line for less than its whole contribution (c_i of S000 3.2), where
-    steps then follow faster.  Only together with `delayed`; absent means no."""
+    steps then follow faster.  Absent means no."""
 
     aggregator: Name | msgspec.UnsetType = msgspec.UNSET
     """How the parts of a round become one (`core.averaging.aggregators`).  Absent means the weighted mean."""

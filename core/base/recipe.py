@@ -90,8 +90,6 @@ def read_recipe(data: bytes, *, called: str) -> Recipe:
     recipe = read_fields(raw, Recipe, where=f"{called}: ")
     if recipe.task not in TASKS:
         raise BadInput(f"{called}: task must be one of {', '.join(TASKS)}, not {recipe.task!r}.")
-    if recipe.averaging.partial is True and not recipe.averaging.overlaps:
-        raise BadInput(f"{called}: [averaging] partial = true needs delayed = true beside it.")
     tables = {"[optimizer]": recipe.optimizer}
     for name, value in ({} if isinstance(recipe.rule, msgspec.UnsetType) else recipe.rule).items():
         tables |= {f"[rule.{name}]": value} if isinstance(value, dict) else {}

@@ -23,6 +23,7 @@ NUMEL = 18_000_000
 """Numbers in ALBERT-large, as in S000's figure 4."""
 CHUNKS = 500
 COMPUTE_S = (5.0, 15.0, 30.0)
+SLOW_COMPUTE_S = 120.0
 LONGEST = 16
 EXACT_GIVERS_MAX, EXACT_PARTS_MAX = 12, 6
 SLOW = {
@@ -70,6 +71,8 @@ class Gifts(msgspec.Struct, frozen=True, kw_only=True):
     peers: int
     compute_s: float
     """Time in which all together compute a target batch, seconds."""
+    overlaps: bool
+    """Whether they compute while they average; a step takes the longer of both, or their sum."""
     everybody: float
     whole_givers: float
     partial: float
@@ -126,10 +129,11 @@ def measure(sizes: Sequence[int], *, repeats: int, seed: int) -> PlanReport:
             for name, (lines, work, expected) in plan_fleets.known().items()
         ],
         gifts=[
-            _gifts(size, compute_s=compute_s, trials=[(seed, size, trial) for trial in range(repeats)])
+            _gifts(size, compute_s=compute_s, overlaps=overlaps, trials=[(seed, size, t) for t in range(repeats)])
             for size in (6, 12, 32)
             if size <= max(sizes)
-            for compute_s in COMPUTE_S
+            for compute_s in (*COMPUTE_S, SLOW_COMPUTE_S)
+            for overlaps in (True, False)
         ],
         every=[_every(name, slow, between) for name, slow in SLOW.items() for between in Between],
     )
@@ -182,11 +186,11 @@ class _Watch:
         )
 
 
-def _gifts(size: int, *, compute_s: float, trials: Sequence[Any]) -> Gifts:
+def _gifts(size: int, *, compute_s: float, overlaps: bool, trials: Sequence[Any]) -> Gifts:
     everybody, whole, partial, whole_gaps, partial_gaps = [], [], [], [], []
     for seed in trials:
         lines = plan_fleets.homes(np.random.default_rng(seed), size)
-        work = plan_fleets.batch(lines, numel=NUMEL, compute_s=compute_s)
+        work = plan_fleets.batch(lines, numel=NUMEL, compute_s=compute_s, overlaps=overlaps)
         members = fleet(lines, work)
         everybody.append(divided(members, members.gives).steps_per_s)
         whole.append(plan_exact.best_givers(members).steps_per_s)
@@ -198,6 +202,7 @@ def _gifts(size: int, *, compute_s: float, trials: Sequence[Any]) -> Gifts:
     return Gifts(
         peers=size,
         compute_s=compute_s,
+        overlaps=overlaps,
         everybody=statistics.median(everybody),
         whole_givers=statistics.median(whole),
         partial=statistics.median(partial),
@@ -235,9 +240,11 @@ def _sentences(report: PlanReport) -> str:
     for gifts in report.gifts:
         whole = "" if gifts.whole_gap is None else f" (the best choice has {gifts.whole_gap:.2%} more at most)"
         bound = "" if gifts.partial_gap is None else f" ({gifts.partial_gap:.2%} under a bound)"
+        then = "while" if gifts.overlaps else "before"
         lines.append(
-            f"{gifts.peers} home lines that compute a batch in {gifts.compute_s:g} s: {gifts.everybody:.4f} steps/s if "
-            f"everybody gives all, {gifts.whole_givers:.4f} if some do{whole}, {gifts.partial:.4f} with parts{bound}."
+            f"{gifts.peers} home lines that compute a batch in {gifts.compute_s:g} s {then} they average: "
+            f"{gifts.everybody:.4f} steps/s if everybody gives all, {gifts.whole_givers:.4f} if some do{whole}, "
+            f"{gifts.partial:.4f} with parts{bound}."
         )
     for every in report.every:
         lines.append(

@@ -1,6 +1,7 @@
 """The optimum of a round's balance, found in other ways: the reference of `potluck bench plan`."""
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -66,10 +67,14 @@ def whole_givers_steps(lines: Sequence[Line], work: Work) -> float:
 def free_parts_steps(lines: Sequence[Line], work: Work) -> float:
     """A bound from above on the steps a second of partial gifts: each member gives any part to each reducer.
 
-    For a time that is a linear program in the parts; the time is bisected.  A gift, which is spread over all shares,
-    cannot always follow, since here a member's own share costs it nothing.
+    For a time that is a linear program in the parts; the time is bisected.  Where computing stands still while a round
+    is averaged, the samples are a concave function of the round's time, so that the step's time has one minimum, which
+    is searched.  A gift, which is spread over all shares, cannot always follow, since here a member's own share costs
+    it nothing.
     """
     program = _parts(lines, work)
+    if not work.overlaps:
+        return 1 / _least_sum(program, work.target_samples)
     short, long = 1e-9, 1e9
     while long > short * (1 + 1e-5):
         middle = (short * long) ** 0.5
@@ -78,6 +83,23 @@ def free_parts_steps(lines: Sequence[Line], work: Work) -> float:
         else:
             short = middle
     return 1 / long
+
+
+def _least_sum(program: Callable[[float], float], target_samples: int) -> float:
+    """The least sum of a round's time and that in which what it carries makes a batch, by golden section."""
+
+    def step_s(log_s: float) -> float:
+        time_s, samples_per_s = math.exp(log_s), program(math.exp(log_s))
+        return time_s + target_samples / samples_per_s if samples_per_s > 0 else math.inf
+
+    short, long, golden = math.log(1e-6), math.log(1e6), (5**0.5 - 1) / 2
+    while long - short > 1e-4:
+        early, late = long - golden * (long - short), short + golden * (long - short)
+        if step_s(early) < step_s(late):
+            long = late
+        else:
+            short = early
+    return step_s(long)
 
 
 def _parts(lines: Sequence[Line], work: Work) -> Any:

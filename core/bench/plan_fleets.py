@@ -64,8 +64,15 @@ def limits(chance: Any, size: int) -> dict[tuple[int, int], float]:
     return {limited[place]: float(rates[limited[place]]) for place in named}
 
 
-def batch(lines: Sequence[Line], *, numel: int, compute_s: float | None) -> Work:
-    """A task of one byte a number each way, and a target batch that all compute in `compute_s`; None: no target."""
+def batch(lines: Sequence[Line], *, numel: int, compute_s: float | None, overlaps: bool = True) -> Work:
+    """A task of one byte a number each way, and a target batch that all compute in `compute_s`; None: no target.
+
+    Args:
+        lines: The peers.
+        numel: Numbers in the vector.
+        compute_s: Seconds.
+        overlaps: Whether peers compute while they average.
+    """
     samples_per_s = sum(peer.samples_per_s for peer in lines if peer.gives)
     target = 0 if compute_s is None else max(1, round(compute_s * samples_per_s))
-    return Work(numel=numel, number_bytes=1, target_samples=target)
+    return Work(numel=numel, number_bytes=1, target_samples=target, overlaps=overlaps)

@@ -111,7 +111,7 @@ class WholeMeans(Checker):
             return given
         member = plan.peers.index(peer)
         for chunk in range(plan.chunk_total):
-            given[plan.span(chunk)] = gives_chunk(plan.round, member, chunk, plan.gift(member))
+            given[plan.span(chunk)] = gives_chunk(plan.epoch, member, chunk, plan.gift(member))
         return given
 
     def _compare(self, absorbed: Absorbed, record: RoundRecord, *, wrong: NDArray[np.bool_], chunk: int) -> None:

@@ -39,7 +39,7 @@ class SwarmSettings:
     """How long an epoch's samples take to compute with everybody here."""
     padding_bytes: int = 0
     partial: bool = False
-    """Whether plans may ask slow members for less than their contributions; only with `delayed`."""
+    """Whether plans may ask slow members for less than their contributions."""
     ends: bool = False
     """Whether the volunteers are to stop after `epochs`."""
     told_hosts: bool = True

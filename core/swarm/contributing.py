@@ -134,7 +134,8 @@ class Contributing:
         if self._overlaps:
             self.pending.take()
         mine = self._epochs.state
-        return [Absorb(self._round, committed.record, None if mine is None else self._grouping.agreement(mine))]
+        agreement = None if mine is None else self._grouping.agreement(mine)
+        return [Absorb(self._round, committed.record, agreement=agreement, untaken=committed.untaken)]
 
     def settle(self, samples: int, now: float) -> None:
         """A new state is in place; `samples` count for its step already."""

@@ -6,6 +6,7 @@ from typing import Final, Self
 from core.averaging.outcome import Outcome
 from core.averaging.receipts.receipt import Deed, Statement
 from core.base.ids import PeerId
+from core.base.untaken import Untaken
 from core.swarm.states import StateName
 
 SCALED_BY_CHANCE: Final = 0.1
@@ -36,6 +37,8 @@ class Absorb:
     round: bytes
     record: "RoundRecord"
     agreement: "Agreement | None" = None
+    untaken: Untaken | None = None
+    """Chunks of the contribution that the plan did not ask for: the trainer carries them on."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,11 @@
 """What a peer's rounds report to those who drive the trainer."""
 
 from dataclasses import dataclass
+from typing import Self
 
+from core.averaging.allreduce.share_map import untaken_of
 from core.averaging.plan import Plan
+from core.base.untaken import Untaken
 from core.swarm.orders import RoundRecord
 from core.swarm.states import StateName
 
@@ -41,3 +44,11 @@ class Committed:
     record: RoundRecord
     gives: bool = True
     """Whether the plan took any of this peer's contribution."""
+    untaken: Untaken | None = None
+    """What it did not take of it."""
+
+    @classmethod
+    def of(cls, plan: Plan, member: int, record: RoundRecord) -> Self:
+        """What the round of a plan came to for one of its members."""
+        before, gives = StateName(plan.epoch, plan.lineage), plan.gift(member) > 0
+        return cls(plan.round, before, record, gives=gives, untaken=untaken_of(plan, member))

@@ -334,7 +334,6 @@ class Rounds:
             self.current = self._standing = None
         statement = statement_of(plan, outcome, run=self._settings.run, epoch=name.epoch, lineage=name.lineage)
         signed = self.attesting.sign(statement, leader=self._round.leader, now=now)
-        before, me = StateName(plan.epoch, plan.lineage), plan.peers.index(self._me)
+        me = plan.peers.index(self._me)
         cut = ContributionCut(name.epoch, offered, plan.weights[me], outcome.own_scaled / plan.chunk_total)
-        record = RoundRecord.of(outcome, statement)
-        return [Committed(outcome.round, before, record, gives=plan.gift(me) > 0), *cut.told, *signed]
+        return [Committed.of(plan, me, RoundRecord.of(outcome, statement)), *cut.told, *signed]

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TypedDict
 
 from core.base.problems import Damaged, Problem, WorkerProblem
+from core.training.carried import Carried
 from core.training.checkpoint import Saved
 from core.training.metrics import EpochMeter, EpochMetrics, Sink, write_all
 from core.training.round import Learner, TrainerState
@@ -71,6 +72,9 @@ class Conversation:
         self._hold_at_epoch = start.hold_at_epoch
         self._round: bytes | None = None
         self._said_at: float | None = None
+        self._carried = Carried()
+        self._contributed = 0
+        """Samples of the last contribution."""
         self._meaningless = 0
         self._step: _Step | None = None
         """The last step, until its state is saved and the engine knows."""
@@ -157,6 +161,7 @@ class Conversation:
         try:
             self._learner.load(Path(frame.path), epoch=frame.epoch, lineage=frame.lineage)
             self._round, self._said_at = None, None
+            self._carried.forget()
         except Damaged as problem:
             sys.stderr.write(f"{problem}\n")
         with contextlib.suppress(OSError):  # it is among our own now, or of no use to anybody
@@ -165,8 +170,10 @@ class Conversation:
 
     def _collect(self, frame: Collect) -> None:
         learner = self._learner
-        self._arena.slot("contribution")[:] = learner.hand_over()
-        self._round = frame.round
+        contribution = self._arena.slot("contribution")
+        contribution[:] = learner.hand_over()
+        self._carried.add_to(contribution, samples=learner.samples)
+        self._round, self._contributed = frame.round, learner.samples
         self._say(Collected(round=frame.round, epoch=learner.state.epoch, samples=learner.samples, loss=learner.loss))
 
     def _absorb(self, frame: Absorb) -> None:
@@ -179,6 +186,8 @@ class Conversation:
         if frame.averaged is not None:
             self._meter.step_begins(mean, samples=frame.averaged.samples, loss=frame.averaged.loss)
         state = learner.absorb(mean, epoch=frame.epoch, lineage=frame.lineage, ledger=frame.ledger)
+        contribution = self._arena.slot("contribution")
+        self._carried.keep(contribution, samples=self._contributed, untaken=frame.untaken)
         self._round = None
         self._step = _Step(state, samples=learner.samples, loss=learner.loss)
         self._step.tell_when_saved(self._say)

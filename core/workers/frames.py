@@ -7,6 +7,7 @@ import msgspec
 
 from core.api.score import Filled, Score
 from core.base.problems import WireProblem
+from core.base.untaken import Untaken
 
 FRAME_BYTES_MAX = 1024 * 1024
 CHUNKS_BYTES_MAX = 128 * 1024
@@ -97,6 +98,8 @@ class Absorb(Frame, frozen=True, kw_only=True, tag="absorb"):
     """Of the new state, stored there too; the worker does not look into it."""
     averaged: RoundMetrics | None = None
     """For metrics."""
+    untaken: Untaken | None = None
+    """Chunks of the contribution that are in no mean; the worker carries them on."""
 
 
 class Release(Frame, frozen=True, kw_only=True, tag="release"):

@@ -183,13 +183,8 @@ class Trainer:
                 self._worker.send(frames.Hold())
             case orders.Collect(round=round_id):
                 self._worker.send(frames.Collect(round=round_id))
-            case orders.Absorb(round=round_id, record=record, agreement=agreement):
-                epoch, lineage = record.name.epoch, record.name.lineage
-                ledger = self._ledger.after(record)
-                averaged = _averaged(record, agreement)
-                self._worker.send(
-                    frames.Absorb(round=round_id, epoch=epoch, lineage=lineage, ledger=ledger, averaged=averaged)
-                )
+            case orders.Absorb():
+                self._worker.send(_absorb(order, self._ledger.after(order.record)))
             case orders.Release(round=round_id):
                 self._worker.send(frames.Release(round=round_id))
             case orders.Load(location=location, name=name):
@@ -319,6 +314,18 @@ def _averaged(record: orders.RoundRecord, agreement: orders.Agreement | None) ->
         seconds=record.seconds,
         states_alike=agreement.alike if agreement is not None else 0,
         states_heard=agreement.heard if agreement is not None else 0,
+    )
+
+
+def _absorb(order: orders.Absorb, ledger: bytes) -> frames.Absorb:
+    record = order.record
+    return frames.Absorb(
+        round=order.round,
+        epoch=record.name.epoch,
+        lineage=record.name.lineage,
+        ledger=ledger,
+        averaged=_averaged(record, order.agreement),
+        untaken=order.untaken,
     )
 
 

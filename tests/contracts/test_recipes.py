@@ -116,11 +116,6 @@ def test_a_number_out_of_bounds_is_a_sentence(name: str, table: str, key: str, v
         ("beta2 = 0.98", "beta2 = nan", "my.toml: [optimizer] beta2 must be a number from 0 and below 1, not nan."),
         ("evaluate_every = 5", "evaluate_every = true", "my.toml: evaluate_every must be a whole number from 1"),
         ("[optimizer]", "[averaging]\ncodec = 3\n[optimizer]", "my.toml: [averaging] codec must be a text"),
-        (
-            "[optimizer]",
-            "[averaging]\npartial = true\n[optimizer]",
-            "my.toml: [averaging] partial = true needs delayed",
-        ),
         ("[optimizer]", "[averaging]\npace = 1\n[optimizer]", "my.toml: [averaging] pace is unknown."),
         ("[optimizer]", "[optimizer", "my.toml is not a TOML file: "),
         ("[model]", "[model]]", "my.toml is not a TOML file: "),

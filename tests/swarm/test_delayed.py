@@ -92,8 +92,9 @@ def calm(parameters: int, *, delayed: bool) -> tuple[Steps, EachSampleOnce]:
     return steps, samples
 
 
+@pytest.mark.parametrize("delayed", [True, False], ids=["delayed", "in turn"])
 @pytest.mark.parametrize("up_s", [1e9, 60.0], ids=["nobody goes", "peers go"])
-def test_a_swarm_whose_plans_ask_slow_members_for_parts(up_s: float) -> None:
+def test_a_swarm_whose_plans_ask_slow_members_for_parts(up_s: float, *, delayed: bool) -> None:
     """Lines so different that steps follow faster with less of the slow ones' gradients; under all checkers."""
     settings = SwarmSettings(
         peers=5,
@@ -102,7 +103,7 @@ def test_a_swarm_whose_plans_ask_slow_members_for_parts(up_s: float) -> None:
         links=LinkSettings(loss=0.0, duplicate=0.0, uplink_bytes_per_s=(20e3, 320e3)),
         parameters=65_536,
         chunk_numel=2048,
-        delayed=True,
+        delayed=delayed,
         partial=True,
         epoch_s=3.0,
         measured=True,

@@ -8,7 +8,10 @@ from typing import Final
 from core.averaging.messages import Members
 from core.averaging.plan import WHOLE_GIFT, Plan
 from core.base.ids import PeerId
+from core.base.untaken import Untaken
 
+CARRIED_CHUNKS_MAX: Final = 1 << 20
+"""Number of chunks up to which a worker is told which of them were not taken."""
 STRIDE: Final = 159
 """Odd, so that 256 chunks in a row meet every number once; near 256 / 1.618, so that few in a row are spread too, and
 that members in a row, which are each one chunk later, leave every chunk about equally many givers."""
@@ -89,19 +92,28 @@ class ShareMap:
         return sum(self.samples[member] for member in members)
 
     def _in_turn(self, member: int, number: int) -> bool:
-        return gives_chunk(self.plan.round, member, number, self.plan.gift(member))
+        return gives_chunk(self.plan.epoch, member, number, self.plan.gift(member))
 
 
-def gives_chunk(round_id: bytes, member: int, number: int, gift: int) -> bool:
+def gives_chunk(epoch: int, member: int, number: int, gift: int) -> bool:
     """Whether a member that gives a part of its contribution gives its numbers of one chunk.
 
-    Of 256 chunks in a row it gives exactly `gift`, evenly spread.  Where they begin depends on the round's id, so that
-    over the rounds every chunk gets its turn.
+    Of 256 chunks in a row it gives exactly `gift`, evenly spread; and each of them in exactly `gift` of 256 epochs, as
+    evenly spread, so that what is carried on does not wait for long.
 
     Args:
-        round_id: The round's id.
+        epoch: The plan's.
         member: The giver's place in the plan.
         number: The chunk's number in the whole vector.
         gift: Number of 256ths that it gives: 0 never, 256 always.
     """
-    return ((number - member) * STRIDE + int.from_bytes(round_id)) % WHOLE_GIFT < gift
+    return (number - member + epoch) * STRIDE % WHOLE_GIFT < gift
+
+
+def untaken_of(plan: Plan, member: int) -> Untaken | None:
+    """The chunks of its contribution that a member is not to give; None: it gives all, or too many to be named."""
+    gift = plan.gift(member)
+    if gift == WHOLE_GIFT or plan.chunk_total > CARRIED_CHUNKS_MAX:
+        return None
+    kept = [not gives_chunk(plan.epoch, member, number, gift) for number in range(plan.chunk_total)]
+    return Untaken.of(kept, chunk_numel=plan.chunk_numel)

@@ -49,7 +49,7 @@ class Choice:
     seconds: float
     """Of a round."""
     steps_per_s: float
-    """The smaller of the rate at which target batches are computed and that of rounds; of rounds without a target."""
+    """As `steps_per_s_of` has it."""
     samples_per_s: float
     """What is given of what is computed."""
 
@@ -80,7 +80,7 @@ def divided(members: Fleet, gives: Floats) -> Choice:
     shares = best_shares(members, gives)
     seconds = seconds_of(members, gives=gives, shares=shares)
     samples = float(members.samples @ gives)
-    return Choice(gives, shares, seconds, float(_steps_per_s(members, samples, seconds)), samples)
+    return Choice(gives, shares, seconds, float(steps_per_s_of(members, samples, seconds)), samples)
 
 
 def best_gifts(members: Fleet) -> Choice:
@@ -100,15 +100,18 @@ def _better(members: Fleet, best: Choice, gives: Floats) -> Choice:
 
 
 def all_give(members: Fleet, choice: Choice) -> bool:
-    """Whether all members give all they have, and no choice is better: a round is over before a target batch is."""
-    in_time = not members.target_samples or choice.samples_per_s * choice.seconds <= members.target_samples
-    return bool(in_time and choice.gives.sum() == members.gives.sum())
+    """Whether all members give all they have, and no choice is better.
+
+    Without a target batch, or where a round is over before the next batch is computed: a shorter one gains nothing.
+    """
+    in_time = members.overlaps and choice.samples_per_s * choice.seconds <= members.target_samples
+    return bool((in_time or not members.target_samples) and choice.gives.sum() == members.gives.sum())
 
 
 def covers(gifts: Sequence[int]) -> bool:
     """Whether every chunk of a long vector has a giver (`allreduce.share_map.gives_chunk`).
 
-    That depends on the gifts alone: the round's id turns all members' chunks together.
+    That depends on the gifts alone: from epoch to epoch all members' chunks turn together.
     """
     chunks = (np.arange(WHOLE_GIFT)[:, None] - np.arange(len(gifts))) * STRIDE
     return bool((chunks % WHOLE_GIFT < np.array(gifts)).any(axis=1).all())
@@ -138,7 +141,7 @@ def line_steps(members: Fleet, gives: Floats) -> Floats:
     """
     lines = rows(members, gives)
     seconds = lines.seconds(level_shares(lines, np.zeros(members.size), members.cap)).max(axis=-1)
-    return _steps_per_s(members, gives @ members.samples, seconds)
+    return steps_per_s_of(members, gives @ members.samples, seconds)
 
 
 def free_raises(members: Fleet, choice: Choice, *, cost: float = FREE) -> NDArray[np.int64]:
@@ -153,7 +156,7 @@ def free_raises(members: Fleet, choice: Choice, *, cost: float = FREE) -> NDArra
     raised[np.arange(len(who)), who] = np.minimum(members.gives[who], choice.gives[who] + RAISE / WHOLE_GIFT)
     if len(members.rate):
         seconds = np.array([seconds_of(members, gives=gives, shares=choice.shares) for gives in raised])
-        steps = _steps_per_s(members, raised @ members.samples, seconds)
+        steps = steps_per_s_of(members, raised @ members.samples, seconds)
     else:
         steps = line_steps(members, raised)
     return np.asarray(who[steps >= choice.steps_per_s * (1 - cost)])
@@ -205,7 +208,8 @@ def _nearby(members: Fleet, here: Choice, *, near: Floats, step: float) -> Float
     """The gifts that solve the linear program near a choice: products are replaced by their tangents.
 
     Its variables are shares, gifts, and the round's time over the present one; its rows are lines, pairs, the target
-    batch (samples a round, whose tangent in the time is used), and a giver for every chunk.
+    batch (samples a round, whose tangent in the time is used), and a giver for every chunk.  Where a step takes the sum
+    of computing and averaging, the batch is no row: the tangent of its seconds, B / S(c), is a cost of the gifts.
 
     Args:
         members: The members of the round.
@@ -228,14 +232,24 @@ def _nearby(members: Fleet, here: Choice, *, near: Floats, step: float) -> Float
     pairs[place, target], pairs[place, source] = parts, means
     pairs[place, size + source] = members.vector_bytes / members.rate[busy] * near[target]
     timed = np.concatenate([up, down, pairs]) / unit_s
-    needed = members.target_samples / unit_s
-    batch = np.concatenate([np.zeros(size), -samples / needed])
+    if members.overlaps:
+        batch, batch_right = samples * unit_s / members.target_samples, -2.0
+        worth = FREE * samples / samples.sum()
+    else:
+        batch, batch_right = np.zeros(size), 0.0
+        worth = members.target_samples / here.samples_per_s**2 * samples / unit_s
     givers = np.concatenate([np.zeros(size), -members.gives])
     low, high = (np.clip(c + move, 0.0, members.gives) for move in (-step, step))
     found = linprog(
-        np.concatenate([np.zeros(size), -FREE * samples / samples.sum(), [1.0]]),
-        A_ub=np.block([[timed, -np.ones((len(timed), 1))], [batch, np.array([-1.0])], [givers, np.zeros(1)]]),
-        b_ub=np.concatenate([line_rights / unit_s, parts * near[target] / unit_s, [-2.0, -1.0]]),
+        np.concatenate([np.zeros(size), -worth, [1.0]]),
+        A_ub=np.block(
+            [
+                [timed, -np.ones((len(timed), 1))],
+                [np.zeros(size), -batch, np.array([-1.0])],
+                [givers, np.zeros(1)],
+            ]
+        ),
+        b_ub=np.concatenate([line_rights / unit_s, parts * near[target] / unit_s, [batch_right, -1.0]]),
         A_eq=np.concatenate([np.ones(size), np.zeros(size + 1)])[None],
         b_eq=[1.0],
         bounds=[*((0.0, cap) for cap in members.cap), *zip(low, high, strict=True), (0.0, None)],
@@ -249,9 +263,17 @@ def weights_of(shares: Floats) -> tuple[int, ...]:
     return tuple(int(weight) for weight in np.rint(shares * WEIGHT_UNIT))
 
 
-def _steps_per_s(members: Fleet, samples_per_s: Floats | float, seconds: Floats | float) -> Floats:
-    """The optimiser steps a second that a choice allows: as its samples or its rounds limit them."""
-    rounds = 1.0 / np.maximum(seconds, 1e-300)
-    if not members.target_samples:
-        return np.asarray(rounds)
-    return np.asarray(np.minimum(np.asarray(samples_per_s) / members.target_samples, rounds))
+def steps_per_s_of(members: Fleet, samples_per_s: Floats | float, seconds: Floats | float) -> Floats:
+    """The optimiser steps a second that a choice allows; of rounds where there is no target batch.
+
+    A step takes as long as its batch or its round, whichever is longer; where computing stands still in it, both.
+
+    Args:
+        members: The members of the round.
+        samples_per_s: What is given of what is computed.
+        seconds: Of the round.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        batch_s = np.nan_to_num(members.target_samples / np.asarray(samples_per_s, dtype=np.float64))
+    step_s = np.maximum(batch_s, seconds) if members.overlaps else batch_s + np.asarray(seconds)
+    return np.asarray(1.0 / np.maximum(step_s, 1e-300))

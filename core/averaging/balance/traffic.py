@@ -55,6 +55,8 @@ class Work:
     """Of one number on its way to a reducer or back, as the codec writes it."""
     target_samples: int = 0
     """The target batch (B); 0: everybody gives all it has, only the lines count."""
+    overlaps: bool = True
+    """Whether the target batch is computed while the round before is averaged (delayed parameter updates)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +78,8 @@ class Fleet:
     vector_bytes: float
     """Of the whole vector on its way to the reducers or back."""
     target_samples: int
+    overlaps: bool
+    """Whether a step takes the longer of computing and averaging, rather than their sum."""
     source: NDArray[np.int64]
     target: NDArray[np.int64]
     rate: Floats
@@ -131,6 +135,7 @@ def fleet(lines: Sequence[Line], work: Work, limits: PairLimits | None = None) -
         cap=cap if cap.any() else np.ones(len(lines)),
         vector_bytes=work.number_bytes * work.numel,
         target_samples=work.target_samples if samples.any() else 0,
+        overlaps=work.overlaps,
         source=np.array([i for i, _, _ in pairs], dtype=np.int64),
         target=np.array([j for _, j, _ in pairs], dtype=np.int64),
         rate=np.array([rate for _, _, rate in pairs], dtype=np.float64),

@@ -60,7 +60,7 @@ class RoundConfig:
             lineage=call.lineage,
             numel=call.numel if self.numel is None else self.numel,
             numbers=self.numbers,
-            target_samples=self.target_samples if self.numbers.overlaps and self.numbers.partial is True else 0,
+            target_samples=self.target_samples if self.numbers.partial is True else 0,
         )
 
     def samples(self, request: PlanRequest, members: Iterable[Member], now: float) -> int:
@@ -89,7 +89,8 @@ class RoundConfig:
         Raises:
             RemoteProblem: says what is wrong.
         """
-        check_division(plan, self.me, self.lines, target_samples=request.target_samples)
+        overlaps = request.numbers.overlaps
+        check_division(plan, self.me, self.lines, target_samples=request.target_samples, overlaps=overlaps)
         check_weights(plan, mine, self.earned, now)
 
 

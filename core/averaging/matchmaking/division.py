@@ -62,15 +62,16 @@ def speeds_of(members: Sequence[Member]) -> list[float]:
     return speeds
 
 
-def work_of(numel: int, codec: str, *, target_samples: int = 0) -> Work:
+def work_of(numel: int, codec: str, *, target_samples: int = 0, overlaps: bool = True) -> Work:
     """What the averaging of so many numbers is.
 
     Args:
         numel: Numbers in the vector.
         codec: How they look on the wire.
-        target_samples: The target batch, where members compute while they average; 0: they do not, and all give all.
+        target_samples: The target batch, where members may give less than all they have; 0: all give all.
+        overlaps: Whether members compute while they average.
     """
-    return Work(numel=numel, number_bytes=number_bytes(codec), target_samples=target_samples)
+    return Work(numel=numel, number_bytes=number_bytes(codec), target_samples=target_samples, overlaps=overlaps)
 
 
 def pair_limits(plan: Plan) -> PairLimits | None:
@@ -85,7 +86,7 @@ def equal_shares(plan: Plan) -> tuple[int, ...]:
 
 
 def divide(
-    plan: Plan, *, shown: Sequence[Rates] = (), target_samples: int = 0
+    plan: Plan, *, shown: Sequence[Rates] = (), target_samples: int = 0, overlaps: bool = True
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Divide a round: the balance of S000 appendix B for the members' lines.
 
@@ -93,6 +94,7 @@ def divide(
         plan: Of a butterfly, with all but its shares and gifts.
         shown: What its members' lines have carried: decides between divisions that are as short by the plan's lines.
         target_samples: As in `work_of`.
+        overlaps: As there.
 
     Returns:
         How many chunks each member reduces, equal where that is as short: equal shares fill the lines both ways from
@@ -102,7 +104,7 @@ def divide(
     lines = lines_of(members, plan.lines)
     if lines is None:
         return even, ()
-    work = work_of(plan.numel, plan.codec, target_samples=target_samples)
+    work = work_of(plan.numel, plan.codec, target_samples=target_samples, overlaps=overlaps)
     offered = fleet(lines, work, pair_limits(plan))
     found = best_gifts(offered)
     whole = all(gift == WHOLE_GIFT for gift, line in zip(found.gifts, lines, strict=True) if line.gives)
@@ -118,12 +120,13 @@ def divide(
     return shares, () if whole else found.gifts
 
 
-def check_shares(plan: Plan, *, target_samples: int = 0) -> None:
+def check_shares(plan: Plan, *, target_samples: int = 0, overlaps: bool = True) -> None:
     """Refuse shares that do not fit the lines of their plan.
 
     Args:
         plan: Of a butterfly.
         target_samples: As in `work_of`.
+        overlaps: As there.
 
     Raises:
         RemoteProblem: says what is wrong.
@@ -133,7 +136,7 @@ def check_shares(plan: Plan, *, target_samples: int = 0) -> None:
         if plan.gifts or plan.chunks != equal_shares(plan):
             raise RemoteProblem("the plan has no lines, and other than equal shares")
         return
-    work = work_of(plan.numel, plan.codec, target_samples=target_samples)
+    work = work_of(plan.numel, plan.codec, target_samples=target_samples, overlaps=overlaps)
     members, gifts = fleet(lines, work, pair_limits(plan)), plan.gifts or (WHOLE_GIFT,) * len(lines)
     check_balance(members, chunks=plan.chunks, gifts=gifts, tolerance=SLOWER_TOLERANCE)
 

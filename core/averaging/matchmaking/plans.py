@@ -42,7 +42,7 @@ class PlanRequest:
     numbers: AveragingNumbers
     """The manifest's numbers for averaging."""
     target_samples: int = 0
-    """The target batch, where members compute while they average; 0: everybody gives all that it has."""
+    """The target batch, where members may give less than all they have; 0: everybody gives all that it has."""
 
     @property
     def state(self) -> State:
@@ -128,7 +128,7 @@ def make_plan(
     gifts: dict[PeerId, int] = {}
     for group in butterflies(draft):
         shown = _rates(group.peers, known.shown)
-        shares, given = divide(group, shown=shown, target_samples=target_samples)
+        shares, given = divide(group, shown=shown, target_samples=target_samples, overlaps=request.numbers.overlaps)
         chunks |= zip(group.peers, shares, strict=True)
         gifts |= zip(group.peers, given, strict=False)
     return msgspec.structs.replace(
@@ -192,7 +192,7 @@ def check_plan(plan: Plan, request: PlanRequest, mine: Member | None, *, leader:
     return mine
 
 
-def check_division(plan: Plan, me: PeerId, lines: LineBook, *, target_samples: int = 0) -> None:
+def check_division(plan: Plan, me: PeerId, lines: LineBook, *, target_samples: int = 0, overlaps: bool = True) -> None:
     """Refuse a plan whose shares do not fit its lines, or that counts on other lines than a member that judges knows.
 
     Args:
@@ -200,6 +200,7 @@ def check_division(plan: Plan, me: PeerId, lines: LineBook, *, target_samples: i
         me: This member.
         lines: What it knows of them.
         target_samples: As in `work_of`.
+        overlaps: As there.
 
     Raises:
         RemoteProblem: says what is wrong.
@@ -209,7 +210,7 @@ def check_division(plan: Plan, me: PeerId, lines: LineBook, *, target_samples: i
     if lines.judges:
         _check_lines(plan, me, lines)
     for averaged in butterflies(plan):
-        check_shares(averaged, target_samples=target_samples if plan.stages == 1 else 0)
+        check_shares(averaged, target_samples=target_samples if plan.stages == 1 else 0, overlaps=overlaps)
 
 
 def _check_lines(plan: Plan, me: PeerId, lines: LineBook) -> None:
