@@ -15,6 +15,9 @@ Wish = dict[str, int | float | str | bool | None]
 """Changes of settings, by fields of `SettingsView`; None: no limit."""
 
 THREADS_MAX = 1024
+AUTO = "auto"
+"""The best device that there is."""
+CPU = "cpu"
 DEVICE_PATTERN = "^(auto|cpu|mps(:0)?|(cuda|xpu)(:[0-9]{1,2})?)$"
 """What a worker may compute on; ROCm's devices are called cuda, too."""
 
