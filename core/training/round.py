@@ -22,6 +22,8 @@ from core.training.checkpoint import Checkpoints, Saved
 from core.training.flat import FlatParameters
 from core.training.micro_batch import MicroBatch, lacked_memory
 from core.training.optimizers import optimizer_of
+from core.training.passes import Passes
+from core.training.precision import precision_on
 from core.training.read_ahead import ReadAhead
 from core.training.rules import rule_of
 
@@ -96,6 +98,10 @@ class Learner:
         self.rule.begin(self.state.epoch)
         order = digest(f"{seed} {self.state.epoch}".encode())
         most = max(1, manifest.target_samples // TARGET_PASSES)
+        self.passes = Passes(
+            task, self._model, self.parameters, precision_on(device, manifest.precision_name).precision
+        )
+        """Computes gradients."""
         size = self.micro_batch = MicroBatch(task.micro_batch, most=min(most, self.rule.batch_max or most))
         """How many samples a pass takes on this machine."""
         self.data = ReadAhead(partial(task.batches, int.from_bytes(order[:8], "big"), lambda: size.size))
@@ -141,9 +147,7 @@ class Learner:
         while batch.samples > self.micro_batch.room:
             batch = next(self.data)  # made before memory ran short
         try:
-            losses = self.task.loss(self._model, batch)
-            losses.objective.backward()  # type: ignore[no-untyped-call]
-            counted = self.rule.add(samples=batch.samples, loss=losses.reported.item())
+            counted = self.rule.add(samples=batch.samples, loss=self.passes.run(batch))
         except (RuntimeError, MemoryError) as error:
             if not lacked_memory(error):
                 raise
