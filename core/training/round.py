@@ -13,14 +13,17 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from core.api.settings import CPU
 from core.base.content import digest
 from core.base.manifest import Manifest
 from core.base.problems import WorkerProblem
 from core.base.state_header import ANCESTORS_MAX, MARK_BYTES
 from core.tasks.task import Evaluation, Task
 from core.training.checkpoint import Checkpoints, Saved
+from core.training.devices import title_of
 from core.training.flat import FlatParameters
-from core.training.micro_batch import MicroBatch, lacked_memory
+from core.training.kept import KeptFits
+from core.training.micro_batch import MicroBatch, lacked_memory, samples_that_fit
 from core.training.optimizers import optimizer_of
 from core.training.passes import Passes
 from core.training.precision import precision_on
@@ -98,11 +101,18 @@ class Learner:
         self.rule.begin(self.state.epoch)
         order = digest(f"{seed} {self.state.epoch}".encode())
         most = max(1, manifest.target_samples // TARGET_PASSES)
-        self.passes = Passes(
-            task, self._model, self.parameters, precision_on(device, manifest.precision_name).precision
-        )
+        precision = precision_on(device, manifest.precision_name).precision
+        self.passes = Passes(task, self._model, self.parameters, precision)
         """Computes gradients."""
-        size = self.micro_batch = MicroBatch(task.micro_batch, most=min(most, self.rule.batch_max or most))
+        self._fits = KeptFits(
+            states.parent / "passes.json", _about_passes(self.parameters, device, precision.name)
+        )
+        size = self.micro_batch = MicroBatch(
+            task.micro_batch,
+            most=min(most, self.rule.batch_max or most),
+            room=partial(samples_that_fit, task.sample_bytes) if device == CPU else lambda: math.inf,
+            found=self._fits.fit,
+        )
         """How many samples a pass takes on this machine."""
         self.data = ReadAhead(partial(task.batches, int.from_bytes(order[:8], "big"), lambda: size.size))
         """This peer's batches, made from its `start` on."""
@@ -147,6 +157,8 @@ class Learner:
         while batch.samples > self.micro_batch.room:
             batch = next(self.data)  # made before memory ran short
         try:
+            if self.micro_batch.recompute:
+                self.passes.recompute()
             counted = self.rule.add(samples=batch.samples, loss=self.passes.run(batch))
         except (RuntimeError, MemoryError) as error:
             if not lacked_memory(error):
@@ -158,6 +170,8 @@ class Learner:
             return False
         seconds = self._clock() - began
         self.micro_batch.took(batch.samples, seconds - (self.data.waited_s - waited_s))
+        if self.micro_batch.fit is not None:
+            self._fits.keep(self.micro_batch.fit)
         self._measure(batch.samples, seconds)
         return counted
 
@@ -234,3 +248,9 @@ class Learner:
         self.samples_per_s = (
             speed if not old else math.exp((1 - SPEED_MEMORY) * math.log(old) + SPEED_MEMORY * math.log(speed))
         )
+
+
+def _about_passes(parameters: FlatParameters, device: str, precision: str) -> str:
+    """What is found out about passes is about this model on this device, in this version of torch."""
+    model = digest(repr(parameters.spans).encode()).hex()[:16]
+    return " / ".join((title_of(device), precision, f"torch {torch.__version__}", f"model {model}"))
