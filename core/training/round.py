@@ -104,9 +104,9 @@ class Learner:
         precision = precision_on(device, manifest.precision_name).precision
         self.passes = Passes(task, self._model, self.parameters, precision)
         """Computes gradients."""
-        self._fits = KeptFits(
-            states.parent / "passes.json", _about_passes(self.parameters, device, precision.name)
-        )
+        self.compiles = False
+        """Whether layers shall be compiled, once it is known how many samples a pass takes."""
+        self._fits = KeptFits(states.parent / "passes.json", _about_passes(self.parameters, device, precision.name))
         size = self.micro_batch = MicroBatch(
             task.micro_batch,
             most=min(most, self.rule.batch_max or most),
@@ -172,6 +172,9 @@ class Learner:
         self.micro_batch.took(batch.samples, seconds - (self.data.waited_s - waited_s))
         if self.micro_batch.fit is not None:
             self._fits.keep(self.micro_batch.fit)
+            if self.compiles:
+                self.passes.compile()
+                self.compiles = False
         self._measure(batch.samples, seconds)
         return counted
 

@@ -42,6 +42,7 @@ class WorkerShare:
     device: str
     """ "auto", "cpu", or another as torch calls it."""
     threads: int
+    compile: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -247,6 +248,7 @@ class Trainer:
             seed=place.seed,
             device=CPU if self._fallen_back else share.device,
             threads=share.threads,
+            compile=share.compile,
             hold=True,
             hold_at_epoch=place.last_epoch,
         )
