@@ -124,9 +124,9 @@ def open_conversation(start: Start, say: Callable[[ToEngine], None], clock: Call
     from core.base.signing import Ed25519Verifier  # noqa: PLC0415
     from core.tasks import task_of  # noqa: PLC0415
     from core.tasks.task import Blobs  # noqa: PLC0415
+    from core.training.backprop import keep_compiled  # noqa: PLC0415
     from core.training.conversation import Conversation  # noqa: PLC0415
     from core.training.devices import choose  # noqa: PLC0415
-    from core.training.passes import keep_compiled  # noqa: PLC0415
     from core.training.precision import precision_on  # noqa: PLC0415
     from core.training.round import Learner  # noqa: PLC0415
     from core.workers.arena import Arena  # noqa: PLC0415

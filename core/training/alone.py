@@ -75,7 +75,7 @@ def _run(chosen: argparse.Namespace) -> None:
     sinks = _sinks(chosen, manifest)
     task = task_of(manifest, Blobs(chosen.blobs, manifest.blobs))
     learner = Learner(task=task, manifest=manifest, states=chosen.states, seed=0, device=device, clock=time.monotonic)
-    precision = learner.passes.precision.name
+    precision = learner.backprop.precision.name
     say("ready", epoch=learner.state.epoch, parameters=learner.numel, device=device, precision=precision)
     alone = Alone(learner, manifest, sinks=sinks)
     if chosen.measure_s is not None:

@@ -16,7 +16,7 @@ FITS_MAX: Final = 16
 FILE_BYTES_MAX: Final = 64 * 1024
 
 
-class PassFit(msgspec.Struct, frozen=True):
+class BatchFit(msgspec.Struct, frozen=True):
     """How passes of one model are best computed on one device."""
 
     size: Annotated[int, Meta(ge=1, le=2**31)]
@@ -39,7 +39,7 @@ class KeptFits:
         self.fit = self._read().get(key)
         """What was found last; None: nothing yet."""
 
-    def keep(self, fit: PassFit) -> None:
+    def keep(self, fit: BatchFit) -> None:
         """Write what was found, if it is new."""
         if fit == self.fit:
             return
@@ -52,7 +52,7 @@ class KeptFits:
         except Problem as problem:
             sys.stderr.write(f"{problem}\n")
 
-    def _read(self) -> dict[str, PassFit]:
+    def _read(self) -> dict[str, BatchFit]:
         with contextlib.suppress(Problem, ValueError):  # msgspec's errors are ValueErrors
-            return msgspec.json.decode(read_bounded(self._path, FILE_BYTES_MAX) or b"{}", type=dict[str, PassFit])
+            return msgspec.json.decode(read_bounded(self._path, FILE_BYTES_MAX) or b"{}", type=dict[str, BatchFit])
         return {}

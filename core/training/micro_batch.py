@@ -13,7 +13,7 @@ from typing import Final
 import psutil
 
 from core.base.problems import WorkerProblem
-from core.training.kept import PassFit
+from core.training.kept import BatchFit
 
 TIMINGS: Final = 8
 """Passes of one size that are timed before it is judged; their median counts."""
@@ -66,7 +66,7 @@ class MicroBatch:
         *,
         most: int,
         room: Callable[[], float] = lambda: math.inf,
-        found: PassFit | None = None,
+        found: BatchFit | None = None,
     ) -> None:
         fits, self._more = room(), room
         self._first, self._most = max(1, min(first, most)), most
@@ -83,9 +83,9 @@ class MicroBatch:
         """Since it settled."""
 
     @property
-    def fit(self) -> PassFit | None:
+    def fit(self) -> BatchFit | None:
         """What was found; None while it is looked for."""
-        return PassFit(self.size, self.recompute) if self._settled else None
+        return BatchFit(self.size, self.recompute) if self._settled else None
 
     def took(self, samples: int, seconds: float) -> None:
         """A pass over so many samples took so long."""

@@ -24,8 +24,8 @@ TRIES: Final = 5
 """The shortest time of so many counts: the computer may be busy."""
 ROUNDINGS: Final = 4
 """So many roundings may a gradient of two layers be off; half formats that work are at about one."""
-SLOWER_MAX: Final = 2.0
-"""A processor that lacks a format takes so many times as long as for fp32, and more: three to twenty."""
+SLOWER_MAX: Final = 1.0
+"""Times as long as for fp32 that a processor may take; one that lacks a format's instructions takes three to twenty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ def precision_on(device: str, name: str) -> PrecisionChoice:
     if not refusal:
         return PrecisionChoice(precision)
     called = "The processor" if device == CPU else f"The device {device}"
-    note = f"{called} {refusal}: passes compute in fp32, which takes part like any other."
+    note = f"{called} {refusal}: training computes in fp32, which takes part like any other."
     sys.stderr.write(f"{note}\n")
     return PrecisionChoice(FP32, note)
 
@@ -114,8 +114,8 @@ def why_not(precision: Precision, device: torch.device) -> str:
         torch.set_num_threads(threads)
     if not (found - plain).norm() <= ROUNDINGS * precision.rounding * plain.norm():
         return f"gives wrong results in {precision.name}"
-    if device.type == CPU and found_s > SLOWER_MAX * plain_s:
-        return f"takes {found_s / plain_s:.0f} times as long in {precision.name} as in fp32"
+    if precision.half is not None and device.type == CPU and found_s > SLOWER_MAX * plain_s:
+        return f"takes {found_s / plain_s:.1f} times as long in {precision.name} as in fp32"
     return ""
 
 

@@ -19,13 +19,13 @@ from core.base.manifest import Manifest
 from core.base.problems import WorkerProblem
 from core.base.state_header import ANCESTORS_MAX, MARK_BYTES
 from core.tasks.task import Evaluation, Task
+from core.training.backprop import Backprop
 from core.training.checkpoint import Checkpoints, Saved
 from core.training.devices import title_of
 from core.training.flat import FlatParameters
 from core.training.kept import KeptFits
 from core.training.micro_batch import MicroBatch, lacked_memory, samples_that_fit
 from core.training.optimizers import optimizer_of
-from core.training.passes import Passes
 from core.training.precision import precision_on
 from core.training.read_ahead import ReadAhead
 from core.training.rules import rule_of
@@ -102,11 +102,11 @@ class Learner:
         order = digest(f"{seed} {self.state.epoch}".encode())
         most = max(1, manifest.target_samples // TARGET_PASSES)
         precision = precision_on(device, manifest.precision_name).precision
-        self.passes = Passes(task, self._model, self.parameters, precision)
+        self.backprop = Backprop(task, self._model, self.parameters, precision)
         """Computes gradients."""
         self.compiles = False
         """Whether layers shall be compiled, once it is known how many samples a pass takes."""
-        self._fits = KeptFits(states.parent / "passes.json", _about_passes(self.parameters, device, precision.name))
+        self._fits = KeptFits(states.parent / "micro_batch.json", _about_fit(self.parameters, device, precision.name))
         size = self.micro_batch = MicroBatch(
             task.micro_batch,
             most=min(most, self.rule.batch_max or most),
@@ -158,8 +158,8 @@ class Learner:
             batch = next(self.data)  # made before memory ran short
         try:
             if self.micro_batch.recompute:
-                self.passes.recompute()
-            counted = self.rule.add(samples=batch.samples, loss=self.passes.run(batch))
+                self.backprop.recompute()
+            counted = self.rule.add(samples=batch.samples, loss=self.backprop.run(batch))
         except (RuntimeError, MemoryError) as error:
             if not lacked_memory(error):
                 raise
@@ -173,7 +173,7 @@ class Learner:
         if self.micro_batch.fit is not None:
             self._fits.keep(self.micro_batch.fit)
             if self.compiles:
-                self.passes.compile()
+                self.backprop.compile()
                 self.compiles = False
         self._measure(batch.samples, seconds)
         return counted
@@ -253,7 +253,7 @@ class Learner:
         )
 
 
-def _about_passes(parameters: FlatParameters, device: str, precision: str) -> str:
+def _about_fit(parameters: FlatParameters, device: str, precision: str) -> str:
     """What is found out about passes is about this model on this device, in this version of torch."""
     model = digest(repr(parameters.spans).encode()).hex()[:16]
     return " / ".join((title_of(device), precision, f"torch {torch.__version__}", f"model {model}"))

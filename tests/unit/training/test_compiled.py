@@ -10,9 +10,9 @@ import msgspec
 import pytest
 import torch
 
-from core.training import passes as passes_module
+from core.training import backprop
+from core.training.backprop import COMPILED_TOLERANCE, Backprop, keep_compiled
 from core.training.flat import FlatParameters
-from core.training.passes import COMPILED_TOLERANCE, Passes, keep_compiled
 from core.training.precision import FP32
 from tests.unit.training.small import MANIFEST, SmallTask, learner
 
@@ -30,13 +30,13 @@ class Compiled:
     def __init__(self, compiler: str | Callable[..., object]) -> None:
         self.model = SmallTask().model(1)
         self.parameters = FlatParameters(self.model)
-        self.passes = Passes(SmallTask(), self.model, self.parameters, FP32)
-        self.passes.compile(compiler)
+        self.backprop = Backprop(SmallTask(), self.model, self.parameters, FP32)
+        self.backprop.compile(compiler)
 
     def gradients(self) -> list[torch.Tensor]:
         found = []
         for batch in BATCHES:
-            self.passes.run(batch)
+            self.backprop.run(batch)
             found.append(self.parameters.gradients_N.clone())
             self.parameters.gradients_N.zero_()
         return found
@@ -123,16 +123,17 @@ def test_layers_that_fail_later_are_given_up(capfd: pytest.CaptureFixture[str]) 
 def test_layers_are_compiled_once_the_size_is_known(tmp_path: Path) -> None:
     sizes: list[int] = []
     peer = learner(tmp_path, manifest=msgspec.structs.replace(MANIFEST, target_samples=16))
-    peer.passes.compile = lambda: sizes.append(peer.micro_batch.size)  # type: ignore[method-assign]
+    peer.backprop.compile = lambda: sizes.append(peer.micro_batch.size)  # type: ignore[method-assign]
     peer.compiles = True
     for _ in range(200):
         peer.accumulate()
-    assert sizes == [2]
+    assert peer.micro_batch.fit is not None
+    assert sizes == [peer.micro_batch.fit.size]
 
 
 def test_a_folder_that_has_grown_begins_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", "before")
-    monkeypatch.setattr(passes_module, "COMPILED_BYTES_MAX", 10)
+    monkeypatch.setattr(backprop, "COMPILED_BYTES_MAX", 10)
     folder = tmp_path / "compiled"
     keep_compiled(folder)
     (folder / "deep").mkdir(parents=True)

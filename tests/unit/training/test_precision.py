@@ -54,7 +54,7 @@ def test_a_device_without_numbers_falls_back_to_fp32(name: str) -> None:
     assert bool(choice.note) == (name != "fp32")
     if choice.note:
         assert choice.note.startswith(f"The device meta does not compute in {name} (")
-        assert choice.note.endswith(": passes compute in fp32, which takes part like any other.")
+        assert choice.note.endswith(": training computes in fp32, which takes part like any other.")
 
 
 def test_a_format_coarser_than_promised_is_refused() -> None:
@@ -76,7 +76,7 @@ def test_a_processor_that_lacks_a_format_uses_fp32(name: str) -> None:
         [sys.executable, "-c", program], env=os.environ | older, capture_output=True, text=True, check=True
     )
     assert said.stdout.startswith("fp32 The processor takes ")
-    assert f"times as long in {name} as in fp32: passes compute in fp32" in said.stderr
+    assert f"times as long in {name} as in fp32: training computes in fp32" in said.stderr
 
 
 def test_the_scale_goes_as_torchs_own() -> None:
@@ -140,7 +140,7 @@ def test_an_overflow_by_the_scale_loses_no_batch(tmp_path: Path) -> None:
     peer = learner(tmp_path, task=Steep(), manifest=FP16)
     exact = Steep().model(int.from_bytes(FP16.id[:8], "big")).double()
     assert all(peer.accumulate() for _ in BATCHES)
-    scale = peer.passes.scale
+    scale = peer.backprop.scale
     assert scale is not None
     assert LEAST < scale.value < FIRST
     assert peer.rule.dropped == 0
@@ -177,5 +177,5 @@ def test_what_no_scale_mends_is_dropped(tmp_path: Path, factor: float, passes: i
     assert peer.rule.dropped == 1
     assert peer.samples == BATCHES[0].samples + BATCHES[2].samples
     assert task.passes == 2 + passes
-    assert peer.passes.scale is not None
-    assert peer.passes.scale.value == FIRST
+    assert peer.backprop.scale is not None
+    assert peer.backprop.scale.value == FIRST

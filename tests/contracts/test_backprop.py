@@ -8,8 +8,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from core.base.tasks import TASKS
 from core.tasks.task import Task
+from core.training.backprop import Backprop
 from core.training.flat import FlatParameters
-from core.training.passes import Passes
 from core.training.precision import FP32, PRECISIONS
 from tests.small_task import small_task
 from tests.trained import founded
@@ -34,10 +34,10 @@ def task(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 def gradient_of(task: Task, batch: object, precision: str, *, recompute: bool = False) -> torch.Tensor:
     model = task.model(3)
     parameters = FlatParameters(model)
-    passes = Passes(task, model, parameters, PRECISIONS[precision])
+    backprop = Backprop(task, model, parameters, PRECISIONS[precision])
     if recompute:
-        passes.recompute()
-    passes.run(batch)
+        backprop.recompute()
+    backprop.run(batch)
     return parameters.gradients_N
 
 
@@ -64,7 +64,7 @@ def test_recomputed_layers_keep_less(task: Task) -> None:
     for recompute in (False, True):
         model = task.model(0)
         if recompute:
-            Passes(task, model, FlatParameters(model), FP32).recompute()
+            Backprop(task, model, FlatParameters(model), FP32).recompute()
 
         def keep(tensor: torch.Tensor, *, place: int = recompute) -> torch.Tensor:
             kept[place] += tensor.nbytes

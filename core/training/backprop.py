@@ -27,7 +27,7 @@ COMPILED_BYTES_MAX: Final = 512 * 1024 * 1024
 """Of the folder in which compiled layers are kept; one of a layer of ALBERT takes 2 MB."""
 
 
-class Passes:
+class Backprop:
     """Computes in the precision of the collaboration, as this machine can.
 
     Args:
