@@ -6,7 +6,8 @@ import math
 import os
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -77,6 +78,8 @@ class Backprop:
         The gradient is the same; a pass takes a third longer, and a small part of the memory.
         """
         if not self._recomputing:
+            if self._plain:
+                self._go_back("memory does not suffice")
             for layer in self._task.layers(self._model):
                 again = partial(checkpoint, layer.forward, use_reentrant=False)
                 layer.forward = again
@@ -92,6 +95,19 @@ class Backprop:
             compiler: A backend of `torch.compile`.
         """
         self._compiler = compiler
+
+    @contextmanager
+    def uncompiled(self) -> Iterator[None]:
+        """While this is entered, layers are as they were: what is not training is not compiled for."""
+        layers = self._task.layers(self._model) if self._plain else []
+        compiled = [layer.forward for layer in layers]
+        for layer, plain in zip(layers, self._plain, strict=True):
+            layer.forward = plain
+        try:
+            yield
+        finally:
+            for layer, each in zip(layers, compiled, strict=True):
+                layer.forward = each
 
     def _compiled(self, batch: Batch, compiler: str | Callable[..., Any]) -> float:
         layers, gradients_N = self._task.layers(self._model), self._parameters.gradients_N

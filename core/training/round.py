@@ -224,7 +224,7 @@ class Learner:
         """Measure the shared state on what is never learned from."""
         self._model.eval()
         try:
-            with self.rule.shared():
+            with self.rule.shared(), self.backprop.uncompiled():
                 return self.task.evaluate(self._model)
         finally:
             self._model.train()

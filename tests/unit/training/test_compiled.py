@@ -120,6 +120,32 @@ def test_layers_that_fail_later_are_given_up(capfd: pytest.CaptureFixture[str]) 
     assert "cannot be used (a driver): training goes on without them." in capfd.readouterr().err
 
 
+def test_evaluation_is_not_compiled_for() -> None:
+    modules: list[object] = []
+
+    def counts(module: torch.fx.GraphModule, inputs: object) -> Callable[..., object]:
+        modules.append(module)
+        return module.forward
+
+    compiled = Compiled(counts)
+    compiled.gradients()
+    found = len(modules)
+    assert found
+    with compiled.backprop.uncompiled(), torch.no_grad():
+        assert not compiled.used
+        SmallTask().loss(compiled.model.eval(), BATCHES[0])
+    assert compiled.used
+    assert len(modules) == found
+
+
+def test_memory_that_lacks_gives_compiled_layers_up(capfd: pytest.CaptureFixture[str]) -> None:
+    compiled = Compiled("eager")
+    compiled.gradients()
+    compiled.backprop.recompute()
+    check(compiled.gradients())
+    assert "cannot be used (memory does not suffice)" in capfd.readouterr().err
+
+
 def test_layers_are_compiled_once_the_size_is_known(tmp_path: Path) -> None:
     sizes: list[int] = []
     peer = learner(tmp_path, manifest=msgspec.structs.replace(MANIFEST, target_samples=16))
