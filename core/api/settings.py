@@ -15,11 +15,15 @@ Wish = dict[str, int | float | str | bool | None]
 """Changes of settings, by fields of `SettingsView`; None: no limit."""
 
 THREADS_MAX = 1024
+AUTO = "auto"
+"""The best device that there is."""
+CPU = "cpu"
 DEVICE_PATTERN = "^(auto|cpu|mps(:0)?|(cuda|xpu)(:[0-9]{1,2})?)$"
 """What a worker may compute on; ROCm's devices are called cuda, too."""
 
 FIELDS = (
-    "upload_bytes_s", "download_bytes_s", "month_bytes", "use_metered", "relay", "hours", "port", "device", "threads"
+    "upload_bytes_s", "download_bytes_s", "month_bytes", "use_metered", "relay", "hours", "port", "device", "threads",
+    "compile"
 )  # fmt: skip
 """Of `SettingsView`, those that `configure` changes."""
 PROBLEM_PREFIX = "setting."
@@ -46,6 +50,8 @@ class SettingsView(msgspec.Struct, frozen=True, kw_only=True):
     """What is computed on (`DEVICE_PATTERN`); "auto": a graphics device where there is one, else the processor."""
     threads: int = 0
     """Processor threads that train; 0: all cores but one."""
+    compile: bool = False
+    """Whether a model's layers are compiled before they train."""
     month_used_bytes: int | None = None
     """Sent and received in this month; None: not known."""
     note: str = ""

@@ -114,12 +114,20 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     rule: dict[Name, Number | Numbers] | msgspec.UnsetType = msgspec.UNSET
     """What peers contribute, and what the mean is used for: the rule's `name` and its own numbers.  Absent means
     gradients, in the signed text too."""
+    precision: Name | msgspec.UnsetType = msgspec.UNSET
+    """What passes compute in, on machines that can (`core.training.precision`); all that is shared is float32.  Absent
+    means fp32, in the signed text too."""
     target_samples: Positive = 4096
     """Samples that the whole collaboration accumulates for one optimiser step."""
     evaluate_every: Positive = 5
     """Epochs between two looks at the held-out text."""
     authority: HexDigest
     """The authority's Ed25519 public key: it signs this manifest and issues the passes."""
+
+    @property
+    def precision_name(self) -> str:
+        """What passes compute in, also where the manifest does not say."""
+        return "fp32" if isinstance(self.precision, msgspec.UnsetType) else self.precision
 
     @property
     def last_epoch(self) -> int | None:

@@ -3,6 +3,7 @@
     name = "First words"
     task = "albert"               what is learned
     text = "python-docs"          what it is learned from; or a folder
+    precision = "bf16"            what passes compute in; left out: fp32
     target_samples = 2048         of one optimiser step
     [model]                       the task's own numbers (`core.tasks`)
     [optimizer]                   its name and numbers; schedules count samples
@@ -16,7 +17,7 @@ schedule stays the same.  What the tables of model, optimiser and rule may hold 
 
 import tomllib
 from collections.abc import Mapping
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal
 
 import msgspec
 from msgspec import Meta
@@ -48,6 +49,8 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     task: Name
     text: Annotated[str, Meta(min_length=1, max_length=4096)] = PYTHON_DOCS
     """ "python-docs", or a folder of text files, seen from the recipe's own."""
+    precision: Literal["fp32", "tf32", "bf16", "fp16"] | msgspec.UnsetType = msgspec.UNSET
+    """What passes compute in, on machines that can (`core.training.precision`)."""
     target_samples: Annotated[int, Meta(ge=1, le=1_000_000_000)]
     evaluate_every: Annotated[int, Meta(ge=1, le=1_000_000)] = 5
     model: Table = {}

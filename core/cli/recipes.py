@@ -253,7 +253,8 @@ class Told:
 def _sentence(line: dict[str, Any]) -> str:
     match line["event"]:
         case "ready":
-            return f"{amount(line['parameters'])} parameters on {line['device']}, at epoch {amount(line['epoch'])}."
+            where = f"on {line['device']} in {line['precision']}"
+            return f"{amount(line['parameters'])} parameters {where}, at epoch {amount(line['epoch'])}."
         case "profiled":
             return f"Profile: {line['path']} (chrome://tracing or ui.perfetto.dev opens it)"
         case "ended":

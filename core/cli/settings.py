@@ -30,6 +30,7 @@ examples:
                                           when Potluck may work; always for no schedule
   potluck settings device cpu             what trains: auto, cpu, cuda, cuda:1, mps, xpu
   potluck settings threads 4              processor threads that train; 0: all cores but one
+  potluck settings compile yes            have torch compile the model's layers; pays on some devices
   potluck settings port 24000             where other volunteers call, from the next start on; 0: any
   potluck settings port test              have others call now, and say what came of it
 """
@@ -72,6 +73,11 @@ ROWS: Final[Mapping[str, SettingRow]] = MappingProxyType(
         "hours": SettingRow("hours", str, lambda shown: shown.hours),
         "device": SettingRow("device", str, lambda shown: shown.device),
         "threads": SettingRow("threads", read_whole, lambda shown: str(shown.threads or "all cores but one")),
+        "compile": SettingRow(
+            "compile",
+            read_choice,
+            lambda shown: f"{'yes' if shown.compile else 'no'} (training stands still first; pays on some devices)",
+        ),
         "port": SettingRow("port", read_whole, lambda shown: str(shown.port or "drawn at the first start")),
     }
 )

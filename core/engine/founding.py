@@ -95,6 +95,7 @@ def found(recipe: Recipe, prepared: Prepared, folder: Path) -> Charter:
         optimizer=recipe.epochs_optimizer,
         averaging=recipe.averaging,
         rule=recipe.epochs_rule,
+        precision=recipe.precision,
         target_samples=recipe.target_samples,
         evaluate_every=recipe.evaluate_every,
         authority=authority.peer_id.hex(),

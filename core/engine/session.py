@@ -316,7 +316,8 @@ def _relay(chosen: Settings) -> RelaySettings:
 def _share(installation: Installation) -> WorkerShare:
     """What the worker may use, by the settings; all cores but one where neither they nor the options say it."""
     chosen = installation.preferences.settings
-    return WorkerShare(chosen.device, chosen.threads or installation.options.threads or spare_cores())
+    threads = chosen.threads or installation.options.threads or spare_cores()
+    return WorkerShare(chosen.device, threads, compile=chosen.compile)
 
 
 def _trainer_place(installation: Installation, joined: JoinedCollaboration, folder: Path) -> TrainerPlace:

@@ -34,6 +34,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """Processor threads of the worker; 0: all cores but one."""
     device: Annotated[str, Meta(pattern=DEVICE_PATTERN)] = "auto"
     """What the worker computes on: "auto", "cpu", or a device as torch calls it."""
+    compile: bool = False
+    """Whether the worker has a model's layers compiled."""
     port: Annotated[int, Meta(ge=0, le=65_535)] = 0
     """Port for peers, drawn once and kept, so that a router's rule stays right; 0 until drawn."""
 

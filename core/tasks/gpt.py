@@ -6,7 +6,7 @@ Letters of shapes: B samples of T letters each, V letters in the alphabet; the f
 # ruff: noqa: N803, N806 - names of arrays end in their shapes
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice, pairwise
 from pathlib import Path
 from random import Random
@@ -123,6 +123,16 @@ class CharacterGpt:
     def micro_batch(self) -> int:
         """Samples of a batch that suit a small computer, by the manifest."""
         return self.numbers.micro_batch
+
+    @property
+    def sample_bytes(self) -> int:
+        """What is kept of one sample for the backward pass (`costs`)."""
+        return costs(msgspec.to_builtins(self.numbers)).activation_bytes
+
+    def layers(self, model: nn.Module) -> Sequence[nn.Module]:
+        """The blocks."""
+        assert isinstance(model, Gpt)
+        return list(model.body.layers)
 
     def batches(self, seed: int, size: Callable[[], int] | None = None) -> Iterator[TensorBatch]:
         """Micro-batches without end, pass after pass, in an order that follows from the seed; `size` says how large."""

@@ -4,7 +4,7 @@ The whole of it follows from the manifest, so it is equal on all peers; only the
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
@@ -189,6 +189,13 @@ class Task(Protocol):
         Raises:
             BadInput: there is nothing to learn from.
         """
+
+    @property
+    def sample_bytes(self) -> int:
+        """What the forward pass keeps of one sample for the backward pass, float32, by a closed formula."""
+
+    def layers(self, model: "torch.nn.Module") -> "Sequence[torch.nn.Module]":
+        """The modules of which a pass may keep what goes in, each time one is called, and no more."""
 
     def loss(self, model: "torch.nn.Module", batch: Any) -> Losses:
         """The loss of one batch, wherever the model's parameters are."""

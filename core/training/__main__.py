@@ -124,9 +124,11 @@ def open_conversation(start: Start, say: Callable[[ToEngine], None], clock: Call
     from core.base.signing import Ed25519Verifier  # noqa: PLC0415
     from core.tasks import task_of  # noqa: PLC0415
     from core.tasks.task import Blobs  # noqa: PLC0415
+    from core.training.backprop import keep_compiled  # noqa: PLC0415
     from core.training.conversation import Conversation  # noqa: PLC0415
     from core.training.devices import choose  # noqa: PLC0415
     from core.training.metrics import sinks_of  # noqa: PLC0415
+    from core.training.precision import precision_on  # noqa: PLC0415
     from core.training.round import Learner  # noqa: PLC0415
     from core.workers.arena import Arena  # noqa: PLC0415
 
@@ -136,9 +138,13 @@ def open_conversation(start: Start, say: Callable[[ToEngine], None], clock: Call
     _step_back()
     torch.set_num_threads(max(1, start.threads))
     choice = choose(start.device)
-    say(Computes(device=choice.device.name, title=choice.device.title, note=choice.note))
     device = choice.device.name
+    precise = precision_on(device, manifest.precision_name)
+    say(Computes(device=device, title=choice.device.title, note=" ".join(filter(None, [choice.note, precise.note]))))
     learner = Learner(task=task, manifest=manifest, states=states, seed=start.seed, device=device, clock=clock)
+    if start.compile:
+        keep_compiled(states.parent / "compiled")
+        learner.compiles = True
     arena = Arena.create(Path(start.arena_path), learner.numel)
     return Conversation(start, learner=learner, arena=arena, say=say, clock=clock, sinks=sinks)
 

@@ -3,8 +3,9 @@
     python -m core.training.alone --manifest FILE --blobs DIR --states DIR [--epochs N]
     python -m core.training.alone --manifest FILE --blobs DIR --states DIR --measure-s 20
 
-prints one JSON object a line: `ready` (epoch), `progress` (epoch, share), `epoch` (core.training.metrics.EpochMetrics),
-`ended` (epoch: the schedule has come to its end), or `measured`; a problem is a line `problem`.
+prints one JSON object a line: `ready` (epoch, device, precision), `progress` (epoch, share), `epoch`
+(core.training.metrics.EpochMetrics), `ended` (epoch: the schedule has come to its end), or `measured`; a problem is a
+line `problem`.
 """
 
 import argparse
@@ -76,7 +77,8 @@ def _run(chosen: argparse.Namespace) -> None:
     sinks = sinks_of(MetricFiles(**{name: str(path) for name, path in places.items() if path is not None}), manifest)
     task = task_of(manifest, Blobs(chosen.blobs, manifest.blobs))
     learner = Learner(task=task, manifest=manifest, states=chosen.states, seed=0, device=device, clock=time.monotonic)
-    say("ready", epoch=learner.state.epoch, parameters=learner.numel, device=device)
+    precision = learner.backprop.precision.name
+    say("ready", epoch=learner.state.epoch, parameters=learner.numel, device=device, precision=precision)
     alone = Alone(learner, manifest, sinks=sinks)
     if chosen.measure_s is not None:
         alone.measure(chosen.measure_s)

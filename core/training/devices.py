@@ -11,8 +11,8 @@ from typing import Final
 
 import torch
 
-AUTO: Final = "auto"
-CPU: Final = "cpu"
+from core.api.settings import AUTO, CPU
+
 SIDE: Final = 64
 """Of the matrices whose product is compared with the processor's."""
 TOLERANCE: Final = 0.05
@@ -93,14 +93,22 @@ def why_not(device: Device) -> str:
     return "" if torch.allclose(product, a @ b, atol=TOLERANCE, rtol=0) else "gives wrong results"
 
 
+def title_of(name: str) -> str:
+    """How a device's maker calls it, by its name, such as "cuda:0"."""
+    kind, _, number = name.partition(":")
+    if kind == CPU:
+        return PROCESSOR.title
+    module = torch.get_device_module(kind)
+    return str(module.get_device_name(int(number or 0))) if hasattr(module, "get_device_name") else kind.upper()
+
+
 def _described(kind: str, number: int) -> Device:
     module = torch.get_device_module(kind)
     name = f"{kind}:{number}"
-    title = str(module.get_device_name(number)) if hasattr(module, "get_device_name") else kind.upper()
     memory = 0
     if hasattr(module, "get_device_properties"):
         memory = int(getattr(module.get_device_properties(number), "total_memory", 0))
-    return Device(name, title, memory)
+    return Device(name, title_of(name), memory)
 
 
 if __name__ == "__main__":

@@ -13,15 +13,20 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from core.api.settings import CPU
 from core.base.content import digest
 from core.base.manifest import Manifest
 from core.base.problems import WorkerProblem
 from core.base.state_header import ANCESTORS_MAX, MARK_BYTES
 from core.tasks.task import Evaluation, Task
+from core.training.backprop import Backprop
 from core.training.checkpoint import Checkpoints, Saved
+from core.training.devices import title_of
 from core.training.flat import FlatParameters
-from core.training.micro_batch import MicroBatch, lacked_memory
+from core.training.kept import KeptFits
+from core.training.micro_batch import MicroBatch, lacked_memory, samples_that_fit
 from core.training.optimizers import optimizer_of
+from core.training.precision import precision_on
 from core.training.read_ahead import ReadAhead
 from core.training.rules import rule_of
 
@@ -98,7 +103,18 @@ class Learner:
         self.rule.begin(self.state.epoch)
         order = digest(f"{seed} {self.state.epoch}".encode())
         most = max(1, manifest.target_samples // TARGET_PASSES)
-        size = self.micro_batch = MicroBatch(task.micro_batch, most=min(most, self.rule.batch_max or most))
+        precision = precision_on(device, manifest.precision_name).precision
+        self.backprop = Backprop(task, self._model, self.parameters, precision)
+        """Computes gradients."""
+        self.compiles = False
+        """Whether layers shall be compiled, once it is known how many samples a pass takes."""
+        self._fits = KeptFits(states.parent / "micro_batch.json", _about_fit(self.parameters, device, precision.name))
+        size = self.micro_batch = MicroBatch(
+            task.micro_batch,
+            most=min(most, self.rule.batch_max or most),
+            room=partial(samples_that_fit, task.sample_bytes) if device == CPU else lambda: math.inf,
+            found=self._fits.fit,
+        )
         """How many samples a pass takes on this machine."""
         self.data = ReadAhead(partial(task.batches, int.from_bytes(order[:8], "big"), lambda: size.size))
         """This peer's batches, made from its `start` on."""
@@ -143,9 +159,9 @@ class Learner:
         while batch.samples > self.micro_batch.room:
             batch = next(self.data)  # made before memory ran short
         try:
-            losses = self.task.loss(self._model, batch)
-            losses.objective.backward()  # type: ignore[no-untyped-call]
-            counted = self.rule.add(samples=batch.samples, loss=losses.reported.item())
+            if self.micro_batch.recompute:
+                self.backprop.recompute()
+            counted = self.rule.add(samples=batch.samples, loss=self.backprop.run(batch))
         except (RuntimeError, MemoryError) as error:
             if not lacked_memory(error):
                 raise
@@ -156,6 +172,11 @@ class Learner:
             return False
         seconds = self._clock() - began
         self.micro_batch.took(batch.samples, seconds - (self.data.waited_s - waited_s))
+        if self.micro_batch.fit is not None:
+            self._fits.keep(self.micro_batch.fit)
+            if self.compiles:
+                self.backprop.compile()
+                self.compiles = False
         self._measure(batch.samples, seconds)
         return counted
 
@@ -205,7 +226,7 @@ class Learner:
         """Measure the shared state on what is never learned from."""
         self._model.eval()
         try:
-            with self.rule.shared():
+            with self.rule.shared(), self.backprop.uncompiled():
                 return self.task.evaluate(self._model)
         finally:
             self._model.train()
@@ -232,3 +253,9 @@ class Learner:
         self.samples_per_s = (
             speed if not old else math.exp((1 - SPEED_MEMORY) * math.log(old) + SPEED_MEMORY * math.log(speed))
         )
+
+
+def _about_fit(parameters: FlatParameters, device: str, precision: str) -> str:
+    """What is found out about passes is about this model on this device, in this version of torch."""
+    model = digest(repr(parameters.spans).encode()).hex()[:16]
+    return " / ".join((title_of(device), precision, f"torch {torch.__version__}", f"model {model}"))

@@ -68,6 +68,8 @@ class Start(Frame, frozen=True, kw_only=True, tag="start"):
     device: str = "cpu"
     """The one that the person wants, or "auto"."""
     threads: int = 1
+    compile: bool = False
+    """Have the model's layers compiled."""
     hold: bool = False
     """Do not train until Go."""
     hold_at_epoch: int | None = None

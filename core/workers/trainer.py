@@ -14,6 +14,7 @@ from random import Random
 
 import msgspec
 
+from core.api.settings import CPU
 from core.api.snapshot import LossView
 from core.base.manifest import Manifest
 from core.base.problems import Problem, WorkerProblem
@@ -25,7 +26,6 @@ from core.workers.interpreter import Interpreter, LedgerKeeper, SharedFiles
 from core.workers.worker import Worker
 
 _LOG = logging.getLogger(__name__)
-CPU = "cpu"
 FATAL_CODES = frozenset({"bad_input", "not_trusted", "damaged"})
 """Problems that a restart cannot mend: the person has to."""
 
@@ -42,6 +42,7 @@ class WorkerShare:
     device: str
     """ "auto", "cpu", or another as torch calls it."""
     threads: int
+    compile: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -246,6 +247,7 @@ class Trainer:
             seed=place.seed,
             device=CPU if self._fallen_back else share.device,
             threads=share.threads,
+            compile=share.compile,
             hold=True,
             hold_at_epoch=place.last_epoch,
             metrics=place.metrics,

@@ -20,6 +20,7 @@ from core.base.tasks import TASKS
 from core.storage.recipes import open_recipe
 from core.tasks import module_of, task_of
 from core.tasks.task import Blobs, PreparedTask, Task
+from core.training.flat import FlatParameters
 from core.training.optimizers import optimizer_of
 from core.training.prepare import main as prepare_main
 from core.training.round import Learner
@@ -197,8 +198,6 @@ def test_the_recipe_of_the_task_teaches_it(founded: Founded, tmp_path: Path) -> 
 
 
 def test_the_optimizer_of_the_task_is_known(founded: Founded, task: Task) -> None:
-    from core.training.flat import FlatParameters
-
     optimizer_of(founded.manifest.optimizer, FlatParameters(task.model(0)))
 
 
@@ -220,6 +219,10 @@ def test_costs_are_those_of_the_real_model(founded: Founded, task: Task) -> None
     assert losses.objective.requires_grad
     found = sum(tensor.untyped_storage().nbytes() for tensor in kept.values()) / batch.samples
     assert costs.activation_bytes == pytest.approx(found, rel=0.1)
+
+
+def test_a_task_says_what_a_sample_keeps(founded: Founded, task: Task) -> None:
+    assert task.sample_bytes == module_of(founded.name).costs(founded.prepared.numbers).activation_bytes
 
 
 def test_every_number_has_both_bounds(task: Task) -> None:

@@ -3,10 +3,11 @@
 # ruff: noqa: N803, N806 - names of arrays end in their shapes
 
 import random
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
+import msgspec
 import numpy as np
 import torch
 from msgspec import Meta
@@ -23,7 +24,7 @@ from core.data.sources import documents
 from core.tasks.albert.examples import Example, MaskedBatch, examples, masked_batch
 from core.tasks.albert.held_out import SHOWN, fill, measuring_batches
 from core.tasks.albert.model import PretrainedAlbert, build, log_frequencies
-from core.tasks.albert.numbers import MASKED_SHARE, AlbertNumbers, albert_numbers
+from core.tasks.albert.numbers import MASKED_SHARE, AlbertNumbers, albert_costs, albert_numbers
 from core.tasks.albert.prepare import HELD_OUT, TOKENIZER, UNIGRAM
 from core.tasks.neighbour import read_neighbour
 from core.tasks.parameters import begun
@@ -109,6 +110,16 @@ class Albert:
     def micro_batch(self) -> int:
         """Samples of a batch that suit a small computer, by the manifest."""
         return self.numbers.micro_batch
+
+    @property
+    def sample_bytes(self) -> int:
+        """What is kept of one sample for the backward pass (`albert_costs`)."""
+        return albert_costs(msgspec.to_builtins(self.numbers)).activation_bytes
+
+    def layers(self, model: torch.nn.Module) -> Sequence[torch.nn.Module]:
+        """The one layer, which is passed again and again."""
+        assert isinstance(model, PretrainedAlbert)
+        return [model.network.albert.encoder.layer]
 
     def batches(self, seed: int, size: Callable[[], int] | None = None) -> Iterator[MaskedBatch]:
         """Micro-batches without end, pass after pass, each pass in an order of its own.

@@ -20,6 +20,7 @@ WISH = {
     "port": 24_000,
     "device": "cuda:1",
     "threads": 3,
+    "compile": True,
 }
 
 
@@ -56,6 +57,7 @@ def test_all_of_them_are_kept_told_and_shown(tmp_path):
         ({"month_bytes": 1e17}, "Nobody uses that much"),
         ({"use_metered": 1}, "only be on or off"),
         ({"relay": None}, "only be on or off"),
+        ({"compile": "yes"}, "only be on or off"),
         ({"hours": "noon"}, "neither a day nor times"),
         ({"hours": 5}, "never work"),
         ({"port": 80}, "from 1024 to 65535"),

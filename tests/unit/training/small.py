@@ -50,6 +50,11 @@ class SmallTask:
                 torch.nn.Linear(6, 16), torch.nn.Tanh(), torch.nn.LayerNorm(16), torch.nn.Linear(16, 2)
             )
 
+    sample_bytes = 0
+
+    def layers(self, model: torch.nn.Module) -> list[torch.nn.Module]:
+        return [model]
+
     def batches(self, seed: int, size: Callable[[], int] | None = None) -> Iterator[Points]:
         generator = torch.Generator().manual_seed(seed % 2**31)
         while True:

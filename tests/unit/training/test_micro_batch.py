@@ -1,12 +1,15 @@
 """The size of a pass, on pretended machines."""
 
 from collections.abc import Callable
+from itertools import count
 from random import Random
 
 import msgspec
 import pytest
+import torch
 
 from core.base.problems import WorkerProblem
+from core.training.kept import BatchFit
 from core.training.micro_batch import AGAIN, PASS_S, TIMINGS, MicroBatch
 from tests.unit.training.small import MANIFEST, Points, SmallTask, learner
 
@@ -33,7 +36,7 @@ def settle(size: MicroBatch, seconds: Callable[[int], float], *, noise: float = 
         (CARD, 32, 10_000, 8192),  # the next one takes 2.6 times as long as a pass may
         (CARD, 32, 256, 256),
         (CARD, 4096, 64, 64),
-        (CORE, 32, 10_000, 32),
+        (CORE, 32, 10_000, 1),  # more samples at once come no faster
         (CORE, 1, 64, 1),
         (SLOW, 8, 64, 1),
         (lambda samples: 10.0, 8, 64, 1),
@@ -52,11 +55,14 @@ def test_the_size_settles_where_samples_come_fastest(
 
 
 def test_memory_that_ran_out_bounds_the_size() -> None:
-    size = MicroBatch(64, most=4096)
+    size = MicroBatch(64, most=64)
+    assert settle(size, CARD)[-1] == 64
     size.ran_out(64)
     assert settle(size, CARD)[-1] == 32
     size.ran_out(2)
     assert size.size == 1
+    size.ran_out(1)
+    assert (size.size, size.recompute) == (1, True)
     with pytest.raises(WorkerProblem, match="Close other programs"):
         size.ran_out(1)
 
@@ -125,3 +131,78 @@ def test_a_slow_beginning_is_not_the_last_word() -> None:
     for _ in range(AGAIN // 400 + 2):
         last = settle(size, CARD)[-1]
     assert last == 4096
+
+
+def test_memory_that_is_free_bounds_the_size() -> None:
+    """Of 100 more samples at first; what is taken is no longer free."""
+    taken = [1]
+    size = MicroBatch(32, most=4096, room=lambda: 100 - taken[0])
+
+    def card(samples: int) -> float:
+        taken[0] = max(taken[0], samples)
+        return CARD(samples)
+
+    assert settle(size, card)[-1] == 64
+    assert not size.recompute
+
+
+def test_no_memory_for_a_sample_recomputes_its_layers() -> None:
+    size = MicroBatch(32, most=4096, room=lambda: 0.9)
+    assert size.recompute
+    assert set(settle(size, CARD)) == {1}
+
+
+@pytest.mark.parametrize(("room", "begun"), [(10_000.0, 512), (100.0, 100), (0.5, 1)])
+def test_a_start_goes_on_with_what_was_found(room: float, begun: int) -> None:
+    size = MicroBatch(32, most=4096, room=lambda: room, found=BatchFit(512))
+    assert (size.size, size.recompute) == (begun, room < 1)
+    assert size.fit == BatchFit(begun, recompute=room < 1)
+
+
+class Narrow(SmallTask):
+    """Memory holds so many bytes of one pass for its backward pass."""
+
+    def __init__(self, room: int) -> None:
+        self.room = room
+        self.kept = 0
+
+    def batches(self, seed, size=None):
+        return (Points(torch.ones(1, 6), torch.zeros(1, 2)) for _ in count())
+
+    def loss(self, model, batch):
+        self.kept = 0
+
+        def keep(tensor: torch.Tensor) -> torch.Tensor:
+            self.kept += tensor.nbytes
+            if self.kept > self.room:
+                raise RuntimeError("CUDA out of memory. Tried to allocate")
+            return tensor
+
+        with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
+            return super().loss(model, batch)
+
+
+def test_layers_are_recomputed_where_one_sample_lacks_memory(tmp_path) -> None:
+    task = Narrow(10**9)
+    plain = learner(tmp_path / "plain", task=task)
+    assert plain.accumulate()
+    narrow = learner(tmp_path / "narrow", task=Narrow(task.kept - 1))
+    assert [narrow.accumulate() for _ in range(2)] == [False, True]
+    assert narrow.micro_batch.recompute
+    assert (narrow.hand_over() == plain.hand_over()).all()
+
+
+def test_what_was_found_is_there_at_the_next_start(tmp_path) -> None:
+    few = msgspec.structs.replace(MANIFEST, target_samples=16)
+    first = learner(tmp_path / "states", manifest=few)
+    for _ in range(200):
+        first.accumulate()
+    found = first.micro_batch.fit
+    assert found is not None
+    kept = msgspec.json.decode((tmp_path / "micro_batch.json").read_bytes())
+    (about,) = kept
+    assert about.startswith(f"processor / fp32 / torch {torch.__version__} / model ")
+    again = learner(tmp_path / "states", manifest=few)
+    assert (again.micro_batch.fit, again.micro_batch.size) == (found, found.size)
+    other = msgspec.structs.replace(few, precision="tf32")
+    assert learner(tmp_path / "states of another", manifest=other).micro_batch.fit is None

@@ -1,0 +1,137 @@
+"""What a pass computes in: the manifest's word, as far as this device can do it.
+
+Parameters, the sum of gradients and the optimiser are float32 always.  In a collaboration of one half format the other
+would let it diverge (S000, appendix I.7), so a device that cannot do the manifest's computes in fp32, which goes with
+all.
+"""
+
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from types import MappingProxyType
+from typing import Final, Literal
+
+import torch
+
+from core.api.settings import CPU
+from core.base.problems import BadInput
+
+SIDE: Final = 256
+"""Of the matrices of the computation that is tried: large enough that a processor's time goes into products."""
+TRIES: Final = 5
+"""The shortest time of so many counts: the computer may be busy."""
+ROUNDINGS: Final = 4
+"""So many roundings may a gradient of two layers be off; half formats that work are at about one."""
+SLOWER_MAX: Final = 1.0
+"""Times as long as for fp32 that a processor may take; one that lacks a format's instructions takes three to twenty."""
+
+
+@dataclass(frozen=True, slots=True)
+class Precision:
+    """A way to compute a pass."""
+
+    name: str
+    rounding: float
+    """The relative error of one rounding."""
+    half: torch.dtype | None = None
+    """What autocast computes products in; None: there is none."""
+    matmul: Literal["highest", "high"] = "highest"
+    """How exact torch's products of float32 numbers are."""
+
+    def computing(self, device: torch.device) -> torch.autocast:
+        """Enter it for forward pass and loss."""
+        torch.set_float32_matmul_precision(self.matmul)
+        half = self.half or torch.bfloat16
+        return torch.autocast(device.type, dtype=half, enabled=self.half is not None)
+
+
+FP32: Final = Precision("fp32", 2**-24)
+PRECISIONS: Final[Mapping[str, Precision]] = MappingProxyType(
+    {
+        each.name: each
+        for each in (
+            FP32,
+            Precision("tf32", 2**-11, matmul="high"),
+            Precision("bf16", 2**-8, half=torch.bfloat16),
+            Precision("fp16", 2**-11, half=torch.float16),
+        )
+    }
+)
+"""All by the names of manifests."""
+
+
+@dataclass(frozen=True, slots=True)
+class PrecisionChoice:
+    """What passes compute in here, and what people should know about it."""
+
+    precision: Precision
+    note: str = ""
+    """A sentence where it is not the manifest's; empty otherwise."""
+
+
+@lru_cache
+def precision_on(device: str, name: str) -> PrecisionChoice:
+    """The manifest's precision, or fp32 where the device cannot do it.
+
+    Args:
+        device: As torch calls it.
+        name: The manifest's word.
+
+    Raises:
+        BadInput: this release does not know it.
+    """
+    if name not in PRECISIONS:
+        raise BadInput(
+            f"This version of Potluck does not know the precision {name[:80]!r}.",
+            hint=f"Update Potluck. This version knows: {', '.join(PRECISIONS)}.",
+        )
+    precision = PRECISIONS[name]
+    refusal = "" if precision is FP32 else why_not(precision, torch.device(device))
+    if not refusal:
+        return PrecisionChoice(precision)
+    called = "The processor" if device == CPU else f"The device {device}"
+    note = f"{called} {refusal}: training computes in fp32, which takes part like any other."
+    sys.stderr.write(f"{note}\n")
+    return PrecisionChoice(FP32, note)
+
+
+def why_not(precision: Precision, device: torch.device) -> str:
+    """Why a device had better not compute in a precision, to go on with its name; empty: it can.
+
+    A small computation is held against the same in fp32, in one thread: on a busy computer several wait for each other,
+    a hundred times as long as they compute.
+    """
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        plain, plain_s = _tried(FP32, device)
+        found, found_s = _tried(precision, device)
+    except RuntimeError as error:  # torch has no narrower kind for what drivers say
+        return f"does not compute in {precision.name} ({str(error).splitlines()[0][:200]})"
+    finally:
+        torch.set_num_threads(threads)
+    if not (found - plain).norm() <= ROUNDINGS * precision.rounding * plain.norm():
+        return f"gives wrong results in {precision.name}"
+    if precision.half is not None and device.type == CPU and found_s > SLOWER_MAX * plain_s:
+        return f"takes {found_s / plain_s:.1f} times as long in {precision.name} as in fp32"
+    return ""
+
+
+def _tried(precision: Precision, device: torch.device) -> tuple[torch.Tensor, float]:
+    """The gradient of two layers, and how long it took, seconds."""
+    generator = torch.Generator().manual_seed(0)
+    x, *layers = (torch.randn(SIDE, SIDE, generator=generator).to(device) for _ in range(3))
+    for layer in layers:
+        layer.requires_grad_()
+    seconds = []
+    for _ in range(TRIES):
+        began = time.perf_counter()
+        with precision.computing(device):
+            inner = torch.nn.functional.gelu(x @ layers[0] / SIDE**0.5)
+            loss = (inner @ layers[1] / SIDE**0.5).float().square().sum() / SIDE
+        gradients = torch.autograd.grad(loss, layers)
+        found = torch.cat([gradient.flatten() for gradient in gradients]).cpu()
+        seconds.append(time.perf_counter() - began)
+    return found, min(seconds)
