@@ -76,7 +76,7 @@ class EquivalenceReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Ran(msgspec.Struct, frozen=True, kw_only=True):
-    """What one collaboration came to."""
+    """Losses and samples of one collaboration that has ended."""
 
     losses: dict[int, float]
     samples: float
@@ -183,7 +183,7 @@ def between(curve: dict[int, float], step: int) -> float:
 
 
 def sentences(report: EquivalenceReport) -> str:
-    """The table as Markdown."""
+    """The table of the report, in Markdown."""
     lines = ["| step | collaboration | one process | apart | spread of one process |", "|---|---|---|---|---|"]
     for row in report.table:
         ours, theirs = (", ".join(f"{loss:.3f}" for loss in side) for side in (row.collaboration, row.one_process))

@@ -30,7 +30,7 @@ EVERY = 5
 
 
 class BigBatch:
-    """A plain training loop.
+    """A plain training loop, with one gradient a step.
 
     Args:
         task: Its text, and the weights of the start.
@@ -75,7 +75,7 @@ class BigBatch:
 
     @torch.no_grad()
     def loss(self) -> float:
-        """Masked-word loss on the held-out text, nats."""
+        """The masked-word loss on the held-out text, in nats."""
         sums = [self._losses(batch)[0].item() for batch in self._task.held_out]
         return sum(sums) / sum(len(batch.words_M) for batch in self._task.held_out)
 
@@ -92,7 +92,7 @@ class BigBatch:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The program; see the module's docstring."""
+    """Train and print; see the module's docstring."""
     parser = argparse.ArgumentParser(prog="big_batch", description="Train with the whole batch in one process.")
     parser.add_argument("manifest", type=Path)
     parser.add_argument("blobs", type=Path)
