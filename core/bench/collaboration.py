@@ -3,7 +3,7 @@
 import asyncio
 import os
 import subprocess
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,6 +23,8 @@ from core.system.child_process import own_command
 START_S = 180.0
 STEP_S = 600.0
 END_S = 20.0
+LATE_EPOCHS = 20
+"""So many epochs after one its held-out loss is no longer waited for."""
 WARM_S = 6.0
 """Steps of the first seconds do not count: workers begin at different moments."""
 NO_STEPS = "The engines of the measurement take no steps."
@@ -110,6 +112,25 @@ class BenchCollaboration:
             raise Problem(NO_STEPS, hint="Is this computer too busy?") from error
         raise Problem("An engine of the measurement ended.", hint="Is this computer too busy?")
 
+    async def reached(self, epoch: int) -> Snapshot:
+        """Wait for an epoch whose held-out loss is known, or that is a little past.
+
+        Raises:
+            Problem: it does not come.
+        """
+        try:
+            await self._started()
+            async with asyncio.timeout(START_S + epoch * STEP_S), self._client() as client:
+                async for news in client.notifications():
+                    if not isinstance(news, Snapshot) or news.epoch < epoch:
+                        continue
+                    measured = max((point.epoch for point in news.curve if point.loss_heldout is not None), default=0)
+                    if measured >= epoch or news.epoch >= epoch + LATE_EPOCHS:
+                        return news
+        except TimeoutError as error:
+            raise Problem(NO_STEPS, hint="Is this computer too busy?") from error
+        raise Problem("An engine of the measurement ended.", hint="Is this computer too busy?")
+
     async def _started(self) -> None:
         async with asyncio.timeout(START_S):
             while not all(home.engine_file.exists() for home in self._homes):  # noqa: ASYNC110 - others write them
@@ -162,7 +183,7 @@ def _counted(news: Snapshot) -> int:
 
 @asynccontextmanager
 async def running_collaboration(
-    charter: Charter, folder: Path, peers: int, *, upload_bytes_s: float | None = None
+    charter: Charter, folder: Path, peers: int, *, settings: Sequence[Settings] = ()
 ) -> AsyncIterator[BenchCollaboration]:
     """Run a backbone and several engines, each with a worker; they end with the context.
 
@@ -170,7 +191,7 @@ async def running_collaboration(
         charter: Of the collaboration.
         folder: For their homes and logs.
         peers: Number of engines.
-        upload_bytes_s: Upload limit of each; None: no limit.
+        settings: Of each; without them, the usual ones.
     """
     make_directory(folder)
     homes = [Home(folder / f"peer-{number}") for number in range(peers)]
@@ -184,7 +205,8 @@ async def running_collaboration(
         link = msgspec.json.decode(line)["link"]
         for number, home in enumerate(homes):
             home.create()
-            save_settings(home.settings_file, Settings(upload_bytes_s=upload_bytes_s))
+            if settings:
+                save_settings(home.settings_file, settings[number])
             where = ["--bind", EVERYWHERE, "--host", LOOPBACK, "--port", "0", "--name", f"peer {number}"]
             words = ["engine", "--home", str(home.directory), "--join", link, *where]
             await stack.enter_async_context(_process(words, folder / f"peer-{number}.log"))

@@ -20,6 +20,7 @@ from core.base.manifest import AveragingNumbers
 from core.bench.collaboration import BenchCollaboration, Step, running_collaboration
 from core.engine.embedded import Embedded, EmbeddedOptions
 from core.storage.paths import Home
+from core.storage.settings import Settings
 
 CALIBRATION_EPOCHS = 2
 FLOAT_BYTES = 4
@@ -102,11 +103,12 @@ async def measure(peers: int, *, epochs: int, seconds: float) -> OverlapReport:
         home.create()
         base = await Embedded(home=home, options=EmbeddedOptions(), random=SystemRandom()).found()
         size = await _calibrate(base, folder / "calibration", peers=peers, seconds=seconds)
+        limited = Settings(upload_bytes_s=size.upload_bytes_s)
         modes = []
         for delayed in (False, True):
             charter = found_again(base, folder / f"delayed-{delayed}", target=size.target_samples, delayed=delayed)
             async with running_collaboration(
-                charter, folder / f"collaboration-{delayed}", peers, upload_bytes_s=size.upload_bytes_s
+                charter, folder / f"collaboration-{delayed}", peers, settings=[limited] * peers
             ) as running:
                 modes.append(mode_of(await running.steps(epochs + 1), size.target_samples, delayed=delayed))
     plain, delayed_mode = modes

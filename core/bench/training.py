@@ -132,7 +132,13 @@ async def measure(args: argparse.Namespace) -> TrainingReport:
 
 
 def changed(
-    base: Charter, folder: Path, *, numbers: Numbers, target: int | None = None, delayed: bool = False
+    base: Charter,
+    folder: Path,
+    *,
+    numbers: Numbers,
+    target: int | None = None,
+    delayed: bool = False,
+    evaluate_every: int = 1_000_000,
 ) -> Charter:
     """The same text as another collaboration.
 
@@ -142,6 +148,7 @@ def changed(
         numbers: What is different about the model and its batches.
         target: Samples of a step; None: as they are.
         delayed: Whether computing goes on while a round is averaged.
+        evaluate_every: Epochs between two looks at the held-out text.
     """
     authority = charters.new_authority()
     manifest = base.manifest
@@ -151,7 +158,7 @@ def changed(
         blobs=charters.keep_blobs(folder, {name: base.blobs / hexed for name, hexed in manifest.blobs.items()}),
         averaging=AveragingNumbers(delayed=True if delayed else msgspec.UNSET),
         target_samples=target or manifest.target_samples,
-        evaluate_every=1_000_000,
+        evaluate_every=evaluate_every,
         authority=authority.peer_id.hex(),
     )
     return charters.found(folder, manifest, authority)

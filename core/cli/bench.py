@@ -4,6 +4,7 @@ import argparse
 import signal
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from types import FrameType
 
 from core.cli.options import Commands, add_json, calling, share, whole
@@ -142,6 +143,7 @@ def _add_optimizer(parts: Commands) -> None:
 
 
 def _add_training(parts: Commands) -> None:
+    _add_equivalence(parts)
     training = parts.add_parser(
         "training",
         help="one worker beside plain loops, and two in a collaboration beside the two alone",
@@ -165,6 +167,23 @@ def _add_training(parts: Commands) -> None:
     training.add_argument("--hivemind", metavar="PYTHON", help="measure hivemind.Optimizer too, with this Python")
     training.add_argument("--peers-scripts", metavar="DIR", help="the folder of bench_optimizer.py, which measures it")
     training.set_defaults(run=_measuring("core.bench.training:run"))
+
+
+def _add_equivalence(parts: Commands) -> None:
+    equivalence = parts.add_parser(
+        "equivalence",
+        help="four unequal workers beside one process with the same large batch: their held-out losses",
+        description="Runs a small ALBERT in collaborations of four workers with unequal threads and lines, then in one "
+        "process by transformers and torch alone, and compares the held-out losses.",
+    )
+    add_json(equivalence)
+    equivalence.add_argument("--steps", type=whole(5, 100_000), default=200, metavar="N", help="default: 200")
+    equivalence.add_argument("--seeds", type=whole(1, 20), default=3, metavar="N", help="runs of each (default: 3)")
+    equivalence.add_argument(
+        "--target", type=whole(16, 65_536), default=256, metavar="N", help="samples (default: 256)"
+    )
+    equivalence.add_argument("--figure", type=Path, metavar="FILE", help="draw the curves as SVG")
+    equivalence.set_defaults(run=_measuring("core.bench.equivalence:run"))
 
 
 def _as_ctrl_c(number: int, frame: FrameType | None) -> None:

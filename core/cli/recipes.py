@@ -59,7 +59,7 @@ class Chosen:
         """Read the text and prepare the task, with a bar in the terminal."""
         bar = ProgressBar(json=self.json)
         try:
-            return await prepare(
+            prepared = await prepare(
                 self.recipe,
                 out,
                 called=self.path.name,
@@ -68,6 +68,9 @@ class Chosen:
             )
         finally:
             bar.clear()
+        for note in prepared.notes:
+            print(note, file=sys.stderr)
+        return prepared
 
 
 class RecipePlan(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag="plan"):

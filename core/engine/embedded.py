@@ -120,6 +120,8 @@ class Embedded:
                 raise
         self.stage("Reading text and preparing what is to be learned.")
         prepared: Prepared = await self._while_allowed(self._prepare)
+        for note in prepared.notes:
+            _LOG.warning(note)
         return found(self._recipe, prepared, folder)
 
     def last_epoch(self, charter: Charter) -> int | None:

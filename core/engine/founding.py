@@ -37,6 +37,8 @@ class Prepared(msgspec.Struct, frozen=True, kw_only=True):
     numbers: Numbers
     blobs: dict[str, str]
     """Paths of files by the names that the task knows them by."""
+    notes: tuple[str, ...]
+    """Sentences for the organiser about what came out other than the recipe asks for."""
     summary: str
     costs: Costs
 

@@ -77,6 +77,8 @@ class PreparedTask:
     """Of these only `source` may name something on a volunteer's computer (`core.backbone.source`)."""
     blobs: dict[str, Path]
     """Files by the names that the task knows them by."""
+    notes: tuple[str, ...] = ()
+    """Sentences for the organiser about what came out other than the recipe asks for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

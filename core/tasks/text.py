@@ -11,8 +11,8 @@ from core.data.sources import Part, parted
 from core.system.atomic_files import make_directory, write_atomic
 from core.tasks.text_files import TextFiles
 
-TRAINING_CHARS_MAX: Final = 3_000_000
-"""Text that is read for the preparation, characters."""
+READ_CHARS: Final = 3_000_000
+"""Text that is read for a preparation, characters, where what it makes needs no more."""
 TEXT_CHARS_MIN: Final = 20_000
 """With less there is nothing to learn."""
 HELD_OUT_CHARS_MIN: Final = 500
@@ -22,12 +22,13 @@ Progress = Callable[[str, float], None]
 """Told what happens, and the share that is done."""
 
 
-def read_text(source: str, progress: Progress) -> tuple[list[Document], list[Document]]:
+def read_text(source: str, progress: Progress, *, chars_max: int = READ_CHARS) -> tuple[list[Document], list[Document]]:
     """The beginnings of the text for training and of the held-out text.
 
     Args:
         source: As a manifest has it (`core.tasks.text_files`).
         progress: Told how much is read.
+        chars_max: Number of characters after which no further document is read.
 
     Raises:
         BadInput: the text cannot be used, or is too little.
@@ -38,14 +39,14 @@ def read_text(source: str, progress: Progress) -> tuple[list[Document], list[Doc
         texts[part].append(document)
         chars += sum(map(len, document))
         if number % 100 == 0:
-            progress("Reading text", min(1.0, chars / TRAINING_CHARS_MAX))
-        if chars >= TRAINING_CHARS_MAX:
+            progress("Reading text", min(1.0, chars / chars_max))
+        if chars >= chars_max:
             break
     train, held_out = texts["train"], texts["held-out"]
-    if _chars(train) < TEXT_CHARS_MIN or _chars(held_out) < HELD_OUT_CHARS_MIN:
+    if count_chars(train) < TEXT_CHARS_MIN or count_chars(held_out) < HELD_OUT_CHARS_MIN:
         raise BadInput(
-            f"There is too little text to learn from in {source}: {_chars(train):,} characters to train and "
-            f"{_chars(held_out):,} to measure with; {TEXT_CHARS_MIN:,} and {HELD_OUT_CHARS_MIN:,} are the least.",
+            f"There is too little text to learn from in {source}: {count_chars(train):,} characters to train and "
+            f"{count_chars(held_out):,} to measure with; {TEXT_CHARS_MIN:,} and {HELD_OUT_CHARS_MIN:,} are the least.",
             hint="Give a folder with more text; half a million characters is a good beginning.",
         )
     return train, held_out
@@ -80,5 +81,6 @@ def write_blobs(folder: Path, contents: Mapping[str, object]) -> dict[str, Path]
     return blobs
 
 
-def _chars(found: Iterable[Document]) -> int:
+def count_chars(found: Iterable[Document]) -> int:
+    """The number of characters of some documents."""
     return sum(len(sentence) for document in found for sentence in document)

@@ -2,7 +2,7 @@
 
     python -m core.training.prepare --recipe JSON --called FILE --out FOLDER [--start DIR]
 
-prints one JSON object a line: `progress` (text, fraction), then `prepared` (numbers, blobs, summary, costs) or
+prints one JSON object a line: `progress` (text, fraction), then `prepared` (numbers, blobs, notes, summary, costs) or
 `problem` (code, message, hint; exit code 2).
 """
 
@@ -54,6 +54,7 @@ def _prepare(recipe: Recipe, called: str, out: Path, start: Path | None) -> None
         "prepared",
         numbers=done.numbers,
         blobs={name: str(path.absolute()) for name, path in done.blobs.items()},
+        notes=done.notes,
         summary=recipe.summary or f"{found.module.SUMMARY} {text}.",
         costs={
             "parameters": costs.parameters,

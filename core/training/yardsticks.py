@@ -161,23 +161,12 @@ def _trainer(task: Task, ready: Sequence[Any]) -> tuple[Loop | None, str]:
     if importlib.util.find_spec("accelerate") is None:
         return None, "the package accelerate is not installed, which transformers.Trainer needs"
     os.environ["CUDA_VISIBLE_DEVICES"] = ""
-    from transformers import AlbertConfig, AlbertForPreTraining, Trainer, TrainingArguments  # noqa: PLC0415
+    from transformers import AlbertForPreTraining, Trainer, TrainingArguments  # noqa: PLC0415
+
+    from core.tasks.albert.pretrained import albert_config  # noqa: PLC0415 - takes seconds
 
     numbers = task.numbers
-    config = AlbertConfig(
-        vocab_size=numbers.vocab_size,
-        embedding_size=numbers.embedding_size,
-        hidden_size=numbers.hidden_size,
-        intermediate_size=numbers.intermediate_size,
-        num_hidden_layers=numbers.layers,
-        num_attention_heads=numbers.heads,
-        max_position_embeddings=numbers.sequence_length,
-        hidden_dropout_prob=0.0,
-        attention_probs_dropout_prob=0.0,
-        classifier_dropout_prob=0.0,
-        attn_implementation="sdpa",
-    )
-    model = AlbertForPreTraining(config)
+    model = AlbertForPreTraining(albert_config(numbers))
     rows = [row for batch in ready for row in transformers_rows(batch)]
     speed = 0.0
 

@@ -14,19 +14,24 @@ from core.tasks.albert.held_out import measuring_batches
 from core.tasks.albert.numbers import AlbertNumbers, albert_numbers
 from core.tasks.neighbour import NEIGHBOUR, Neighbour
 from core.tasks.task import PreparedTask
-from core.tasks.text import Progress, read_text, write_blobs
+from core.tasks.text import READ_CHARS, Progress, count_chars, read_text, write_blobs
 from core.tasks.tokenizers.unigram import pieces, train_unigram
 
 TOKENIZER: Final = "tokenizer"
 HELD_OUT: Final = "held_out"
 UNIGRAM: Final = "unigram"
+PIECE_CHARS: Final = 1000
+"""Characters of text that are read for each piece of the vocabulary.  English gave 25,200 pieces in 8 million
+characters, 19,200 in 4 million: 300 for each piece, and more for the later ones."""
+CHARS_MAX: Final = 32_000_000
+"""Upper bound on the text that is read: with more the preparation takes many minutes."""
 
 
 def prepare(numbers: Numbers, out_dir: Path, *, progress: Progress) -> PreparedTask:
     """Make what a manifest needs.
 
     Args:
-        numbers: The task's; of `vocab_size` pieces a short text gives fewer.
+        numbers: The task's; of `vocab_size` pieces a short text gives fewer, which a note says.
         out_dir: Where the files go.
         progress: Told what happens.
 
@@ -36,14 +41,27 @@ def prepare(numbers: Numbers, out_dir: Path, *, progress: Progress) -> PreparedT
     """
     wanted = albert_numbers(numbers)
     progress("Reading text", 0.0)
-    train, held_out = read_text(wanted.source, lambda text, share: progress(text, 0.6 * share))
-    progress("Training the tokenizer", 0.6)
+    chars_max = chars_for(wanted.vocab_size)
+    train, held_out = read_text(wanted.source, lambda text, share: progress(text, 0.6 * share), chars_max=chars_max)
+    chars = count_chars(train)
+    progress(f"Training the tokenizer on {chars:,} characters", 0.6)
     tokenizer = train_unigram((" ".join(d) for d in train), vocab_size=wanted.vocab_size)
-    progress("Counting words", 0.9)
-    wanted = msgspec.structs.replace(wanted, vocab_size=tokenizer.get_vocab_size())
-    blobs = write_blobs(out_dir, contents_of(tokenizer, train, held_out, wanted))
+    progress("Counting words, and pairs of them", 0.9)
+    found = msgspec.structs.replace(wanted, vocab_size=tokenizer.get_vocab_size())
+    blobs = write_blobs(out_dir, contents_of(tokenizer, train, held_out, found))
     progress("Ready", 1.0)
-    return PreparedTask(numbers=msgspec.to_builtins(wanted), blobs=blobs)
+    notes = []
+    if found.vocab_size < wanted.vocab_size:
+        notes.append(
+            f"The text, {chars:,} characters of it, gives {found.vocab_size:,} pieces where the recipe asks for "
+            f"{wanted.vocab_size:,}: the model is smaller by the others. More text gives more of them."
+        )
+    return PreparedTask(numbers=msgspec.to_builtins(found), blobs=blobs, notes=tuple(notes))
+
+
+def chars_for(vocab_size: int) -> int:
+    """How much text is read for a vocabulary, characters."""
+    return min(CHARS_MAX, max(READ_CHARS, PIECE_CHARS * vocab_size))
 
 
 def contents_of(

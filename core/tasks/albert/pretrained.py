@@ -53,7 +53,7 @@ def pretrained(model: PretrainedAlbert, numbers: AlbertNumbers, tokenizer: Token
         numbers: Its sizes.
         tokenizer: Of the same vocabulary.
     """
-    network = AlbertForPreTraining(_config(numbers)).eval()
+    network = AlbertForPreTraining(albert_config(numbers)).eval()
     lacking, unknown = network.load_state_dict(model.network.state_dict(), strict=False)
     assert not unknown
     assert set(lacking) == set(network.all_tied_weights_keys)
@@ -87,7 +87,7 @@ def prepare_from(start: Path, numbers: Numbers, out_dir: Path, *, progress: Prog
     progress("Reading the model", 0.0)
     network, found = read_pretrained(start, AlbertForPreTraining, may_lack=MAY_LACK)
     read = albert_numbers({**numbers, **_sizes(network.config)})
-    check_alike(network.config, _config(read), ALIKE)
+    check_alike(network.config, albert_config(read), ALIKE)
     tokenizer = read_unigram(found.to_str().encode())
     if tokenizer.get_vocab_size() != read.vocab_size:
         raise BadInput(
@@ -135,7 +135,7 @@ def _sizes(config: AlbertConfig) -> Numbers:
     }
 
 
-def _config(numbers: AlbertNumbers) -> AlbertConfig:
+def albert_config(numbers: AlbertNumbers) -> AlbertConfig:
     """What `transformers` calls a model's sizes."""
     return AlbertConfig(
         vocab_size=numbers.vocab_size,

@@ -1,0 +1,37 @@
+"""How large a vocabulary a text gives, and how much of it is read for that."""
+
+import lzma
+from pathlib import Path
+
+import pytest
+
+from core.tasks.albert.prepare import chars_for, prepare
+from tests.small_task import text_folder
+
+DATA = Path(__file__).parents[4] / "shared/data"
+ENGLISH = ("gutenberg_en/war_and_peace.txt.xz", "gutenberg_en/moby_dick.txt.xz", "wikitext-2/valid.txt.xz")
+
+
+def test_text_read_follows_from_the_vocabulary_within_bounds() -> None:
+    assert [chars_for(size) for size in (64, 1024, 30_000, 65_536)] == [3_000_000, 3_000_000, 30_000_000, 32_000_000]
+
+
+def test_fewer_pieces_than_wished_are_a_sentence(tmp_path: Path) -> None:
+    source = str(text_folder(tmp_path / "text"))
+    prepared = prepare({"source": source, "vocab_size": 5000}, tmp_path / "out", progress=lambda *_: None)
+    (note,) = prepared.notes
+    assert prepared.numbers["vocab_size"] < 5000
+    assert f"gives {prepared.numbers['vocab_size']:,} pieces where the recipe asks for 5,000" in note
+
+
+@pytest.mark.skipif(not all((DATA / name).is_file() for name in ENGLISH), reason="no large text is here")
+def test_large_vocabulary_comes_out_of_a_large_text(tmp_path: Path) -> None:
+    """Of 5.6 million characters, all read, come 19,795 pieces at most."""
+    text = tmp_path / "text"
+    text.mkdir()
+    for name in ENGLISH:
+        with lzma.open(DATA / name) as packed:
+            (text / Path(name).stem).write_bytes(packed.read())
+    numbers = {"source": str(text), "vocab_size": 18_000, "held_out": 8}
+    prepared = prepare(numbers, tmp_path / "out", progress=lambda *_: None)
+    assert (prepared.numbers["vocab_size"], prepared.notes) == (18_000, ())
