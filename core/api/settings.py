@@ -15,11 +15,13 @@ Wish = dict[str, int | float | str | bool | None]
 """Changes of settings, by fields of `SettingsView`; None: no limit."""
 
 THREADS_MAX = 1024
+KEEP_MINUTES_MAX = 7 * 24 * 60
 DEVICE_PATTERN = "^(auto|cpu|mps(:0)?|(cuda|xpu)(:[0-9]{1,2})?)$"
 """What a worker may compute on; ROCm's devices are called cuda, too."""
 
 FIELDS = (
-    "upload_bytes_s", "download_bytes_s", "month_bytes", "use_metered", "relay", "hours", "port", "device", "threads"
+    "upload_bytes_s", "download_bytes_s", "month_bytes", "use_metered", "relay", "hours", "port", "device", "threads",
+    "keep_minutes",
 )  # fmt: skip
 """Of `SettingsView`, those that `configure` changes."""
 PROBLEM_PREFIX = "setting."
@@ -46,6 +48,8 @@ class SettingsView(msgspec.Struct, frozen=True, kw_only=True):
     """What is computed on (`DEVICE_PATTERN`); "auto": a graphics device where there is one, else the processor."""
     threads: int = 0
     """Processor threads that train; 0: all cores but one."""
+    keep_minutes: int = 10
+    """How long training keeps its memory while it rests, to go on at once; 0: not at all."""
     month_used_bytes: int | None = None
     """Sent and received in this month; None: not known."""
     note: str = ""

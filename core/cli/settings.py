@@ -30,6 +30,7 @@ examples:
                                           when Potluck may work; always for no schedule
   potluck settings device cpu             what trains: auto, cpu, cuda, cuda:1, mps, xpu
   potluck settings threads 4              processor threads that train; 0: all cores but one
+  potluck settings keep 30                minutes that training keeps its memory while it rests, to go on at once
   potluck settings port 24000             where other volunteers call, from the next start on; 0: any
   potluck settings port test              have others call now, and say what came of it
 """
@@ -54,6 +55,11 @@ def _month(shown: SettingsView) -> str:
     return limit if shown.month_used_bytes is None else f"{limit}; {volume(shown.month_used_bytes)} used so far"
 
 
+def _keep(shown: SettingsView) -> str:
+    memory = f"for {shown.keep_minutes} min" if shown.keep_minutes else "not at all"
+    return f"{memory} (memory that training holds while it rests, to go on at once)"
+
+
 ROWS: Final[Mapping[str, SettingRow]] = MappingProxyType(
     {
         "upload": SettingRow("upload_bytes_s", read_rate, lambda shown: _limit(shown.upload_bytes_s)),
@@ -72,6 +78,7 @@ ROWS: Final[Mapping[str, SettingRow]] = MappingProxyType(
         "hours": SettingRow("hours", str, lambda shown: shown.hours),
         "device": SettingRow("device", str, lambda shown: shown.device),
         "threads": SettingRow("threads", read_whole, lambda shown: str(shown.threads or "all cores but one")),
+        "keep": SettingRow("keep_minutes", read_whole, _keep),
         "port": SettingRow("port", read_whole, lambda shown: str(shown.port or "drawn at the first start")),
     }
 )
