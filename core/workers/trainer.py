@@ -298,9 +298,10 @@ class Trainer:
                 self._stand_still()
                 self._suspension.stands()
                 self._changed()
+            case frames.WorkerReady():
+                self._ready = True  # its participant may order something while it is told
         await self._interpreter.heard(frame)
         if isinstance(frame, frames.WorkerReady):
-            self._ready = True
             for name in frame.set_aside:
                 where = f"epoch {frame.epoch}" if frame.epoch else "the beginning"
                 self._notice(f"A damaged checkpoint was set aside as {name}. Training goes on from {where}.")

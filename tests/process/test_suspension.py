@@ -41,7 +41,7 @@ class Stage:
         self.notices: list[str] = []
         self.trainer = Trainer(
             place,
-            tell=self.told.put_nowait,
+            tell=self._tell,
             ledger=NoLedger(),
             changed=lambda: None,
             notice=self.notices.append,
@@ -56,10 +56,14 @@ class Stage:
         return event
 
     async def ready(self) -> TrainerReady:
-        """A worker is ready, and is told to train."""
-        event = await self.until(TrainerReady)
-        self.trainer.order(orders.Go())
-        return event
+        """A worker is ready, and was told to train."""
+        return await self.until(TrainerReady)
+
+    def _tell(self, event: Any) -> None:
+        """Take an event, and order within it what a participant may."""
+        self.told.put_nowait(event)
+        if isinstance(event, TrainerReady):
+            self.trainer.order(orders.Go())
 
     @property
     def process(self) -> psutil.Process:
