@@ -18,12 +18,13 @@ THREADS_MAX = 1024
 AUTO = "auto"
 """The best device that there is."""
 CPU = "cpu"
+KEEP_MINUTES_MAX = 7 * 24 * 60
 DEVICE_PATTERN = "^(auto|cpu|mps(:0)?|(cuda|xpu)(:[0-9]{1,2})?)$"
 """What a worker may compute on; ROCm's devices are called cuda, too."""
 
 FIELDS = (
     "upload_bytes_s", "download_bytes_s", "month_bytes", "use_metered", "relay", "hours", "port", "device", "threads",
-    "compile"
+    "compile", "keep_minutes"
 )  # fmt: skip
 """Of `SettingsView`, those that `configure` changes."""
 PROBLEM_PREFIX = "setting."
@@ -52,6 +53,8 @@ class SettingsView(msgspec.Struct, frozen=True, kw_only=True):
     """Processor threads that train; 0: all cores but one."""
     compile: bool = False
     """Whether a model's layers are compiled before they train."""
+    keep_minutes: int = 10
+    """How long training keeps its memory while it rests, to go on at once; 0: not at all."""
     month_used_bytes: int | None = None
     """Sent and received in this month; None: not known."""
     note: str = ""

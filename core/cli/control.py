@@ -26,7 +26,7 @@ def add(commands: Commands) -> None:
     """Add the commands to the program."""
     for name, words, command in (
         ("status", "what the engine does, and why", None),
-        ("pause", "stop contributing; the training process ends at once", partial(_switch, "pause")),
+        ("pause", "stop contributing; training stands still within a second", partial(_switch, "pause")),
         ("resume", "contribute again", partial(_switch, "resume")),
         ("quit", "stop the engine", _quit),
         ("show", "bring the window to the front", _show),

@@ -31,6 +31,7 @@ examples:
   potluck settings device cpu             what trains: auto, cpu, cuda, cuda:1, mps, xpu
   potluck settings threads 4              processor threads that train; 0: all cores but one
   potluck settings compile yes            have torch compile the model's layers; pays on some devices
+  potluck settings keep 30                minutes that training keeps its memory while it rests, to go on at once
   potluck settings port 24000             where other volunteers call, from the next start on; 0: any
   potluck settings port test              have others call now, and say what came of it
 """
@@ -53,6 +54,11 @@ def _limit(rate_bytes_s: float | None) -> str:
 def _month(shown: SettingsView) -> str:
     limit = "no limit" if shown.month_bytes is None else volume(shown.month_bytes)
     return limit if shown.month_used_bytes is None else f"{limit}; {volume(shown.month_used_bytes)} used so far"
+
+
+def _keep(shown: SettingsView) -> str:
+    memory = f"for {shown.keep_minutes} min" if shown.keep_minutes else "not at all"
+    return f"{memory} (memory that training holds while it rests, to go on at once)"
 
 
 ROWS: Final[Mapping[str, SettingRow]] = MappingProxyType(
@@ -78,6 +84,7 @@ ROWS: Final[Mapping[str, SettingRow]] = MappingProxyType(
             read_choice,
             lambda shown: f"{'yes' if shown.compile else 'no'} (training stands still first; pays on some devices)",
         ),
+        "keep": SettingRow("keep_minutes", read_whole, _keep),
         "port": SettingRow("port", read_whole, lambda shown: str(shown.port or "drawn at the first start")),
     }
 )

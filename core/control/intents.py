@@ -15,7 +15,7 @@ class Intents(Protocol):
         """The engine's whole present state, to be shown."""
 
     async def pause(self) -> None:
-        """Switch off: the worker ends at once."""
+        """Switch off: the worker stands still within a second, or ends."""
 
     async def resume(self) -> None:
         """Switch on, so that the worker trains."""

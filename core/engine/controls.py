@@ -65,7 +65,7 @@ class Controls:
         return verdict_of(self._standpoint())
 
     async def pause(self) -> None:
-        """Switch off.  The worker is gone when this returns."""
+        """Switch off.  Nothing is computed any more when this returns."""
         await self._switch(on=False)
 
     async def resume(self) -> None:

@@ -14,6 +14,7 @@ from core.api.numbers import speed, volume
 from core.api.settings import (
     DEVICE_PATTERN,
     FIELDS,
+    KEEP_MINUTES_MAX,
     MONTH_BYTES_MAX,
     MONTH_BYTES_MIN,
     PORT_MAX,
@@ -149,6 +150,8 @@ def _checked(field: str, value: object) -> object:
             return _port(field, value)
         case "threads":
             return _threads(field, value)
+        case "keep_minutes":
+            return _minutes(field, value)
         case "device":
             return _device(field, value)
     if not isinstance(value, bool):
@@ -214,6 +217,16 @@ def _threads(field: str, value: object) -> int:
             field,
             "This is no number of threads.",
             hint=f"Choose a whole number up to {THREADS_MAX}, or 0 for all cores but one.",
+        )
+    return value
+
+
+def _minutes(field: str, value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= KEEP_MINUTES_MAX:
+        raise BadSetting(
+            field,
+            "This is no number of minutes.",
+            hint=f"Choose a whole number up to {KEEP_MINUTES_MAX}, or 0 to give the memory back at once.",
         )
     return value
 

@@ -113,7 +113,7 @@ class VolunteerSession:
         preferences, session = self._installation.preferences, self._session
         unfollow = (
             preferences.follow(lambda chosen: session.deliver(RelayAllowed(_relay(chosen)))),
-            preferences.follow(lambda _: self._follow_share()),
+            preferences.follow(lambda _: self._follow_choices()),
             self._installation.usage_policy.follow(self._rest_changed.set),
         )
         watch = ClockWatch(self._installation, self._joining, session, begin_again=self._begin_again)
@@ -163,7 +163,7 @@ class VolunteerSession:
     # --- what the person wants ---------------------------------------------------------------------------------------
 
     async def heed(self) -> None:
-        """Train if the usage policy allows it, at once; if not, return when the worker is gone."""
+        """Train if the usage policy allows it, at once; if not, return when nothing is computed any more."""
         share = _share(self._installation)
         if share != self._share:
             await self._trainer.pause()
@@ -171,12 +171,12 @@ class VolunteerSession:
         if self._installation.usage_policy.rest is None:
             self._trainer.resume()
         else:
-            await self._trainer.pause()
+            await self._trainer.pause(memory_s=60.0 * self._installation.preferences.settings.keep_minutes)
         self._changed()
 
-    def _follow_share(self) -> None:
-        """Start the worker anew where it is to use another part of this computer."""
-        if _share(self._installation) != self._share:
+    def _follow_choices(self) -> None:
+        """Start the worker anew where it is to use another part of this computer, or keep its memory for long."""
+        if self._installation.usage_policy.rest is not None or _share(self._installation) != self._share:
             self._rest_changed.set()
 
     def count_time(self, *, on: bool) -> None:

@@ -11,7 +11,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from core.api.settings import DEVICE_PATTERN
+from core.api.settings import DEVICE_PATTERN, KEEP_MINUTES_MAX
 from core.api.week import TEXT_MAX, read_week
 from core.base.problems import UserProblem
 from core.system.atomic_files import read_bounded, set_aside, write_atomic
@@ -36,6 +36,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """What the worker computes on: "auto", "cpu", or a device as torch calls it."""
     compile: bool = False
     """Whether the worker has a model's layers compiled."""
+    keep_minutes: Annotated[int, Meta(ge=0, le=KEEP_MINUTES_MAX)] = 10
+    """How long a worker that rests keeps its memory, to go on at once; 0: it ends."""
     port: Annotated[int, Meta(ge=0, le=65_535)] = 0
     """Port for peers, drawn once and kept, so that a router's rule stays right; 0 until drawn."""
 

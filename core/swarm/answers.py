@@ -35,7 +35,15 @@ class TrainerReady:
 
 @dataclass(frozen=True, slots=True)
 class TrainerGone:
-    """The trainer was stopped.  What it had accumulated is gone; a round that it had contributed to goes on."""
+    """The trainer computes no more, and obeys no orders; a round that it had contributed to goes on without it.
+
+    Until the next `TrainerReady` nothing counts that it had accumulated; one that was suspended still has it then.
+
+    Attributes:
+        paused: Whether the person wants it so; else it ended by itself.
+    """
+
+    paused: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,5 +1,6 @@
 """Progress through the DHT: publishes this peer's report, reads the others', each at its own pace."""
 
+import math
 from collections.abc import Sequence
 from random import Random
 
@@ -46,6 +47,8 @@ class Beacon:
         self._read_at: float | None = None
         self._last_read = self._last_published = 0.0
         self._news_interval_s = PUBLISH_INTERVAL_S
+        self.answered_at = -math.inf
+        """When the last read came back, unix seconds."""
         self._doubted: dict[PeerId, float] = {}
         """Strangers whose first report looked old, and its time by their clock."""
 
@@ -113,6 +116,7 @@ class Beacon:
         """Take in what a read brought; returns the reports that were news, or None if it was another key's."""
         if found.key != self._key:
             return None
+        self.answered_at = now
         news: dict[PeerId, ProgressReport] = {}
         for record in found.records:
             if record.owner == self._me or record.subkey != record.owner:

@@ -163,7 +163,7 @@ class CatchUp:
         self._doubt(now, times=FALSE, false=True)
 
     def stop(self, now: float, *, loading: bool) -> list[Any]:
-        """The trainer is gone, perhaps while it was loading the state; says goodbye to the donors."""
+        """The trainer is gone, perhaps because of the state that it was loading; says goodbye to the donors."""
         if loading:
             self._doubt(now, times=DEADLY)
         self.fetching = None

@@ -62,6 +62,8 @@ class TrainerSide:
         self._grouping = grouping
         self._trace = trace
         self.epochs = EpochMachine()
+        self._was_informed = False
+        """Whether it has trained before, and goes on reading since."""
         self._watch = TrainerWatch(self.epochs, round_s=STAGES_MAX * settings.averaging.round_timeout_s)
         self.contributing = Contributing(
             self.epochs,
@@ -90,6 +92,7 @@ class TrainerSide:
         if self.epochs.phase is not Phase.JOINING or (late and now < self.epochs.since + INFORMED_AFTER_S):
             return []
         self.epochs.advance(Cue.INFORMED, now)
+        self._was_informed = True
         return [Changed(), *self._carry_on(now)]
 
     def consider(self, now: float) -> list[Any]:
@@ -112,7 +115,7 @@ class TrainerSide:
             case TrainerReady():
                 return self._ready(answer, now)
             case TrainerGone():
-                return self._gone(now)
+                return self._gone(answer, now)
             case SamplesCounted():
                 return self.contributing.counted(answer, now)
             case ContributionWritten():
@@ -157,10 +160,13 @@ class TrainerSide:
         self.contributing.reset()
         self._rounds.serve(RoundVectors(ready.contribution, ready.mean, ready.layout, ready.residuals))
         self._beacon.hurry(now)
-        return [Evaluate()] if self._settings.evaluate_first else []
+        evaluates = [Evaluate()] if self._settings.evaluate_first and not self._was_informed else []
+        if self._was_informed and now < self._beacon.answered_at + INFORMED_AFTER_S:
+            return [*evaluates, *self.informed(now)]
+        return evaluates
 
-    def _gone(self, now: float) -> list[Any]:
-        goodbyes = self._catch_up.stop(now, loading=self.epochs.phase is Phase.LOADING)
+    def _gone(self, gone: TrainerGone, now: float) -> list[Any]:
+        goodbyes = self._catch_up.stop(now, loading=self.epochs.phase is Phase.LOADING and not gone.paused)
         self.epochs.advance(Cue.GONE, now)
         self.contributing.reset()
         self._beacon.hurry(now)

@@ -14,6 +14,7 @@ from core.training.carried import Carried
 from core.training.checkpoint import Saved
 from core.training.metrics import EpochMeter, EpochMetrics, Sink, write_all
 from core.training.round import Learner, TrainerState
+from core.training.standstill import Standstill
 from core.workers.arena import Arena
 from core.workers.frames import (
     CHUNKS_BYTES_MAX,
@@ -28,8 +29,11 @@ from core.workers.frames import (
     Loaded,
     Progress,
     Release,
+    Resume,
     Start,
     Stepped,
+    Suspend,
+    Suspended,
     ToEngine,
     ToWorker,
     WorkerReady,
@@ -69,6 +73,7 @@ class Conversation:
         self._say = say
         self._clock = clock
         self._held = start.hold
+        self._standstill: Standstill | None = None
         self._hold_at_epoch = start.hold_at_epoch
         self._round: bytes | None = None
         self._said_at: float | None = None
@@ -85,7 +90,8 @@ class Conversation:
         averaged = self._round is not None
         epoch = self._learner.state.epoch + averaged
         last = self._hold_at_epoch is not None and epoch >= self._hold_at_epoch
-        return not self._held and not last and (not averaged or self._learner.overlaps)
+        still = self._held or self._standstill is not None or last
+        return not still and (not averaged or self._learner.overlaps)
 
     def begin(self) -> None:
         """The worker tells the engine that the model stands, and how large it is; then it begins to read text."""
@@ -93,6 +99,7 @@ class Conversation:
         task = learner.task
         sizes = {"numel": learner.numel, "parameters": learner.numel}
         aside = tuple(path.name for path in learner.damaged)
+        learner.damaged.clear()
         self._say(
             WorkerReady(
                 **_named(learner.state),
@@ -127,12 +134,25 @@ class Conversation:
             self.hear(frame)
 
     def hear(self, frame: ToWorker) -> None:
-        """Do what one frame says, once the engine knows of the last step.
+        """Do what one frame says, once the engine knows of the last step; to stand still waits for no disk.
 
         Raises:
             Problem: it cannot be done, and the worker has to end.
         """
-        self.settle()
+        match frame:
+            case Resume() if self._standstill is not None:
+                self.settle()
+                self._standstill.end()
+                self._resume(frame)
+            case _ if self._standstill is not None:
+                return  # the engine had not heard yet that the worker stands still
+            case Suspend():
+                self._suspend()
+            case _:
+                self.settle()
+                self._do(frame)
+
+    def _do(self, frame: ToWorker) -> None:
         match frame:
             case Collect():
                 self._collect(frame)
@@ -156,6 +176,17 @@ class Conversation:
                 self._held = False
             case Start():
                 raise WorkerProblem("The training process was started twice.")
+
+    def _suspend(self) -> None:
+        self._standstill = Standstill(self._learner)
+        self._arena.close()
+        self._round = None
+        self._say(Suspended())
+
+    def _resume(self, frame: Resume) -> None:
+        self._arena = Arena.create(Path(frame.arena_path), self._learner.numel)
+        self._said_at, self._held, self._standstill = None, True, None
+        self.begin()
 
     def _load(self, frame: Load) -> None:
         try:

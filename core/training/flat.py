@@ -57,6 +57,9 @@ class FlatParameters:
         self.spans = tuple(spans)
         self.values_N = torch.empty(start, device=named[0][1].device)
         self.gradients_N = torch.zeros_like(self.values_N)
+        fixed = (parameter for parameter in model.parameters() if not parameter.requires_grad)
+        self.memory = (self.values_N, self.gradients_N, *fixed, *model.buffers())
+        """All that the model holds on its device."""
         for span, (_, parameter) in zip(spans, named, strict=True):
             view = span.of(self.values_N)
             view.copy_(parameter.detach())

@@ -34,9 +34,14 @@ class ReadAhead(Generic[T]):
         weakref.finalize(self, _end, shelf, self._thread)
 
     def start(self) -> None:
-        """Begin to make items; the first `__next__` does so, too."""
+        """Begin to make items, or go on after `stop`; the first `__next__` does so, too."""
+        self._shelf.resume()
         if self._thread.ident is None:
             self._thread.start()
+
+    def stop(self) -> None:
+        """Make no more items after the one in hand, until the next `start`; those that are ready are kept."""
+        self._shelf.stop()
 
     def __iter__(self) -> "ReadAhead[T]":
         """Itself, as iterators do."""
@@ -72,7 +77,7 @@ class _Shelf(Generic[T]):
         self._items: deque[T] = deque()
         self._changed = threading.Condition()
         self._ended: BaseException | None = None
-        self._closed = False
+        self._closed = self._stopped = False
 
     def fill(self, opened: Callable[[], Iterator[T]]) -> None:
         """Put the stream's items on the shelf, until it ends or nobody takes them any more."""
@@ -98,6 +103,17 @@ class _Shelf(Generic[T]):
             self._changed.notify()
             return item
 
+    def stop(self) -> None:
+        """The thread that fills it waits, until `resume`."""
+        with self._changed:
+            self._stopped = True
+
+    def resume(self) -> None:
+        """The thread that fills it goes on."""
+        with self._changed:
+            self._stopped = False
+            self._changed.notify()
+
     def close(self) -> None:
         """Nobody takes anything any more."""
         with self._changed:
@@ -108,7 +124,7 @@ class _Shelf(Generic[T]):
     def _put(self, item: T) -> bool:
         """Put one item when there is room; returns whether anybody takes it."""
         with self._changed:
-            self._changed.wait_for(lambda: self._closed or len(self._items) < self._room)
+            self._changed.wait_for(lambda: self._closed or (not self._stopped and len(self._items) < self._room))
             if not self._closed:
                 self._items.append(item)
                 self._changed.notify()

@@ -135,6 +135,20 @@ class Go(Frame, frozen=True, kw_only=True, tag="go"):
     """Begin to train, or continue after Hold."""
 
 
+class Suspend(Frame, frozen=True, kw_only=True, tag="suspend"):
+    """Compute nothing and use no device until Resume; answer Suspended.  Frames that come before Resume mean nothing.
+
+    What was accumulated is kept, with a contribution that is out: if its round is committed, a newer state follows.
+    """
+
+
+class Resume(Frame, frozen=True, kw_only=True, tag="resume"):
+    """After Suspended: answer WorkerReady, and hold until Go."""
+
+    arena_path: str
+    """The worker creates another arena there: a round that it had contributed to may still use the last one."""
+
+
 class Ping(Frame, frozen=True, kw_only=True, tag="ping"):
     """Answer Pong at once, whatever you are busy with."""
 
@@ -171,7 +185,7 @@ class Computes(Frame, frozen=True, kw_only=True, tag="computes"):
 
 
 class WorkerReady(StateFrame, frozen=True, kw_only=True, tag="ready"):
-    """The model stands, the arena exists."""
+    """The model stands, the arena exists, and it holds: after Start or Resume."""
 
     numel: int
     parameters: int
@@ -222,6 +236,10 @@ class Loaded(StateFrame, frozen=True, kw_only=True, tag="loaded"):
     """The worker holds this state now."""
 
 
+class Suspended(Frame, frozen=True, kw_only=True, tag="suspended"):
+    """The worker stands still; only a Stepped may follow before Resume, once the last state is on disk."""
+
+
 class Evaluated(Frame, frozen=True, kw_only=True, tag="evaluated"):
     """How well the shared state does on the held-out text."""
 
@@ -245,9 +263,9 @@ class Pong(Frame, frozen=True, kw_only=True, tag="pong"):
     """The process runs; nothing is said about its work."""
 
 
-ToWorker = Start | Collect | Absorb | Release | Load | Evaluate | Hold | Go
+ToWorker = Start | Collect | Absorb | Release | Load | Evaluate | Hold | Go | Suspend | Resume
 """Frames for the training part of the worker; a Ping is answered before it gets there."""
-ToEngine = Computes | WorkerReady | Progress | Collected | Stepped | Loaded | Evaluated | Failed | Pong
+ToEngine = Computes | WorkerReady | Progress | Collected | Stepped | Loaded | Suspended | Evaluated | Failed | Pong
 
 
 def frame_decoder(direction: Any) -> msgspec.msgpack.Decoder[Any]:

@@ -41,7 +41,7 @@ class Helper:
         """Begin to help, since the person contributes."""
         self._switch(on=True)
 
-    async def pause(self) -> None:
+    async def pause(self, *, memory_s: float = 0.0) -> None:  # noqa: ARG002 - only rounds take memory here
         """The person pauses: the round that runs is left."""
         self._switch(on=False)
 

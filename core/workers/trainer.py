@@ -23,12 +23,12 @@ from core.swarm.answers import TrainerAnswer, TrainerGone
 from core.system.restarts import Restarts
 from core.workers import frames
 from core.workers.interpreter import Interpreter, LedgerKeeper, SharedFiles
+from core.workers.suspension import Suspension
 from core.workers.worker import Worker
 
 _LOG = logging.getLogger(__name__)
 FATAL_CODES = frozenset({"bad_input", "not_trusted", "damaged"})
 """Problems that a restart cannot mend: the person has to."""
-
 
 CRASHES_MAX = 2
 """So many workers in a row that ended before they had a model, not by what a person has to mend, are put down to the
@@ -67,6 +67,30 @@ class TrainerPlace:
     """The worker program; None: this program's own."""
 
 
+class DeviceFallback:
+    """The device of the next worker: the person's, until workers crash at their start too often there."""
+
+    def __init__(self) -> None:
+        self._crashes = 0
+        self._fallen_back = False
+
+    def ended(self, *, crashed: bool) -> None:
+        """A worker has ended; `crashed`: before it was ready, and not by what a person has to mend."""
+        self._crashes = self._crashes + 1 if crashed else 0
+
+    def choose(self, wish: str, *, notice: Callable[[str], object]) -> str:
+        """The device for the next worker.
+
+        Args:
+            wish: The person's.
+            notice: Told in a sentence, once, where it is the processor instead.
+        """
+        if self._crashes >= CRASHES_MAX and wish != CPU and not self._fallen_back:
+            self._fallen_back = True
+            notice("Training ended at its start again and again; it is tried with the processor alone.")
+        return CPU if self._fallen_back else wish
+
+
 class Trainer:
     """Keeps a worker process alive, and carries orders and reports between it and the participant.
 
@@ -99,15 +123,10 @@ class Trainer:
         self._notice = notice
         self._restarts = Restarts(random)
         self._worker: Worker | None = None
-        self._wanted = asyncio.Event()
-        self._stopped = asyncio.Event()
-        self._stopped.set()
+        self._suspension = Suspension(self._interpreter.new_arena)
         self._asking: list[asyncio.Future[frames.Evaluated]] = []
         self._ready = False
-        self._crashes = 0
-        """Workers in a row that ended before they were ready."""
-        self._fallen_back = False
-        """Whether only the processor is used until the person wants something else."""
+        self._fallback = DeviceFallback()
         self.problem: Problem | None = None
         self.device = ""
         """What the worker computes on, as people call it; empty until one has said it."""
@@ -116,27 +135,28 @@ class Trainer:
 
     @property
     def pid(self) -> int | None:
-        """The worker's process number while it runs."""
+        """The worker's process number while it runs, also while it is suspended."""
         return self._worker.pid if self._worker is not None else None
 
     @property
     def ready(self) -> bool:
-        """Whether the worker has its model and can train."""
+        """Whether the worker has its model and may train."""
         return self._ready
 
     def resume(self) -> None:
-        """The person contributes: start a worker, also after a problem, and without a wait."""
+        """The person contributes: have the worker go on, or start one, also after a problem, and without a wait."""
         self.problem = None
-        self._crashes, self._fallen_back = 0, False
-        self._wanted.set()
+        self._fallback = DeviceFallback()
+        self._suspension.resume()
         self._restarts.skip_wait()
 
-    async def pause(self) -> None:
-        """The person pauses: the worker ends now; returns when it is gone."""
-        self._wanted.clear()
-        if self._worker is not None:
-            self._worker.kill()
-        await self._stopped.wait()
+    async def pause(self, *, memory_s: float = 0.0) -> None:
+        """The person pauses: returns when the worker stands still, or is gone.
+
+        Args:
+            memory_s: It may keep its memory for so long, and go on at once when the person resumes.
+        """
+        await self._suspension.pause(memory_s=memory_s)
 
     async def evaluate(self) -> frames.Evaluated:
         """Have the worker look at the held-out text.
@@ -160,22 +180,22 @@ class Trainer:
 
     async def _keep_running(self) -> None:
         while True:
-            await self._wanted.wait()
-            await self._run_once()
-            if not self._wanted.is_set():
+            await self._suspension.until_wanted()
+            problem = await self._run_once()
+            if problem is None or not self._suspension.wanted:
                 continue
-            if self.problem is not None:
-                _LOG.warning("%s", self.problem.message)
-                self._notice(self.problem.message)
-            if self.problem is not None and self.problem.code in FATAL_CODES:
-                self._wanted.clear()
-                self._changed()
-                continue
-            await self._restarts.wait()
+            self.problem = problem
+            _LOG.warning("%s", problem.message)
+            self._notice(problem.message)
+            if problem.code in FATAL_CODES:
+                self._suspension.give_up()
+            self._changed()
+            if self._suspension.wanted:
+                await self._restarts.wait()
 
     def order(self, order: orders.TrainerOrder) -> None:
-        """Carry out an order of the participant."""
-        if self._worker is None:
+        """Carry out an order of the participant; without a worker that is ready there is nothing to do."""
+        if self._worker is None or not self._ready:
             return
         match order:
             case orders.Go():
@@ -198,54 +218,52 @@ class Trainer:
             case orders.Evaluate():
                 self._worker.send(frames.Evaluate())
 
-    async def _run_once(self) -> None:
+    async def _run_once(self) -> Problem | None:
+        """Run a worker until it ends; returns why, unless nobody wanted it any more."""
         queue: asyncio.Queue[frames.ToEngine] = asyncio.Queue()
         worker = self._worker = Worker(log=self._place.log, on_frame=queue.put_nowait, command=self._place.command)
-        self._stopped.clear()
+        self._suspension.began(worker)
         self._changed()
         try:
             async with asyncio.TaskGroup() as group:
-                reader = group.create_task(self._listen(queue))
+                tasks = [group.create_task(self._listen(queue)), group.create_task(self._suspension.follow(worker))]
                 try:
                     code = await worker.run(self._start())
                 except Problem as problem:
                     worker.failure = _failure(problem)
                     code = 0
-                reader.cancel()
+                for task in tasks:
+                    task.cancel()
         finally:
-            was_ready = self._ready
-            self._end(worker)
-        if self._wanted.is_set():
-            self.problem = _problem(worker, code)
-            fatal = was_ready or self.problem.code in FATAL_CODES
-            self._crashes = 0 if fatal else self._crashes + 1
+            self._worker = None
+            self._stand_still()
+            self._suspension.ended()
             self._changed()
+        if worker.killed and worker.failure is None:
+            return None
+        why = _problem(worker, code)
+        self._fallback.ended(crashed=not worker.began and why.code not in FATAL_CODES)
+        return why
 
-    def _end(self, worker: Worker) -> None:
-        assert worker.pid is None
-        self._worker = None
+    def _stand_still(self) -> None:
+        """The worker computes no more: evaluations that were asked for fail, and the participant has no trainer."""
         for future in self._asking:
             if not future.done():
-                future.set_exception(WorkerProblem("The training process ended.", hint="Try again."))
+                future.set_exception(WorkerProblem("The training process stopped.", hint="Resume, then try again."))
         self._asking = []
         if self._ready:
             self._ready = False
-            self._tell(TrainerGone())
-        self._stopped.set()
-        self._changed()
+            self._tell(TrainerGone(paused=not self._suspension.wanted))
 
     def _start(self) -> frames.Start:
         place, share = self._place, self._place.share()
-        if self._crashes >= CRASHES_MAX and share.device != CPU and not self._fallen_back:
-            self._fallen_back = True
-            self._notice("Training ended at its start again and again; it is tried with the processor alone.")
         return frames.Start(
             manifest_path=str(place.manifest_path),
             blobs_dir=str(place.blobs),
             state_dir=str(place.states),
             arena_path=str(self._interpreter.new_arena()),
             seed=place.seed,
-            device=CPU if self._fallen_back else share.device,
+            device=self._fallback.choose(share.device, notice=self._notice),
             threads=share.threads,
             compile=share.compile,
             hold=True,
@@ -278,9 +296,14 @@ class Trainer:
                 self.loss = msgspec.structs.replace(self.loss, epoch=None, score=None, filled=())
             case frames.Evaluated():
                 self._evaluated(frame)
+            case frames.Suspended():
+                self._stand_still()
+                self._suspension.stands()
+                self._changed()
+            case frames.WorkerReady():
+                self._ready = True  # its participant may order something while it is told
         await self._interpreter.heard(frame)
         if isinstance(frame, frames.WorkerReady):
-            self._ready = True
             for name in frame.set_aside:
                 where = f"epoch {frame.epoch}" if frame.epoch else "the beginning"
                 self._notice(f"A damaged checkpoint was set aside as {name}. Training goes on from {where}.")

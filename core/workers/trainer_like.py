@@ -25,8 +25,12 @@ class TrainerLike(Protocol):
     def resume(self) -> None:
         """The person contributes, so the trainer or helper may begin to compute."""
 
-    async def pause(self) -> None:
-        """The person pauses; returns when nothing is computed any more."""
+    async def pause(self, *, memory_s: float = 0.0) -> None:
+        """The person pauses; returns when nothing is computed any more.
+
+        Args:
+            memory_s: A worker may keep its memory for so long, to go on at once after `resume`; 0: it ends.
+        """
 
     async def run(self) -> None:
         """Do what the person wants, until cancelled."""

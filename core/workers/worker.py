@@ -17,6 +17,7 @@ from core.workers.frames import (
     Ping,
     Pong,
     Start,
+    Suspended,
     ToEngine,
     ToWorker,
     WorkerReady,
@@ -42,7 +43,8 @@ class Worker:
         log: Where the worker's stderr goes; begun anew when it has grown beyond 4 MiB.
         on_frame: Called with every frame of the worker, in order.
         command: The program; by default this program's own worker.
-        ping_s: How often it is asked whether it runs, once it is ready: importing torch can take long.
+        ping_s: How often it is asked whether it runs, while it is ready: importing torch can take long, and one that is
+            suspended is left alone.
     """
 
     def __init__(
@@ -57,7 +59,10 @@ class Worker:
         self._on_frame = on_frame
         self._command = list(command or own_command("worker", "core.training"))
         self._process: asyncio.subprocess.Process | None = None
-        self._killed = False
+        self.killed = False
+        """Whether it was ended, for `failure` or because nobody wants it."""
+        self.began = False
+        """Whether it has been ready."""
         self._ping_s = ping_s
         self._ready = asyncio.Event()
         self._unanswered = 0
@@ -77,7 +82,7 @@ class Worker:
             NoSpace: the disk is full.
             UserProblem: the system does not allow it.
         """
-        if self._killed:
+        if self.killed:
             return 0
         with open_log(self._log) as log:
             process = await asyncio.create_subprocess_exec(
@@ -89,7 +94,7 @@ class Worker:
                 creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
             )
         self._process = process
-        if self._killed:
+        if self.killed:
             process.kill()
         asking = asyncio.create_task(self._ask())
         try:
@@ -114,15 +119,15 @@ class Worker:
 
     def kill(self) -> None:
         """End it at once: its memory, and the graphics card's, are free a moment later."""
-        self._killed = True
+        self.killed = True
         if self._process is not None and self._process.returncode is None:
             with contextlib.suppress(ProcessLookupError):
                 self._process.kill()
 
     async def _ask(self) -> None:
-        """Ping until nothing comes back, then end it."""
-        await self._ready.wait()
+        """Ping while it is ready, until nothing comes back; then end it."""
         while self._unanswered < UNANSWERED_MAX:
+            await self._ready.wait()
             self._unanswered += 1
             self.send(Ping())
             await asyncio.sleep(self._ping_s)
@@ -143,7 +148,10 @@ class Worker:
                     case Pong():
                         continue
                     case WorkerReady():
+                        self.began = True
                         self._ready.set()
+                    case Suspended():
+                        self._ready.clear()
                     case Failed():
                         self.failure = frame
                 self._on_frame(frame)

@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 
 import msgspec
+import psutil
 import pytest
 from safetensors.numpy import load_file
 
@@ -74,7 +75,7 @@ async def call_pause(home: Home) -> None:
         await client.call("pause")
 
 
-def test_pause_ends_the_worker_at_once_and_resume_goes_on(tmp_path: Path) -> None:
+def test_pause_suspends_the_worker_at_once_and_resume_goes_on(tmp_path: Path) -> None:
     charter = found(tmp_path, target_samples=64)
 
     async def run() -> None:
@@ -85,15 +86,17 @@ def test_pause_ends_the_worker_at_once_and_resume_goes_on(tmp_path: Path) -> Non
                 async with asyncio.timeout(1.0):
                     await client.call("pause")
                 assert before.me.worker_pid is not None
-                assert not alive(before.me.worker_pid)
+                assert alive(before.me.worker_pid)
                 paused = await client.snapshot()
                 assert paused.activity is Activity.PAUSED
                 assert not paused.contributing
-                assert paused.me.worker_pid is None
+                assert paused.me.worker_pid == before.me.worker_pid
                 await client.call("resume")
             after = await ada.until(lambda news: news.epoch > paused.epoch)
             assert after.contributing
-            assert after.me.worker_pid != before.me.worker_pid
+            assert after.me.worker_pid == before.me.worker_pid
+            ada.kill()
+            await asyncio.to_thread(psutil.Process(after.me.worker_pid).wait, 30)
 
     asyncio.run(run())
 

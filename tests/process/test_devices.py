@@ -50,19 +50,24 @@ def test_a_driver_that_ends_workers_is_left_alone(tmp_path: Path, wish: str) -> 
     )
 
     async def go() -> None:
+        enough = asyncio.Event()
+
+        def changed() -> None:
+            if started.exists() and len(started.read_text().split()) > CRASHES_MAX:
+                enough.set()
+
         trainer = Trainer(
             place,
             tell=lambda _: None,
             ledger=NoLedger(),
-            changed=lambda: None,
+            changed=changed,
             notice=told.append,
             random=Random(0),
         )
         running = asyncio.create_task(trainer.run())
         trainer.resume()
         async with asyncio.timeout(60):
-            while not started.exists() or len(started.read_text().split()) <= CRASHES_MAX:  # noqa: ASYNC110
-                await asyncio.sleep(0.05)
+            await enough.wait()
         await trainer.pause()
         running.cancel()
 

@@ -76,9 +76,12 @@ def test_limits_and_hours_hold_at_once(tmp_path: Path) -> None:
 
             assert told["settings"]["month_used_bytes"] > 1_000_000
             await potluck(ada, "settings", "month", "1MB")
-            resting = await ada.until(lambda news: news.activity is Activity.PAUSED and news.me.worker_pid is None)
+            resting = await ada.until(lambda news: news.activity is Activity.PAUSED and news.me.worker_pid is not None)
             assert "month's limit" in resting.sentence
             assert resting.contributing
+
+            await potluck(ada, "settings", "keep", "0")
+            await ada.until(lambda news: news.activity is Activity.PAUSED and news.me.worker_pid is None)
 
             hours, begin = later()
             await potluck(ada, "settings", "hours", hours)

@@ -66,6 +66,11 @@ class Gradients:
     def batch_max(self) -> None:
         """Gradients add up, whatever the batches."""
 
+    @property
+    def vectors(self) -> list[torch.Tensor]:
+        """The sums of gradients, with that of a contribution that is out."""
+        return [kept.gradients_N for kept in (self._sum, self._other, self._aside) if kept is not None]
+
     def begin(self, epoch: int) -> None:
         """Forget everything that was added, what is set aside included."""
         self.take_back()

@@ -90,6 +90,11 @@ class LocalSteps:
         """A batch with the samples of several local steps would lead to one."""
         return self._numbers.samples
 
+    @property
+    def vectors(self) -> list[torch.Tensor]:
+        """The shared parameters, and the batch of the next local step."""
+        return [self._shared_N, self._batch.gradients_N]
+
     def begin(self, epoch: int) -> None:
         """Forget the way that was gone: the parameters now stand at the shared state."""
         self._shared_N.copy_(self._parameters.values_N)

@@ -2,6 +2,7 @@
 
 # ruff: noqa: N803 - names of arrays end in their shapes
 
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import Annotated, ClassVar, Protocol
 
@@ -66,6 +67,10 @@ class Rule(Protocol):
     @property
     def batch_max(self) -> int | None:
         """Samples of a batch at most, where more of them would be another rule; None: as many as fit."""
+
+    @property
+    def vectors(self) -> Sequence[torch.Tensor]:
+        """All that it remembers on the device of the parameters, which leaves that while training is suspended."""
 
     def begin(self, epoch: int) -> None:
         """Forget what was added: the parameters now stand at the shared state after so many steps."""

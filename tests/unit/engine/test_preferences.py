@@ -21,6 +21,7 @@ WISH = {
     "device": "cuda:1",
     "threads": 3,
     "compile": True,
+    "keep_minutes": 0,
 }
 
 
@@ -62,6 +63,7 @@ def test_all_of_them_are_kept_told_and_shown(tmp_path):
         ({"hours": 5}, "never work"),
         ({"port": 80}, "from 1024 to 65535"),
         *(({"device": bad}, "no device that can train") for bad in ("gpu", "cuda:", "cuda:1 ", "", None, 0, "meta")),
+        *(({"keep_minutes": bad}, "no number of minutes") for bad in (-1, 1.0, True, None, 10**9, "2")),
         *(({"threads": bad}, "no number of threads") for bad in (-1, 1.0, True, None, 10**9, "2")),
         ({"port": 24000.0}, "whole number"),
         ({"port": True}, "whole number"),

@@ -10,13 +10,14 @@ from core.averaging.plan import Member
 from core.base.bounds import FOLLOWED_EPOCH_MAX, SAMPLES_MAX
 from core.base.machine import Lost
 from core.sim.disk import MemoryFile
-from core.swarm.answers import ContributionWritten, HeldoutEvaluated, StateLoaded, TrainerGone
+from core.swarm.answers import ContributionWritten, HeldoutEvaluated, StateLoaded, TrainerGone, TrainerReady
 from core.swarm.catch_up import STATE_SLACK_BYTES
 from core.swarm.epoch import Phase
 from core.swarm.fetch import ANSWER_TIMEOUT_S
 from core.swarm.messages import ChunkAsk, ChunkGive, StateAsk, StateOffer
 from core.swarm.orders import Collect, Go, HeldoutLearned, Hold, Load, Release, Restart
 from core.swarm.states import State, StateName
+from core.swarm.trainer_side import INFORMED_AFTER_S
 from core.swarm.watch import ANSWER_S
 from tests.unit.swarm.stage import FIRST, RUN, Stage, peer, report_of
 
@@ -127,6 +128,38 @@ def test_state_that_killed_the_trainer_is_not_reloaded_at_once() -> None:
             stage.ready()
         stage.wait(1.0)
     assert 1 <= len(stage.ordered(Load)) <= 4
+
+
+def test_state_is_loaded_at_once_after_a_pause_meanwhile() -> None:
+    stage = Stage()
+    stage.ready()
+    file = MemoryFile(b"state 1" * 1000)
+    stage.read(p1=report_of(HIGHEST, time=stage.now, digest=file.digest))
+    give(stage, 1, file)
+    assert stage.phase is Phase.LOADING
+    stage.answer(TrainerGone(paused=True))
+    assert stage.phase is Phase.IDLE
+    stage.ready()
+    stage.read(p1=report_of(HIGHEST, time=stage.now, digest=file.digest))
+    assert stage.phase is Phase.FETCHING
+
+
+@pytest.mark.parametrize("asleep_s", [0.0, 600.0])
+def test_resumed_trainer_trains_at_once_unless_news_are_old(asleep_s: float) -> None:
+    stage = Stage()
+    stage.ready()
+    stage.answer(TrainerGone(paused=True))
+    assert not stage.actor.report(stage.now).in_step
+    stage.wait(60.0)
+    stage.read(p1=report_of(time=stage.now))
+    stage.now += asleep_s
+    before = len(stage.ordered(Go))
+    state, vector = State(FIRST, stage.file.digest, "here"), stage.contribution
+    stage.answer(TrainerReady(state=state, contribution=vector, mean=vector.copy()))
+    assert (stage.phase is Phase.TRAINING) == (not asleep_s)
+    assert len(stage.ordered(Go)) - before == (not asleep_s)
+    stage.wait(INFORMED_AFTER_S + 0.1)
+    assert stage.phase is Phase.TRAINING
 
 
 def test_who_has_finished_stays_finished_when_a_download_fails() -> None:

@@ -4,6 +4,7 @@ import threading
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 from safetensors import safe_open
@@ -11,7 +12,7 @@ from safetensors.torch import load_file, save_file
 
 from core.api.score import Score
 from core.base.content import chunk_digests, digest, root_digest
-from core.base.manifest import Manifest
+from core.base.manifest import AveragingNumbers, Manifest
 from core.base.problems import NoSpace, WorkerProblem
 from core.system.atomic_files import write_atomic
 from core.system.file_chunks import file_chunks
@@ -309,3 +310,62 @@ def test_a_model_that_is_lost_ends_the_worker(tmp_path: Path) -> None:
     with pytest.raises(WorkerProblem, match="not finite"):
         t.train(1)
     assert not t.said
+
+
+def test_orders_to_a_suspended_worker_mean_nothing(tmp_path: Path) -> None:
+    t = talk(tmp_path)
+    t.train(3)
+    t.hear(frames.Collect(round=b"r"))
+    samples, vector = t.peer.samples, t.peer.parameters.values_N.clone()
+    late = (frames.Absorb(round=b"r", epoch=1, lineage=LINEAGE), frames.Evaluate(), frames.Go())
+    assert t.hear(frames.Suspend(), *late) == [frames.Suspended()]
+    assert not t.conversation.training
+    (ready,) = t.hear(frames.Resume(arena_path=str(tmp_path / "another")))
+    assert isinstance(ready, frames.WorkerReady)
+    assert (ready.epoch, ready.lineage) == (0, MANIFEST.id)
+    assert not t.conversation.training
+    assert t.peer.parameters.values_N.equal(vector)
+    t.hear(frames.Go())
+    t.train(1)
+    progress = t.said[-1]
+    assert isinstance(progress, frames.Progress)
+    assert progress.samples > samples
+
+
+def test_contribution_set_aside_counts_again_after_suspension(tmp_path: Path) -> None:
+    t = talk(tmp_path, manifest=msgspec.structs.replace(MANIFEST, averaging=AveragingNumbers(delayed=True)))
+    t.train(3)
+    t.hear(frames.Collect(round=b"r"))
+    t.train(2)
+    samples = t.peer.samples
+    t.hear(frames.Suspend(), frames.Resume(arena_path=str(tmp_path / "another")))
+    assert (t.peer.samples, t.peer.rule.ahead) == (samples, 0)
+
+
+def test_worker_stands_still_before_a_state_is_saved(tmp_path: Path, monkeypatch) -> None:
+    t = talk(tmp_path)
+    t.train(3)
+    t.hear(frames.Collect(round=b"r"))
+    gate = Gate(monkeypatch)
+    for order in (frames.Absorb(round=b"r", epoch=1, lineage=LINEAGE), frames.Suspend()):
+        t.inbox.put(order)
+        t.conversation.hear(t.inbox.get())
+    assert t.said[-1] == frames.Suspended()
+    gate.open.set()
+    stepped, ready = t.hear(frames.Resume(arena_path=str(tmp_path / "another")))
+    assert isinstance(stepped, frames.Stepped)
+    assert isinstance(ready, frames.WorkerReady)
+    assert (ready.epoch, ready.lineage) == (1, LINEAGE)
+
+
+def test_damaged_checkpoint_is_named_once_only(tmp_path: Path) -> None:
+    (tmp_path / "states").mkdir()
+    t = talk(tmp_path)
+    t.peer.state.saved.path.write_bytes(b"torn")
+    t = talk(tmp_path)
+    t.conversation.begin()
+    assert isinstance(t.said[0], frames.WorkerReady)
+    assert len(t.said[0].set_aside) == 1
+    (ready,) = t.hear(frames.Suspend(), frames.Resume(arena_path=str(tmp_path / "another")))[1:]
+    assert isinstance(ready, frames.WorkerReady)
+    assert ready.set_aside == ()

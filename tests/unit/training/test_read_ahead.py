@@ -77,6 +77,26 @@ def test_thread_ends_with_its_owner() -> None:
     assert source.closed.wait(LONG_S)
 
 
+def test_nothing_is_read_after_stop_until_the_next_start() -> None:
+    gate, more = threading.Event(), threading.Event()
+
+    def gated() -> Iterator[int]:
+        yield 0
+        gate.wait(LONG_S)
+        yield 1
+        more.set()
+        yield from count(2)
+
+    ahead = ReadAhead(gated)
+    assert next(ahead) == 0
+    ahead.stop()
+    gate.set()
+    assert not more.wait(0.2)
+    ahead.start()
+    assert more.wait(LONG_S)
+    assert list(islice(ahead, 3)) == [1, 2, 3]
+
+
 def test_waiting_for_an_item_is_counted() -> None:
     gate = threading.Event()
 
