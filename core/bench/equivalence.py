@@ -61,7 +61,7 @@ class AtStep(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EquivalenceReport(msgspec.Struct, frozen=True, kw_only=True):
-    """Curves of both sides."""
+    """The curves of both sides, and how far they are apart."""
 
     bench: str = "equivalence"
     target_samples: int

@@ -35,7 +35,8 @@ from core.swarm.participant import Participant
 from core.system.atomic_files import make_directory
 from core.system.cores import spare_cores
 from core.workers.helper import Helper
-from core.workers.trainer import FATAL_CODES, Trainer, TrainerPlace, WorkerShare
+from core.workers.place import TrainerPlace, WorkerShare
+from core.workers.trainer import FATAL_CODES, Trainer
 from core.workers.trainer_like import TrainerLike
 
 ENDING_CODES: Final = FATAL_CODES | {NoSpace.code}

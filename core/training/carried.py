@@ -23,7 +23,7 @@ class Carried:
         self.forget()
 
     def forget(self) -> None:
-        """Carry nothing."""
+        """Carry nothing from now on: another state is held."""
         self._mask_N: NDArray[np.bool_] | None = None
         """Whether each number of the vector is carried; None: none is."""
         self._values: Vector = np.empty(0, dtype=np.float32)

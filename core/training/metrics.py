@@ -160,7 +160,7 @@ class EpochMeter:
 
 
 class Sink(Protocol):
-    """Where metrics go."""
+    """A place to which the metrics of each epoch go."""
 
     def write(self, metrics: EpochMetrics) -> None:
         """Keep the numbers of one epoch.

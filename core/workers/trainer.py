@@ -7,22 +7,20 @@ Orders of the participant become frames on the pipe; frames of the worker become
 import asyncio
 import logging
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Callable
 from random import Random
 
 import msgspec
 
 from core.api.settings import CPU
 from core.api.snapshot import LossView
-from core.base.manifest import Manifest
 from core.base.problems import Problem, WorkerProblem
 from core.swarm import orders
 from core.swarm.answers import TrainerAnswer, TrainerGone
 from core.system.restarts import Restarts
 from core.workers import frames
 from core.workers.interpreter import Interpreter, LedgerKeeper, SharedFiles
+from core.workers.place import TrainerPlace
 from core.workers.suspension import Suspension
 from core.workers.worker import Worker
 
@@ -33,38 +31,6 @@ FATAL_CODES = frozenset({"bad_input", "not_trusted", "damaged"})
 CRASHES_MAX = 2
 """So many workers in a row that ended before they had a model, not by what a person has to mend, are put down to the
 device."""
-
-
-@dataclass(frozen=True, slots=True)
-class WorkerShare:
-    """What a worker may use of this computer."""
-
-    device: str
-    """ "auto", "cpu", or another as torch calls it."""
-    threads: int
-    compile: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrainerPlace:
-    """Where a worker finds and leaves its things, and how it runs."""
-
-    manifest: Manifest
-    manifest_path: Path
-    blobs: Path
-    states: Path
-    arena: Path
-    """A folder."""
-    log: Path
-    residuals: Path
-    """The file of what a coarse codec loses; made when the codec is one."""
-    seed: int
-    share: Callable[[], WorkerShare]
-    """Asked at each start of a worker."""
-    last_epoch: int | None = None
-    metrics: frames.MetricFiles = frames.NO_METRICS
-    command: Sequence[str] | None = None
-    """The worker program; None: this program's own."""
 
 
 class DeviceFallback:

@@ -9,7 +9,8 @@ from random import Random
 import pytest
 
 from core.base.manifest import Manifest
-from core.workers.trainer import CRASHES_MAX, Trainer, TrainerPlace, WorkerShare
+from core.workers.place import TrainerPlace, WorkerShare
+from core.workers.trainer import CRASHES_MAX, Trainer
 
 pytestmark = [
     pytest.mark.process,

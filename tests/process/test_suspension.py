@@ -20,7 +20,8 @@ from core.swarm.answers import ContributionWritten, SamplesCounted, TrainerGone,
 from core.system.child_process import own_command
 from core.system.file_chunks import file_chunks
 from core.workers import frames
-from core.workers.trainer import Trainer, TrainerPlace, WorkerShare
+from core.workers.place import TrainerPlace, WorkerShare
+from core.workers.trainer import Trainer
 from tests.process.swarm import ENVIRONMENT, alive, found
 from tests.process.test_devices import NoLedger
 from tests.process.test_worker import PRELUDE

@@ -1,10 +1,6 @@
 import json
-import queue
-import threading
-from dataclasses import dataclass, field
 from pathlib import Path
 
-import msgspec
 import numpy as np
 import pytest
 from safetensors import safe_open
@@ -12,54 +8,16 @@ from safetensors.torch import load_file, save_file
 
 from core.api.score import Score
 from core.base.content import chunk_digests, digest, root_digest
-from core.base.manifest import AveragingNumbers, Manifest
 from core.base.problems import NoSpace, WorkerProblem
-from core.system.atomic_files import write_atomic
 from core.system.file_chunks import file_chunks
 from core.tasks.task import Losses
-from core.training import checkpoint
-from core.training.conversation import MEANINGLESS_BATCHES_MAX, Conversation
+from core.training.conversation import MEANINGLESS_BATCHES_MAX
 from core.training.metrics import sinks_of
-from core.training.round import Learner
 from core.workers import frames
-from core.workers.arena import Arena
-from tests.unit.training.small import MANIFEST, SmallTask, learner, ticking
+from tests.unit.training.small import MANIFEST, SmallTask, learner
+from tests.unit.training.talk import Gate, Talk, talk
 
 LINEAGE = digest(b"next")
-
-
-@dataclass
-class Talk:
-    conversation: Conversation
-    peer: Learner
-    arena: Arena
-    said: list[frames.ToEngine]
-    inbox: queue.Queue[frames.ToWorker] = field(default_factory=queue.Queue)
-
-    def hear(self, *orders: frames.ToWorker) -> list[frames.ToEngine]:
-        """What is said in answer to these orders, once a step's state is saved."""
-        before = len(self.said)
-        for order in orders:
-            self.inbox.put(order)
-            self.conversation.turn(self.inbox)
-        self.conversation.settle()
-        return self.said[before:]
-
-    def train(self, turns: int) -> None:
-        assert self.conversation.training
-        for _ in range(turns):
-            self.conversation.turn(self.inbox)
-
-
-def talk(
-    folder: Path, *, task: SmallTask | None = None, manifest: Manifest = MANIFEST, sinks=(), **start: object
-) -> Talk:
-    peer = learner(folder / "states", task=task, manifest=manifest)
-    arena = Arena.create(folder / "arena", peer.numel)
-    said: list[frames.ToEngine] = []
-    first = frames.Start(manifest_path="", blobs_dir="", state_dir="", arena_path="", seed=0, **start)
-    conversation = Conversation(first, learner=peer, arena=arena, say=said.append, clock=ticking(0.0625), sinks=sinks)
-    return Talk(conversation, peer, arena, said)
 
 
 def test_ready_names_the_first_state(tmp_path: Path) -> None:
@@ -132,21 +90,6 @@ def test_metrics_that_cannot_be_written_do_not_end_training(tmp_path: Path, caps
         (stepped,) = t.hear(frames.Absorb(round=b"r", epoch=epoch, lineage=LINEAGE, averaged=averaged))
         assert stepped.epoch == epoch
     assert str(tmp_path) in capsys.readouterr().err
-
-
-class Gate:
-    """Holds back the thread that writes states."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, *, ends_with: Exception | None = None) -> None:
-        self.open = threading.Event()
-
-        def slow(path: Path, data: memoryview) -> None:
-            self.open.wait(60)
-            if ends_with is not None:
-                raise ends_with
-            write_atomic(path, data)
-
-        monkeypatch.setattr(checkpoint, "write_atomic", slow)
 
 
 def test_training_goes_on_while_a_state_is_saved(tmp_path: Path, monkeypatch) -> None:
@@ -310,52 +253,6 @@ def test_a_model_that_is_lost_ends_the_worker(tmp_path: Path) -> None:
     with pytest.raises(WorkerProblem, match="not finite"):
         t.train(1)
     assert not t.said
-
-
-def test_orders_to_a_suspended_worker_mean_nothing(tmp_path: Path) -> None:
-    t = talk(tmp_path)
-    t.train(3)
-    t.hear(frames.Collect(round=b"r"))
-    samples, vector = t.peer.samples, t.peer.parameters.values_N.clone()
-    late = (frames.Absorb(round=b"r", epoch=1, lineage=LINEAGE), frames.Evaluate(), frames.Go())
-    assert t.hear(frames.Suspend(), *late) == [frames.Suspended()]
-    assert not t.conversation.training
-    (ready,) = t.hear(frames.Resume(arena_path=str(tmp_path / "another")))
-    assert isinstance(ready, frames.WorkerReady)
-    assert (ready.epoch, ready.lineage) == (0, MANIFEST.id)
-    assert not t.conversation.training
-    assert t.peer.parameters.values_N.equal(vector)
-    t.hear(frames.Go())
-    t.train(1)
-    progress = t.said[-1]
-    assert isinstance(progress, frames.Progress)
-    assert progress.samples > samples
-
-
-def test_contribution_set_aside_counts_again_after_suspension(tmp_path: Path) -> None:
-    t = talk(tmp_path, manifest=msgspec.structs.replace(MANIFEST, averaging=AveragingNumbers(delayed=True)))
-    t.train(3)
-    t.hear(frames.Collect(round=b"r"))
-    t.train(2)
-    samples = t.peer.samples
-    t.hear(frames.Suspend(), frames.Resume(arena_path=str(tmp_path / "another")))
-    assert (t.peer.samples, t.peer.rule.ahead) == (samples, 0)
-
-
-def test_worker_stands_still_before_a_state_is_saved(tmp_path: Path, monkeypatch) -> None:
-    t = talk(tmp_path)
-    t.train(3)
-    t.hear(frames.Collect(round=b"r"))
-    gate = Gate(monkeypatch)
-    for order in (frames.Absorb(round=b"r", epoch=1, lineage=LINEAGE), frames.Suspend()):
-        t.inbox.put(order)
-        t.conversation.hear(t.inbox.get())
-    assert t.said[-1] == frames.Suspended()
-    gate.open.set()
-    stepped, ready = t.hear(frames.Resume(arena_path=str(tmp_path / "another")))
-    assert isinstance(stepped, frames.Stepped)
-    assert isinstance(ready, frames.WorkerReady)
-    assert (ready.epoch, ready.lineage) == (1, LINEAGE)
 
 
 def test_damaged_checkpoint_is_named_once_only(tmp_path: Path) -> None:

@@ -1,8 +1,18 @@
-"""Tensors leave their memory and come back; tried with the processor's, whose storages torch empties as well."""
+"""A worker that is suspended; its tensors leave their memory and come back, tried with the processor's."""
 
+from pathlib import Path
+
+import msgspec
 import torch
 
+from core.base.content import digest
+from core.base.manifest import AveragingNumbers
 from core.training.standstill import Parked
+from core.workers import frames
+from tests.unit.training.small import MANIFEST
+from tests.unit.training.talk import Gate, talk
+
+LINEAGE = digest(b"next")
 
 
 def test_parked_tensors_come_back_with_views_and_numbers() -> None:
@@ -16,3 +26,49 @@ def test_parked_tensors_come_back_with_views_and_numbers() -> None:
     assert other.tolist() == [1.0, 1.0, 1.0]
     whole[5] = 50.0
     assert view[0, 1] == 50.0
+
+
+def test_orders_to_a_suspended_worker_mean_nothing(tmp_path: Path) -> None:
+    t = talk(tmp_path)
+    t.train(3)
+    t.hear(frames.Collect(round=b"r"))
+    samples, vector = t.peer.samples, t.peer.parameters.values_N.clone()
+    late = (frames.Absorb(round=b"r", epoch=1, lineage=LINEAGE), frames.Evaluate(), frames.Go())
+    assert t.hear(frames.Suspend(), *late) == [frames.Suspended()]
+    assert not t.conversation.training
+    (ready,) = t.hear(frames.Resume(arena_path=str(tmp_path / "another")))
+    assert isinstance(ready, frames.WorkerReady)
+    assert (ready.epoch, ready.lineage) == (0, MANIFEST.id)
+    assert not t.conversation.training
+    assert t.peer.parameters.values_N.equal(vector)
+    t.hear(frames.Go())
+    t.train(1)
+    progress = t.said[-1]
+    assert isinstance(progress, frames.Progress)
+    assert progress.samples > samples
+
+
+def test_contribution_set_aside_counts_again_after_suspension(tmp_path: Path) -> None:
+    t = talk(tmp_path, manifest=msgspec.structs.replace(MANIFEST, averaging=AveragingNumbers(delayed=True)))
+    t.train(3)
+    t.hear(frames.Collect(round=b"r"))
+    t.train(2)
+    samples = t.peer.samples
+    t.hear(frames.Suspend(), frames.Resume(arena_path=str(tmp_path / "another")))
+    assert (t.peer.samples, t.peer.rule.ahead) == (samples, 0)
+
+
+def test_worker_stands_still_before_a_state_is_saved(tmp_path: Path, monkeypatch) -> None:
+    t = talk(tmp_path)
+    t.train(3)
+    t.hear(frames.Collect(round=b"r"))
+    gate = Gate(monkeypatch)
+    for order in (frames.Absorb(round=b"r", epoch=1, lineage=LINEAGE), frames.Suspend()):
+        t.inbox.put(order)
+        t.conversation.hear(t.inbox.get())
+    assert t.said[-1] == frames.Suspended()
+    gate.open.set()
+    stepped, ready = t.hear(frames.Resume(arena_path=str(tmp_path / "another")))
+    assert isinstance(stepped, frames.Stepped)
+    assert isinstance(ready, frames.WorkerReady)
+    assert (ready.epoch, ready.lineage) == (1, LINEAGE)

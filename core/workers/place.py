@@ -1,0 +1,40 @@
+"""Where a worker finds and leaves its things, and what it may use of this computer."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from core.base.manifest import Manifest
+from core.workers import frames
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerShare:
+    """What a worker may use of this computer."""
+
+    device: str
+    """ "auto", "cpu", or another as torch calls it."""
+    threads: int
+    compile: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainerPlace:
+    """Where a worker finds and leaves its things, and how it runs."""
+
+    manifest: Manifest
+    manifest_path: Path
+    blobs: Path
+    states: Path
+    arena: Path
+    """A folder."""
+    log: Path
+    residuals: Path
+    """The file of what a coarse codec loses; made when the codec is one."""
+    seed: int
+    share: Callable[[], WorkerShare]
+    """Asked at each start of a worker."""
+    last_epoch: int | None = None
+    metrics: frames.MetricFiles = frames.NO_METRICS
+    command: Sequence[str] | None = None
+    """The worker program; None: this program's own."""
