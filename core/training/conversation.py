@@ -26,10 +26,13 @@ from core.workers.frames import (
     Loaded,
     Progress,
     Release,
+    Replay,
     Start,
     Stepped,
+    TakeMean,
     ToEngine,
     ToWorker,
+    WantsMean,
     WorkerReady,
 )
 
@@ -67,6 +70,8 @@ class Conversation:
         self._round: bytes | None = None
         self._said_at: float | None = None
         self._meaningless = 0
+        self._replay: Replay | None = None
+        """What is replayed just now."""
         self._step: _Step | None = None
         """The last step, until its state is saved and the engine knows."""
 
@@ -88,6 +93,7 @@ class Conversation:
             WorkerReady(
                 **_named(learner.state),
                 **sizes,
+                exact=learner.exact,
                 layout=learner.layout,
                 loss_name=task.loss_name,
                 loss_unit=task.loss_unit,
@@ -133,8 +139,8 @@ class Conversation:
                 if frame.round == self._round:
                     self._learner.take_back()
                     self._round = None
-            case Load():
-                self._load(frame)
+            case Load() | Replay() | TakeMean():
+                self._follow(frame)
             case Evaluate():
                 found = self._learner.evaluate()
                 epoch = self._learner.state.epoch
@@ -148,6 +154,16 @@ class Conversation:
             case Start():
                 raise WorkerProblem("The training process was started twice.")
 
+    def _follow(self, frame: Load | Replay | TakeMean) -> None:
+        """Go to a state that others hold."""
+        match frame:
+            case Load():
+                self._load(frame)
+            case Replay():
+                self._begin_replay(frame)
+            case TakeMean():
+                self._replay_step(frame)
+
     def _load(self, frame: Load) -> None:
         try:
             self._learner.load(Path(frame.path), epoch=frame.epoch, lineage=frame.lineage)
@@ -157,6 +173,27 @@ class Conversation:
         with contextlib.suppress(OSError):  # it is among our own now, or of no use to anybody
             Path(frame.path).unlink()
         self._say(Loaded(**_named(self._learner.state)))
+
+    def _begin_replay(self, frame: Replay) -> None:
+        own = self._learner.state
+        self._replay, self._round, self._said_at = frame, None, None
+        self._learner.replay.begin(own.saved.path, epoch=own.epoch, to=frame.header.epoch)
+        self._say(WantsMean() if self._learner.replay.left else Loaded(**_named(own)))
+
+    def _replay_step(self, frame: TakeMean) -> None:
+        learner, wanted = self._learner, self._replay
+        assert wanted is not None
+        try:
+            learner.replay.step(self._arena.slot("mean") if frame.there else None)
+            if learner.replay.left:
+                self._say(WantsMean())
+                return
+            learner.state = TrainerState.of(wanted.header, learner.replay.end(wanted.header, wanted.digest))
+        except (Damaged, WorkerProblem) as problem:
+            sys.stderr.write(f"{problem}\n")
+            learner.replay.undo()
+        self._replay = None
+        self._say(Loaded(**_named(learner.state)))
 
     def _collect(self, frame: Collect) -> None:
         learner = self._learner
@@ -172,7 +209,7 @@ class Conversation:
             )
         began = self._clock()
         state = self._learner.absorb(
-            self._arena.slot("mean"), epoch=frame.epoch, lineage=frame.lineage, ledger=frame.ledger
+            self._arena.slot("mean"), epoch=frame.epoch, lineage=frame.lineage, ledger=frame.ledger, mean=frame.mean
         )
         self._round = None
         learner = self._learner
@@ -251,6 +288,7 @@ def _named(state: TrainerState) -> "_Named":
         "epoch": state.epoch,
         "lineage": state.lineage,
         "ancestors": state.ancestors,
+        "means": state.means,
         "digest": state.saved.digest,
         "chunks": state.saved.chunks if len(state.saved.chunks) <= CHUNKS_BYTES_MAX else b"",
         "checkpoint": str(state.saved.path.absolute()),
@@ -264,6 +302,7 @@ class _Named(TypedDict):
     epoch: int
     lineage: bytes
     ancestors: bytes
+    means: bytes
     digest: bytes
     chunks: bytes
     checkpoint: str
