@@ -22,6 +22,7 @@ from core.swarm.answers import TrainerAnswer, TrainerGone
 from core.system.restarts import Restarts
 from core.workers import frames
 from core.workers.interpreter import Interpreter, LedgerKeeper, SharedFiles
+from core.workers.moves import Moves
 from core.workers.worker import Worker
 
 _LOG = logging.getLogger(__name__)
@@ -57,6 +58,8 @@ class TrainerPlace:
     log: Path
     residuals: Path
     """The file of what a coarse codec loses; made when the codec is one."""
+    means: Path
+    """A folder."""
     seed: int
     share: Callable[[], WorkerShare]
     """Asked at each start of a worker."""
@@ -90,9 +93,11 @@ class Trainer:
         self._place = place
         self._tell = tell
         self._interpreter = Interpreter(
-            SharedFiles(manifest=place.manifest, arena=place.arena, residuals=place.residuals), tell=tell, ledger=ledger
+            SharedFiles(manifest=place.manifest, arena=place.arena, residuals=place.residuals, means=place.means),
+            tell=tell,
+            ledger=ledger,
         )
-        self._ledger = ledger
+        self._moves = Moves(self._interpreter, ledger)
         self._changed = changed
         self._notice = notice
         self._restarts = Restarts(random)
@@ -182,14 +187,10 @@ class Trainer:
                 self._worker.send(frames.Hold())
             case orders.Collect(round=round_id):
                 self._worker.send(frames.Collect(round=round_id))
-            case orders.Absorb(round=round_id, record=record):
-                epoch, lineage = record.name.epoch, record.name.lineage
-                ledger = self._ledger.after(record)
-                self._worker.send(frames.Absorb(round=round_id, epoch=epoch, lineage=lineage, ledger=ledger))
             case orders.Release(round=round_id):
                 self._worker.send(frames.Release(round=round_id))
-            case orders.Load(location=location, name=name):
-                self._worker.send(frames.Load(path=location, epoch=name.epoch, lineage=name.lineage))
+            case orders.Absorb() | orders.Load() | orders.Replay():
+                self._moves.order(order, self._worker)
             case orders.Restart():
                 self._worker.failure = frames.Failed(
                     code="worker", message="The training process did not answer any more.", hint="It is started again."
@@ -276,6 +277,8 @@ class Trainer:
                 self.loss = msgspec.structs.replace(self.loss, epoch=None, score=None, filled=())
             case frames.Evaluated():
                 self._evaluated(frame)
+            case frames.WantsMean() if self._worker is not None:
+                await self._moves.next_mean(self._worker)
         await self._interpreter.heard(frame)
         if isinstance(frame, frames.WorkerReady):
             self._ready = True
