@@ -120,8 +120,7 @@ class Checkpoints:
             Damaged: it is another file; nothing was written.
             NoSpace: the disk is full; the older states are untouched.
         """
-        self._writing = self._writer.submit(self._write, self._image(name), name, digest)
-        return self._writing.result()
+        return self._writer.submit(self._write, self._image(name), name, digest).result()
 
     def _image(self, name: StateHeader) -> memoryview:
         """The file of the state as it is now, once the one before it is written.
