@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from core.averaging.kept_mean import MeanForm
 from core.base.content import CHUNK_BYTES, digest, root_digest
-from core.base.problems import Damaged, NoSpace, Problem, RemoteProblem
-from core.system.atomic_files import make_directory
+from core.base.problems import Damaged, Problem, RemoteProblem
+from core.system.atomic_files import PRIVATE_FILE, make_directory
 from core.workers.state_files import MEAN_SUFFIX, DiskStateFile
 
 _LOG = logging.getLogger(__name__)
@@ -123,8 +123,8 @@ class _Output:
     def __enter__(self) -> Self:
         try:
             make_directory(self._path.parent)
-            self._file = FileIO(self._path, "w")
-        except (OSError, NoSpace, Problem) as error:
+            self._file = FileIO(self._path, "w", opener=_private)
+        except (OSError, Problem) as error:
             self._fail(error)
         return self
 
@@ -146,6 +146,10 @@ class _Output:
         _LOG.warning("A round's mean is not kept for others: %s.", error)
         with contextlib.suppress(OSError):
             self._path.unlink()
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, PRIVATE_FILE)
 
 
 def _chunks(pieces: Iterator[bytes]) -> Iterator[bytes]:
