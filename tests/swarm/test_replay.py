@@ -53,7 +53,9 @@ class Watch(Checker):
 class World:
     """A swarm on such lines whose epochs are shorter than the download of its state."""
 
-    def __init__(self, *, peers: int, seed: int = 1, epoch_s: float = 2.0, parameters: int = NUMBERS) -> None:
+    def __init__(
+        self, *, peers: int, seed: int = 1, epoch_s: float = 2.0, parameters: int = NUMBERS, copies: bool = False
+    ) -> None:
         links = LinkSettings(
             access_s=(0.005, 0.02),
             around_s=0.03,
@@ -75,6 +77,7 @@ class World:
             padding_bytes=4 * parameters,
             measured=True,
             blank=0.0,
+            copies=copies,
         )
         self.watch = Watch()
         self.swarm = Swarm(seed, settings, [self.watch, SameNameSameState()])
@@ -181,14 +184,15 @@ def test_liars_keep_nobody_out_of_step(lie: str, monkeypatch: pytest.MonkeyPatch
 
 def test_crowd_of_latecomers_is_served() -> None:
     """Ten computers come at once to four, whose rounds take hardly longer."""
-    world = World(peers=14, parameters=100_000, epoch_s=2.0)
+    world = World(peers=14, parameters=100_000, epoch_s=2.0, copies=True)
     here, crowd = world.people[:4], world.people[4:]
     world.settle(1, world.people)
     for volunteer in crowd:
         volunteer.end(End.CRASH)
         volunteer.disk = Disk()
     world.settle(max(map(epoch_of, here)) + 4, here)
-    since = world.now
+    since, before = world.now, max(map(epoch_of, here))
     for volunteer in crowd:
         volunteer.begin()
     assert world.until(lambda: all(world.counts(volunteer, since) for volunteer in crowd), 120.0)
+    assert min(map(epoch_of, world.people)) >= before
