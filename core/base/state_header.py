@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Meta
 
 from core.base.bounds import Epoch
+from core.base.content import DIGEST_BYTES
 from core.base.problems import WireProblem
 from core.base.wire import Schema
 
@@ -21,7 +22,7 @@ LEDGER_BYTES_MAX: Final = 800 * 1024
 MARK_BYTES: Final = 8
 """Of a state's lineage, by which reports and files name its ancestors."""
 ANCESTORS_MAX: Final = 16
-"""So many ancestors a state's file names."""
+"""So many ancestors a state's file names, and so many means."""
 HEADER_BYTES_MAX: Final = 4 * 1024 * 1024
 """Upper bound on a header that is read from others, bytes: the largest ledger has 1.1 million letters."""
 
@@ -42,6 +43,9 @@ class StateHeader(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     """Who gave what, as far as this state goes."""
     ancestors: Annotated[str, Meta(pattern=f"^([0-9a-f]{{{2 * MARK_BYTES}}}){{0,{ANCESTORS_MAX}}}$")] = ""
     """Marks of the states that led to it, the nearest first; empty: the first one, or an earlier version wrote it."""
+    means: Annotated[str, Meta(pattern=f"^([0-9a-f]{{{2 * DIGEST_BYTES}}}){{0,{ANCESTORS_MAX}}}$")] = ""
+    """Root digests of the files of the means that led to it from there, the nearest first, as far as they can be kept:
+    with them a peer that holds one of these states makes this one (docs/protocols/epoch.md)."""
 
 
 class _File(msgspec.Struct, frozen=True):

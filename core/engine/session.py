@@ -338,6 +338,7 @@ def _trainer_place(installation: Installation, joined: JoinedCollaboration, fold
         arena=folder / "arena",
         log=options.home.logs / "worker.log",
         residuals=folder / "residuals",
+        means=folder / "means",
         seed=int.from_bytes(installation.key.peer_id[:4], "big"),
         share=partial(_share, installation),
         last_epoch=joined.manifest.last_epoch_within(options.last_epoch),

@@ -9,6 +9,7 @@ from core.base.manifest import Manifest
 from core.base.signing import Ed25519Verifier, KeyPair
 from core.nat.relay import RelaySettings
 from core.net.interfaces import is_loopback
+from core.swarm.fetch import Sinks
 from core.swarm.participant import Participant
 from core.swarm.settings import ParticipantSettings
 from core.swarm.states import StateName
@@ -69,5 +70,5 @@ def participant_of(manifest: Manifest, role: Role, *, keys: KeyPair, folder: Pat
         signer=keys,
         verifier=Ed25519Verifier(),
         random=SystemRandom(),
-        sink=DiskStateSink(folder / "incoming", copies=role.keeps),
+        sinks=Sinks(DiskStateSink(folder / "incoming", copies=role.keeps), DiskStateSink(folder / "means", means=True)),
     )

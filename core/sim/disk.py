@@ -4,18 +4,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from core.averaging.residuals import MemoryStore
-from core.base.content import CHUNK_BYTES, chunk_digests, root_digest
+from core.base.content import CHUNK_BYTES, DIGEST_BYTES, chunk_digests, root_digest
 from core.base.ids import PeerId
-from core.base.state_header import MARK_BYTES
+from core.base.problems import WireProblem
+from core.base.state_header import ANCESTORS_MAX, LENGTH_BYTES, MARK_BYTES, METADATA, StateHeader, header_of
+from core.swarm.fetch import Sinks
 from core.swarm.orders import Keep, RoundRecord
-from core.swarm.states import LINEAGE_BYTES, State, StateName
+from core.swarm.states import State, StateName
 
 KEPT = 2
-_EPOCH_BYTES = 8
+HEAD_BYTES = 2048
+"""Length of a checkpoint's header with all ancestors and means: all checkpoints are of one length."""
+LEARNING_RATE = np.float32(0.05)
+INERTIA = np.float32(0.9)
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,21 +31,61 @@ class ModelState:
     name: StateName
     parameters: NDArray[np.float32]
     momentum: NDArray[np.float32]
-    parent: bytes = bytes(LINEAGE_BYTES)
-    """Lineage of the state that it came from; zeros: it is the first."""
+    ancestors: bytes = b""
+    """Marks of the states that led to it, the nearest first."""
+    means: bytes = b""
+    """Digests of the means that led to it from there."""
+
+    def stepped(self, name: StateName, mean: NDArray[np.float32], *, digest: bytes) -> "ModelState":
+        """The state after an optimiser step.
+
+        Args:
+            name: Of that state.
+            mean: Shape (parameters,).
+            digest: Of the mean's file.
+        """
+        momentum = INERTIA * self.momentum + mean
+        ancestors = (self.name.mark + self.ancestors)[: MARK_BYTES * ANCESTORS_MAX]
+        means = (digest + self.means)[: DIGEST_BYTES * ANCESTORS_MAX]
+        return ModelState(name, self.parameters - LEARNING_RATE * momentum, momentum, ancestors, means)
 
     def to_bytes(self, padding_bytes: int) -> bytes:
-        """As a checkpoint file, made longer by `padding_bytes`."""
-        head = self.name.epoch.to_bytes(_EPOCH_BYTES, "big") + self.name.lineage + self.parent
+        """As a checkpoint file with a header like those of real ones, made longer by `padding_bytes`."""
+        header = StateHeader(
+            epoch=self.name.epoch,
+            lineage=self.name.lineage.hex(),
+            manifest="",
+            ancestors=self.ancestors.hex(),
+            means=self.means.hex(),
+        )
+        text = msgspec.json.encode({"__metadata__": {METADATA: msgspec.json.encode(header).decode()}})
+        head = (HEAD_BYTES - LENGTH_BYTES).to_bytes(LENGTH_BYTES, "little") + text.ljust(HEAD_BYTES - LENGTH_BYTES)
         return b"".join((head, self.parameters.tobytes(), self.momentum.tobytes(), bytes(padding_bytes)))
 
     @classmethod
     def from_bytes(cls, data: bytes, parameters: int) -> "ModelState":
-        """Decode a checkpoint file with `parameters` parameters."""
-        named, head = _EPOCH_BYTES + LINEAGE_BYTES, _EPOCH_BYTES + 2 * LINEAGE_BYTES
-        name = StateName(int.from_bytes(data[:_EPOCH_BYTES], "big"), data[_EPOCH_BYTES:named])
-        numbers = np.frombuffer(data, dtype=np.float32, count=2 * parameters, offset=head).copy()
-        return cls(name, numbers[:parameters], numbers[parameters:], data[named:head])
+        """Decode a checkpoint file with `parameters` parameters.
+
+        Raises:
+            WireProblem: it is none.
+        """
+        header = header_of(data)
+        if len(data) < HEAD_BYTES + 8 * parameters:
+            raise WireProblem("a state of another model")
+        numbers = np.frombuffer(data, dtype=np.float32, count=2 * parameters, offset=HEAD_BYTES).copy()
+        return cls.named(header, numbers[:parameters], numbers[parameters:])
+
+    @classmethod
+    def named(cls, header: StateHeader, parameters: NDArray[np.float32], momentum: NDArray[np.float32]) -> "ModelState":
+        """The state that a header names.
+
+        Args:
+            header: Of its file.
+            parameters: Shape (parameters,).
+            momentum: The same.
+        """
+        name = StateName(header.epoch, bytes.fromhex(header.lineage))
+        return cls(name, parameters, momentum, bytes.fromhex(header.ancestors), bytes.fromhex(header.means))
 
 
 class MemoryFile:
@@ -57,12 +103,65 @@ class MemoryFile:
         return self.data[index * CHUNK_BYTES : (index + 1) * CHUNK_BYTES]
 
 
+class Means:
+    """Means of rounds, kept or fetched (core.swarm.fetch.StateSink)."""
+
+    def __init__(self) -> None:
+        self._files: dict[str, MemoryFile] = {}
+        self._root = b""
+        self._pieces: dict[int, bytes] = {}
+
+    def keep(self, file: MemoryFile) -> None:
+        """Keep the file of a round's mean."""
+        self._files[file.digest.hex()] = file
+
+    def only(self, digests: bytes, *, bytes_max: int) -> None:
+        """Forget all means but these, the nearest first, as many as have room."""
+        kept: dict[str, MemoryFile] = {}
+        for at in range(0, len(digests), DIGEST_BYTES):
+            file = self._files.get(digests[at : at + DIGEST_BYTES].hex())
+            bytes_max -= 0 if file is None else file.size_bytes
+            if file is not None and bytes_max >= 0:
+                kept[file.digest.hex()] = file
+        self._files = dict(reversed(kept.items()))
+
+    @property
+    def files(self) -> Sequence[MemoryFile]:
+        """Files of all means that are here, the oldest first."""
+        return list(self._files.values())
+
+    def at(self, location: str) -> bytes:
+        """Return the bytes of a mean that is here."""
+        return self._files[location].data
+
+    def begin(self, root: bytes, size_bytes: int, chunks: Sequence[bytes]) -> set[int]:
+        """Make room for a mean to be fetched; one that is here is not fetched again."""
+        del size_bytes
+        if root != self._root:
+            self._root, self._pieces = root, {}
+        here = self._files.get(root.hex())
+        if here is not None:
+            self._pieces = {index: here.read(index) for index in range(len(chunks))}
+        return set(self._pieces)
+
+    def write(self, index: int, data: memoryview) -> None:
+        """Keep one chunk of the mean."""
+        self._pieces[index] = bytes(data)
+
+    def finish(self) -> str:
+        """Put the chunks together to a mean."""
+        self.keep(MemoryFile(b"".join(piece for _, piece in sorted(self._pieces.items()))))
+        return self._root.hex()
+
+
 class Disk:
     """The newest checkpoints, and the one that is being fetched (core.swarm.fetch.StateSink)."""
 
     def __init__(self) -> None:
         self.checkpoints: list[tuple[State, MemoryFile]] = []
         """Oldest first, at most `KEPT`."""
+        self.means = Means()
+        """Of the last rounds."""
         self.residuals = MemoryStore()
         """Residuals of the codec, for contributions and means."""
         self.met: dict[PeerId, None] = {}
@@ -70,6 +169,11 @@ class Disk:
         self._root = b""
         self._pieces: dict[int, bytes] = {}
         self._fetched: dict[str, bytes] = {}
+
+    @property
+    def sinks(self) -> Sinks:
+        """Where downloads of states and of means are put together."""
+        return Sinks(self, self.means)
 
     def journal(self, event: Any) -> None:
         """Note who was in a committed round; other events are nothing to remember."""
@@ -79,8 +183,8 @@ class Disk:
     def keep(self, model: ModelState, padding_bytes: int) -> State:
         """Write a checkpoint; the oldest goes."""
         file = MemoryFile(model.to_bytes(padding_bytes))
-        ancestors = (model.parent[:MARK_BYTES],) if model.name.epoch else ()
-        state = State(model.name, file.digest, file.digest.hex(), ancestors)
+        marks = (model.ancestors[at : at + MARK_BYTES] for at in range(0, len(model.ancestors), MARK_BYTES))
+        state = State(model.name, file.digest, file.digest.hex(), tuple(marks))
         self.checkpoints = [*self.checkpoints[1 - KEPT :], (state, file)]
         return state
 
@@ -92,7 +196,10 @@ class Disk:
             like: A state of the same model.
         """
         data = self._fetched[copy.location]
-        if len(data) < len(like.to_bytes(0)) or ModelState.from_bytes(data, like.parameters.size).name != copy.name:
+        try:
+            if ModelState.from_bytes(data, like.parameters.size).name != copy.name:
+                return None
+        except WireProblem:
             return None
         file = MemoryFile(data)
         self.checkpoints = [(State(copy.name, copy.digest, copy.location), file)]

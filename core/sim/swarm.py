@@ -23,7 +23,8 @@ from core.sim.node import End, Node
 from core.sim.signing import SimSigner, SimVerifier
 from core.sim.swarm_liars import LIES, TWO_COMMITS, Lie
 from core.sim.swarm_settings import SwarmSettings
-from core.sim.worker import FakeWorker, WorkerSeat, WorkerSettings
+from core.sim.worker import FakeWorker, WorkerSeat
+from core.sim.worker_settings import WorkerSettings
 from core.sim.world import World
 from core.swarm import orders
 from core.swarm.answers import StateOffered
@@ -110,7 +111,7 @@ class Volunteer:
             signer=self.signer,
             verifier=SimVerifier(),
             random=Random(self._random.getrandbits(64)),  # noqa: S311 - to be repeated
-            sink=self.disk,
+            sinks=self.disk.sinks,
             tells=self._lie.tells,
         )
         machine = self._lie.dresses(self.participant, self._random)
@@ -209,14 +210,7 @@ class Swarm:
             seed, MessageCodec(Participant.MESSAGES), links=settings.links, checkers=checkers, addresses_known=False
         )
         self.run = digest(b"run %d" % seed)
-        self.worker_settings = WorkerSettings(
-            parameters=settings.parameters,
-            seed=seed,
-            first=first_state(self.run),
-            padding_bytes=settings.padding_bytes,
-            delayed=settings.delayed,
-            step_s=settings.step_s,
-        )
+        self.worker_settings = WorkerSettings.of(settings, seed=seed, first=first_state(self.run))
         self.calm = False
         """Nothing goes wrong any more: churn, pauses and partitions have ended."""
         self.backbone = Volunteer(self, 0, role=BACKBONE)

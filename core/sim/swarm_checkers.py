@@ -22,7 +22,8 @@ from core.sim.samples import Contributed, mean_gradient
 from core.sim.signing import SimVerifier
 from core.sim.state_checkers import phases, state_text
 from core.sim.swarm import Swarm, state_of
-from core.sim.worker import Absorbed, layout_of
+from core.sim.worker import Absorbed
+from core.sim.worker_settings import layout_of
 from core.swarm.epoch import Phase
 from core.swarm.orders import Absorb, RoundLost, RoundRecord
 from core.swarm.states import StateName

@@ -4,6 +4,7 @@ It obeys the orders of `core.swarm.orders` one after the other, behind a pipe th
 answers cross as they do between real processes.
 """
 
+import io
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from random import Random
@@ -13,13 +14,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.base.ids import PeerId
+from core.base.problems import WireProblem
 from core.sim.accumulation import BATCH, Accumulation
-from core.sim.disk import Disk, ModelState
+from core.sim.disk import Disk, MemoryFile, ModelState
 from core.sim.samples import Contributed, mean_gradient
+from core.sim.worker_settings import WorkerSettings, layout_of
 from core.swarm import orders
 from core.swarm.answers import (
     ContributionWritten,
     HeldoutEvaluated,
+    MeanOffered,
     SamplesCounted,
     StateLoaded,
     StateOffered,
@@ -32,29 +36,6 @@ from core.swarm.states import State, StateName
 
 PIPE_S = 0.001
 PROGRESS_S = 0.5
-LEARNING_RATE = np.float32(0.05)
-INERTIA = np.float32(0.9)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorkerSettings:
-    """Parameters that all workers of a collaboration share."""
-
-    parameters: int
-    seed: int
-    first: StateName
-    padding_bytes: int = 0
-    """Checkpoints are longer by this."""
-    delayed: bool = False
-    """Whether computing goes on while a round is averaged."""
-    step_s: tuple[float, float] = (0.05, 0.4)
-    """Least and most time of an optimiser step, and of other work that is not training."""
-
-    def first_state(self) -> ModelState:
-        """The state with which all workers begin."""
-        generator = np.random.default_rng(self.seed)
-        parameters = generator.standard_normal(self.parameters).astype(np.float32)
-        return ModelState(self.first, parameters, np.zeros(self.parameters, dtype=np.float32))
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +73,40 @@ class WorkerSeat:
     tell: Callable[[Any], None]
 
 
-def layout_of(numel: int) -> tuple[int, int]:
-    """Sizes of the tensors in a vector of so many numbers."""
-    return numel // 3, numel - numel // 3
+def fetched(order: Any, model: ModelState, *, disk: Disk, settings: WorkerSettings) -> ModelState | None:
+    """The state in the file of a `Load`; None: it is not what it was called.
+
+    Args:
+        order: The Load.
+        model: The state that is held.
+        disk: Holds the file.
+        settings: Parameters that all workers share.
+    """
+    data = disk.fetched(order.location)
+    if len(data) != len(model.to_bytes(settings.padding_bytes)):
+        return None
+    try:
+        found = ModelState.from_bytes(data, settings.parameters)
+    except WireProblem:
+        return None
+    return found if found.name == order.name else None
+
+
+def replayed(order: Any, model: ModelState, *, disk: Disk, settings: WorkerSettings) -> ModelState | None:
+    """The state to which the means of a `Replay` lead; None: it is another than that of others.
+
+    Args:
+        order: The Replay.
+        model: The state that is held.
+        disk: Holds the means.
+        settings: Parameters that all workers share.
+    """
+    mean = np.empty(settings.parameters, dtype=np.float32)
+    for location in order.means:
+        settings.mean_form.read(io.BytesIO(disk.means.at(location)).read, mean)
+        model = model.stepped(order.name, mean, digest=b"")
+    model = ModelState.named(order.header, model.parameters, model.momentum)
+    return model if MemoryFile(model.to_bytes(settings.padding_bytes)).digest == order.digest else None
 
 
 class FakeWorker:
@@ -150,7 +162,7 @@ class FakeWorker:
         match order:
             case orders.Collect() | orders.Hold():
                 work_s = step_s * self._random.random() if self.computed.training else 0.0
-            case orders.Absorb() | orders.Load() | orders.Evaluate():
+            case orders.Absorb() | orders.Load() | orders.Replay() | orders.Evaluate():
                 work_s = self._random.uniform(*self._settings.step_s)
             case _:
                 work_s = 0.0
@@ -174,8 +186,8 @@ class FakeWorker:
                 self._collect(round_id, now)
             case orders.Absorb(record=record):
                 self.absorb(record.name, now)
-            case orders.Load(location=location, name=name):
-                self._load(location, name, now)
+            case orders.Load() | orders.Replay():
+                self._load(order, now)
             case orders.Evaluate():
                 epoch = self.model.name.epoch
                 evaluated = HeldoutEvaluated(epoch, 4.0 / (1 + epoch))
@@ -215,39 +227,46 @@ class FakeWorker:
         self.computed.pause(now)
         kept = self.computed.stretches() if self.computed.out else ()
         self._seat.tell(Absorbed(before.name, name, self._mean.copy()))
-        momentum = INERTIA * before.momentum + self._mean
-        self.model = ModelState(name, before.parameters - LEARNING_RATE * momentum, momentum, before.name.lineage)
+        mean = MemoryFile(b"".join(self._settings.mean_form.pieces(self._mean)))
+        self._disk.means.keep(mean)
+        self.model = before.stepped(name, self._mean, digest=mean.digest)
         self.computed.hold(name, kept=kept)
         samples = sum(stretch.samples for stretch in kept)
         state = self._keep("stepped")
         self._train(now)
 
         step = StepTaken(state, samples, 4.0 / (1 + before.name.epoch) if samples else 0.0)
-        self._after(PIPE_S, lambda then: [*self._offer(state, then), *self._seat.answer(step, then)])
+        self._after(PIPE_S, lambda then: [*self._offer(state, then, [mean]), *self._seat.answer(step, then)])
 
-    def _load(self, location: str, name: StateName, now: float) -> None:
+    def _load(self, order: orders.Load | orders.Replay, now: float) -> None:
+        """Go to a state that others hold; what is not what it was called changes nothing."""
         del now
-        data = self._disk.fetched(location)
-        fits = len(data) == len(self.model.to_bytes(self._settings.padding_bytes))
-        model = ModelState.from_bytes(data, self._settings.parameters) if fits else self.model
-        if model.name == name:
+        load = fetched if isinstance(order, orders.Load) else replayed
+        model = load(order, self.model, disk=self._disk, settings=self._settings)
+        if model is not None:
             self.model = model
-            self.computed.hold(name)
+            self.computed.hold(model.name)
             state = self._keep("loaded")
-        else:  # a stranger's file of another name changes nothing
+        else:
             state = next(kept for kept, _ in reversed(self._disk.checkpoints) if kept.name == self.model.name)
+        means = self._disk.means.files
 
-        self._after(PIPE_S, lambda then: [*self._offer(state, then), *self._seat.answer(StateLoaded(state), then)])
+        def answer(then: float) -> Sequence[Any]:
+            return [*self._offer(state, then, means), *self._seat.answer(StateLoaded(state), then)]
+
+        self._after(PIPE_S, answer)
 
     def _keep(self, how: str) -> State:
         state = self._disk.keep(self.model, self._settings.padding_bytes)
+        self._disk.means.only(self.model.means, bytes_max=self._disk.checkpoints[-1][1].size_bytes)
         self._seat.tell(Holds(state, how))
         return state
 
-    def _offer(self, state: State, now: float) -> Sequence[Any]:
-        """The engine opens the checkpoint and offers it to others."""
+    def _offer(self, state: State, now: float, means: Sequence[MemoryFile]) -> Sequence[Any]:
+        """The engine opens the checkpoint and these means, and offers them to others."""
         files = [file for kept, file in self._disk.checkpoints if kept == state]
-        return [output for file in files for output in self._seat.answer(StateOffered(file), now)]
+        offers: list[TrainerAnswer] = [*map(StateOffered, files), *map(MeanOffered, means)]
+        return [output for offer in offers for output in self._seat.answer(offer, now)]
 
     def _become_ready(self, now: float) -> Sequence[Any]:
         if self._disk.checkpoints:
@@ -257,7 +276,7 @@ class FakeWorker:
         else:
             state = self._disk.keep(self.model, self._settings.padding_bytes)
         self._seat.tell(Holds(state, "ready"))
-        offered = self._offer(state, now)
+        offered = self._offer(state, now, self._disk.means.files)
         self.ready = True
         numel = len(self._contribution)
         ready = TrainerReady(
@@ -266,6 +285,7 @@ class FakeWorker:
             mean=self._mean,
             layout=layout_of(numel),
             residuals=self._disk.residuals,
+            mean_bytes=self._settings.mean_form.bytes_max,
         )
         return [*offered, *self._seat.answer(ready, now)]
 

@@ -24,6 +24,7 @@ class TrainerReady:
         mean: Shape (parameters,); where the mean of a round is to be.
         layout: Sizes of the tensors in both, in order.
         residuals: Where the errors of a coarse codec are kept; None: where they are now, at first in memory.
+        mean_bytes: Length of a kept mean at most, bytes.
     """
 
     state: State
@@ -31,6 +32,7 @@ class TrainerReady:
     mean: NDArray[np.float32]
     layout: Sequence[int] = ()
     residuals: ResidualStore | None = None
+    mean_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +120,15 @@ class StateOffered:
     file: StateFile
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class MeanOffered:
+    """Others may have this file of a round's mean."""
+
+    file: StateFile
+
+
 TrainerNews = (
     TrainerReady | TrainerGone | SamplesCounted | ContributionWritten | StepTaken | StateLoaded | HeldoutEvaluated
 )
 """What a trainer says of itself."""
-TrainerAnswer = TrainerNews | StateOffered
+TrainerAnswer = TrainerNews | StateOffered | MeanOffered

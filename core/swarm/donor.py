@@ -1,4 +1,4 @@
-"""The donor's side of catching up: gives its newest state file, chunk by chunk, to a few at a time."""
+"""The donor's side of catching up: gives its newest state file and means, chunk by chunk, to a few at a time."""
 
 import math
 from collections import OrderedDict
@@ -102,6 +102,8 @@ class StateDonor:
     def __init__(self, *, trace: Trace) -> None:
         self._trace = trace
         self._files: dict[bytes, StateFile] = {}
+        self._means: dict[bytes, StateFile] = {}
+        """Of the last rounds, as many as together are no larger than a state; the oldest first."""
         self._guests: dict[PeerId, _Guest] = {}
         self._turns: OrderedDict[PeerId, float] = OrderedDict()
         """When the turn of each that had one began."""
@@ -116,16 +118,30 @@ class StateDonor:
         while len(self._members) > MEMBERS_MAX:
             self._members.popitem(last=False)
 
-    def offer(self, file: StateFile) -> None:
-        """Offer a newer state; the one before the last is withdrawn when nobody downloads it any more."""
-        self._files.pop(file.digest, None)
-        self._files[file.digest] = file
+    def offer(self, file: StateFile, *, mean: bool = False) -> None:
+        """Offer a newer state; the one before the last is withdrawn when nobody downloads it any more.
+
+        Args:
+            file: What others may have.
+            mean: Whether it is the mean of a newer round and no state.
+        """
+        files = self._means if mean else self._files
+        files.pop(file.digest, None)
+        files[file.digest] = file
         self._withdraw()
 
     def _withdraw(self) -> None:
         wanted = {guest.digest for guest in self._guests.values()}
         for old in [digest for digest in list(self._files)[:-OFFERED] if digest not in wanted]:
             del self._files[old]
+        room = self.size_bytes or 0
+        for digest, file in reversed(self._means.copy().items()):
+            room -= file.size_bytes
+            if room < 0 and digest not in wanted:
+                del self._means[digest]
+
+    def _file(self, digest: bytes) -> StateFile | None:
+        return self._files.get(digest) or self._means.get(digest)
 
     def gives(self, digest: bytes) -> bool:
         """Whether this file is offered, and can be read as far as is known."""
@@ -158,7 +174,7 @@ class StateDonor:
     def _answer(self, guest: PeerId, digest: bytes, now: float) -> list[Send[object]]:
         self._guests = {peer: known for peer, known in self._guests.items() if known.asked > now - GUEST_SILENCE_S}
         self._withdraw()
-        file = self._files.get(digest)
+        file = self._file(digest)
         if file is None:
             return [Send(guest, StateDenied(digest, 0.0))]
         leaves = self._make_room(guest, now) if guest not in self._guests else []
@@ -183,7 +199,7 @@ class StateDonor:
         early = strangers[STRANGERS_MAX:] if guest in self._members else []  # they came before anybody was known
         for peer in strangers:
             known = self._guests[peer]
-            file = self._files.get(known.digest)
+            file = self._file(known.digest)
             if peer in early or known.overstays(now, 0 if file is None else len(file.chunks)):
                 self._trace.mark("state.donor.overstayed")
                 del self._guests[peer]
@@ -205,7 +221,7 @@ class StateDonor:
         return began
 
     def _give(self, guest: PeerId, ask: ChunkAsk, now: float) -> Sequence[Send[object]]:
-        file = self._files.get(ask.digest)
+        file = self._file(ask.digest)
         if file is None:
             return [Send(guest, StateDenied(ask.digest, 0.0))]
         known = self._guests.get(guest)
@@ -218,6 +234,7 @@ class StateDonor:
         except Problem:
             self._trace.mark("state.donor.unreadable")
             self._files.pop(ask.digest, None)
+            self._means.pop(ask.digest, None)
             return [Send(guest, StateDenied(ask.digest, 0.0))]
         assert len(data) <= CHUNK_BYTES
         return [Send(guest, ChunkGive(ask.digest, ask.index, memoryview(data)))]

@@ -47,6 +47,19 @@ class StateSink(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Sinks:
+    """Where what is downloaded is put together.
+
+    Attributes:
+        states: States, one at a time.
+        means: Means of rounds; those that are whole stay.
+    """
+
+    states: StateSink
+    means: StateSink
+
+
+@dataclass(frozen=True, slots=True)
 class Fetching:
     """So many chunks of so many are here."""
 

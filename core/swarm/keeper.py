@@ -5,6 +5,7 @@ from typing import Any, Final
 from core.swarm.catch_up import CatchUp, CatchUpFailed, StateFetched
 from core.swarm.facts import StateKept, StateNotKept
 from core.swarm.orders import CopyFailed, Keep
+from core.swarm.replay import MeansFetched
 from core.swarm.round_events import Asked
 from core.swarm.state_choice import NewerState
 from core.swarm.states import StateName
@@ -61,7 +62,7 @@ class StateKeeper:
         self._next, self._began_at = offer, now
         return self._catch_up.begin(offer, now, size_max=BYTES_MAX)
 
-    def followed(self, event: Asked | StateFetched | CatchUpFailed, now: float) -> list[Any]:
+    def followed(self, event: Asked | StateFetched | MeansFetched | CatchUpFailed, now: float) -> list[Any]:
         """Have the owner keep what was fetched; after a failure wait for the next time."""
         match event:
             case StateFetched(name=name, location=location) if self._next is not None:

@@ -21,7 +21,7 @@ READ_INTERVAL_S: Final = 45.0
 """A peer that computes nothing spends 256 KiB on each look."""
 
 
-class _Head:
+class StateHead:
     """The first chunks of a state file (`core.swarm.fetch.StateSink`)."""
 
     def __init__(self) -> None:
@@ -60,7 +60,7 @@ class LedgerReader:
 
     def __init__(self, *, trace: Trace) -> None:
         self._trace = trace
-        self._head = _Head()
+        self._head = StateHead()
         self._fetch = StateFetch(sink=self._head, trace=trace)
         self._read_at = 0.0
         self._known: StateName | None = None

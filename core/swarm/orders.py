@@ -6,6 +6,7 @@ from typing import Final, Self
 from core.averaging.outcome import Outcome
 from core.averaging.receipts.receipt import Deed, Statement
 from core.base.ids import PeerId
+from core.base.state_header import StateHeader
 from core.base.untaken import Untaken
 from core.swarm.states import StateName
 
@@ -68,6 +69,23 @@ class Load:
 
 
 @dataclass(frozen=True, slots=True)
+class Replay:
+    """Trainer: take the steps to a state that others hold with these means, answer with `StateLoaded`.
+
+    The means come from strangers: if they do not lead to the very file, nothing changes; answer with the state that is
+    held still.
+    """
+
+    name: StateName
+    header: StateHeader
+    """Of the state's file."""
+    digest: bytes
+    """Root digest of the state's file."""
+    means: tuple[str, ...]
+    """Where the means are, in the order of the steps."""
+
+
+@dataclass(frozen=True, slots=True)
 class Evaluate:
     """Trainer: look at the held-out text, answer with `HeldoutEvaluated`."""
 
@@ -95,7 +113,7 @@ class CopyFailed:
     reason: str
 
 
-TrainerOrder = Go | Hold | Collect | Absorb | Release | Load | Evaluate | Restart
+TrainerOrder = Go | Hold | Collect | Absorb | Release | Load | Replay | Evaluate | Restart
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,7 @@ from core.nat.traversal import Traversal
 from core.swarm.answers import (
     ContributionWritten,
     HeldoutEvaluated,
+    MeanOffered,
     SamplesCounted,
     StateOffered,
     TrainerAnswer,
@@ -40,7 +41,7 @@ from core.swarm.connectivity import Connectivity, NetworkEvent
 from core.swarm.donor import StateDonor
 from core.swarm.epoch import Phase
 from core.swarm.facts import Help, Revoked, Seeds, StateKept, StateNotKept
-from core.swarm.fetch import StateSink
+from core.swarm.fetch import Sinks
 from core.swarm.grouping import Grouping
 from core.swarm.heldout import heldout_news
 from core.swarm.line_news import SCHEMAS, LineNews
@@ -49,6 +50,7 @@ from core.swarm.messages import CATCH_UP_MESSAGES
 from core.swarm.orders import Changed
 from core.swarm.presentation import Presentation, Tells
 from core.swarm.progress import ProgressReport
+from core.swarm.replay import MeansFetched
 from core.swarm.round_events import Asked, Committed, Formed, Missed
 from core.swarm.rounds import Rounds
 from core.swarm.settings import ParticipantSettings
@@ -57,7 +59,18 @@ from core.swarm.states import StateName
 from core.swarm.trainer_side import TrainerSide
 from core.swarm.view import ParticipantView
 
-MachineEvent = Found | RecordStored | Asked | Formed | Missed | Committed | StateFetched | CatchUpFailed | ReachChanged
+MachineEvent = (
+    Found
+    | RecordStored
+    | Asked
+    | Formed
+    | Missed
+    | Committed
+    | StateFetched
+    | MeansFetched
+    | CatchUpFailed
+    | ReachChanged
+)
 """What a participant's own machines report, and it acts on."""
 Fact = Help | Revoked | Seeds | StateKept | StateNotKept
 """What its owner tells a participant."""
@@ -72,7 +85,7 @@ class Participant:
         signer: This peer's key.
         verifier: Checks others' signatures.
         random: All chance comes from here.
-        sink: Where a downloaded state is put together.
+        sinks: Where downloaded states and means are put together.
         tells: Changes what this peer says of itself before it is published; for liars in tests.
     """
 
@@ -85,7 +98,7 @@ class Participant:
         signer: Signer,
         verifier: Verifier,
         random: Random,
-        sink: StateSink,
+        sinks: Sinks,
         tells: Tells = lambda report: report,
     ) -> None:
         self.settings, self.me = settings, signer.peer_id
@@ -128,7 +141,7 @@ class Participant:
         )
         self._donor = StateDonor(trace=self.trace)
         self._catch_up = CatchUp(
-            membership=self._membership, donor=self._donor, sink=sink, random=random, trace=self.trace
+            membership=self._membership, donor=self._donor, sinks=sinks, random=random, trace=self.trace
         )
         self._standby = Standby(self._membership, rounds=self.rounds, catch_up=self._catch_up, settings=settings)
         self._grouping = Grouping(
@@ -191,8 +204,8 @@ class Participant:
             case Observed(peer=peer):
                 self._membership.branches.verified(peer)
                 outputs = [*self._machines.handle(event, now), *self._dht.handle(event, now)]
-            case StateOffered(file=file):
-                self._donor.offer(file)
+            case StateOffered(file=file) | MeanOffered(file=file):
+                self._donor.offer(file, mean=isinstance(event, MeanOffered))
             case _ if isinstance(event, Fact):
                 outputs = self._told(event, now)
             case _ if isinstance(event, TrainerAnswer):
@@ -264,7 +277,7 @@ class Participant:
                 return []
             case Formed() | Missed() | Committed():
                 return self._averaged(output, now)
-            case Asked() | StateFetched() | CatchUpFailed():
+            case Asked() | StateFetched() | MeansFetched() | CatchUpFailed():
                 return (self._standby.keeper if self.settings.keeps else self._trainer).followed(output, now)
             case RecordStored() if self._connectivity is not None and self._connectivity.stored(output):
                 return []

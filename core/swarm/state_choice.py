@@ -128,6 +128,11 @@ class StateChoice:
         for peer in peers:
             self._peers.clear(peer)
 
+    def rest(self, peers: Sequence[PeerId], now: float) -> None:
+        """Leave peers alone for a while that have not given what would lead to the state they promise."""
+        for peer in peers:
+            self._peers.fail(peer, now)
+
     def doubt(self, wanted: NewerState, now: float, *, times: int = 1, false: bool = False) -> float:
         """Leave a file and its donors alone for a while.
 

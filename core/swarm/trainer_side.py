@@ -21,7 +21,8 @@ from core.swarm.catch_up import CatchUp, CatchUpFailed, StateFetched
 from core.swarm.contributing import Contributing
 from core.swarm.epoch import IN_STEP, Cue, EpochMachine, Phase
 from core.swarm.grouping import Grouping
-from core.swarm.orders import Changed, Evaluate, Go, HeldoutLearned, Hold, Load, Restart, WorkNotKept
+from core.swarm.orders import Changed, Evaluate, Go, HeldoutLearned, Hold, Load, Replay, Restart, WorkNotKept
+from core.swarm.replay import MeansFetched
 from core.swarm.round_events import Asked, Committed, Formed, Missed
 from core.swarm.rounds import Rounds, RoundVectors
 from core.swarm.settings import ParticipantSettings
@@ -129,7 +130,7 @@ class TrainerSide:
         return []
 
     def followed(
-        self, event: Asked | Formed | Missed | Committed | StateFetched | CatchUpFailed, now: float
+        self, event: Asked | Formed | Missed | Committed | StateFetched | MeansFetched | CatchUpFailed, now: float
     ) -> list[Any]:
         """Do what follows from an event of rounds or of catching up; one that comes too late means nothing."""
         match event:
@@ -146,6 +147,9 @@ class TrainerSide:
             case StateFetched(name=name, location=location):
                 self.epochs.advance(Cue.FETCHED, now)
                 return [Load(location, name)]
+            case MeansFetched(name=name, header=header, digest=digest, locations=locations):
+                self.epochs.advance(Cue.FETCHED, now)
+                return [Replay(name, header, digest, locations)]
             case CatchUpFailed():
                 self.epochs.advance(Cue.FAILED, now)
                 self._beacon.hurry(now)
@@ -156,6 +160,7 @@ class TrainerSide:
 
     def _ready(self, ready: TrainerReady, now: float) -> list[Any]:
         self._catch_up.branches.loaded(ready.state)
+        self._catch_up.means.mean_bytes = ready.mean_bytes
         self.epochs.begin(ready.state, now)
         self.contributing.reset()
         self._rounds.serve(RoundVectors(ready.contribution, ready.mean, ready.layout, ready.residuals))
@@ -206,7 +211,8 @@ class TrainerSide:
     # --- from one state to the next ----------------------------------------------------------------------------------
 
     def _fall_behind(self, offer: NewerState, now: float) -> list[Any]:
-        asks = self._catch_up.begin(offer, now)
+        assert self.epochs.state is not None
+        asks = self._catch_up.begin(offer, now, mine=self.epochs.state.name)
         self.epochs.advance(Cue.BEHIND, now)
         return [*self._rounds.position(None, now=now), Hold(), Changed(), *asks]
 

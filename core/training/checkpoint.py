@@ -77,7 +77,9 @@ class Checkpoints:
         self.damaged: list[Path] = []
         """Files that `load_newest` could not read, where they are now."""
 
-    def save(self, epoch: int, lineage: bytes, *, ancestors: bytes = b"", ledger: bytes = b"") -> Saved:
+    def save(
+        self, epoch: int, lineage: bytes, *, ancestors: bytes = b"", ledger: bytes = b"", means: bytes = b""
+    ) -> Saved:
         """Write the state as it is now, then delete all but the newest two, and those of a later epoch.
 
         A later epoch is there only after a state of an earlier one was loaded, because ours was abandoned.
@@ -87,14 +89,17 @@ class Checkpoints:
             lineage: Of the state.
             ancestors: Marks of the states that led to it, the nearest first.
             ledger: Who gave what up to there.
+            means: Digests of the means that led to it, the nearest first.
 
         Raises:
             NoSpace: the disk is full; the older states are untouched.
             UserProblem: the system does not allow it.
         """
-        return self.save_beside(epoch, lineage, ancestors=ancestors, ledger=ledger).result()
+        return self.save_beside(epoch, lineage, ancestors=ancestors, ledger=ledger, means=means).result()
 
-    def save_beside(self, epoch: int, lineage: bytes, *, ancestors: bytes = b"", ledger: bytes = b"") -> Future[Saved]:
+    def save_beside(
+        self, epoch: int, lineage: bytes, *, ancestors: bytes = b"", ledger: bytes = b"", means: bytes = b""
+    ) -> Future[Saved]:
         """Do what `save` does in a thread; the state is copied before this returns.
 
         The state before it is written first: at most one is on its way.
@@ -112,17 +117,40 @@ class Checkpoints:
             format=FORMAT,
             ledger=ledger,
             ancestors=ancestors.hex(),
+            means=means.hex(),
         )
+        self._writing = self._writer.submit(self._write, self._image(name), name)
+        return self._writing
+
+    def save_as(self, name: StateHeader, digest: bytes) -> Saved:
+        """Write the state as it is now under the header that others gave it, if that makes the file that they have.
+
+        Args:
+            name: The header.
+            digest: Root digest of their file.
+
+        Raises:
+            Damaged: it is another file; nothing was written.
+            NoSpace: the disk is full; the older states are untouched.
+        """
+        return self._writer.submit(self._write, self._image(name), name, digest).result()
+
+    def _image(self, name: StateHeader) -> memoryview:
+        """The file of the state as it is now, once the one before it is written.
+
+        Raises:
+            NoSpace: the disk was full.
+        """
         if self._writing is not None:
             self._writing.result()
         metadata = {METADATA: json.dumps(msgspec.to_builtins(name), sort_keys=True)}
-        data = state_image(dict(self._tensors()), metadata)
-        self._writing = self._writer.submit(self._write, data, epoch=epoch, lineage=lineage)
-        return self._writing
+        return state_image(dict(self._tensors()), metadata)
 
-    def _write(self, data: memoryview, *, epoch: int, lineage: bytes) -> Saved:
+    def _write(self, data: memoryview, name: StateHeader, digest: bytes | None = None) -> Saved:
         chunks = chunk_digests(data[at : at + CHUNK_BYTES] for at in range(0, len(data), CHUNK_BYTES))
-        root = root_digest(chunks)
+        root, epoch, lineage = root_digest(chunks), name.epoch, bytes.fromhex(name.lineage)
+        if digest is not None and root != digest:
+            raise Damaged(f"The steps to epoch {epoch} led to another state than that of others.")
         path = self._folder / state_file_name(epoch, lineage, root)
         same = path.name.removesuffix(f"{root.hex()[:32]}.safetensors")
         write_atomic(path, data)

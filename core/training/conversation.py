@@ -1,23 +1,21 @@
 """The worker's side of the talk with the engine: one loop that alternates between listening and training."""
 
-import contextlib
 import queue
 import sys
-import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from pathlib import Path
-from typing import TypedDict
 
-from core.base.problems import Damaged, Problem, WorkerProblem
+from core.base.problems import Problem, WorkerProblem
 from core.training.carried import Carried
 from core.training.checkpoint import Saved
+from core.training.following import Following
 from core.training.metrics import EpochMeter, EpochMetrics, Sink, write_all
-from core.training.round import Learner, TrainerState
+from core.training.round import Learner
 from core.training.standstill import Standstill
+from core.training.state_frames import SavedStep, state_fields
 from core.workers.arena import Arena
 from core.workers.frames import (
-    CHUNKS_BYTES_MAX,
     Absorb,
     Collect,
     Collected,
@@ -26,14 +24,14 @@ from core.workers.frames import (
     Go,
     Hold,
     Load,
-    Loaded,
     Progress,
     Release,
+    Replay,
     Resume,
     Start,
-    Stepped,
     Suspend,
     Suspended,
+    TakeMean,
     ToEngine,
     ToWorker,
     WorkerReady,
@@ -81,7 +79,8 @@ class Conversation:
         self._contributed = 0
         """Samples of the last contribution."""
         self._meaningless = 0
-        self._step: _Step | None = None
+        self._following = Following(learner, say)
+        self._step: SavedStep | None = None
         """The last step, until its state is saved and the engine knows."""
 
     @property
@@ -102,8 +101,9 @@ class Conversation:
         learner.damaged.clear()
         self._say(
             WorkerReady(
-                **_named(learner.state),
+                **state_fields(learner.state),
                 **sizes,
+                exact=learner.exact,
                 layout=learner.layout,
                 loss_name=task.loss_name,
                 loss_unit=task.loss_unit,
@@ -162,8 +162,10 @@ class Conversation:
                 if frame.round == self._round:
                     self._learner.take_back()
                     self._round = None
-            case Load():
-                self._load(frame)
+            case Load() | Replay() | TakeMean():
+                self._following.hear(frame, self._arena)
+                self._round, self._said_at = None, None
+                self._carried.forget()
             case Evaluate():
                 found = self._learner.evaluate()
                 epoch = self._learner.state.epoch
@@ -178,6 +180,7 @@ class Conversation:
                 raise WorkerProblem("The training process was started twice.")
 
     def _suspend(self) -> None:
+        self._following.stop()
         self._standstill = Standstill(self._learner)
         self._arena.close()
         self._round = None
@@ -187,17 +190,6 @@ class Conversation:
         self._arena = Arena.create(Path(frame.arena_path), self._learner.numel)
         self._said_at, self._held, self._standstill = None, True, None
         self.begin()
-
-    def _load(self, frame: Load) -> None:
-        try:
-            self._learner.load(Path(frame.path), epoch=frame.epoch, lineage=frame.lineage)
-            self._round, self._said_at = None, None
-            self._carried.forget()
-        except Damaged as problem:
-            sys.stderr.write(f"{problem}\n")
-        with contextlib.suppress(OSError):  # it is among our own now, or of no use to anybody
-            Path(frame.path).unlink()
-        self._say(Loaded(**_named(self._learner.state)))
 
     def _collect(self, frame: Collect) -> None:
         learner = self._learner
@@ -216,11 +208,12 @@ class Conversation:
         learner, mean = self._learner, self._arena.slot("mean")
         if frame.averaged is not None:
             self._meter.step_begins(mean, samples=frame.averaged.samples, loss=frame.averaged.loss)
-        state = learner.absorb(mean, epoch=frame.epoch, lineage=frame.lineage, ledger=frame.ledger)
+        names = {"lineage": frame.lineage, "ledger": frame.ledger, "mean": frame.mean}
+        state = learner.absorb(mean, epoch=frame.epoch, **names)
         contribution = self._arena.slot("contribution")
         self._carried.keep(contribution, samples=self._contributed, untaken=frame.untaken)
         self._round = None
-        self._step = _Step(state, samples=learner.samples, loss=learner.loss)
+        self._step = SavedStep(state, samples=learner.samples, loss=learner.loss)
         self._step.tell_when_saved(self._say)
         if frame.averaged is not None:
             self._meter.step_taken()
@@ -270,56 +263,3 @@ class Conversation:
                     loss=learner.loss,
                 )
             )
-
-
-class _Step:
-    """A step whose state is being saved beside training.
-
-    Args:
-        state: Where it led.
-        samples: Accumulated while the round was averaged.
-        loss: Of these.
-    """
-
-    def __init__(self, state: TrainerState, *, samples: int, loss: float) -> None:
-        self.state = state
-        self.told = threading.Event()
-        """Whether the engine knows, or will hear why not."""
-        self._kept = (samples, loss)
-
-    def tell_when_saved(self, say: Callable[[ToEngine], None]) -> None:
-        """Have the engine told as soon as the state is on disk, in the thread that wrote it."""
-
-        def tell(saving: "Future[Saved]") -> None:
-            try:
-                if saving.exception() is None:
-                    samples, loss = self._kept
-                    say(Stepped(**_named(self.state), samples=samples, loss=loss))
-            finally:
-                self.told.set()
-
-        self.state.saving.add_done_callback(tell)
-
-
-def _named(state: TrainerState) -> "_Named":
-    return {
-        "epoch": state.epoch,
-        "lineage": state.lineage,
-        "ancestors": state.ancestors,
-        "digest": state.saved.digest,
-        "chunks": state.saved.chunks if len(state.saved.chunks) <= CHUNKS_BYTES_MAX else b"",
-        "checkpoint": str(state.saved.path.absolute()),
-        "ledger": state.ledger,
-    }
-
-
-class _Named(TypedDict):
-    """Fields by which a StateFrame names the state that the learner holds."""
-
-    epoch: int
-    lineage: bytes
-    ancestors: bytes
-    digest: bytes
-    chunks: bytes
-    checkpoint: str
-    ledger: bytes

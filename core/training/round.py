@@ -14,10 +14,10 @@ import torch
 from numpy.typing import NDArray
 
 from core.api.settings import CPU
-from core.base.content import digest
+from core.base.content import DIGEST_BYTES, digest
 from core.base.manifest import Manifest
 from core.base.problems import WorkerProblem
-from core.base.state_header import ANCESTORS_MAX, MARK_BYTES
+from core.base.state_header import ANCESTORS_MAX, MARK_BYTES, StateHeader
 from core.tasks.task import Evaluation, Task
 from core.training.backprop import Backprop
 from core.training.checkpoint import Checkpoints, Saved
@@ -28,6 +28,7 @@ from core.training.micro_batch import MicroBatch, lacked_memory, samples_that_fi
 from core.training.optimizers import optimizer_of
 from core.training.precision import precision_on
 from core.training.read_ahead import ReadAhead
+from core.training.replay import Replay
 from core.training.rules import rule_of
 
 TARGET_PASSES = 8
@@ -46,6 +47,8 @@ class TrainerState:
     """Marks of the states that led to it, the nearest first, as far as they are known."""
     ledger: bytes
     """Who gave what, as far as this state goes."""
+    means: bytes
+    """Root digests of the files of the means that led to it, the nearest first, as far as they can be kept."""
     saving: Future[Saved] = field(compare=False)
     """Done when the state lies on disk as a whole file."""
 
@@ -57,6 +60,16 @@ class TrainerState:
             NoSpace: the disk is full; the last saved state is untouched.
         """
         return self.saving.result()
+
+    @classmethod
+    def of(cls, name: StateHeader, saved: Saved) -> "TrainerState":
+        """The state of a file that lies on disk, by its header."""
+        saving: Future[Saved] = Future()
+        saving.set_result(saved)
+        lineage, ancestors, means = (bytes.fromhex(part) for part in (name.lineage, name.ancestors, name.means))
+        return cls(
+            epoch=name.epoch, lineage=lineage, ancestors=ancestors, ledger=name.ledger, means=means, saving=saving
+        )
 
 
 class Learner:
@@ -98,8 +111,12 @@ class Learner:
             state=optimizer.state,
             bounds=optimizer.bounds,
         )
+        self.exact = optimizer.exact
+        """Whether equal states and means lead to equal bits on every machine."""
+        self.replay = Replay(self.rule, self._checkpoints)
+        """To be followed by setting `state`."""
         self.samples_per_s = 0.0
-        self.state = self._newest() or self._save(0, manifest.id, ancestors=b"", ledger=b"")
+        self.state = self._newest() or self._save(0, manifest.id, ancestors=b"", ledger=b"", means=b"")
         self.rule.begin(self.state.epoch)
         order = digest(f"{seed} {self.state.epoch}".encode())
         most = max(1, manifest.target_samples // TARGET_PASSES)
@@ -189,11 +206,20 @@ class Learner:
         """The round was aborted: what was handed over counts again, with all that came meanwhile."""
         self.rule.take_back()
 
-    def absorb(self, mean_N: NDArray[np.float32], *, epoch: int, lineage: bytes, ledger: bytes = b"") -> TrainerState:
+    def absorb(
+        self, mean_N: NDArray[np.float32], *, epoch: int, lineage: bytes, ledger: bytes = b"", mean: bytes = b""
+    ) -> TrainerState:
         """Take the collaboration's step with the averaged contribution; the new state is saved beside what follows.
 
         What was accumulated since the contribution was handed over is kept: it is one step stale, and no more, for the
         next contribution takes it along.
+
+        Args:
+            mean_N: The averaged contribution, shape (N,).
+            epoch: Of the new state.
+            lineage: Of the new state.
+            ledger: Of the new state.
+            mean: Root digest of the file in which others keep this mean; empty: none is kept.
 
         Raises:
             WorkerProblem: the mean is not finite, or what the step makes of it is not; the last saved state holds.
@@ -207,7 +233,8 @@ class Learner:
                 hint="Training goes on from the last saved state; if it happens again, the learning rate is too high.",
             )
         ancestors = self.state.lineage[:MARK_BYTES] + self.state.ancestors
-        return self._save(epoch, lineage, ancestors=ancestors[: MARK_BYTES * ANCESTORS_MAX], ledger=ledger)
+        means = (mean + self.state.means if mean else b"")[: DIGEST_BYTES * ANCESTORS_MAX]
+        return self._save(epoch, lineage, ancestors=ancestors[: MARK_BYTES * ANCESTORS_MAX], ledger=ledger, means=means)
 
     def load(self, path: Path, *, epoch: int, lineage: bytes) -> TrainerState:
         """Replace the state by that of a file, keep a copy among the checkpoints, forget what was accumulated.
@@ -218,7 +245,8 @@ class Learner:
         """
         name = self._checkpoints.load(path, wanted=(epoch, lineage))
         self.rule.begin(epoch)
-        state = self._save(epoch, lineage, ancestors=bytes.fromhex(name.ancestors), ledger=name.ledger)
+        ancestors, means = bytes.fromhex(name.ancestors), bytes.fromhex(name.means)
+        state = self._save(epoch, lineage, ancestors=ancestors, ledger=name.ledger, means=means)
         state.saving.result()
         return state
 
@@ -234,17 +262,13 @@ class Learner:
     def _newest(self) -> TrainerState | None:
         """Load the newest state on disk; None when there is none."""
         found = self._checkpoints.load_newest()
-        if found is None:
-            return None
-        name, saved = found
-        saving: Future[Saved] = Future()
-        saving.set_result(saved)
-        lineage, ancestors = bytes.fromhex(name.lineage), bytes.fromhex(name.ancestors)
-        return TrainerState(epoch=name.epoch, lineage=lineage, ancestors=ancestors, ledger=name.ledger, saving=saving)
+        return None if found is None else TrainerState.of(*found)
 
-    def _save(self, epoch: int, lineage: bytes, *, ancestors: bytes, ledger: bytes) -> TrainerState:
-        saving = self._checkpoints.save_beside(epoch, lineage, ancestors=ancestors, ledger=ledger)
-        self.state = TrainerState(epoch=epoch, lineage=lineage, ancestors=ancestors, ledger=ledger, saving=saving)
+    def _save(self, epoch: int, lineage: bytes, *, ancestors: bytes, ledger: bytes, means: bytes) -> TrainerState:
+        saving = self._checkpoints.save_beside(epoch, lineage, ancestors=ancestors, ledger=ledger, means=means)
+        self.state = TrainerState(
+            epoch=epoch, lineage=lineage, ancestors=ancestors, ledger=ledger, means=means, saving=saving
+        )
         return self.state
 
     def _measure(self, samples: int, seconds: float) -> None:

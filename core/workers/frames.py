@@ -7,6 +7,7 @@ import msgspec
 
 from core.api.score import Filled, Score
 from core.base.problems import WireProblem
+from core.base.state_header import StateHeader
 from core.base.untaken import Untaken
 
 FRAME_BYTES_MAX = 1024 * 1024
@@ -102,6 +103,8 @@ class Absorb(Frame, frozen=True, kw_only=True, tag="absorb"):
     """For metrics."""
     untaken: Untaken | None = None
     """Chunks of the contribution that are in no mean; the worker carries them on."""
+    mean: bytes = b""
+    """Root digest of the file of this mean, stored there too; empty: it is not kept."""
 
 
 class Release(Frame, frozen=True, kw_only=True, tag="release"):
@@ -121,6 +124,27 @@ class Load(Frame, frozen=True, kw_only=True, tag="load"):
     epoch: int
     lineage: bytes
     """Lineage that the file must name as its own."""
+
+
+class Replay(Frame, frozen=True, kw_only=True, tag="replay"):
+    """Others have gone on to this state: go back to the own one as it was saved, and take the same steps from there.
+
+    What was accumulated is dropped.  The worker asks for the means one by one (WantsMean), and in the end answers
+    Loaded.  They come from strangers.  If they do not lead to the very state, bit for bit, nothing changes, and Loaded
+    names the state that is held still.
+    """
+
+    header: StateHeader
+    """Of its file."""
+    digest: bytes
+    """Root digest of its file."""
+
+
+class TakeMean(Frame, frozen=True, kw_only=True, tag="take_mean"):
+    """The slot `mean` holds the one that was asked for."""
+
+    there: bool = True
+    """False: it cannot be read; go back to the state that was held."""
 
 
 class Evaluate(Frame, frozen=True, kw_only=True, tag="evaluate"):
@@ -163,6 +187,8 @@ class StateFrame(Frame, frozen=True, kw_only=True):
     lineage: bytes
     ancestors: bytes = b""
     """Marks of the states that led to it, the nearest first."""
+    means: bytes = b""
+    """Root digests of the files of the means that led to it, one after the other, the nearest first."""
     digest: bytes
     """core.base.content.root_digest over the checkpoint file's chunks: equal on peers that hold equal states."""
     chunks: bytes = b""
@@ -189,6 +215,8 @@ class WorkerReady(StateFrame, frozen=True, kw_only=True, tag="ready"):
 
     numel: int
     parameters: int
+    exact: bool = False
+    """Whether equal states and means lead to equal bits on every machine."""
     layout: tuple[int, ...] = ()
     """Sizes of the tensors in the vectors, in order: `numel` in all."""
     loss_name: str = ""
@@ -240,6 +268,10 @@ class Suspended(Frame, frozen=True, kw_only=True, tag="suspended"):
     """The worker stands still; only a Stepped may follow before Resume, once the last state is on disk."""
 
 
+class WantsMean(Frame, frozen=True, kw_only=True, tag="wants_mean"):
+    """The slot `mean` is free for the next one of a replay."""
+
+
 class Evaluated(Frame, frozen=True, kw_only=True, tag="evaluated"):
     """How well the shared state does on the held-out text."""
 
@@ -263,9 +295,11 @@ class Pong(Frame, frozen=True, kw_only=True, tag="pong"):
     """The process runs; nothing is said about its work."""
 
 
-ToWorker = Start | Collect | Absorb | Release | Load | Evaluate | Hold | Go | Suspend | Resume
+ToWorker = Start | Collect | Absorb | Release | Load | Replay | TakeMean | Evaluate | Hold | Go | Suspend | Resume
 """Frames for the training part of the worker; a Ping is answered before it gets there."""
-ToEngine = Computes | WorkerReady | Progress | Collected | Stepped | Loaded | Suspended | Evaluated | Failed | Pong
+ToEngine = (
+    Computes | WorkerReady | Progress | Collected | Stepped | Loaded | WantsMean | Suspended | Evaluated | Failed | Pong
+)
 
 
 def frame_decoder(direction: Any) -> msgspec.msgpack.Decoder[Any]:

@@ -2,18 +2,23 @@
 
 import asyncio
 import contextlib
+import logging
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from core.averaging.codecs.registry import FEEDBACK
+from core.averaging.codecs.registry import FEEDBACK, codec_of
+from core.averaging.kept_mean import MeanForm
+from core.base.content import DIGEST_BYTES
 from core.base.manifest import Manifest
+from core.base.problems import Problem
 from core.base.state_header import MARK_BYTES
 from core.swarm.answers import (
     ContributionWritten,
     HeldoutEvaluated,
+    MeanOffered,
     SamplesCounted,
     StateLoaded,
     StateOffered,
@@ -26,8 +31,11 @@ from core.swarm.states import State, StateName
 from core.system.atomic_files import make_directory
 from core.workers import frames
 from core.workers.arena import Arena
+from core.workers.kept_means import KeptMeans
 from core.workers.residual import ResidualFile, ResidualShape
 from core.workers.state_files import DiskStateFile
+
+_LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,11 +46,13 @@ class SharedFiles:
         manifest: Of the collaboration.
         arena: A folder; each run of a worker has a file of its own in it.
         residuals: The file of what a coarse codec loses; made when the codec is one.
+        means: A folder; the means of the last rounds, for peers that missed them.
     """
 
     manifest: Manifest
     arena: Path
     residuals: Path
+    means: Path
 
 
 class LedgerKeeper(Protocol):
@@ -71,6 +81,8 @@ class Interpreter:
         self._arena_path = files.arena
         self._arena: Arena | None = None
         self._residuals: ResidualFile | None = None
+        self._means: KeptMeans | None = None
+        """None: nobody can take a step again with a mean."""
 
     def new_arena(self) -> Path:
         """A file of its own for the next run: a round that goes on may still hold the last one's."""
@@ -86,6 +98,29 @@ class Interpreter:
         """The owner says that no worker runs any more, and the file of residuals is closed."""
         if self._residuals is not None:
             self._residuals.close()
+
+    async def keep_mean(self) -> bytes:
+        """Write down the mean that is in its slot, for peers that miss its round.
+
+        Returns:
+            Its root digest; empty: it is not kept, here or on any other member.
+        """
+        if self._means is None or self._arena is None:
+            return b""
+        root, file = await asyncio.to_thread(self._means.keep, self._arena.slot("mean"))
+        if file is not None:
+            self._tell(MeanOffered(file))
+        return root
+
+    async def put_mean(self, path: Path) -> bool:
+        """Put a mean that others have given into its slot; returns whether it is one."""
+        try:
+            if self._means is not None and self._arena is not None:
+                await asyncio.to_thread(self._means.read, path, self._arena.slot("mean"))
+                return True
+        except Problem as problem:
+            _LOG.warning("%s", problem.message)
+        return False
 
     async def heard(self, frame: frames.ToEngine) -> None:
         """Tell the participant what a frame says.
@@ -111,13 +146,20 @@ class Interpreter:
             case frames.Stepped():
                 self._tell(StepTaken(await self._offered(frame), frame.samples, frame.loss))
             case frames.Loaded():
-                self._tell(StateLoaded(await self._offered(frame)))
+                state = await self._offered(frame)
+                await self._offer_means(frame)
+                self._tell(StateLoaded(state))
             case frames.Evaluated():
                 self._tell(HeldoutEvaluated(frame.epoch, frame.score.loss))
 
     async def _ready(self, frame: frames.WorkerReady) -> None:
         arena = self._arena = Arena(self._arena_path, frame.numel)
+        averaging = self._files.manifest.averaging
+        codec = codec_of(averaging.codec, frame.layout)
+        form = MeanForm(codec, chunk_numel=averaging.chunk_numel, numel=frame.numel)
+        self._means = KeptMeans(self._files.means, form) if frame.exact else None
         state = await self._offered(frame)
+        await self._offer_means(frame)
         residuals = await self._kept_residuals(frame.numel)
         self._tell(
             TrainerReady(
@@ -126,6 +168,7 @@ class Interpreter:
                 mean=arena.slot("mean"),
                 layout=frame.layout,
                 residuals=residuals,
+                mean_bytes=form.bytes_max,
             )
         )
 
@@ -146,6 +189,18 @@ class Interpreter:
         file = await asyncio.to_thread(DiskStateFile, path, frame.digest, chunks=frame.chunks)
         self._ledger.hold(frame.ledger, frame.epoch)
         self._tell(StateOffered(file))
+        if self._means is not None:
+            self._means.only(_digests(frame.means), bytes_max=file.size_bytes)
         name = StateName(frame.epoch, frame.lineage)
         marks = (frame.ancestors[at : at + MARK_BYTES] for at in range(0, len(frame.ancestors), MARK_BYTES))
         return State(name, frame.digest, frame.checkpoint, ancestors=tuple(marks))
+
+    async def _offer_means(self, frame: frames.StateFrame) -> None:
+        """Offer the means on the disk that led to this state, the newest last."""
+        if self._means is not None:
+            for file in reversed(await asyncio.to_thread(self._means.whole, _digests(frame.means))):
+                self._tell(MeanOffered(file))
+
+
+def _digests(joined: bytes) -> list[bytes]:
+    return [joined[at : at + DIGEST_BYTES] for at in range(0, len(joined), DIGEST_BYTES)]

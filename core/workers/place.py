@@ -31,6 +31,8 @@ class TrainerPlace:
     log: Path
     residuals: Path
     """The file of what a coarse codec loses; made when the codec is one."""
+    means: Path
+    """A folder."""
     seed: int
     share: Callable[[], WorkerShare]
     """Asked at each start of a worker."""

@@ -12,6 +12,8 @@ from core.base.problems import Damaged, NoSpace, Problem
 from core.system.atomic_files import make_directory, move_synced, problem_of
 from core.system.file_chunks import file_chunks
 
+MEAN_SUFFIX: Final = ".mean"
+STATE_SUFFIX: Final = ".safetensors"
 ROOM: Final = 8
 """A copy takes at most one part in so many of the disk's free space."""
 
@@ -64,11 +66,13 @@ class DiskStateSink:
         folder: A folder of its own; a partial file is named by its root digest.
         copies: What is put together are a backbone's copies: they take a part of the room that there is, begin anew
             after a break, and are synced by their owner, lest a large one of a stranger hold up what else it does.
+        means: What is put together are means of rounds, several one after the other: the whole ones stay.
     """
 
-    def __init__(self, folder: Path, *, copies: bool = False) -> None:
+    def __init__(self, folder: Path, *, copies: bool = False, means: bool = False) -> None:
         self._folder = folder
         self._copies = copies
+        self._means = means
         self._path: Path | None = None
         self._final: Path | None = None
         self._fd = -1
@@ -83,12 +87,14 @@ class DiskStateSink:
         self.close()
         make_directory(self._folder)
         self._path = self._folder / f"{root.hex()}.part"
-        self._final = self._folder / f"{root.hex()}.safetensors"
+        self._final = self._folder / f"{root.hex()}{MEAN_SUFFIX if self._means else STATE_SUFFIX}"
         here: set[int] = set()
         try:
             if self._copies:
                 self._path.unlink(missing_ok=True)
             self._forget_others()
+            if self._means and self._final.exists():
+                self._final.replace(self._path)  # what is here already is checked, and not asked for again
             if self._copies and size_bytes > shutil.disk_usage(self._folder).free // ROOM:
                 raise NoSpace(f"A copy of the model has {size_bytes} bytes: that is too much of the room that is left.")
             if self._path.exists():
@@ -144,5 +150,5 @@ class DiskStateSink:
     def _forget_others(self) -> None:
         """States of earlier downloads are of no use to anybody."""
         for path in self._folder.iterdir():
-            if path not in {self._path, self._final}:
+            if path not in {self._path, self._final} and not (self._means and path.suffix == MEAN_SUFFIX):
                 path.unlink(missing_ok=True)

@@ -20,6 +20,7 @@ from core.swarm.answers import TrainerAnswer, TrainerGone
 from core.system.restarts import Restarts
 from core.workers import frames
 from core.workers.interpreter import Interpreter, LedgerKeeper, SharedFiles
+from core.workers.moves import Moves
 from core.workers.place import TrainerPlace
 from core.workers.suspension import Suspension
 from core.workers.worker import Worker
@@ -82,9 +83,11 @@ class Trainer:
         self._place = place
         self._tell = tell
         self._interpreter = Interpreter(
-            SharedFiles(manifest=place.manifest, arena=place.arena, residuals=place.residuals), tell=tell, ledger=ledger
+            SharedFiles(manifest=place.manifest, arena=place.arena, residuals=place.residuals, means=place.means),
+            tell=tell,
+            ledger=ledger,
         )
-        self._ledger = ledger
+        self._moves = Moves(self._interpreter, ledger)
         self._changed = changed
         self._notice = notice
         self._restarts = Restarts(random)
@@ -170,12 +173,10 @@ class Trainer:
                 self._worker.send(frames.Hold())
             case orders.Collect(round=round_id):
                 self._worker.send(frames.Collect(round=round_id))
-            case orders.Absorb():
-                self._worker.send(_absorb(order, self._ledger.after(order.record)))
             case orders.Release(round=round_id):
                 self._worker.send(frames.Release(round=round_id))
-            case orders.Load(location=location, name=name):
-                self._worker.send(frames.Load(path=location, epoch=name.epoch, lineage=name.lineage))
+            case orders.Absorb() | orders.Load() | orders.Replay():
+                self._moves.order(order, self._worker)
             case orders.Restart():
                 self._worker.failure = frames.Failed(
                     code="worker", message="The training process did not answer any more.", hint="It is started again."
@@ -217,6 +218,7 @@ class Trainer:
             if not future.done():
                 future.set_exception(WorkerProblem("The training process stopped.", hint="Resume, then try again."))
         self._asking = []
+        self._moves.forget()
         if self._ready:
             self._ready = False
             self._tell(TrainerGone(paused=not self._suspension.wanted))
@@ -268,6 +270,7 @@ class Trainer:
                 self._changed()
             case frames.WorkerReady():
                 self._ready = True  # its participant may order something while it is told
+        await self._moves.heard(frame, self._worker)
         await self._interpreter.heard(frame)
         if isinstance(frame, frames.WorkerReady):
             for name in frame.set_aside:
@@ -294,30 +297,6 @@ class Trainer:
                     WorkerProblem("The model's loss is not a finite number.", hint="Its learning rate may be too high.")
                 )
         self._asking = []
-
-
-def _averaged(record: orders.RoundRecord, agreement: orders.Agreement | None) -> frames.RoundMetrics:
-    samples = [samples for _, samples in record.members if samples]
-    return frames.RoundMetrics(
-        samples=sum(samples),
-        loss=record.loss,
-        peers=len(samples),
-        seconds=record.seconds,
-        states_alike=agreement.alike if agreement is not None else 0,
-        states_heard=agreement.heard if agreement is not None else 0,
-    )
-
-
-def _absorb(order: orders.Absorb, ledger: bytes) -> frames.Absorb:
-    record = order.record
-    return frames.Absorb(
-        round=order.round,
-        epoch=record.name.epoch,
-        lineage=record.name.lineage,
-        ledger=ledger,
-        averaged=_averaged(record, order.agreement),
-        untaken=order.untaken,
-    )
 
 
 def _failure(problem: Problem) -> frames.Failed:

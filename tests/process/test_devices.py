@@ -45,6 +45,7 @@ def test_a_driver_that_ends_workers_is_left_alone(tmp_path: Path, wish: str) -> 
         arena=tmp_path / "arena",
         log=tmp_path / "log",
         residuals=tmp_path / "residuals",
+        means=tmp_path / "means",
         seed=0,
         share=lambda: WorkerShare(wish, 1),
         command=[sys.executable, "-c", PROGRAM, str(started)],

@@ -91,6 +91,7 @@ def play(
         arena=folder / "arena",
         log=folder / "log",
         residuals=folder / "residuals",
+        means=folder / "means",
         seed=0,
         share=lambda: WorkerShare("cpu", 1),
         command=command,

@@ -11,11 +11,13 @@ from core.base.ids import PeerId
 from core.sim.agenda import Agenda
 from core.sim.disk import Disk, ModelState
 from core.sim.samples import Contributed, gradient
-from core.sim.worker import Absorbed, FakeWorker, Holds, WorkerSeat, WorkerSettings
+from core.sim.worker import Absorbed, FakeWorker, Holds, WorkerSeat
+from core.sim.worker_settings import WorkerSettings
 from core.swarm import orders
 from core.swarm.answers import (
     ContributionWritten,
     HeldoutEvaluated,
+    MeanOffered,
     SamplesCounted,
     StateLoaded,
     StateOffered,
@@ -61,6 +63,8 @@ class Recorder:
                 return self._note("evaluated", answer.epoch)
             case StateOffered():
                 return self._note("offered", answer.file.digest)
+            case MeanOffered():
+                return self._note("mean offered", answer.file.digest)
 
     def heard(self, what: str) -> list[Any]:
         return [thing for name, thing in self.said if name == what]

@@ -22,6 +22,7 @@ from core.swarm import orders
 from core.swarm.answers import SamplesCounted, StateOffered, TrainerAnswer, TrainerReady
 from core.swarm.beacon import REPORT_LIFETIME_S
 from core.swarm.epoch import Phase
+from core.swarm.fetch import Sinks
 from core.swarm.participant import Participant
 from core.swarm.progress import ProgressReport, encode_report, progress_key
 from core.swarm.round_events import Formed
@@ -90,7 +91,7 @@ class Stage:
     ) -> None:
         self.now = 1000.0
         self.said: list[Any] = []
-        self.sink = MemorySink()
+        self.sink, self.mean_sink = MemorySink(), MemorySink()
         self.file = FILE
         self.actor = Participant(
             settings=ParticipantSettings(
@@ -105,7 +106,7 @@ class Stage:
             signer=signer(0),
             verifier=SimVerifier(),
             random=Random(seed),
-            sink=self.sink,
+            sinks=Sinks(self.sink, self.mean_sink),
         )
         self.passes = True
         """Whether all others have shown their passes."""

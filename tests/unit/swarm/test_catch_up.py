@@ -10,7 +10,7 @@ from core.base.trace import Trace
 from core.sim.disk import MemoryFile
 from core.swarm.catch_up import STATE_SLACK_BYTES, CatchUp, CatchUpFailed
 from core.swarm.donor import StateDonor
-from core.swarm.fetch import DONORS_MAX
+from core.swarm.fetch import DONORS_MAX, Sinks
 from core.swarm.membership import Membership
 from core.swarm.messages import StateAsk, StateOffer
 from core.swarm.progress import ProgressReport, StateCopy
@@ -36,7 +36,7 @@ class Watched:
         self.machine = CatchUp(
             membership=self.membership,
             donor=self.donor,
-            sink=MemorySink(),
+            sinks=Sinks(MemorySink(), MemorySink()),
             random=Random(1),
             trace=self.trace,
         )

@@ -8,6 +8,7 @@ from core.sim.disk import MemoryFile
 from core.swarm.catch_up import CatchUp, CatchUpFailed, StateFetched
 from core.swarm.donor import StateDonor
 from core.swarm.facts import StateKept, StateNotKept
+from core.swarm.fetch import Sinks
 from core.swarm.keeper import COPY_S, REST, REST_MAX_S, REST_MIN_S, StateKeeper
 from core.swarm.membership import Membership
 from core.swarm.messages import ChunkAsk, ChunkGive, StateAsk, StateOffer
@@ -27,7 +28,7 @@ class Watched:
         self.catch_up = CatchUp(
             membership=self.membership,
             donor=StateDonor(trace=Trace()),
-            sink=MemorySink(),
+            sinks=Sinks(MemorySink(), MemorySink()),
             random=Random(1),
             trace=Trace(),
         )

@@ -40,7 +40,9 @@ class Stage:
             averaging=AveragingNumbers(codec=codec),
             target_samples=10,
         )
-        files = SharedFiles(manifest=manifest, arena=folder / "arena", residuals=folder / "residuals")
+        files = SharedFiles(
+            manifest=manifest, arena=folder / "arena", residuals=folder / "residuals", means=folder / "means"
+        )
         self.told: list[Any] = []
         self.interpreter = Interpreter(files, tell=self.told.append, ledger=self)
         self.path, self.digest = checkpoint(folder, 1000)

@@ -1,0 +1,80 @@
+"""Orders that lead a worker from one state to the next: by a round's mean, by means of rounds it missed, or whole."""
+
+import asyncio
+from pathlib import Path
+
+from core.swarm import orders
+from core.workers import frames
+from core.workers.interpreter import Interpreter, LedgerKeeper
+from core.workers.worker import Worker
+
+
+class Moves:
+    """Turns these orders into frames, and fills the slot of the mean where it comes from a file.
+
+    Args:
+        interpreter: Keeps means, and reads those of others.
+        ledger: Follows each of the own rounds.
+    """
+
+    def __init__(self, interpreter: Interpreter, ledger: LedgerKeeper) -> None:
+        self._interpreter = interpreter
+        self._ledger = ledger
+        self._absorbing: asyncio.Task[None] | None = None
+        """Held, lest it be collected before it is done."""
+        self._means: list[Path] = []
+        """What the worker is still to ask for."""
+
+    def order(self, order: orders.Absorb | orders.Load | orders.Replay, worker: Worker) -> None:
+        """Carry out an order; with an Absorb the worker is told when its mean is kept, and owes nothing else so long.
+
+        Args:
+            order: Of the participant.
+            worker: The one that runs.
+        """
+        match order:
+            case orders.Absorb():
+                self._absorbing = asyncio.create_task(self._absorb(order, worker, self._ledger.after(order.record)))
+            case orders.Load(location=location, name=name):
+                worker.send(frames.Load(path=location, epoch=name.epoch, lineage=name.lineage))
+            case orders.Replay(header=header, digest=digest, means=means):
+                self._means = [Path(mean) for mean in means]
+                worker.send(frames.Replay(header=header, digest=digest))
+
+    async def heard(self, frame: frames.ToEngine, worker: Worker | None) -> None:
+        """Give the worker the next mean of its replay, where this frame asks for it."""
+        if isinstance(frame, frames.WantsMean) and worker is not None:
+            there = bool(self._means) and await self._interpreter.put_mean(self._means.pop(0))
+            worker.send(frames.TakeMean(there=there))
+
+    def forget(self) -> None:
+        """The worker stands still or is gone: what it was to do before means nothing to it afterwards."""
+        self._means = []
+        if self._absorbing is not None:
+            self._absorbing.cancel()
+
+    async def _absorb(self, order: orders.Absorb, worker: Worker, ledger: bytes) -> None:
+        record, mean = order.record, await self._interpreter.keep_mean()
+        worker.send(
+            frames.Absorb(
+                round=order.round,
+                epoch=record.name.epoch,
+                lineage=record.name.lineage,
+                ledger=ledger,
+                averaged=_averaged(record, order.agreement),
+                untaken=order.untaken,
+                mean=mean,
+            )
+        )
+
+
+def _averaged(record: orders.RoundRecord, agreement: orders.Agreement | None) -> frames.RoundMetrics:
+    samples = [samples for _, samples in record.members if samples]
+    return frames.RoundMetrics(
+        samples=sum(samples),
+        loss=record.loss,
+        peers=len(samples),
+        seconds=record.seconds,
+        states_alike=agreement.alike if agreement is not None else 0,
+        states_heard=agreement.heard if agreement is not None else 0,
+    )
