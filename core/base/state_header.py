@@ -29,7 +29,7 @@ HEADER_BYTES_MAX: Final = 4 * 1024 * 1024
 
 _FILE_NAME: Final = re.compile(r"^state-(\d{8,})-[0-9a-f]{8}(?:-([0-9a-f]{32}))?\.safetensors$")
 """Epoch, beginning of the lineage, and of the file's digest, which earlier versions did not write."""
-_Digest = Annotated[str, Meta(max_length=64)]
+_Digest = Annotated[str, Meta(pattern=f"^([0-9a-f]{{2}}){{0,{DIGEST_BYTES}}}$")]
 
 
 class StateHeader(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -38,7 +38,7 @@ class StateHeader(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     epoch: Epoch
     lineage: _Digest
     manifest: _Digest
-    format: int = 1
+    format: Annotated[int, Meta(ge=0, le=2**31)] = 1
     ledger: Annotated[bytes, Meta(max_length=LEDGER_BYTES_MAX)] = b""
     """Who gave what, as far as this state goes."""
     ancestors: Annotated[str, Meta(pattern=f"^([0-9a-f]{{{2 * MARK_BYTES}}}){{0,{ANCESTORS_MAX}}}$")] = ""

@@ -1,14 +1,17 @@
 """Which means lead from the own state to another, how they are fetched, and what follows where they cannot be had."""
 
+import json
 from random import Random
 from typing import Any
 
+import msgspec
 import pytest
 
 from core.base.content import digest
 from core.base.ids import PeerId
 from core.base.machine import Received, Send
-from core.base.state_header import ANCESTORS_MAX, StateHeader
+from core.base.problems import WireProblem
+from core.base.state_header import ANCESTORS_MAX, METADATA, StateHeader, header_of
 from core.base.trace import Trace
 from core.sim.disk import MemoryFile, ModelState
 from core.sim.worker_settings import WorkerSettings
@@ -41,6 +44,16 @@ def header(epochs: int, *, means: int = ANCESTORS_MAX, to: StateName | None = No
     name = to or name_of(epochs)
     lineage = name.lineage.hex()
     return StateHeader(epoch=name.epoch, lineage=lineage, manifest="", ancestors="".join(marks), means="".join(digests))
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"lineage": "zz"}, {"lineage": "abc"}, {"manifest": "é"}, {"format": 2**64}, {"means": "0"}]
+)
+def test_header_that_is_no_name_is_refused(wrong: dict[str, object]) -> None:
+    plain = msgspec.to_builtins(header(2))
+    text = json.dumps({"__metadata__": {METADATA: json.dumps({**plain, **wrong})}}).encode()
+    with pytest.raises(WireProblem):
+        header_of(len(text).to_bytes(8, "little") + text)
 
 
 @pytest.mark.parametrize("to", [1, 2, 16, 17, 19])
