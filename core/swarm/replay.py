@@ -11,13 +11,13 @@ from typing import Final
 
 from core.base.content import CHUNK_BYTES, DIGEST_BYTES
 from core.base.ids import PeerId
-from core.base.machine import Lost, Received, Tick, earliest
+from core.base.machine import Lost, Received, Send, Tick, earliest
 from core.base.problems import WireProblem
 from core.base.state_header import ANCESTORS_MAX, MARK_BYTES, StateHeader, header_of
 from core.base.trace import Trace
 from core.swarm.fetch import Fetched, FetchFailed, Fetching, StateFetch, StateSink
 from core.swarm.ledger_reader import StateHead
-from core.swarm.messages import ChunkGive, StateDenied, StateOffer
+from core.swarm.messages import ChunkGive, StateDenied, StateDone, StateOffer
 from core.swarm.states import StateName
 
 HEADS_MAX: Final = 2
@@ -124,6 +124,7 @@ class MeansFetch:
     ) -> Sequence[object]:
         """A donor's answer, its loss or time moves it on; it ends with `MeansFetched` or `MeansMissing`."""
         outputs: list[object] = []
+        goodbyes: list[object] = []
         for output in (*self._heads.handle(event, now), *self._means.handle(event, now)):
             match output:
                 case Fetching(done=done, total=total) if self._left:
@@ -132,13 +133,16 @@ class MeansFetch:
                     )
                 case Fetching():
                     pass
+                case Send(message=StateDone()):
+                    goodbyes.append(output)
                 case Fetched(location=location):
                     outputs += self._has(location, now)
+                    goodbyes = [] if self._left else goodbyes  # the place at the donors is kept for the next mean
                 case FetchFailed():
                     outputs.append(MeansMissing(owed=True))
                 case _:
                     outputs.append(output)
-        return outputs
+        return [*goodbyes, *outputs]
 
     def _has(self, location: str, now: float) -> Sequence[object]:
         """The header is here, or the next mean: ask for the one after it."""
