@@ -182,12 +182,14 @@ class Branches:
         here: defaultdict[bytes, Weight] = defaultdict(Weight)
         called: defaultdict[bytes, Counter[StateName]] = defaultdict(Counter)
         if mine is not None:
-            here[mine.mark] = Weight(trains, not trains, trains and mine.epoch > 0 and mine.mark != self._guest_at)
+            here[mine.mark] = Weight(trains, not trains, trains and mine.epoch > 0)
         heard, newcomers = list(stands), Weight()
         further = trains and mine is not None and mine.epoch > 0
         self._learn(heard)
         for stand in heard:
-            counted = Weight(stand.trains, not stand.trains, stand.trains and stand.peer in self._known)
+            hosts = mine is not None and mine.mark == self._guest_at and mine.mark in self._path(stand.state.mark)
+            known = hosts or stand.peer in self._known
+            counted = Weight(stand.trains, not stand.trains, stand.trains and known)
             if further and not stand.state.epoch:
                 newcomers = newcomers.plus(counted)
                 continue

@@ -125,6 +125,7 @@ def test_a_guest_follows_strangers_until_its_own_round() -> None:
     assert guest.head(MINE, [stand(1, further, MINE)]) is None, "from its own disk: one stranger leads it nowhere"
     guest.loaded(State(MINE, bytes(32), "file"), guest=True)
     assert guest.head(MINE, [stand(1, further, MINE)]) == further
+    assert guest.head(MINE, [stand(1, OURS[-2]), stand(1, THEIRS[-1])]) is None, "not to where it did not go on from"
     own = after(MINE, "own")
     guest.led(MINE, own)
     assert guest.head(own, [stand(1, after(own), own)]) is None
