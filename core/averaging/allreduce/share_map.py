@@ -111,9 +111,12 @@ def gives_chunk(epoch: int, member: int, number: int, gift: int) -> bool:
 
 
 def untaken_of(plan: Plan, member: int) -> Untaken | None:
-    """The chunks of its contribution that a member is not to give; None: it gives all, or too many to be named."""
+    """The chunks of its contribution that a member is not to give; None: there are none, or too many to be named.
+
+    Of what has no weight in the plan nobody wants anything later.
+    """
     gift = plan.gift(member)
-    if gift == WHOLE_GIFT or plan.chunk_total > CARRIED_CHUNKS_MAX:
+    if gift == WHOLE_GIFT or not plan.members[member].samples or plan.chunk_total > CARRIED_CHUNKS_MAX:
         return None
     kept = [not gives_chunk(plan.epoch, member, number, gift) for number in range(plan.chunk_total)]
     return Untaken.of(kept, chunk_numel=plan.chunk_numel)

@@ -73,6 +73,8 @@ def test_a_contribution_without_samples_is_left_alone() -> None:
 def test_plan_says_which_chunks_a_member_keeps() -> None:
     plan = msgspec.structs.replace(make_plan([3, 4, 5, 6], 16 * 40), gifts=(256, 100, 100, 100))
     assert untaken_of(plan, 0) is None
+    refused = [msgspec.structs.replace(member, samples=0) for member in plan.members]
+    assert untaken_of(msgspec.structs.replace(plan, members=tuple(refused)), 1) is None, "nobody wants it later"
     mask = untaken_of(plan, 1).mask(plan.numel)
     for number in range(plan.chunk_total):
         assert mask[plan.span(number)].all() != gives_chunk(plan.epoch, 1, number, 100)
