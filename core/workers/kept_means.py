@@ -7,6 +7,7 @@ when the folder is opened.
 import contextlib
 import logging
 import os
+import shutil
 from collections.abc import Iterator, Sequence
 from io import FileIO
 from pathlib import Path
@@ -19,7 +20,7 @@ from core.averaging.kept_mean import MeanForm
 from core.base.content import CHUNK_BYTES, digest, root_digest
 from core.base.problems import Damaged, Problem, RemoteProblem
 from core.system.atomic_files import PRIVATE_FILE, make_directory
-from core.workers.state_files import MEAN_SUFFIX, DiskStateFile
+from core.workers.state_files import MEAN_SUFFIX, ROOM, DiskStateFile
 
 _LOG = logging.getLogger(__name__)
 
@@ -49,7 +50,7 @@ class KeptMeans:
         torn = self._folder / f"{os.getpid()}.part"
         digests: list[bytes] = []
         try:
-            with _Output(torn) as output:
+            with _Output(torn, bytes_max=self._form.bytes_max) as output:
                 for chunk in _chunks(self._form.pieces(mean)):
                     digests.append(digest(chunk))
                     output.write(chunk)
@@ -112,10 +113,12 @@ class _Output:
 
     Args:
         path: Where it is made.
+        bytes_max: A disk that has less than `ROOM` times so many bytes left refuses them: the next state needs them.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, bytes_max: int) -> None:
         self._path = path
+        self._bytes_max = bytes_max
         self._file: FileIO | None = None
         self.failed = False
         """Whether the disk has refused anything."""
@@ -123,7 +126,10 @@ class _Output:
     def __enter__(self) -> Self:
         try:
             make_directory(self._path.parent)
-            self._file = FileIO(self._path, "w", opener=_private)
+            if shutil.disk_usage(self._path.parent).free >= ROOM * self._bytes_max:
+                self._file = FileIO(self._path, "w", opener=_private)
+            else:
+                self._fail("the disk is nearly full")
         except (OSError, Problem) as error:
             self._fail(error)
         return self
@@ -141,7 +147,7 @@ class _Output:
         except OSError as error:
             self._fail(error)
 
-    def _fail(self, error: Exception) -> None:
+    def _fail(self, error: object) -> None:
         self.failed = True
         _LOG.warning("A round's mean is not kept for others: %s.", error)
         with contextlib.suppress(OSError):

@@ -12,6 +12,8 @@ from core.workers.worker import Worker
 STANDSTILL_S: Final = 1.0
 """A worker that computes on for longer after it was told to stand still is ended.  It is not stopped by a signal: then
 it would neither give a device's memory back nor notice the end of its pipe."""
+RESUME_S: Final = 30.0
+"""One that does not go on for longer after it was told to is ended: its driver may hang after a computer's sleep."""
 
 
 class Suspension:
@@ -34,6 +36,7 @@ class Suspension:
         self._off_since = 0.0
         self._still = asyncio.Event()
         self._still.set()
+        self._ready = asyncio.Event()
         self._gone = asyncio.Event()
         self._gone.set()
         self._giving_back: asyncio.TimerHandle | None = None
@@ -83,6 +86,10 @@ class Suspension:
         """The worker says that it stands still."""
         self._still.set()
 
+    def goes_on(self) -> None:
+        """The worker says that it is ready, at its start or after a resume."""
+        self._ready.set()
+
     def ended(self) -> None:
         """The worker is gone, whatever it was that ended it."""
         self._worker = None
@@ -104,9 +111,12 @@ class Suspension:
                 break
             await self._on.wait()
             self._still.clear()
+            self._ready.clear()
             try:
                 worker.send(Resume(arena_path=str(self._new_arena())))
-            except Problem:  # the next worker meets it again, and it is told
+                async with asyncio.timeout(RESUME_S):
+                    await self._ready.wait()
+            except (Problem, TimeoutError):  # the next worker meets the problem again, and it is told
                 break
         worker.kill()
 

@@ -203,7 +203,7 @@ class Trainer:
                     task.cancel()
         finally:
             self._worker = None
-            self._stand_still()
+            self._stand_still(paused=not self._suspension.wanted)
             self._suspension.ended()
             self._changed()
         if worker.killed and worker.failure is None:
@@ -212,7 +212,7 @@ class Trainer:
         self._fallback.ended(crashed=not worker.began and why.code not in FATAL_CODES)
         return why
 
-    def _stand_still(self) -> None:
+    def _stand_still(self, *, paused: bool) -> None:
         """The worker computes no more: evaluations that were asked for fail, and the participant has no trainer."""
         for future in self._asking:
             if not future.done():
@@ -221,7 +221,7 @@ class Trainer:
         self._moves.forget()
         if self._ready:
             self._ready = False
-            self._tell(TrainerGone(paused=not self._suspension.wanted))
+            self._tell(TrainerGone(paused=paused))
 
     def _start(self) -> frames.Start:
         place, share = self._place, self._place.share()
@@ -265,10 +265,11 @@ class Trainer:
             case frames.Evaluated():
                 self._evaluated(frame)
             case frames.Suspended():
-                self._stand_still()
+                self._stand_still(paused=True)
                 self._suspension.stands()
                 self._changed()
             case frames.WorkerReady():
+                self._suspension.goes_on()
                 self._ready = True  # its participant may order something while it is told
         await self._moves.heard(frame, self._worker)
         await self._interpreter.heard(frame)
