@@ -21,8 +21,6 @@ class BatchFit(msgspec.Struct, frozen=True):
 
     size: Annotated[int, Meta(ge=1, le=2**31)]
     """Samples of one pass."""
-    recompute: bool = False
-    """Whether layers are computed again in the backward pass, because memory does not suffice otherwise."""
 
 
 class KeptFits:

@@ -69,8 +69,8 @@ class MicroBatch:
         found: BatchFit | None = None,
     ) -> None:
         fits, self._more = room(), room
-        self._first, self._most = max(1, min(first, most)), most
-        self.recompute = found.recompute if found and math.isinf(fits) else fits < 1
+        self._first, self._most, self._limit = max(1, min(first, most)), most, most
+        self.recompute = fits < 1
         """Whether layers are computed again in the backward pass, so that a sample takes less memory."""
         self.size = int(max(1, min(found.size, most, fits))) if found else 1
         """Samples of the batches that are made from now on."""
@@ -85,7 +85,7 @@ class MicroBatch:
     @property
     def fit(self) -> BatchFit | None:
         """What was found; None while it is looked for."""
-        return BatchFit(self.size, self.recompute) if self._settled else None
+        return BatchFit(self.size) if self._settled else None
 
     def took(self, samples: int, seconds: float) -> None:
         """A pass over so many samples took so long."""
@@ -121,6 +121,7 @@ class MicroBatch:
                 hint="Close other programs, or choose another device: potluck settings device cpu",
             )
         self.recompute = True
+        self.room, self._most = math.inf, self._limit
         self._begin_anew()
         sys.stderr.write("Memory did not suffice for one sample; from now on its layers are computed twice.\n")
 

@@ -13,9 +13,9 @@ def test_findings_are_kept_by_their_keys(tmp_path: Path) -> None:
     one, other = KeptFits(path, "one"), KeptFits(path, "other")
     assert one.fit is None
     one.keep(BatchFit(8))
-    other.keep(BatchFit(16, recompute=True))
+    other.keep(BatchFit(16))
     assert KeptFits(path, "one").fit == BatchFit(8)
-    assert KeptFits(path, "other").fit == BatchFit(16, recompute=True)
+    assert KeptFits(path, "other").fit == BatchFit(16)
     one.keep(BatchFit(32))
     assert KeptFits(path, "one").fit == BatchFit(32)
     assert KeptFits(path, "none").fit is None

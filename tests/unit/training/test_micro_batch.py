@@ -156,7 +156,7 @@ def test_no_memory_for_a_sample_recomputes_its_layers() -> None:
 def test_a_start_goes_on_with_what_was_found(room: float, begun: int) -> None:
     size = MicroBatch(32, most=4096, room=lambda: room, found=BatchFit(512))
     assert (size.size, size.recompute) == (begun, room < 1)
-    assert size.fit == BatchFit(begun, recompute=room < 1)
+    assert size.fit == BatchFit(begun)
 
 
 class Narrow(SmallTask):
