@@ -15,6 +15,7 @@ schedule stays the same.  What the tables of model, optimiser and rule may hold 
 (`core.training.prepare`).
 """
 
+import math
 import tomllib
 from collections.abc import Mapping
 from typing import Annotated, Final, Literal
@@ -96,6 +97,10 @@ def read_recipe(data: bytes, *, called: str) -> Recipe:
     tables = {"[optimizer]": recipe.optimizer}
     for name, value in ({} if isinstance(recipe.rule, msgspec.UnsetType) else recipe.rule).items():
         tables |= {f"[rule.{name}]": value} if isinstance(value, dict) else {}
+    for title, table in {"[model]": recipe.model, **tables}.items():
+        for number_name, number in table.items():
+            if isinstance(number, float) and not math.isfinite(number):
+                raise BadInput(f"{called}: {title} {number_name} must be a finite number, not {number}.")
     for title, table in tables.items():
         _check_schedule(table, where=f"{called}: {title} ")
     return recipe

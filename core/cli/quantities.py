@@ -76,7 +76,7 @@ def read_whole(text: str) -> int:
         BadInput: it is none.
     """
     if not (text.isascii() and text.isdecimal() and len(text) < 16):
-        raise BadInput(f"{text[:40]!a} is no whole number.", hint="Write it in digits, as in 24000.")
+        raise BadInput(f"{text[:40]!a} is no whole number from 0 on.", hint="Write it in digits, as in 24000.")
     return int(text)
 
 

@@ -69,7 +69,7 @@ def _run(chosen: argparse.Namespace) -> None:
     torch.set_num_threads(max(1, chosen.threads))
     try:
         device = str(torch.empty(0, device=chosen.device).device)
-    except RuntimeError as error:
+    except (RuntimeError, AssertionError) as error:  # torch without CUDA asserts
         reason = str(error).partition("\n")[0]
         raise BadInput(f"The device {chosen.device} cannot be used: {reason}", hint="Leave --device out.") from error
     manifest = read_manifest(chosen.manifest.read_bytes(), Ed25519Verifier())

@@ -115,7 +115,7 @@ def why_not(precision: Precision, device: torch.device) -> str:
     if not (found - plain).norm() <= ROUNDINGS * precision.rounding * plain.norm():
         return f"gives wrong results in {precision.name}"
     if precision.half is not None and device.type == CPU and found_s > SLOWER_MAX * plain_s:
-        return f"takes {found_s / plain_s:.1f} times as long in {precision.name} as in fp32"
+        return f"is no faster in {precision.name} than in fp32 ({found_s / plain_s:.2f} times as long)"
     return ""
 
 

@@ -113,7 +113,7 @@ def test_a_number_out_of_bounds_is_a_sentence(name: str, table: str, key: str, v
         ),
         ("warmup_samples = 2_560", "warm_samples = 5", "my.toml: [optimizer] warm_samples is unknown. Allowed are: "),
         ("total_samples = 64_000_000", "total_samples = 0", "my.toml: [optimizer] total_samples / target_samples must"),
-        ("beta2 = 0.98", "beta2 = nan", "my.toml: [optimizer] beta2 must be a number from 0 and below 1, not nan."),
+        ("beta2 = 0.98", "beta2 = nan", "my.toml: [optimizer] beta2 must be a finite number, not nan."),
         ("evaluate_every = 5", "evaluate_every = true", "my.toml: evaluate_every must be a whole number from 1"),
         ("[optimizer]", "[averaging]\ncodec = 3\n[optimizer]", "my.toml: [averaging] codec must be a text"),
         ("[optimizer]", "[averaging]\npace = 1\n[optimizer]", "my.toml: [averaging] pace is unknown."),
