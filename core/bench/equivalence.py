@@ -39,9 +39,9 @@ SMALL: Final[Numbers] = {
 }
 WORKERS: Final = (
     Settings(threads=1),
-    Settings(threads=2, upload_bytes_s=2_000_000.0),
-    Settings(threads=1, upload_bytes_s=500_000.0, download_bytes_s=1_000_000.0),
-    Settings(threads=1, upload_bytes_s=250_000.0),
+    Settings(threads=2, upload_bytes_s=16_000_000.0),
+    Settings(threads=1, upload_bytes_s=8_000_000.0, download_bytes_s=16_000_000.0),
+    Settings(threads=1, upload_bytes_s=4_000_000.0),
 )
 """Of unequal threads and lines; how many samples a pass takes each finds by itself."""
 EVERY: Final = 5
@@ -66,7 +66,7 @@ class EquivalenceReport(msgspec.Struct, frozen=True, kw_only=True):
     bench: str = "equivalence"
     target_samples: int
     samples: list[float]
-    """Mean samples of a step of each collaboration; the single processes take as many as the first."""
+    """Mean samples of a step of each collaboration; the single process beside it takes as many."""
     shares: list[list[float]]
     """Of the samples, by worker, of each collaboration, the largest first."""
     table: list[AtStep]
@@ -113,8 +113,8 @@ async def measure(steps: int, *, seeds: int, target: int) -> EquivalenceReport:
             for n in range(seeds)
         ]
         ran = [await _together(charter, folder / f"run-{n}", steps) for n, charter in enumerate(charters)]
-        samples = round(ran[0].samples)
-        alone = [await _alone(charter, steps, samples, seed) for seed, charter in enumerate(charters, start=1)]
+        pairs = enumerate(zip(charters, ran, strict=True), start=1)
+        alone = await asyncio.gather(*(_alone(charter, steps, round(one.samples), n) for n, (charter, one) in pairs))
     together = [one.losses for one in ran]
     return EquivalenceReport(
         target_samples=target,

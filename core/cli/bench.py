@@ -180,7 +180,7 @@ def _add_equivalence(parts: Commands) -> None:
     equivalence.add_argument("--steps", type=whole(5, 100_000), default=200, metavar="N", help="default: 200")
     equivalence.add_argument("--seeds", type=whole(1, 20), default=3, metavar="N", help="runs of each (default: 3)")
     equivalence.add_argument(
-        "--target", type=whole(16, 65_536), default=256, metavar="N", help="samples (default: 256)"
+        "--target", type=whole(16, 65_536), default=1024, metavar="N", help="samples (default: 1,024)"
     )
     equivalence.add_argument("--figure", type=Path, metavar="FILE", help="draw the curves as SVG")
     equivalence.set_defaults(run=_measuring("core.bench.equivalence:run"))
