@@ -25,7 +25,7 @@ def test_partitions_in_rounds_leave_each_round_one_outcome(seed: int) -> None:
     assert verdict_of(seed, world).partitions >= 2
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [2, 3])
 def test_two_commits_of_a_liar_lead_to_two_states(seed: int) -> None:
     world = SwarmSettings(peers=5, epochs=4, churn=calm(5), links=LOCAL, blank=0.0, liars=(TWO_COMMITS,))
     verdict = verdict_of(seed, world)
