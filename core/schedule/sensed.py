@@ -1,0 +1,41 @@
+"""What this computer's senses have found: what it is used for, and what its use costs, at one moment."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SensedGpu:
+    """One graphics card, as its driver tells."""
+
+    name: str
+    """As torch calls it: "cuda:0"."""
+    busy: float | None = None
+    """Share of its time, 0 to 1, that programs other than Potluck use it; None: not told."""
+    watts: float | None = None
+    celsius: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sensed:
+    """Findings of all senses; None: the system does not tell, and no rule that needs it forbids anything."""
+
+    idle_s: float | None = None
+    """Seconds since the last key, touch or movement of the mouse, at any session of this computer."""
+    remote: bool | None = None
+    """Whether somebody uses it from afar (remote desktop)."""
+    on_battery: bool | None = None
+    battery: float | None = None
+    """Charge, 0 to 1."""
+    full_screen: bool | None = None
+    """Whether a program fills the screen: a game, a film, a talk."""
+    busy: float | None = None
+    """Share of all cores, 0 to 1, that programs other than Potluck use."""
+    programs: frozenset[str] = frozenset()
+    """Names of the programs that run, lower case, without ".exe"."""
+    celsius: float | None = None
+    """Of the hottest sensor of the processor."""
+    watts: float | None = None
+    """What the processor takes, where the system tells."""
+    metered: bool | None = None
+    """Whether the system treats the connection as one that costs."""
+    gpus: tuple[SensedGpu, ...] = ()
