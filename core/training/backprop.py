@@ -151,7 +151,7 @@ class Backprop:
     def _once(self, batch: Batch, scale: float) -> float:
         with self.precision.computing(self._parameters.values_N.device):
             losses = self._task.loss(self._model, batch)
-        (losses.objective * scale if scale != 1.0 else losses.objective).backward()  # type: ignore[no-untyped-call]
+        (losses.objective * scale).backward()  # type: ignore[no-untyped-call]
         if scale != 1.0:
             self._parameters.gradients_N.mul_(1 / scale)
         return float(losses.reported.item())

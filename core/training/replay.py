@@ -14,7 +14,7 @@ from core.training.checkpoint import Checkpoints, Saved
 from core.training.rules.rule import Rule
 
 
-class Replay:
+class ReplayedSteps:
     """Leads from the own saved state to one that others hold, or back to the own one.
 
     Nothing of it is believed: only if the steps lead to a file with the digest that was told, they count.

@@ -28,7 +28,7 @@ from core.training.micro_batch import MicroBatch, lacked_memory, samples_that_fi
 from core.training.optimizers import optimizer_of
 from core.training.precision import precision_on
 from core.training.read_ahead import ReadAhead
-from core.training.replay import Replay
+from core.training.replay import ReplayedSteps
 from core.training.rules import rule_of
 
 TARGET_PASSES = 8
@@ -113,7 +113,7 @@ class Learner:
         )
         self.exact = optimizer.exact
         """Whether equal states and means lead to equal bits on every machine."""
-        self.replay = Replay(self.rule, self._checkpoints)
+        self.replay = ReplayedSteps(self.rule, self._checkpoints)
         """To be followed by setting `state`."""
         self.samples_per_s = 0.0
         self.state = self._newest() or self._save(0, manifest.id, ancestors=b"", ledger=b"", means=b"")
