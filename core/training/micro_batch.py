@@ -7,7 +7,6 @@ import math
 import sys
 from collections import defaultdict
 from collections.abc import Callable
-from statistics import median
 from typing import Final
 
 import psutil
@@ -16,7 +15,7 @@ from core.base.problems import WorkerProblem
 from core.training.kept import BatchFit
 
 TIMINGS: Final = 8
-"""Passes of one size that are timed before it is judged; their median counts."""
+"""Passes of one size that are timed before it is judged; the fastest counts, for other programs only slow them down."""
 GAIN: Final = 1.1
 """So much faster per sample is a size that is worth its memory."""
 PASS_S: Final = 0.25
@@ -47,10 +46,11 @@ def samples_that_fit(sample_bytes: int) -> float:
 
 
 class MicroBatch:
-    """Doubles the size while samples come faster, and halves it where a pass takes too long or memory runs short.
+    """Doubles the size while samples come faster, then halves it while they come hardly slower.
 
     It begins with one sample, and goes from there to the task's number if that takes no longer than a pass may; or
-    where it was the last time.  Where memory does not suffice for one sample, layers are recomputed.  Batches are made
+    where it was the last time.  Two sizes take turns until one of them is better, so that a computer that is slow for
+    a while slows down both.  Where memory does not suffice for one sample, layers are recomputed.  Batches are made
     ahead, so those of an earlier size still come for a while: each timing counts for its own size.
 
     Args:
@@ -73,19 +73,22 @@ class MicroBatch:
         self.recompute = fits < 1
         """Whether layers are computed again in the backward pass, so that a sample takes less memory."""
         self.size = int(max(1, min(found.size, most, fits))) if found else 1
-        """Samples of the batches that are made from now on."""
+        """Samples of a pass, by what is known."""
         self.room = math.inf
         """Samples of a batch for which memory has not run out."""
-        self._speeds: dict[int, list[float]] = defaultdict(list)
-        self._best = self.size
+        self._turn, self._settled = False, False
+        self._begin_anew()
         self._settled = found is not None
-        self._passes = 0
-        """Since it settled."""
 
     @property
     def fit(self) -> BatchFit | None:
         """What was found; None while it is looked for."""
         return BatchFit(self.size) if self._settled else None
+
+    def next_size(self) -> int:
+        """Samples of the batch that is made now."""
+        self._turn = not self._turn
+        return self._other if self._turn and not self._settled else self.size
 
     def took(self, samples: int, seconds: float) -> None:
         """A pass over so many samples took so long."""
@@ -94,12 +97,9 @@ class MicroBatch:
             if self._passes >= AGAIN and self.room == math.inf:
                 self._begin_anew()
             return
-        if samples != self.size:
-            return
-        speeds = self._speeds[samples]
-        speeds.append(samples / max(seconds, 1e-9))
-        if len(speeds) >= TIMINGS:
-            self._judge()
+        self._speeds[samples].append(samples / max(seconds, 1e-9))
+        if min(len(self._speeds[size]) for size in (self.size, self._other)) >= TIMINGS:
+            self._judge(*(max(self._speeds[size]) for size in (self.size, self._other)))
 
     def ran_out(self, samples: int) -> None:
         """Memory did not suffice for so many samples: from now on it is half of them, and no more.
@@ -126,21 +126,30 @@ class MicroBatch:
         sys.stderr.write("Memory did not suffice for one sample; from now on its layers are computed twice.\n")
 
     def _begin_anew(self) -> None:
-        self._speeds.clear()
-        self._passes, self._settled = 0, False
+        self._speeds: dict[int, list[float]] = defaultdict(list)
+        self._other = self.size
+        """With which the size takes turns; the size itself at first, until its speed is known."""
+        self._compared = {self.size}
+        self._settled = False
+        self._passes = 0
+        """Since it settled."""
 
-    def _judge(self) -> None:
-        speed = {size: median(speeds) for size, speeds in self._speeds.items() if len(speeds) >= TIMINGS}
-        if self.size / speed[self.size] > PASS_S and self.size > 1:
-            self.size = self._best = self.size // 2
-            self._settled = self.size in speed
-        elif self.size < self._best or (self.size > self._best and speed[self.size] < GAIN * speed[self._best]):
-            self.size, self._settled = self._best, True
+    def _judge(self, speed: float, other_speed: float) -> None:
+        """Take the better of the two sizes, by their samples a second, and find one to compare it with."""
+        if self._other > self.size:
+            better = other_speed >= GAIN * speed
         else:
-            self._best = self.size
-            grown = self._grown(speed[self.size])
-            self._settled = grown == self.size or grown in speed
-            self.size = self.size if self._settled else grown
+            better = self.size > PASS_S * speed or GAIN * other_speed >= speed
+        grows = self._other >= self.size and better
+        if better:
+            self.size, speed = self._other, other_speed
+        half = max(1, self.size // 2)
+        self._other = self._grown(speed) if grows else half
+        if self._other in self._compared:
+            self._other = half
+        self._settled = self._other in self._compared
+        self._compared.add(self._other)
+        self._speeds.clear()
 
     def _grown(self, samples_per_s: float) -> int:
         """The size that is tried next: from one sample straight to what suits most machines, else twice as many."""

@@ -133,7 +133,7 @@ class Learner:
             found=self._fits.fit,
         )
         """How many samples a pass takes on this machine."""
-        self.data = ReadAhead(partial(task.batches, int.from_bytes(order[:8], "big"), lambda: size.size))
+        self.data = ReadAhead(partial(task.batches, int.from_bytes(order[:8], "big"), size.next_size))
         """This peer's batches, made from its `start` on."""
 
     @property

@@ -13,18 +13,20 @@ from core.training.kept import BatchFit
 from core.training.micro_batch import AGAIN, PASS_S, TIMINGS, MicroBatch
 from tests.unit.training.small import MANIFEST, Points, SmallTask, learner
 
-CARD: Callable[[int], float] = lambda samples: 0.01 + samples / 100_000  # noqa: E731
-"""A pass costs 10 ms, whatever its size, and little for each sample."""
+CARD: Callable[[int], float] = lambda samples: 0.013 + samples / 100_000  # noqa: E731
+"""A pass costs 13 ms, whatever its size, and little for each sample."""
 CORE: Callable[[int], float] = lambda samples: samples / 800  # noqa: E731
+FLAT: Callable[[int], float] = lambda samples: max(samples, 16) / 700  # noqa: E731
+"""Fewer than 16 samples take as long as 16; more come no faster."""
 SLOW: Callable[[int], float] = lambda samples: samples * 0.2  # noqa: E731
 
 
 def settle(size: MicroBatch, seconds: Callable[[int], float], *, noise: float = 0.0) -> list[int]:
     """The sizes of a few hundred passes, whose batches are made two ahead."""
-    random, sizes, ahead = Random(1), [], [size.size, size.size]
+    random, sizes, ahead = Random(1), [], [size.next_size(), size.next_size()]
     for _ in range(400):
         samples = ahead.pop(0)
-        ahead.append(size.size)
+        ahead.append(size.next_size())
         sizes.append(samples)
         size.took(samples, seconds(samples) * random.uniform(1 - noise, 1 + noise))
     return sizes
@@ -33,11 +35,13 @@ def settle(size: MicroBatch, seconds: Callable[[int], float], *, noise: float = 
 @pytest.mark.parametrize(
     ("machine", "first", "most", "last"),
     [
-        (CARD, 32, 10_000, 8192),  # the next one takes 2.6 times as long as a pass may
+        (CARD, 32, 10_000, 8192),  # twice as many come hardly faster
         (CARD, 32, 256, 256),
         (CARD, 4096, 64, 64),
         (CORE, 32, 10_000, 1),  # more samples at once come no faster
         (CORE, 1, 64, 1),
+        (FLAT, 32, 10_000, 16),  # half as many come as fast, and a round waits half as long for them
+        (FLAT, 9, 10_000, 18),
         (SLOW, 8, 64, 1),
         (lambda samples: 10.0, 8, 64, 1),
     ],
@@ -51,7 +55,14 @@ def test_the_size_settles_where_samples_come_fastest(
         assert found[-1] == last
         assert machine(last) <= PASS_S or last == 1
         tried = len(set(found))
-        assert found.index(last) <= (TIMINGS + 2) * tried
+        assert found.index(last) <= (2 * TIMINGS + 2) * tried
+
+
+def test_the_size_stays_small_while_a_computer_wakes_up() -> None:
+    """At its start it reads text as well, and each pass takes a little less time than the one before."""
+    passes = count(1)
+    waking = settle(MicroBatch(32, most=10_000), lambda samples: FLAT(samples) * (1 + 100 / (next(passes) + 30)))
+    assert waking[-1] == 16
 
 
 def test_memory_that_ran_out_bounds_the_size() -> None:
