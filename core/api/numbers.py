@@ -44,7 +44,7 @@ def lasting(seconds: float) -> str:
     for unit, unit_s in (("days", 86_400), ("hours", 3_600), ("minutes", 60)):
         if seconds >= 2 * unit_s:
             return f"{amount(seconds / unit_s)} {unit}"
-    return f"{amount(seconds)} seconds"
+    return "1 second" if round(seconds) == 1 else f"{amount(seconds)} seconds"
 
 
 def _scaled(number: float, units: tuple[str, ...]) -> str:

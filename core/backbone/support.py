@@ -3,7 +3,7 @@
 from core.averaging.aggregators import AGGREGATORS
 from core.averaging.codecs.registry import check_codec
 from core.base.manifest import AveragingNumbers
-from core.base.problems import BadInput
+from core.base.problems import BadInput, unknown_name
 
 
 def check_averaging(averaging: AveragingNumbers) -> None:
@@ -15,10 +15,7 @@ def check_averaging(averaging: AveragingNumbers) -> None:
     check_codec(averaging.codec)
     name = averaging.aggregator_name
     if name not in AGGREGATORS:
-        raise BadInput(
-            f"The collaboration combines contributions as {name[:80]!r}, which this version of Potluck does not know.",
-            hint=f"Update Potluck. This version knows: {', '.join(AGGREGATORS)}.",
-        )
+        raise unknown_name("aggregator", name, AGGREGATORS)
     try:
         AGGREGATORS[name](**averaging.aggregator_numbers)
     except (TypeError, ValueError) as problem:

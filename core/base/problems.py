@@ -16,6 +16,8 @@ Misuse within the program (a wrong argument in code) raises ValueError or Assert
 runner of a machine: where a peer's message led to it, that ends the peer's conversation, otherwise the host.
 """
 
+from collections.abc import Iterable
+
 
 class Problem(Exception):  # noqa: N818 - the tree's own word
     """A failure that is not a mistake in this program's code.
@@ -46,6 +48,20 @@ class BadInput(UserProblem):
     """An input that cannot be used."""
 
     code = "bad_input"
+
+
+def unknown_name(what: str, name: str, known: Iterable[str]) -> BadInput:
+    """The sentence about a name in a manifest or recipe for which this version has nothing.
+
+    Args:
+        what: Its kind, such as "optimiser".
+        name: As it stands there.
+        known: The names that this version has.
+    """
+    return BadInput(
+        f"This version of Potluck does not know the {what} {name[:80]!r}.",
+        hint=f"It knows: {', '.join(known)}. Correct the recipe, or update Potluck where the collaboration is newer.",
+    )
 
 
 class Busy(UserProblem):

@@ -46,7 +46,7 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     name: Name
     summary: Text = ""
     """What is learned, in a sentence; empty: the task says it."""
-    organiser: Name = "not named"
+    organiser: Name = "its founder"
     task: Name
     text: Annotated[str, Meta(min_length=1, max_length=4096)] = PYTHON_DOCS
     """ "python-docs", or a folder of text files, seen from the recipe's own."""

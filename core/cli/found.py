@@ -94,7 +94,7 @@ def _ask(args: argparse.Namespace) -> dict[str, str]:
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise BadInput("No recipe is named.", hint=f"Name a file, or one that comes along: {', '.join(names)}.")
     name = _answer("What is the collaboration called?", lambda said: 0 < len(said) <= NAME_LETTERS, default="")
-    organiser = _answer("Who runs it?", lambda said: len(said) <= NAME_LETTERS, default="not named")
+    organiser = _answer("Who runs it?", lambda said: len(said) <= NAME_LETTERS, default="its founder")
     text = _answer(
         "Which folder of text does it learn from? (empty: the recipe's own)",
         lambda said: not said or Path(said).expanduser().is_dir(),

@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import cast
 
 from core.base.manifest import Manifest
-from core.base.problems import BadInput
+from core.base.problems import unknown_name
 from core.base.tasks import TASKS
 from core.tasks.task import Blobs, Task, TaskModule
 
@@ -19,10 +19,7 @@ def module_of(name: str) -> TaskModule:
         BadInput: this release does not know it.
     """
     if name not in TASKS:
-        raise BadInput(
-            f"This version of Potluck does not know the task {name[:80]!r}.",
-            hint=f"Update Potluck. This version knows: {', '.join(TASKS)}.",
-        )
+        raise unknown_name("task", name, TASKS)
     return cast("TaskModule", import_module(TASKS[name]))
 
 

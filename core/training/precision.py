@@ -16,7 +16,7 @@ from typing import Final, Literal
 import torch
 
 from core.api.settings import CPU
-from core.base.problems import BadInput
+from core.base.problems import unknown_name
 
 SIDE: Final = 256
 """Of the matrices of the computation that is tried: large enough that a processor's time goes into products."""
@@ -83,10 +83,7 @@ def precision_on(device: str, name: str) -> PrecisionChoice:
         BadInput: this release does not know it.
     """
     if name not in PRECISIONS:
-        raise BadInput(
-            f"This version of Potluck does not know the precision {name[:80]!r}.",
-            hint=f"Update Potluck. This version knows: {', '.join(PRECISIONS)}.",
-        )
+        raise unknown_name("precision", name, PRECISIONS)
     precision = PRECISIONS[name]
     refusal = "" if precision is FP32 else why_not(precision, torch.device(device))
     if not refusal:

@@ -13,7 +13,7 @@ from core.averaging.codecs.codec import Codec, Raw
 from core.averaging.codecs.halves import Bf16, Fp16
 from core.averaging.codecs.topk import TopK
 from core.averaging.codecs.uniform import Uniform4, Uniform8
-from core.base.problems import BadInput
+from core.base.problems import unknown_name
 
 CODECS: Final[Mapping[str, Codec]] = MappingProxyType(
     {"raw": Raw(), "fp16": Fp16(), "bf16": Bf16(), "u8": Uniform8(), "b8": Dynamic8(), "q4": Uniform4(), "topk": TopK()}
@@ -57,7 +57,4 @@ def check_codec(name: str) -> None:
         BadInput: there is none of that name.
     """
     if name not in CODEC_NAMES:
-        raise BadInput(
-            f"The collaboration sends numbers as {name[:80]!r}, which this version of Potluck does not know.",
-            hint=f"Update Potluck. This version knows: {', '.join(CODEC_NAMES)}.",
-        )
+        raise unknown_name("codec", name, CODEC_NAMES)

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Final
 
 from core.base.manifest import checked
-from core.base.problems import BadInput
+from core.base.problems import unknown_name
 from core.training.flat import FlatParameters
 from core.training.optimizers.adamw import AdamW
 from core.training.optimizers.lamb import Lamb
@@ -37,9 +37,6 @@ def optimizer_of(numbers: Mapping[str, object], parameters: FlatParameters) -> O
     """
     name = str(numbers.get("name"))
     if name not in OPTIMIZERS:
-        raise BadInput(
-            f"This version of Potluck does not know the optimiser {name[:80]!r}.",
-            hint=f"Update Potluck. This version knows: {', '.join(OPTIMIZERS)}.",
-        )
+        raise unknown_name("optimiser", name, OPTIMIZERS)
     kind = OPTIMIZERS[name]
     return kind(checked(numbers, kind.Numbers, of="optimiser"), parameters)

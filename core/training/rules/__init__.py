@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 
 from core.base.manifest import Manifest, checked
-from core.base.problems import BadInput
+from core.base.problems import unknown_name
 from core.training.flat import FlatParameters
 from core.training.optimizers import Optimizer
 from core.training.rules.gradients import Gradients
@@ -39,10 +39,7 @@ def rule_of(manifest: Manifest, parameters: FlatParameters, optimizer: Optimizer
     numbers = {"name": "gradients"} if isinstance(manifest.rule, msgspec.UnsetType) else manifest.rule
     name = str(numbers.get("name"))
     if name not in RULES:
-        raise BadInput(
-            f"This version of Potluck does not know the rule {name[:80]!r}.",
-            hint=f"Update Potluck. This version knows: {', '.join(RULES)}.",
-        )
+        raise unknown_name("rule", name, RULES)
     kind = RULES[name]
     overlaps = manifest.averaging.overlaps
     return kind(checked(numbers, kind.Numbers, of="rule"), parameters, optimizer, overlaps=overlaps)
