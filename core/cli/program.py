@@ -8,7 +8,19 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from core.base.problems import Problem
-from core.cli import bench, collaborate, control, doctor, ledger, model, recipe_commands, settings, simulate, window
+from core.cli import (
+    bench,
+    collaborate,
+    control,
+    doctor,
+    ledger,
+    model,
+    recipe_commands,
+    settings,
+    simulate,
+    startup,
+    window,
+)
 from core.cli.options import add_home
 from core.cli.say import say_problem
 
@@ -42,7 +54,7 @@ def parser() -> argparse.ArgumentParser:
     add_home(top)
     top.set_defaults(run=window.run, json=False, home=None, link="")
     commands = top.add_subparsers(title="commands", metavar="COMMAND")
-    for group in (collaborate, recipe_commands, control, ledger, model, settings, doctor, simulate, bench):
+    for group in (collaborate, recipe_commands, control, ledger, model, settings, startup, doctor, simulate, bench):
         group.add(commands)
     return top
 
