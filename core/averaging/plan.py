@@ -16,7 +16,6 @@ from core.averaging.messages import (
     Peer,
     RoundId,
 )
-from core.averaging.weights import leveled
 from core.base.bounds import Epoch, Loss, Norm, Samples, SamplesPerS
 from core.base.ids import PeerId
 from core.base.wire import Message
@@ -164,3 +163,19 @@ def chunk_count(numel: int, chunk_numel: int) -> int:
         chunk_numel: Numbers in each chunk; the last one may be shorter.
     """
     return -(-numel // chunk_numel)
+
+
+def leveled(samples: Sequence[int], share: float) -> list[int]:
+    """The members' weights in the mean, in samples: no member has more than a share of them.
+
+    Args:
+        samples: What each is believed; one with any counts for one at least.
+        share: Upper bound on a member's share.  Of few members one may have twice an equal share.
+    """
+    most, rest, level = max(share, 2 / max(1, sum(map(bool, samples)))), sum(samples), math.inf
+    for above, weight in enumerate(sorted(samples, reverse=True)):  # so many members are at the same level
+        level = most * rest / (1 - above * most)
+        if weight <= level:
+            break
+        rest -= weight
+    return [min(weight, max(1, int(min(weight, level)))) for weight in samples]

@@ -15,8 +15,9 @@ At a state that this peer's last round has not led to, as at the very start, nob
 believed up to `LEAD` times the median claim, and twice as much for each `WAITS_S` without a round, so that no claims,
 however small, hold up the others for long.
 
-The *weight* in the mean is what is believed, but at most a share of all weights (`leveled`): it moves weights towards
-equal ones, and never past them.  A manifest whose share is 1 trusts its members: every claim is believed.
+The *weight* in the mean is what is believed, but at most a share of all weights (`core.averaging.plan.leveled`): it
+moves weights towards equal ones, and never past them.  A manifest whose share is 1 trusts its members: every claim is
+believed.
 
 The leader of a round writes into its plan what it believes.  Others know another past, and refuse only what theirs
 contradicts clearly (`check_weights`); the share they compute themselves.  A leader that lies gains, in the rounds that
@@ -27,15 +28,13 @@ others' weights by `TOLERANCE`.
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import msgspec
 
+from core.averaging.plan import Member, Plan
 from core.base.ids import PeerId
 from core.base.problems import RemoteProblem
-
-if TYPE_CHECKING:
-    from core.averaging.plan import Member, Plan
 
 GROWTH: Final = 3.0
 """Times its earned speed with which a peer is believed, so that computers may become faster."""
@@ -142,34 +141,18 @@ class EarnedSpeeds:
         return {peer: bound for peer, bound in bounds.items() if peer in self._speeds}
 
 
-def leveled(samples: Sequence[int], share: float) -> list[int]:
-    """The members' weights in the mean, in samples: no member has more than a share of them.
-
-    Args:
-        samples: What each is believed; one with any counts for one at least.
-        share: Upper bound on a member's share.  Of few members one may have twice an equal share.
-    """
-    most, rest, level = max(share, 2 / max(1, sum(map(bool, samples)))), sum(samples), math.inf
-    for above, weight in enumerate(sorted(samples, reverse=True)):  # so many members are at the same level
-        level = most * rest / (1 - above * most)
-        if weight <= level:
-            break
-        rest -= weight
-    return [min(weight, max(1, int(min(weight, level)))) for weight in samples]
-
-
-def claims_of(members: Iterable["Member"]) -> dict[PeerId, int]:
+def claims_of(members: Iterable[Member]) -> dict[PeerId, int]:
     """The samples of all members that train, as they say."""
     return {PeerId(member.peer): member.samples for member in members if member.receives}
 
 
-def counted_in(plan: "Plan", contributors: Iterable[tuple[PeerId, int]]) -> dict[PeerId, int]:
+def counted_in(plan: Plan, contributors: Iterable[tuple[PeerId, int]]) -> dict[PeerId, int]:
     """The samples that a committed round has counted for each member that trains; 0 where no part of it arrived."""
     arrived = dict(contributors)
     return {peer: samples if peer in arrived else 0 for peer, samples in claims_of(plan.members).items()}
 
 
-def believed_rows(members: Sequence["Member"], bounds: Mapping[PeerId, float]) -> list["Member"]:
+def believed_rows(members: Sequence[Member], bounds: Mapping[PeerId, float]) -> list[Member]:
     """The members' rows as a plan has them: with the samples that each is believed, one at least of any.
 
     Args:
@@ -185,13 +168,13 @@ def believed_rows(members: Sequence["Member"], bounds: Mapping[PeerId, float]) -
     ]
 
 
-def equal_bounds(members: Sequence["Member"]) -> dict[PeerId, float]:
+def equal_bounds(members: Sequence[Member]) -> dict[PeerId, float]:
     """Bounds by which no member counts for more than the median one: no member refuses a plan for such weights."""
     middle = median([member.samples for member in members if member.samples] or [0])
     return dict.fromkeys((PeerId(member.peer) for member in members), middle)
 
 
-def check_weights(plan: "Plan", mine: "Member", earned: EarnedSpeeds, now: float) -> None:
+def check_weights(plan: Plan, mine: Member, earned: EarnedSpeeds, now: float) -> None:
     """Refuse a plan that clearly believes more than its members have earned, or less of this one.
 
     A member that counts for no more than the median one is never refused, nor is a plan for the own weight if no other

@@ -17,7 +17,8 @@ from typing import Final
 from unittest.mock import patch
 
 from core.averaging import weights
-from core.averaging.weights import EarnedSpeeds, leveled
+from core.averaging.plan import leveled
+from core.averaging.weights import EarnedSpeeds
 from core.base.ids import PeerId
 
 TARGET: Final = 4096

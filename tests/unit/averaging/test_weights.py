@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.averaging.plan import Member
+from core.averaging.plan import Member, leveled
 from core.averaging.weights import (
     GROWTH,
     JUDGES_AFTER,
@@ -20,7 +20,6 @@ from core.averaging.weights import (
     believed_rows,
     check_weights,
     equal_bounds,
-    leveled,
 )
 from core.base.bounds import SAMPLES_MAX
 from core.base.ids import PeerId, hashed_key
