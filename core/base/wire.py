@@ -66,7 +66,7 @@ class Schema(Generic[T]):
             raise WireProblem(f"{self._named} of {len(data)} bytes, the limit is {self._bytes_max}")
         try:
             value: T = self._decoder.decode(data)
-        except (msgspec.MsgspecError, ValueError, RecursionError, OverflowError, MemoryError) as error:
+        except (msgspec.MsgspecError, ValueError, RecursionError) as error:
             raise WireProblem(f"not {self._named}: {error}") from error
         return value
 

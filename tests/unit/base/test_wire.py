@@ -183,6 +183,10 @@ def test_a_flipped_byte_is_a_message_or_a_wire_problem(message, place, change):
 def test_deep_nesting_is_a_wire_problem():
     with pytest.raises(WireProblem):
         CODEC.decode(b"\x91" * 100_000 + b"\xc0")
+    fields = msgspec.msgpack.encode(Small(5, "x"))
+    unknown = bytes([fields[0] + 1]) + fields[1:] + b"\x91" * 50_000 + b"\xc0"
+    with pytest.raises(WireProblem):
+        CODEC.decode(unknown)
 
 
 def test_an_unknown_message_is_a_wire_problem():
