@@ -18,19 +18,20 @@ from pathlib import Path
 from typing import Final
 
 import msgspec
-import psutil
 import torch
 
 from core.base.content import digest
 from core.base.manifest import Manifest, read_manifest
-from core.base.problems import BadInput, WorkerProblem
+from core.base.problems import WorkerProblem
 from core.base.signing import Ed25519Verifier
 from core.system.atomic_files import make_directory
+from core.system.peak_memory import peak_memory
 from core.tasks import task_of
 from core.tasks.task import Blobs
 from core.tasks.text_files import offline
 from core.training.child import end_with_parent, reporting, say
 from core.training.conversation import MEANINGLESS_BATCHES_MAX
+from core.training.devices import usable
 from core.training.metrics import EpochMeter, Sink, sinks_of, write_all
 from core.training.round import Learner
 from core.workers.frames import MetricFiles
@@ -67,11 +68,7 @@ def _run(chosen: argparse.Namespace) -> None:
     make_directory(chosen.states)
     offline(chosen.states.parent / "datasets")
     torch.set_num_threads(max(1, chosen.threads))
-    try:
-        device = str(torch.empty(0, device=chosen.device).device)
-    except (RuntimeError, AssertionError) as error:  # torch without CUDA asserts
-        reason = str(error).partition("\n")[0]
-        raise BadInput(f"The device {chosen.device} cannot be used: {reason}", hint="Leave --device out.") from error
+    device = usable(chosen.device)
     manifest = read_manifest(chosen.manifest.read_bytes(), Ed25519Verifier())
     places = {"lines": chosen.metrics, "prometheus": chosen.prometheus, "tensorboard": chosen.tensorboard}
     sinks = sinks_of(MetricFiles(**{name: str(path) for name, path in places.items() if path is not None}), manifest)
@@ -183,16 +180,6 @@ class Alone:
         lineage = digest(b"alone" + learner.state.lineage + samples.to_bytes(8, "big"))
         learner.absorb(mean, epoch=learner.state.epoch + 1, lineage=lineage).saving.result()
         self._meter.step_taken()
-
-
-def peak_memory() -> int:
-    """The most memory that this process has held so far, bytes."""
-    if sys.platform == "win32":
-        return int(psutil.Process().memory_info().peak_wset)
-    import resource  # noqa: PLC0415 - only there
-
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else 1024 * peak
 
 
 @contextmanager

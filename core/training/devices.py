@@ -12,6 +12,7 @@ from typing import Final
 import torch
 
 from core.api.settings import AUTO, CPU
+from core.base.problems import BadInput
 
 SIDE: Final = 64
 """Of the matrices whose product is compared with the processor's."""
@@ -91,6 +92,19 @@ def why_not(device: Device) -> str:
     except RuntimeError as error:  # torch has no narrower kind for what drivers say
         return f"does not compute ({str(error).splitlines()[0][:200]})"
     return "" if torch.allclose(product, a @ b, atol=TOLERANCE, rtol=0) else "gives wrong results"
+
+
+def usable(name: str) -> str:
+    """A device that a person named for one command, as torch calls it.
+
+    Raises:
+        BadInput: torch cannot use it.
+    """
+    try:
+        return str(torch.empty(0, device=name).device)
+    except (RuntimeError, AssertionError) as error:  # torch without CUDA asserts
+        reason = str(error).partition("\n")[0]
+        raise BadInput(f"The device {name} cannot be used: {reason}", hint="Leave --device out.") from error
 
 
 def title_of(name: str) -> str:

@@ -12,8 +12,9 @@ import torch
 
 from core.base.content import digest
 from core.base.problems import NoSpace, WorkerProblem
+from core.system.peak_memory import peak_memory
 from core.tasks.task import Losses
-from core.training.alone import Alone, peak_memory
+from core.training.alone import Alone
 from core.training.metrics import JsonLines
 from tests.unit.training.small import MANIFEST, PlainLamb, Points, SmallTask, learner, ticking
 
@@ -99,7 +100,7 @@ def test_measuring_says_speed_step_and_memory(tmp_path: Path, capsys: pytest.Cap
     (measured,) = said(capsys)
     assert measured["samples_per_s"] > 0 < measured["step_s"]
     assert 1 <= measured["micro_batch"] <= 8
-    assert 10**7 < measured["memory_bytes"] <= peak_memory()
+    assert 10**7 < measured["memory_bytes"] <= 1.01 * peak_memory()  # the kernel counts pages in batches
 
 
 def test_a_rate_that_begins_at_zero_is_no_end(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
