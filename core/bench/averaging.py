@@ -27,6 +27,7 @@ from core.bench.limits import FleetLimits, flown
 from core.bench.lines import Lines
 from core.bench.messages import Ended, Meet, Met, PeerListening, RoundDone, Setup, Show, StartRound
 from core.bench.pings import PingReport, ping_report, pinging, pings_of
+from core.bench.spread import Spread
 from core.net.clock import Clock
 from core.system.progress_bar import ProgressBar
 
@@ -36,14 +37,6 @@ PEERS = 4
 WARM = 8
 LEAD_S = 0.1
 """From the command to the common start."""
-
-
-class Spread(msgspec.Struct, frozen=True):
-    """Median and extremes over several rounds."""
-
-    median: float
-    least: float
-    most: float
 
 
 class AveragingReport(msgspec.Struct, frozen=True, kw_only=True):

@@ -12,7 +12,6 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from random import SystemRandom
 from typing import Final
 
 import msgspec
@@ -20,11 +19,9 @@ import msgspec
 from core.backbone.charter import Charter
 from core.base.manifest import Numbers
 from core.base.problems import Problem
+from core.bench.charters import changed, charter_of
 from core.bench.collaboration import running_collaboration
 from core.bench.curves import drawn
-from core.bench.training import changed
-from core.engine.embedded import Embedded, EmbeddedOptions
-from core.storage.paths import Home
 from core.storage.settings import Settings
 from core.system.atomic_files import write_atomic
 
@@ -105,9 +102,7 @@ async def measure(steps: int, *, seeds: int, target: int) -> EquivalenceReport:
     """
     with tempfile.TemporaryDirectory(prefix="potluck-bench-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
-        home = Home(folder / "prepared")
-        home.create()
-        base = await Embedded(home=home, options=EmbeddedOptions(), random=SystemRandom()).found()
+        base = await charter_of(folder / "first-words")
         charters = [
             changed(base, folder / f"charter-{n}", numbers=SMALL, target=target, evaluate_every=EVERY)
             for n in range(seeds)

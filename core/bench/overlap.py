@@ -9,17 +9,14 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from random import SystemRandom
 
 import msgspec
 
 from core.api.numbers import amount
-from core.backbone import charter as charters
 from core.backbone.charter import Charter
 from core.base.manifest import AveragingNumbers
+from core.bench.charters import changed, charter_of
 from core.bench.collaboration import BenchCollaboration, Step, running_collaboration
-from core.engine.embedded import Embedded, EmbeddedOptions
-from core.storage.paths import Home
 from core.storage.settings import Settings
 
 CALIBRATION_EPOCHS = 2
@@ -99,14 +96,14 @@ async def measure(peers: int, *, epochs: int, seconds: float) -> OverlapReport:
     """
     with tempfile.TemporaryDirectory(prefix="potluck-bench-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
-        home = Home(folder / "prepared")
-        home.create()
-        base = await Embedded(home=home, options=EmbeddedOptions(), random=SystemRandom()).found()
+        base = await charter_of(folder / "first-words")
         size = await _calibrate(base, folder / "calibration", peers=peers, seconds=seconds)
         limited = Settings(upload_bytes_s=size.upload_bytes_s)
         modes = []
         for delayed in (False, True):
-            charter = found_again(base, folder / f"delayed-{delayed}", target=size.target_samples, delayed=delayed)
+            charter = changed(
+                base, folder / f"delayed-{delayed}", averaging=averaging(delayed=delayed), target=size.target_samples
+            )
             async with running_collaboration(
                 charter, folder / f"collaboration-{delayed}", peers, settings=[limited] * peers
             ) as running:
@@ -125,19 +122,13 @@ async def measure(peers: int, *, epochs: int, seconds: float) -> OverlapReport:
     )
 
 
-def found_again(base: Charter, folder: Path, *, target: int, delayed: bool) -> Charter:
-    """The same task as another collaboration."""
-    authority = charters.new_authority()
-    blobs = {name: base.blobs / hexed for name, hexed in base.manifest.blobs.items()}
-    manifest = msgspec.structs.replace(
-        base.manifest,
-        blobs=charters.keep_blobs(folder, blobs),
-        averaging=AveragingNumbers(delayed=delayed, round_timeout_s=300.0, stall_timeout_s=30.0),
-        target_samples=target,
-        evaluate_every=1_000_000,
-        authority=authority.peer_id.hex(),
-    )
-    return charters.found(folder, manifest, authority)
+def averaging(*, delayed: bool) -> AveragingNumbers:
+    """How contributions are averaged, with the patience that limited lines take.
+
+    Args:
+        delayed: Whether computing goes on meanwhile.
+    """
+    return AveragingNumbers(delayed=delayed, round_timeout_s=300.0, stall_timeout_s=30.0)
 
 
 def mode_of(steps: Sequence[Step], target_samples: int, *, delayed: bool) -> Mode:
@@ -164,7 +155,7 @@ def mode_of(steps: Sequence[Step], target_samples: int, *, delayed: bool) -> Mod
 
 async def _calibrate(base: Charter, folder: Path, *, peers: int, seconds: float) -> Size:
     """Train on unlimited lines for as long as it takes to know the workers' speed."""
-    charter = found_again(base, folder / "charter", target=TARGET_FIRST, delayed=False)
+    charter = changed(base, folder / "charter", averaging=averaging(delayed=False), target=TARGET_FIRST)
     async with running_collaboration(charter, folder / "collaboration", peers) as running:
         steps = await running.steps(CALIBRATION_EPOCHS)
         vector_bytes = _state_bytes(running) / VECTORS_IN_A_STATE

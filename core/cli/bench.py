@@ -7,12 +7,12 @@ from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
 
-from core.cli.options import Commands, add_json, calling, share, whole
+from core.cli.options import Commands, add_json, calling, recipe_file, share, whole
 
 CODECS = ("raw", "fp16", "bf16", "u8", "b8", "q4", "topk", "adaptive")
 """Those of core.averaging.codecs, which would take as long to import as most commands take in all."""
-SIZES = ("demo", "albert-base")
-"""Those of core.bench.training, for the same reason."""
+LOOPS = ("worker", "plain", "trainer")
+"""Those of core.workers.loop_turns, for the same reason."""
 
 ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 """A polite request to end, and that the terminal is gone, as when a connection breaks."""
@@ -146,27 +146,44 @@ def _add_training(parts: Commands) -> None:
     _add_equivalence(parts)
     training = parts.add_parser(
         "training",
-        help="one worker beside plain loops, and two in a collaboration beside the two alone",
-        description="Lets the worker's own loop, a plain PyTorch loop and transformers.Trainer (where the package "
-        "accelerate is installed) take turns with one thread each; then two workers alone, two in a collaboration, and "
-        "two alone again, with steps of about 2 s and 0.5 s, with and without delayed updates.",
+        help="one worker beside other loops, and two in a collaboration beside the two alone",
+        description="For each recipe the worker's own loop, a plain PyTorch loop and transformers.Trainer (where the "
+        "package accelerate is installed) take turns, each in a process of its own; then, with the first recipe, two "
+        "workers alone, two in a collaboration, and two alone again, with steps of about 2 s and 0.5 s, with and "
+        "without delayed updates.",
     )
     add_json(training)
     training.add_argument(
-        "--sizes",
-        choices=SIZES,
-        nargs="*",
-        default=["demo"],
-        metavar="SIZE",
-        help=f"of the loops: {', '.join(SIZES)} (default: demo)",
+        "--recipes",
+        nargs="+",
+        default=["first-words"],
+        metavar="RECIPE",
+        help="files, or names of those that come along (default: first-words)",
     )
-    training.add_argument("--turn", type=whole(1, 600), default=4, metavar="S", help="of a loop (default: 4)")
+    training.add_argument(
+        "--loops", choices=LOOPS, nargs="*", default=LOOPS, metavar="LOOP", help=f"default: {' '.join(LOOPS)}"
+    )
+    training.add_argument("--device", default="cpu", metavar="NAME", help="of the loops, such as cuda:0 (default: cpu)")
+    training.add_argument("--threads", type=whole(1, 1024), default=1, metavar="N", help="of each loop (default: 1)")
+    training.add_argument(
+        "--micro-batch",
+        type=whole(1, 65_536),
+        metavar="N",
+        help="samples of a pass, in all loops (default: what the worker finds best)",
+    )
+    training.add_argument("--turns", type=whole(1, 1000), default=5, metavar="N", help="of each loop (default: 5)")
+    training.add_argument("--turn", type=whole(1, 600), default=4, metavar="S", help="seconds of one (default: 4)")
     training.add_argument(
         "--seconds", type=whole(0, 3600), default=20, metavar="S", help="of each collaboration; 0: none (default: 20)"
     )
     training.add_argument("--hivemind", metavar="PYTHON", help="measure hivemind.Optimizer too, with this Python")
     training.add_argument("--peers-scripts", metavar="DIR", help="the folder of bench_optimizer.py, which measures it")
-    training.set_defaults(run=_measuring("core.bench.training:run"))
+    training.set_defaults(run=_run_training)
+
+
+def _run_training(args: argparse.Namespace) -> int:
+    args.recipes = [recipe_file(name) for name in args.recipes]
+    return _measuring("core.bench.training:run")(args)
 
 
 def _add_equivalence(parts: Commands) -> None:

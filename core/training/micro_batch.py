@@ -90,6 +90,11 @@ class MicroBatch:
         self._turn = not self._turn
         return self._other if self._turn and not self._settled else self.size
 
+    def fix(self, samples: int) -> None:
+        """Have passes take so many samples from now on, and look for no better size."""
+        self.size = self._most = samples
+        self.room, self._settled = float(samples), True
+
     def took(self, samples: int, seconds: float) -> None:
         """A pass over so many samples took so long."""
         if self._settled:
