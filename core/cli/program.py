@@ -16,6 +16,7 @@ from core.cli import (
     ledger,
     model,
     recipe_commands,
+    remote,
     settings,
     simulate,
     startup,
@@ -54,7 +55,19 @@ def parser() -> argparse.ArgumentParser:
     add_home(top)
     top.set_defaults(run=window.run, json=False, home=None, link="")
     commands = top.add_subparsers(title="commands", metavar="COMMAND")
-    for group in (collaborate, recipe_commands, control, ledger, model, settings, startup, doctor, simulate, bench):
+    for group in (
+        collaborate,
+        recipe_commands,
+        control,
+        ledger,
+        model,
+        settings,
+        startup,
+        remote,
+        doctor,
+        simulate,
+        bench,
+    ):
         group.add(commands)
     return top
 

@@ -7,8 +7,8 @@ import importlib.util
 from core.cli.options import Missing
 
 
-def run(args: argparse.Namespace) -> int:
-    """Open the window in this process.
+def require_window() -> None:
+    """Return if the window can be opened.
 
     Raises:
         Missing: PySide6 is not installed.
@@ -18,6 +18,15 @@ def run(args: argparse.Namespace) -> int:
             "The window needs PySide6, which is not installed.",
             hint='Install it with: pip install "potluck[app]" - or use a command, see: potluck --help',
         )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Open the window in this process.
+
+    Raises:
+        Missing: PySide6 is not installed.
+    """
+    require_window()
     words = ["--home", str(args.home)] if args.home is not None else []
     words += [args.link] if args.link else []
     return int(importlib.import_module("app.__main__").main(words) or 0)

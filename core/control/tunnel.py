@@ -1,0 +1,140 @@
+"""Another own computer's engine, reached through SSH as if it ran here.
+
+The engine listens on the loopback address of its own computer only, and it stays so: OpenSSH brings a port of this
+computer there, and a folder of this computer gets the far `engine.json` with that port and with ssh's process in place
+of the engine's.  Whatever attaches to a home can attach to that folder.
+"""
+
+import contextlib
+import re
+import shlex
+import socket
+import subprocess
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from core.api.commands import ENGINE_FILE_BYTES_MAX, EngineFile
+from core.api.places import engine_file
+from core.base.problems import BadInput, UserProblem
+from core.system.atomic_files import write_atomic
+
+ANSWER_S: Final = 60.0
+"""Upper bound on asking for the far file, a password typed in the terminal included."""
+OPEN_S: Final = 30.0
+LOOK_S: Final = 5
+"""Period at which the far side looks whether its engine is still the same one."""
+USUAL_HOMES: Final = (
+    '"${POTLUCK_HOME:-/nowhere}"',
+    '"${XDG_DATA_HOME:-$HOME/.local/share}/potluck"',
+    '"$HOME/Library/Application Support/potluck"',
+)
+
+
+class Unreachable(UserProblem):
+    """SSH does not get there, or no engine runs there."""
+
+    code = "unreachable"
+
+
+class Tunnel:
+    """A forwarded port, and the folder that leads to it.
+
+    Args:
+        computer: As ssh takes it: a host, or user@host.
+        home: Of this computer: the folder to write `engine.json` to.
+        far_home: Home of the far engine; empty: where POTLUCK_HOME of the far login or its system says.
+        ssh: The command, with options.
+
+    Raises:
+        BadInput: the name is none that ssh may get.
+    """
+
+    def __init__(self, computer: str, home: Path, *, far_home: str = "", ssh: Sequence[str] = ("ssh",)) -> None:
+        if not re.fullmatch(r"[A-Za-z0-9_\[][A-Za-z0-9_.@:%\[\]-]*", computer):
+            raise BadInput(f"{computer} is not the name of a computer.", hint="Give it as to ssh: user@host")
+        self._computer = computer
+        self._file = engine_file(home)
+        homes = [shlex.quote(far_home)] if far_home else USUAL_HOMES
+        self._find = f'for d in {" ".join(homes)}; do [ -f "$d/engine.json" ] && f="$d/engine.json" && break; done; '
+        self._ssh = list(ssh)
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def open(self) -> bool:
+        """Whether the far engine can be reached, as far as is known here."""
+        return self._process is not None and self._process.poll() is None
+
+    def connect(self) -> None:
+        """Ask for the far engine, and forward a port to it until it ends.
+
+        Raises:
+            Unreachable: there is no way there, or no engine there.
+        """
+        self.close()
+        far, port = self._ask(), _free_port()
+        # The far side ends the connection when its engine has gone or is another one; writing tells it of our end.
+        same = (
+            f'{self._find}[ -n "$f" ] || exit 66; c=$(cksum <"$f"); '
+            f'while [ "$(cksum 2>/dev/null <"$f")" = "$c" ]; do echo; sleep {LOOK_S}; done'
+        )
+        forward = ["-o", "ExitOnForwardFailure=yes", "-L", f"127.0.0.1:{port}:127.0.0.1:{far.port}"]
+        self._process = subprocess.Popen(
+            [*self._ssh, *forward, "--", self._computer, same],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+        )
+        deadline = time.monotonic() + OPEN_S
+        while not _listens(port):
+            if not self.open or time.monotonic() > deadline:
+                self.close()
+                raise Unreachable(f"The way to {self._computer} does not open.", hint="Look at what ssh says.")
+            time.sleep(0.05)
+        near = EngineFile(self._process.pid, port, far.token, far.protocol, far.started)
+        write_atomic(self._file, msgspec.json.encode(near))
+
+    def close(self) -> None:
+        """End ssh, and forget the way."""
+        self._file.unlink(missing_ok=True)
+        if self._process is not None:
+            self._process.terminate()
+            self._process.wait()
+            self._process = None
+
+    def _ask(self) -> EngineFile:
+        command = [*self._ssh, "--", self._computer, f'{self._find}[ -n "$f" ] || exit 66; exec cat "$f"']
+        try:
+            asked = subprocess.run(command, stdout=subprocess.PIPE, timeout=ANSWER_S, check=False)
+        except FileNotFoundError as error:
+            raise Unreachable("The program ssh is not installed.", hint="Install OpenSSH's client.") from error
+        except subprocess.TimeoutExpired as error:
+            raise Unreachable(f"{self._computer} does not answer.", hint="Try again later.") from error
+        if asked.returncode == 66:
+            raise Unreachable(
+                f"No engine runs on {self._computer}.",
+                hint="Start one there with: potluck engine - or name its home with --far-home",
+            )
+        if asked.returncode != 0:
+            raise Unreachable(f"ssh does not reach {self._computer}.", hint="Try: ssh " + self._computer)
+        with contextlib.suppress(msgspec.DecodeError):
+            if len(asked.stdout) <= ENGINE_FILE_BYTES_MAX:
+                far = msgspec.json.decode(asked.stdout, type=EngineFile)
+                if 0 < far.port < 65536:
+                    return far
+        raise Unreachable(f"{self._computer} gives no valid engine.json.", hint="Is another version running there?")
+
+
+def _free_port() -> int:
+    """A port of this computer that nobody listens on at the moment."""
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
+
+
+def _listens(port: int) -> bool:
+    with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
+        return True
+    return False
