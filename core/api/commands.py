@@ -16,9 +16,11 @@ METHODS = (
     "snapshot", "pause", "resume", "quit", "restart", "show", "notices", "evaluate", "settings", "configure",
     "test_port",
 )  # fmt: skip
-"""snapshot: the Snapshot now.  pause, resume: the person's switch.  quit: stop the engine.  restart: begin anew in the
-same process, with the collaboration that is current then; a hostile caller gains what it gains by quit, the samples of
-this epoch.  show: ask a window, if one is connected, to come to the front (notification `show` to every client).
+"""snapshot: the Snapshot now.  pause(what, until), resume(what, until): one of the person's switches
+(core.api.modes), computing where none is named; until: unix seconds, or for good.  quit: stop the engine.  restart:
+begin anew in the same process, with the collaboration that is current then; a hostile caller gains what it gains by
+quit, the samples of this epoch.  show: ask a window, if one is connected, to come to the front (notification `show` to
+every client).
 notices(since): a list of Notice.  evaluate: look at the held-out text now; the answer is an Evaluation.  settings: the
 SettingsView.  configure(Wish): change what is named, all of it or nothing; the answer is the SettingsView after that
 (core.api.settings).  test_port: have others call this computer; the answer, after some seconds, is a PortTest."""
@@ -37,13 +39,17 @@ ENGINE_MESSAGE_BYTES_MAX = 4 * 1024 * 1024
 ENGINE_FILE_BYTES_MAX = 4096
 
 
+Names = Annotated[list[Annotated[str, Meta(max_length=100)]], Meta(max_length=100)]
+"""The only kind of list in parameters."""
+
+
 class EngineRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A client's call of a method."""
 
     jsonrpc: Literal["2.0"]
     method: Annotated[str, Meta(max_length=40)]
     id: int | Annotated[str, Meta(max_length=40)] | None = None
-    params: dict[str, int | float | str | bool | None] = {}
+    params: dict[str, int | float | str | bool | Names | None] = {}
 
 
 class Failure(msgspec.Struct, frozen=True):

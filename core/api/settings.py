@@ -1,6 +1,9 @@
-"""A person's settings of the network, and the engine's findings about its port: shared by all who show them."""
+"""A person's settings, and the engine's findings about its port: shared by all who show them."""
 
 import msgspec
+
+from core.api.modes import SUBJECTS, UseSwitch
+from core.api.rules import UseRules
 
 RATE_BYTES_S_MIN = 5000.0
 """With less, nobody could stay in a swarm (core.net.pace.SMALLEST_BYTES_S)."""
@@ -11,10 +14,9 @@ PORT_MIN = 1024
 """Systems keep the ports below for themselves."""
 PORT_MAX = 65_535
 
-Wish = dict[str, int | float | str | bool | None]
-"""Changes of settings, by fields of `SettingsView`; None: no limit."""
+Wish = dict[str, int | float | str | bool | list[str] | None]
+"""Changes of settings, by fields of `SettingsView`; None: no limit.  A switch is named by where it is to stand."""
 
-THREADS_MAX = 1024
 AUTO = "auto"
 """The best device that there is."""
 CPU = "cpu"
@@ -23,7 +25,7 @@ DEVICE_PATTERN = "^(auto|cpu|mps(:0)?|(cuda|xpu)(:[0-9]{1,2})?)$"
 """What a worker may compute on; ROCm's devices are called cuda, too."""
 
 FIELDS = (
-    "upload_bytes_s", "download_bytes_s", "month_bytes", "use_metered", "relay", "hours", "port", "device", "threads",
+    *UseRules.__struct_fields__, *SUBJECTS, "upload_bytes_s", "download_bytes_s", "relay", "port", "device", "threads",
     "compile", "keep_minutes"
 )  # fmt: skip
 """Of `SettingsView`, those that `configure` changes."""
@@ -31,20 +33,17 @@ PROBLEM_PREFIX = "setting."
 """With the name of a field it is the code of a problem that is about that field."""
 
 
-class SettingsView(msgspec.Struct, frozen=True, kw_only=True):
-    """The choices, as they are kept."""
+class SettingsView(UseRules, frozen=True, kw_only=True):
+    """The choices, as they are kept: the rules, and more."""
 
     upload_bytes_s: float | None
     """No more is sent; None: no limit."""
     download_bytes_s: float | None
-    month_bytes: int | None
-    """Sent and received in a calendar month; None: no limit."""
-    use_metered: bool
-    """Whether a connection that costs money is used too."""
     relay: bool
     """Whether connections of others are carried."""
-    hours: str
-    """When Potluck may work (core.api.week.read_week)."""
+    computing: UseSwitch = UseSwitch()
+    gpu: UseSwitch = UseSwitch()
+    network: UseSwitch = UseSwitch()
     port: int
     """For other peers; 0: the first start draws one."""
     device: str = "auto"

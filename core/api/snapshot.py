@@ -8,10 +8,11 @@ import msgspec
 from msgspec import Meta
 
 from core.api import verdict as verdicts
+from core.api.modes import Switches, UseSubject
 from core.api.score import Filled, Score
 from core.api.verdict import Verdict, VerdictCode
 
-PROTOCOL_VERSION = 4
+PROTOCOL_VERSION = 5
 VOLUNTEER = "volunteer"
 """The role of a peer that trains."""
 BACKBONE = "backbone"
@@ -172,7 +173,10 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     verdict: Verdict
     """What is happening, and why."""
     contributing: bool
-    """Where the person's switch stands."""
+    """Whether the person's switch for computing stands anywhere but at "never" now."""
+    switches: Switches = Switches()
+    rests: dict[UseSubject, Verdict] = {}
+    """Why computing, the graphics card that computes, and the network may not be used now; what may be is left out."""
     collaboration: Collaboration | None = None
     me: Mine
     epoch: int = 0

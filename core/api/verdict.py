@@ -45,10 +45,39 @@ SENTENCES: Final[Mapping[tuple[VerdictCode, str], str]] = MappingProxyType(
             "Helping: this computer averages what the others have trained, and trains nothing itself."
         ),
         (VerdictCode.CONTRIBUTING, "assisting"): "Helps to average: this line is too slow for its own gradients.",
-        (VerdictCode.RESTING, "schedule"): "This is outside the hours that you chose. Potluck continues {opening}.",
-        (VerdictCode.RESTING, "schedule_metered"): (
-            "This is outside the hours that you chose, and the connection costs money by the megabyte. "
-            "Potluck continues with another one, {opening} at the earliest."
+        (VerdictCode.RESTING, "battery"): (
+            "This computer runs on its battery. Potluck continues when it is plugged in."
+        ),
+        (VerdictCode.RESTING, "battery_low"): (
+            "The battery holds less than {percent} %. Potluck continues when it is plugged in."
+        ),
+        (VerdictCode.RESTING, "in_use"): (
+            "This computer is in use. Potluck continues when nobody has touched it for {minutes} min."
+        ),
+        (VerdictCode.RESTING, "schedule"): (
+            "This is outside the hours that you chose. Potluck continues {opening} at the earliest."
+        ),
+        (VerdictCode.RESTING, "program"): "Potluck rests while {program} runs, as you chose.",
+        (VerdictCode.RESTING, "full_screen"): "Potluck rests while a program fills the screen.",
+        (VerdictCode.RESTING, "busy"): (
+            "Other programs take more than {percent} % of the processor. Potluck continues when they need less."
+        ),
+        (VerdictCode.RESTING, "heat"): (
+            "The processor was hotter than {celsius} °C. Potluck continues when it has cooled down."
+        ),
+        (VerdictCode.RESTING, "watts"): "The processor took more than {watts} W. Potluck continues in a minute or two.",
+        (VerdictCode.RESTING, "gpu_in_use"): (
+            "The graphics card rests while this computer is in use. "
+            "Potluck continues when nobody has touched it for {minutes} min."
+        ),
+        (VerdictCode.RESTING, "gpu_busy"): (
+            "Other programs take more than {percent} % of the graphics card. Potluck continues when they need less."
+        ),
+        (VerdictCode.RESTING, "gpu_heat"): (
+            "The graphics card was hotter than {celsius} °C. Potluck continues when it has cooled down."
+        ),
+        (VerdictCode.RESTING, "gpu_watts"): (
+            "The graphics card took more than {watts} W. Potluck continues in a minute or two."
         ),
         (VerdictCode.RESTING, "metered"): (
             "This connection costs money by the megabyte. Potluck continues with another one."
@@ -61,6 +90,18 @@ SENTENCES: Final[Mapping[tuple[VerdictCode, str], str]] = MappingProxyType(
             "Finished: with epoch {epoch} the collaboration has reached the end of its schedule. Nothing is computed."
         ),
         (VerdictCode.PAUSED, ""): "Paused by you: nothing is computed until you switch contributing on again.",
+        (VerdictCode.PAUSED, "until"): "Paused by you: nothing is computed. Potluck continues {moment}.",
+        (VerdictCode.PAUSED, "gpu"): "You switched the graphics card off for Potluck, and training runs on it.",
+        (VerdictCode.PAUSED, "gpu_until"): (
+            "You switched the graphics card off for Potluck, and training runs on it. Potluck continues {moment}."
+        ),
+        (VerdictCode.PAUSED, "network"): (
+            "You switched the network off for Potluck: nobody would get what is trained, so nothing is."
+        ),
+        (VerdictCode.PAUSED, "network_until"): (
+            "You switched the network off for Potluck: nobody would get what is trained, so nothing is. "
+            "Potluck continues {moment}."
+        ),
         (VerdictCode.STARTING, "preparing"): "{stage}",
         (VerdictCode.STARTING, "trainer"): "The training program is starting.",
         (VerdictCode.STARTING, "joining"): "Looking for the others and for the newest state of the model.",
@@ -133,9 +174,9 @@ def resting(reason: str, *, until: float | None = None, **args: str | int) -> Ve
     return Verdict(code=VerdictCode.RESTING, reason=reason, until=until, args=args)
 
 
-def paused() -> Verdict:
-    """The person's switch is off."""
-    return Verdict(code=VerdictCode.PAUSED)
+def paused(reason: str = "", *, until: float | None = None, **args: str | int) -> Verdict:
+    """One of the person's switches is off."""
+    return Verdict(code=VerdictCode.PAUSED, reason=reason, until=until, args=args)
 
 
 def starting(reason: str, **args: str | int) -> Verdict:

@@ -3,13 +3,15 @@
 import argparse
 import asyncio
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
+from types import MappingProxyType
+from typing import Final
 
 import msgspec
 
 from core.api.snapshot import PROTOCOL_VERSION, Notice, Snapshot
-from core.api.verdict import Verdict, decide, headline, not_connected, sentence
+from core.api.verdict import Verdict, VerdictCode, decide, headline, not_connected, sentence
 from core.base.problems import UserProblem
 from core.cli.options import Commands, add_home, add_json
 from core.cli.say import say_json
@@ -20,14 +22,24 @@ from core.storage.paths import Home
 
 Command = Callable[[ControlClient, argparse.Namespace], Awaitable[None]]
 EXIT_NOT_CONNECTED = 2
+"""No engine could be asked."""
+EXITS: Final[Mapping[VerdictCode, int]] = MappingProxyType(
+    {
+        VerdictCode.CONTRIBUTING: 0,
+        VerdictCode.STARTING: 0,
+        VerdictCode.RESTING: 3,
+        VerdictCode.PAUSED: 3,
+        VerdictCode.NOT_CONNECTED: 4,
+        VerdictCode.PROBLEM: 4,
+    }
+)
+"""What `potluck status` tells a script, of an engine that answers."""
 
 
 def add(commands: Commands) -> None:
     """Add the commands to the program."""
     for name, words, command in (
         ("status", "what the engine does, and why", None),
-        ("pause", "stop contributing; training stands still within a second", partial(_switch, "pause")),
-        ("resume", "contribute again", partial(_switch, "resume")),
         ("quit", "stop the engine", _quit),
         ("show", "bring the window to the front", _show),
         ("leaderboard", "who gave how much", _leaderboard),
@@ -37,6 +49,8 @@ def add(commands: Commands) -> None:
         add_home(parser)
         add_json(parser)
         parser.set_defaults(run=_run_status if command is None else partial(_run, command))
+        if name == "status":
+            parser.epilog = "exit status: 0 works, 3 rests or is paused, 4 a problem, 2 no engine answers"
         if name == "log":
             which = parser.add_mutually_exclusive_group()
             which.add_argument("--follow", action="store_true", help="go on as things happen")
@@ -58,7 +72,7 @@ def _run(command: Command, args: argparse.Namespace) -> int:
 
 
 def _run_status(args: argparse.Namespace) -> int:
-    """Tell the verdict, also when no engine answers; 0: one does, 2: none."""
+    """Tell the verdict, also when no engine answers."""
     home = Home.find(args.home)
     snapshot, verdict = asyncio.run(_ask_status(home))
     if args.json:
@@ -68,7 +82,7 @@ def _run_status(args: argparse.Namespace) -> int:
         print(status_text(snapshot))
     else:
         print(f"{headline(verdict)}. {sentence(verdict)} Start it with: potluck, or without a screen: potluck engine")
-    return EXIT_NOT_CONNECTED if snapshot is None else 0
+    return EXIT_NOT_CONNECTED if snapshot is None else EXITS[verdict.code]
 
 
 async def _ask_status(home: Home) -> tuple[Snapshot | None, Verdict]:
@@ -91,16 +105,6 @@ async def _leaderboard(client: ControlClient, args: argparse.Namespace) -> None:
         say_json({"event": "leaderboard", "leaderboard": snapshot.leaderboard})
     else:
         print(leaderboard_text(snapshot.leaderboard))
-
-
-async def _switch(method: str, client: ControlClient, args: argparse.Namespace) -> None:
-    await client.call(method)
-    snapshot = await client.snapshot()
-    if args.json:
-        said = {"contributing": snapshot.contributing, "code": snapshot.verdict.code, "sentence": snapshot.sentence}
-        say_json({"event": method, **said})
-    else:
-        print(snapshot.sentence)
 
 
 async def _quit(client: ControlClient, args: argparse.Namespace) -> None:

@@ -80,6 +80,21 @@ def read_whole(text: str) -> int:
     return int(text)
 
 
+def read_limit(text: str) -> int | None:
+    """A whole number; None: no limit.
+
+    Raises:
+        BadInput: it is neither.
+    """
+    return None if text.lower() in _NO_LIMIT else read_whole(text.removesuffix("%").strip())
+
+
+def read_names(text: str) -> list[str]:
+    """Names with spaces or commas between them; "none" alone: no name."""
+    names = [name for name in re.split(r"[\s,]+", text) if name]
+    return [] if len(names) == 1 and names[0].lower() in _NO_LIMIT else names
+
+
 def _parted(text: str, hint: str) -> tuple[float, str]:
     found = _NUMBER.fullmatch(text.strip())
     if found is None:

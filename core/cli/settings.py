@@ -5,15 +5,19 @@ import asyncio
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
 from types import MappingProxyType
 from typing import Final
 
+from core.api.modes import UseSubject, UseSwitch
 from core.api.numbers import speed, volume
 from core.api.settings import PortTest, SettingsView, Wish
 from core.base.problems import BadInput, UserProblem
 from core.cli.options import Commands, add_home, add_json
-from core.cli.quantities import read_choice, read_rate, read_volume, read_whole
+from core.cli.quantities import read_choice, read_limit, read_names, read_rate, read_volume, read_whole
 from core.cli.say import say_json
+from core.cli.tables import switch_text
 from core.control.client import ControlClient, NotRunning
 from core.engine.preferences import changed, view
 from core.storage.paths import Home
@@ -26,6 +30,12 @@ examples:
   potluck settings month 50GB             send and receive no more in a calendar month
   potluck settings metered no             leave connections alone that cost money by the megabyte
   potluck settings relay yes              relay connections of volunteers that nobody can call
+  potluck settings programs blender steam rest while one of them runs; none for none
+  potluck settings idle 10                in use: until 10 minutes after the last key or movement of the mouse
+  potluck settings in-use no              rest while somebody uses this computer
+  potluck settings in-use-share 40        or compute in 40 % of the time only
+  potluck settings heat 80                rest while the processor or the card is hotter, °C; none for no limit
+  potluck settings computing always       whatever the rules say; also gpu, network; rules, never
   potluck settings hours "mon-fri 20:00-07:00, sat sun"
                                           when Potluck may work; always for no schedule
   potluck settings device cpu             what trains: auto, cpu, cuda, cuda:1, mps, xpu
@@ -43,7 +53,7 @@ class SettingRow:
 
     field: str
     """Of `core.api.settings.FIELDS`."""
-    read: Callable[[str], float | str | bool | None]
+    read: Callable[[str], float | str | bool | list[str] | None]
     show: Callable[[SettingsView], str]
 
 
@@ -54,6 +64,19 @@ def _limit(rate_bytes_s: float | None) -> str:
 def _month(shown: SettingsView) -> str:
     limit = "no limit" if shown.month_bytes is None else volume(shown.month_bytes)
     return limit if shown.month_used_bytes is None else f"{limit}; {volume(shown.month_used_bytes)} used so far"
+
+
+def _yes(on: bool) -> str:  # noqa: FBT001 - what is shown
+    return "yes" if on else "no"
+
+
+def _most(limit: int | None, unit: str) -> str:
+    return "no limit" if limit is None else f"rests above {limit} {unit}"
+
+
+def _switch(subject: UseSubject, shown: SettingsView) -> str:
+    switch: UseSwitch = getattr(shown, subject)
+    return switch_text(switch, datetime.now().astimezone().timestamp())
 
 
 def _keep(shown: SettingsView) -> str:
@@ -85,6 +108,51 @@ ROWS: Final[Mapping[str, SettingRow]] = MappingProxyType(
             lambda shown: f"{'yes' if shown.compile else 'no'} (training stands still first; pays on some devices)",
         ),
         "keep": SettingRow("keep_minutes", read_whole, _keep),
+        "computing": SettingRow("computing", str.lower, partial(_switch, "computing")),
+        "gpu": SettingRow("gpu", str.lower, partial(_switch, "gpu")),
+        "network": SettingRow("network", str.lower, partial(_switch, "network")),
+        "battery": SettingRow(
+            "on_battery",
+            read_choice,
+            lambda shown: f"{_yes(shown.on_battery)} (computing while the computer runs on its battery)",
+        ),
+        "charge": SettingRow(
+            "battery_percent", read_whole, lambda shown: f"{shown.battery_percent} % (it rests below, on the battery)"
+        ),
+        "idle": SettingRow(
+            "idle_minutes",
+            read_whole,
+            lambda shown: f"{shown.idle_minutes} min (the computer is in use for so long after the last key)",
+        ),
+        "in-use": SettingRow(
+            "in_use", read_choice, lambda shown: f"{_yes(shown.in_use)} (the processor computes while it is in use)"
+        ),
+        "in-use-gpu": SettingRow(
+            "in_use_gpu", read_choice, lambda shown: f"{_yes(shown.in_use_gpu)} (a graphics card computes meanwhile)"
+        ),
+        "in-use-share": SettingRow(
+            "in_use_share", read_whole, lambda shown: f"{shown.in_use_share} % of the time (while it is in use)"
+        ),
+        "in-use-threads": SettingRow(
+            "in_use_threads", read_whole, lambda shown: str(shown.in_use_threads or "as many as otherwise")
+        ),
+        "share": SettingRow("share", read_whole, lambda shown: f"{shown.share} % of the time"),
+        "programs": SettingRow("programs", read_names, lambda shown: ", ".join(shown.programs) or "none"),
+        "full-screen": SettingRow(
+            "full_screen",
+            read_choice,
+            lambda shown: f"{_yes(shown.full_screen)} (computing while a program fills the screen)",
+        ),
+        "busy": SettingRow(
+            "busy_percent", read_limit, lambda shown: _most(shown.busy_percent, "% of the processor in other programs")
+        ),
+        "gpu-busy": SettingRow(
+            "gpu_busy_percent",
+            read_limit,
+            lambda shown: _most(shown.gpu_busy_percent, "% of the graphics card in other programs"),
+        ),
+        "heat": SettingRow("celsius_max", read_limit, lambda shown: _most(shown.celsius_max, "°C")),
+        "watts": SettingRow("watts_max", read_limit, lambda shown: _most(shown.watts_max, "W")),
         "port": SettingRow("port", read_whole, lambda shown: str(shown.port or "drawn at the first start")),
     }
 )
@@ -94,7 +162,7 @@ def add(commands: Commands) -> None:
     """Add the command to the program."""
     parser = commands.add_parser(
         "settings",
-        help="what Potluck may use: limits, hours, port",
+        help="what Potluck may use, and when: rules, limits, hours, port",
         description="Show what Potluck may use of this computer and its network, or change it; it holds at once.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -131,7 +199,7 @@ def run(args: argparse.Namespace) -> int:
 
 def as_text(shown: SettingsView, names: list[str]) -> str:
     """For a person: a line for each setting, and what does not count yet."""
-    lines = [f"{name:<10}{ROWS[name].show(shown)}" for name in names]
+    lines = [f"{name:<16}{ROWS[name].show(shown)}" for name in names]
     if shown.note and "port" in names:
         lines.append(shown.note)
     return "\n".join(lines)

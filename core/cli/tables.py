@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 
+from core.api.modes import SUBJECTS, UseMode, UseSwitch
 from core.api.numbers import amount, company, gathered, volume
 from core.api.snapshot import CurvePoint, LeaderboardRow, LossView, Notice, Snapshot
 from core.api.verdict import headline
@@ -51,7 +52,7 @@ def status_text(snapshot: Snapshot) -> str:
             + (f" on {clean(snapshot.me.device)}" if snapshot.me.device else ""),
         ),
         ("Given", _given(snapshot)),
-        ("Switch", "contributing" if snapshot.contributing else "paused"),
+        ("Switch", _switches(snapshot)),
     ]
     mine = snapshot.me
     if mine.line_up_bytes_per_s and mine.line_down_bytes_per_s:
@@ -61,6 +62,31 @@ def status_text(snapshot: Snapshot) -> str:
     if snapshot.reach is not None:
         rows.append(("Network", f"{snapshot.reach.sentence} {snapshot.reach.advice}".strip()))
     return "\n".join(f"{name:<14} {text}" if name else text for name, text in rows)
+
+
+def _switches(snapshot: Snapshot) -> str:
+    """Where the person's switches stand; those that stand where everybody's do are left out."""
+    said = ["contributing" if snapshot.contributing else "paused"]
+    for subject in SUBJECTS:
+        switch: UseSwitch = getattr(snapshot.switches, subject)
+        if switch != UseSwitch():
+            said.append(f"{subject} {switch_text(switch, snapshot.time)}")
+    return "; ".join(said)
+
+
+def switch_text(switch: UseSwitch, now: float) -> str:
+    """Where a switch stands, and how long.
+
+    Args:
+        switch: As it is kept.
+        now: Unix seconds.
+    """
+    words = {UseMode.ALWAYS: "always", UseMode.RULES: "by the rules", UseMode.NEVER: "never"}
+    ends = switch.ends(now)
+    if ends is None:
+        return words[switch.at(now)]
+    moment = datetime.fromtimestamp(ends).astimezone()
+    return f"{words[switch.at(now)]} until {moment:%A %H:%M}, then {words[switch.mode]}"
 
 
 def megabits(bytes_per_s: float) -> str:

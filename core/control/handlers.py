@@ -16,6 +16,7 @@ from core.api.commands import (
     METHODS,
     EngineRequest,
 )
+from core.api.modes import UseSubject
 from core.api.snapshot import ProblemView
 from core.base.problems import Problem
 from core.control.intents import Intents
@@ -34,6 +35,11 @@ class _NoParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 class _SinceParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     since: Annotated[int, Meta(ge=0, le=2**53)] = 0
+
+
+class _SwitchParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    what: UseSubject = "computing"
+    until: Annotated[float, Meta(ge=0, le=2**40)] | None = None
 
 
 class Refusal(Exception):  # noqa: N818 - an answer, not a failure of ours
@@ -133,12 +139,12 @@ class Methods:
         return self._intents.snapshot()
 
     async def _do_pause(self, params: dict[str, Any]) -> None:
-        msgspec.convert(params, _NoParams)
-        await self._intents.pause()
+        switched = msgspec.convert(params, _SwitchParams)
+        await self._intents.pause(switched.what, switched.until)
 
     async def _do_resume(self, params: dict[str, Any]) -> None:
-        msgspec.convert(params, _NoParams)
-        await self._intents.resume()
+        switched = msgspec.convert(params, _SwitchParams)
+        await self._intents.resume(switched.what, switched.until)
 
     async def _do_quit(self, params: dict[str, Any]) -> None:
         msgspec.convert(params, _NoParams)

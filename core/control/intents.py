@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from core.api.commands import ModelEvaluation
+from core.api.modes import UseSubject
 from core.api.settings import PortTest, SettingsView
 from core.api.snapshot import Snapshot
 
@@ -14,11 +15,11 @@ class Intents(Protocol):
     def snapshot(self) -> Snapshot:
         """The engine's whole present state, to be shown."""
 
-    async def pause(self) -> None:
-        """Switch off: the worker stands still within a second, or ends."""
+    async def pause(self, what: UseSubject = "computing", until: float | None = None) -> None:
+        """Switch something off, until a moment in unix seconds or for good: the worker stands still within a second."""
 
-    async def resume(self) -> None:
-        """Switch on, so that the worker trains."""
+    async def resume(self, what: UseSubject = "computing", until: float | None = None) -> None:
+        """Switch it on by the rules; until a moment, in spite of them."""
 
     async def quit(self) -> None:
         """Stop the engine; returns before it has stopped, so that the answer still goes out."""

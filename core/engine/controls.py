@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 
 from core.api import verdict as verdicts
 from core.api.commands import ModelEvaluation
+from core.api.modes import SUBJECTS, UseMode, UseSubject
 from core.api.settings import PortTest, SettingsView
 from core.api.snapshot import Snapshot
 from core.api.verdict import Verdict
 from core.base.problems import Problem
 from core.engine.installation import Installation
-from core.engine.preferences import view
+from core.engine.preferences import check_end, view
 from core.engine.session import VolunteerSession
 from core.engine.snapshots import Standpoint, take_snapshot, verdict_of
 
@@ -64,13 +65,29 @@ class Controls:
         """What the engine is doing at this moment."""
         return verdict_of(self._standpoint())
 
-    async def pause(self) -> None:
-        """Switch off.  Nothing is computed any more when this returns."""
-        await self._switch(on=False)
+    async def pause(self, what: UseSubject = "computing", until: float | None = None) -> None:
+        """Switch something off.  Nothing that needs it is computed any more when this returns.
 
-    async def resume(self) -> None:
-        """The person contributes again: the wish outlives this run, and a training process that waits is started."""
-        await self._switch(on=True)
+        Args:
+            what: What is switched off.
+            until: Unix seconds; None: until it is resumed.
+
+        Raises:
+            BadInput: no pause can end then.
+        """
+        await self._switch(what, until, on=False)
+
+    async def resume(self, what: UseSubject = "computing", until: float | None = None) -> None:
+        """Take a pause back: the wish outlives this run, and a training process that waits is started.
+
+        Args:
+            what: What is switched on.
+            until: Unix seconds; so long it is used in spite of the rules.  None: by the rules.
+
+        Raises:
+            BadInput: that cannot end then.
+        """
+        await self._switch(what, until, on=True)
 
     async def restart(self) -> None:
         """End, and begin anew in the same process; the call returns before the end."""
@@ -113,23 +130,32 @@ class Controls:
     def _standpoint(self) -> Standpoint:
         """What is known at this moment."""
         life, installation = self._life, self._life.installation
+        switches, decision = installation.preferences.settings.switches, installation.usage_policy.decision
+        rests = {
+            "computing": decision.computing,
+            "gpu": decision.gpus.get(decision.device),
+            "network": decision.network,
+        }
         at = Standpoint(
             pid=os.getpid(),
             now=installation.clock.now(),
             stage=life.stage,
-            contributing=installation.preferences.settings.contributing,
+            contributing=switches.computing.at(installation.clock.wall()) is not UseMode.NEVER,
+            switches=switches,
+            rests={subject: rest for subject in SUBJECTS if (rest := rests[subject]) is not None},
             name=installation.name,
             me=installation.key.peer_id,
             failure=life.failure,
-            rest=installation.usage_policy.rest,
+            rest=decision.rest,
             notice_last=installation.notices.last,
         )
         return at if life.session is None else life.session.seen(at)
 
-    async def _switch(self, *, on: bool) -> None:
+    async def _switch(self, what: UseSubject, until: float | None, *, on: bool) -> None:
         """Have the person's choice in force, and keep it for the next start."""
         installation = self._life.installation
-        installation.preferences.contribute(on=on)
+        check_end(until, installation.clock.wall())
+        installation.preferences.switch(what, on=on, until=until)
         if self._life.session is not None:
             await self._life.session.heed()
         try:

@@ -5,12 +5,16 @@ Without an engine the command line changes them by the same rules (`changed`).
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final, TypeGuard
 
 import msgspec
 
+from core.api.modes import FOR_S_MAX, SUBJECTS, UseMode, UseSubject, UseSwitch
 from core.api.numbers import speed, volume
+from core.api.rules import PROGRAM_LETTERS_MAX, PROGRAMS_MAX, THREADS_MAX
 from core.api.settings import (
     DEVICE_PATTERN,
     FIELDS,
@@ -22,7 +26,6 @@ from core.api.settings import (
     PROBLEM_PREFIX,
     RATE_BYTES_S_MAX,
     RATE_BYTES_S_MIN,
-    THREADS_MAX,
     SettingsView,
 )
 from core.api.week import BadWeek, read_week, tidied
@@ -32,6 +35,41 @@ from core.storage.settings import Settings, save_settings
 HUGE: Final = 1e18
 """Beyond it nothing is a number of bytes."""
 _NO_LIMIT: Final = "Choose no limit instead."
+
+
+@dataclass(frozen=True, slots=True)
+class WholeNumber:
+    """What a setting that is a whole number may be."""
+
+    low: int
+    high: int
+    called: str
+    """As in "This is no ..."."""
+    zero: str = ""
+    """What 0 does, where it is allowed beside the others."""
+    no_limit: bool = False
+    """Whether it can be none."""
+
+
+_PERCENTAGE: Final = "percentage that a rule can have"
+WHOLE: Final[Mapping[str, WholeNumber]] = MappingProxyType(
+    {
+        "port": WholeNumber(
+            PORT_MIN, PORT_MAX, "port that a program may choose", zero="to have one drawn at the next start"
+        ),
+        "threads": WholeNumber(1, THREADS_MAX, "number of threads", zero="for all cores but one"),
+        "in_use_threads": WholeNumber(1, THREADS_MAX, "number of threads", zero="for as many as otherwise"),
+        "keep_minutes": WholeNumber(1, KEEP_MINUTES_MAX, "number of minutes", zero="to give the memory back at once"),
+        "idle_minutes": WholeNumber(1, 1440, "number of minutes"),
+        "battery_percent": WholeNumber(1, 100, _PERCENTAGE, zero="to let it run empty"),
+        "share": WholeNumber(1, 100, _PERCENTAGE),
+        "in_use_share": WholeNumber(1, 100, _PERCENTAGE),
+        "busy_percent": WholeNumber(1, 100, _PERCENTAGE, no_limit=True),
+        "gpu_busy_percent": WholeNumber(1, 100, _PERCENTAGE, no_limit=True),
+        "celsius_max": WholeNumber(30, 120, "temperature that a rule can have", no_limit=True),
+        "watts_max": WholeNumber(1, 10_000, "number of watts", no_limit=True),
+    }
+)
 
 
 class BadSetting(BadInput):
@@ -80,9 +118,15 @@ class Preferences:
         """
         save_settings(self._path, self.settings)
 
-    def contribute(self, *, on: bool) -> None:
-        """The big switch; its new place holds at once, and even if `save` cannot write it."""
-        self._hold(msgspec.structs.replace(self.settings, contributing=on))
+    def switch(self, subject: UseSubject, *, on: bool, until: float | None = None) -> None:
+        """Pause something or take a pause back; that holds at once, and even if `save` cannot write it.
+
+        Args:
+            subject: What is switched.
+            on: Whether it is used again.
+            until: Unix seconds; None: without an end.
+        """
+        self._hold(switched(self.settings, subject, on=on, until=until))
 
     def change(self, wish: Mapping[str, object]) -> None:
         """Do what the person wants, all of it or nothing.
@@ -121,6 +165,23 @@ def changed(settings: Settings, wish: Mapping[str, object]) -> Settings:
     return msgspec.structs.replace(settings, **{field: _checked(field, value) for field, value in wish.items()})
 
 
+def switched(settings: Settings, subject: UseSubject, *, on: bool, until: float | None) -> Settings:
+    """The settings with something paused, or a pause taken back; see `Preferences.switch`."""
+    switch: UseSwitch = getattr(settings, subject)
+    return msgspec.structs.replace(settings, **{subject: switch.on(until) if on else switch.off(until)})
+
+
+def check_end(until: float | None, now: float) -> None:
+    """See whether a switch can stand elsewhere until a moment, unix seconds.
+
+    Raises:
+        BadInput: the moment is past, or too far away.
+    """
+    if until is not None and not now < until <= now + FOR_S_MAX:
+        days = round(FOR_S_MAX / 86_400)
+        raise BadInput("This is no time that can be waited for.", hint=f"Choose one within the next {days} days.")
+
+
 def view(settings: Settings, *, month_used_bytes: int | None = None, port_now: int = 0) -> SettingsView:
     """The settings as people see them.
 
@@ -146,14 +207,14 @@ def _checked(field: str, value: object) -> object:
             return _month(field, value)
         case "hours":
             return _hours(field, value)
-        case "port":
-            return _port(field, value)
-        case "threads":
-            return _threads(field, value)
-        case "keep_minutes":
-            return _minutes(field, value)
+        case "programs":
+            return _programs(field, value)
         case "device":
             return _device(field, value)
+    if field in SUBJECTS:
+        return _switch(field, value)
+    if field in WHOLE:
+        return _whole(field, value)
     if not isinstance(value, bool):
         raise BadSetting(field, "This can only be on or off.", hint="Say yes or no.")
     return value
@@ -201,34 +262,46 @@ def _hours(field: str, value: object) -> str:
     return tidied(str(value))
 
 
-def _port(field: str, value: object) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or (value and not PORT_MIN <= value <= PORT_MAX):
+def _whole(field: str, value: object) -> int | None:
+    bounds = WHOLE[field]
+    if value is None and bounds.no_limit:
+        return None
+    low = 0 if bounds.zero else bounds.low
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, int)
+        or (value != low and not bounds.low <= value <= bounds.high)
+    ):
+        otherwise = f", or 0 {bounds.zero}" if bounds.zero else ", or no limit" if bounds.no_limit else ""
         raise BadSetting(
             field,
-            "This is no port that a program may choose.",
-            hint=f"Choose a whole number from {PORT_MIN} to {PORT_MAX}, or 0 to have one drawn at the next start.",
+            f"This is no {bounds.called}.",
+            hint=f"Choose a whole number from {bounds.low} to {bounds.high}{otherwise}.",
         )
     return value
 
 
-def _threads(field: str, value: object) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= THREADS_MAX:
-        raise BadSetting(
-            field,
-            "This is no number of threads.",
-            hint=f"Choose a whole number up to {THREADS_MAX}, or 0 for all cores but one.",
-        )
-    return value
+def _switch(field: str, value: object) -> UseSwitch:
+    if value not in list(UseMode):
+        raise BadSetting(field, "This is no place of a switch.", hint=f"Choose {', '.join(UseMode)}.")
+    return UseSwitch(mode=UseMode(str(value)))
 
 
-def _minutes(field: str, value: object) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= KEEP_MINUTES_MAX:
-        raise BadSetting(
-            field,
-            "This is no number of minutes.",
-            hint=f"Choose a whole number up to {KEEP_MINUTES_MAX}, or 0 to give the memory back at once.",
-        )
-    return value
+def _programs(field: str, value: object) -> tuple[str, ...]:
+    """Names as `core.schedule.sensed.Sensed.programs` has them, each once."""
+    listed = value if isinstance(value, list) else [None]
+    named = [name for name in listed if isinstance(name, str)]
+    if len(named) < len(listed) or len(named) > PROGRAMS_MAX:
+        raise BadSetting(field, "This is no list of programs.", hint=f"Name at most {PROGRAMS_MAX} programs.")
+    names = dict.fromkeys(name.strip().lower().removesuffix(".exe") for name in named)
+    for name in names:
+        if not name or len(name) > PROGRAM_LETTERS_MAX or not name.isprintable() or "/" in name or "\\" in name:
+            raise BadSetting(
+                field,
+                f"{name[:40]!a} is no name of a program.",
+                hint="Name it as the system's list of running programs does, without a folder: blender, steam.",
+            )
+    return tuple(names)
 
 
 def _device(field: str, value: object) -> str:

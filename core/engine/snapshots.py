@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from core.api import verdict as verdicts
+from core.api.modes import Switches, UseSubject
 from core.api.numbers import lasting
 from core.api.snapshot import (
     BACKBONE,
@@ -83,6 +84,8 @@ class Standpoint:
     reach: OwnReach | None = None
     rest: Verdict | None = None
     """Why nothing may be computed; None: it may."""
+    switches: Switches = Switches()  # noqa: RUF009 - it cannot change
+    rests: dict[UseSubject, Verdict] = field(default_factory=dict)
     notice_last: int = 0
 
 
@@ -99,6 +102,8 @@ def take_snapshot(at: Standpoint) -> Snapshot:
         time=at.now,
         verdict=verdict,
         contributing=at.contributing,
+        switches=at.switches,
+        rests=at.rests,
         collaboration=_collaboration(at),
         me=_mine(at, activity),
         epoch=_epoch_after(curve) if followed is None else followed.epoch,

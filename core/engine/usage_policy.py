@@ -1,26 +1,38 @@
-"""What the person lets Potluck do: the switch, limits of the network, a month's use, metered connections, hours."""
+"""What Potluck may use now: `core.schedule.policy` applied to senses, settings, the clock and a month's use."""
 
 import asyncio
+import contextlib
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated, Final, TypeVar
 
 import msgspec
 from msgspec import Meta
 
-from core.api import verdict as verdicts
+from core.api.modes import ALWAYS, UseMode
+from core.api.settings import AUTO
 from core.api.verdict import Verdict
 from core.api.week import read_week
 from core.base.problems import Problem
-from core.net.pace import Limits, MonthUse, Pace
+from core.net.pace import Hindrance, Limits, MonthUse, Pace
 from core.schedule.hours import Hours
+from core.schedule.policy import Circumstances, ComputeProfile, Decision, Latches, decide
+from core.schedule.sensed import Sensed
 from core.storage.settings import Settings
 from core.system.atomic_files import read_bounded, set_aside, write_atomic
 
 LOOK_S: Final = 5.0
 SAVE_S: Final = 60.0
+LATE_S: Final = 0.01
+"""So long after a moment at which something changes it is looked at, that it has surely come."""
 FILE_BYTES_MAX: Final = 1024
+HINDRANCES: Final[Mapping[str, Hindrance]] = MappingProxyType(
+    {"schedule": "schedule", "metered": "metered", "month": "month"}
+)
+"""Reasons for which the network is not used, as the pace calls them; all others are the person's switch."""
 T = TypeVar("T")
 
 
@@ -36,7 +48,7 @@ class UsagePolicy:
         settings: The person's choices.
         path: Where the month's use is kept.
         now: Unix seconds.
-        alone: All others are on this computer, so that the hours count, but no limit of the network.
+        alone: All others are on this computer, so that no limit of the network counts.
         offset_s: How far the local clock is ahead of UTC at a moment in unix seconds.
     """
 
@@ -55,58 +67,82 @@ class UsagePolicy:
         self._alone = alone
         self._offset_s = offset_s or _local_offset_s
         self._costs = False
-        self._reasons: tuple[str, ...] = ()
+        self._sensed, self._sensed_at = Sensed(), 0.0
+        self._device = _named(settings)
+        self._latches: Latches = {}
+        self._looked = asyncio.Event()
+        self._settings = settings
+        self._seen: tuple[Verdict | None, ComputeProfile] = (None, ComputeProfile())
         used = self._load()
         self.pace = Pace(now=now, used=MonthUse(used.month, used.used_bytes) if used.month else None)
         self.apply(settings)
 
     def follow(self, told: Callable[[], object]) -> Callable[[], None]:
-        """Call `told` when there is another reason to rest than before, or none any more; at once, if there is one.
+        """Call `told` at another reason to rest than before, at none any more, and when more or less is to be used.
+
+        It is called at once if there is a reason.
 
         Returns:
             What ends that.
         """
         self._followers.append(told)
-        if self._reasons:
+        if self._seen[0] is not None:
             told()
         return lambda: self._followers.remove(told)
 
     def apply(self, settings: Settings) -> None:
         """These choices hold from now on."""
-        self._settings = settings
+        if settings.device != self._settings.device:
+            self._device = _named(settings)
+        self._settings, self._latches = settings, {}
         self._hours = Hours(read_week(settings.hours), self._offset_s)
-        if not self._alone:
-            self.pace.limit(
-                Limits(
-                    upload_bytes_s=settings.upload_bytes_s,
-                    download_bytes_s=settings.download_bytes_s,
-                    month_bytes=settings.month_bytes,
-                )
-            )
         self.look()
+
+    def sense(self, sensed: Sensed) -> None:
+        """The senses have found this just now."""
+        self._sensed, self._sensed_at = sensed, self._now()
+        self.look()
+
+    def computes_on(self, device: str) -> None:
+        """Training computes on this device, as torch calls it; empty: not known."""
+        if device and device != self._device:
+            self._device = device
+            self.look()
+
+    @property
+    def decision(self) -> Decision:
+        """What may be used at this moment, and why not."""
+        now, sensed, settings = self._now(), self._sensed, self._settings
+        idle_s = None if sensed.idle_s is None else sensed.idle_s + max(0.0, now - self._sensed_at)
+        sensed = replace(sensed, idle_s=idle_s, metered=self._costs if sensed.metered is None else sensed.metered)
+        switches = settings.switches
+        if self._alone:
+            switches = msgspec.structs.replace(switches, network=ALWAYS)
+        used = Circumstances(
+            now=now,
+            hours=self._hours,
+            month_used_bytes=self.pace.used.used_bytes,
+            device=self._device,
+            latches=self._latches,
+        )
+        return decide(sensed, settings, switches, used)
 
     @property
     def rest(self) -> Verdict | None:
         """Why nothing may be computed now; None: it may."""
-        reasons = self._resting()
-        if not reasons:
-            return None
-        if reasons[0] == "paused":
-            return verdicts.paused()
-        if reasons[0] != "schedule":
-            return verdicts.resting(reasons[0])
-        now = self._now()
-        opens = self._hours.next_change(now)
-        opening = self._hours.words(opens, now) if opens is not None else "with other hours"
-        reason = "schedule_metered" if "metered" in reasons else "schedule"
-        return verdicts.resting(reason, until=opens, opening=opening)
+        return self.decision.rest
+
+    @property
+    def profile(self) -> ComputeProfile:
+        """How much of this computer training uses while it computes."""
+        return self._seen[1]
 
     async def until(self, *, resting: bool) -> None:
         """Return when there is a reason to rest, or when there is none."""
         told = asyncio.Event()
         unfollow = self.follow(told.set)
         try:
-            while bool(self._reasons) is not resting:
+            while (self._seen[0] is not None) is not resting:
                 told.clear()
                 await told.wait()
         finally:
@@ -133,11 +169,15 @@ class UsagePolicy:
         self.look()
 
     async def keep(self) -> None:
-        """Looks at the limits every `LOOK_S` seconds, and saves the month's use, until cancelled."""
+        """Looks whenever time alone changes something, and saves the month's use, until cancelled."""
         saved_at = asyncio.get_running_loop().time()
         try:
             while True:
-                await asyncio.sleep(LOOK_S)
+                changes = self.decision.changes
+                wait_s = LOOK_S if changes is None else min(LOOK_S, max(0.0, changes - self._now()) + LATE_S)
+                self._looked.clear()
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(self._looked.wait(), wait_s)
                 self.look()
                 now = asyncio.get_running_loop().time()
                 if now >= saved_at + SAVE_S:
@@ -156,23 +196,17 @@ class UsagePolicy:
 
     def look(self) -> None:
         """See whether there is another reason to rest than before."""
-        reasons = self._resting()
-        self.pace.forbid("schedule" if "schedule" in reasons else "metered" if "metered" in reasons else None)
-        if reasons != self._reasons:
-            self._reasons = reasons
+        decision = self.decision
+        self._latches = decision.latches
+        self._looked.set()
+        if not self._alone:
+            self.pace.limit(_limits(self._settings, self._now()))
+        self.pace.forbid(None if decision.network is None else HINDRANCES.get(decision.network.reason, "switch"))
+        seen = decision.rest, decision.profile
+        if seen != self._seen:
+            self._seen = seen
             for told in list(self._followers):
                 told()
-
-    def _resting(self) -> tuple[str, ...]:
-        """All reasons to rest, in the order in which they are told."""
-        month = self._settings.month_bytes
-        holds = {
-            "paused": not self._settings.contributing,
-            "schedule": not self._hours.open(self._now()),
-            "metered": self._costs and not self._settings.use_metered,
-            "month": not self._alone and month is not None and self.pace.used.used_bytes >= month,
-        }
-        return tuple(reason for reason, so in holds.items() if so)
 
     def _load(self) -> _Use:
         try:
@@ -181,6 +215,20 @@ class UsagePolicy:
         except ValueError:
             set_aside(self._path)
             return _Use()
+
+
+def _named(settings: Settings) -> str:
+    """The device that the settings name; empty: the worker finds one."""
+    return "" if settings.device == AUTO else settings.device
+
+
+def _limits(settings: Settings, now: float) -> Limits:
+    unlimited = settings.network.at(now) is UseMode.ALWAYS
+    return Limits(
+        upload_bytes_s=settings.upload_bytes_s,
+        download_bytes_s=settings.download_bytes_s,
+        month_bytes=None if unlimited else settings.month_bytes,
+    )
 
 
 def _local_offset_s(moment: float) -> float:

@@ -27,7 +27,7 @@ LOOK_S: Final = 1.0
 SMALLEST_BYTES_S: Final = 4096.0
 """Lowest effective limit: with less, nobody could stay in a swarm."""
 
-Hindrance = Literal["schedule", "metered", "month"]
+Hindrance = Literal["schedule", "metered", "month", "switch"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -264,7 +264,7 @@ class Pace:
         self.download.limit(limits.download_bytes_s)
         self._judge()
 
-    def forbid(self, reason: Literal["schedule", "metered"] | None) -> None:
+    def forbid(self, reason: Hindrance | None) -> None:
         """Stop bulk for a reason, or allow it again (None); control goes on, so that links can say goodbye."""
         self._forbidden = reason
         self._judge()

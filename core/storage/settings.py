@@ -11,8 +11,10 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from core.api.modes import OFF, Switches, UseSwitch
+from core.api.rules import THREADS_MAX, UseRules
 from core.api.settings import DEVICE_PATTERN, KEEP_MINUTES_MAX
-from core.api.week import TEXT_MAX, read_week
+from core.api.week import read_week
 from core.base.problems import UserProblem
 from core.system.atomic_files import read_bounded, set_aside, write_atomic
 
@@ -23,14 +25,16 @@ PORT_LAST = 32_000
 SETTINGS_BYTES_MAX = 64 * 1024
 
 
-class Settings(msgspec.Struct, frozen=True, kw_only=True):
-    """The choices.  Fields that a newer version wrote are ignored, missing ones have their default."""
+class Settings(UseRules, frozen=True, kw_only=True):
+    """The choices: the rules, and more.  What a newer version wrote is ignored, what is missing has its default."""
 
     name: Annotated[str, Meta(max_length=40)] = ""
     """How the leaderboard calls this computer; empty until somebody chose."""
-    contributing: bool = True
-    """Where the big switch stands."""
-    threads: Annotated[int, Meta(ge=0, le=1024)] = 0
+    computing: UseSwitch = UseSwitch()
+    """The big switch."""
+    gpu: UseSwitch = UseSwitch()
+    network: UseSwitch = UseSwitch()
+    threads: Annotated[int, Meta(ge=0, le=THREADS_MAX)] = 0
     """Processor threads of the worker; 0: all cores but one."""
     device: Annotated[str, Meta(pattern=DEVICE_PATTERN)] = "auto"
     """What the worker computes on: "auto", "cpu", or a device as torch calls it."""
@@ -46,12 +50,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     upload_bytes_s: Annotated[float, Meta(gt=0)] | None = None
     """No more is sent; None: no limit."""
     download_bytes_s: Annotated[float, Meta(gt=0)] | None = None
-    month_bytes: Annotated[int, Meta(gt=0)] | None = None
-    """Sent and received in a calendar month; None: no limit."""
-    use_metered: bool = False
-    """Whether a connection that the system calls costly is used too."""
-    hours: Annotated[str, Meta(max_length=TEXT_MAX)] = "always"
-    """When Potluck may work (core.api.week.read_week)."""
+
+    @property
+    def switches(self) -> Switches:
+        """All three switches of this person together."""
+        return Switches(computing=self.computing, gpu=self.gpu, network=self.network)
 
     def __post_init__(self) -> None:
         """Refuse hours that cannot be read.
@@ -94,13 +97,13 @@ def load_settings(path: Path) -> SettingsRead:
     except ValueError:
         if copy is None:
             with contextlib.suppress(UserProblem):
-                write_atomic(_copy_of(path), _written(Settings(contributing=False)))
+                write_atomic(_copy_of(path), _written(Settings(computing=OFF)))
         aside = set_aside(path)
     kept = f"The damaged file was kept as {aside.name}."
     if copy is not None:
         return SettingsRead(copy, f"The settings could not be read; the copy of them is used. {kept}")
     return SettingsRead(
-        Settings(contributing=False),
+        Settings(computing=OFF),
         f"The settings could not be read, so Potluck pauses: look at them, then resume. {kept}",
     )
 
@@ -122,6 +125,7 @@ def save_settings(path: Path, settings: Settings) -> None:
 
 def _written(settings: Settings, others: Mapping[str, object] = MappingProxyType({})) -> bytes:
     fields = {**others, **msgspec.to_builtins(settings)}
+    fields.pop("contributing", None)
     return msgspec.json.format(msgspec.json.encode(fields), indent=2) + b"\n"
 
 
@@ -136,4 +140,14 @@ def _read(path: Path) -> Settings | None:
         ValueError: they cannot be read.
     """
     data = read_bounded(path, SETTINGS_BYTES_MAX)
-    return None if data is None else msgspec.json.decode(data, type=Settings)
+    if data is None:
+        return None
+    settings = msgspec.json.decode(data, type=Settings)
+    paused = msgspec.json.decode(data, type=_FormerSwitch)
+    return settings if paused.contributing else msgspec.structs.replace(settings, computing=OFF)
+
+
+class _FormerSwitch(msgspec.Struct, frozen=True):
+    """The one switch in files of former versions; `_written` leaves it out."""
+
+    contributing: bool = True

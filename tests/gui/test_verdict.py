@@ -15,6 +15,7 @@ from app import text
 from app.application import Application
 from core.api import verdict as verdicts
 from core.api.commands import EngineFile
+from core.api.modes import OFF
 from core.api.places import engine_file
 from core.api.snapshot import PROTOCOL_VERSION
 from core.base.problems import Damaged, NoSpace, NotTrusted, WorkerProblem
@@ -44,7 +45,7 @@ def rests(folder, settings=NIGHTS, *, metered=False, used=0):
     policy = UsagePolicy(settings, path=folder / "usage.json", now=lambda: NOON, offset_s=lambda _: 3600.0)
     policy.pace.upload.spent(used, 0.0)
     policy.metered(metered)
-    return {**joined(rest=policy.rest), "contributing": settings.contributing}
+    return {**joined(rest=policy.rest), "contributing": settings.computing != OFF}
 
 
 def damaged_settings(folder):
@@ -89,15 +90,15 @@ SITUATIONS = {
     ),
     "the worker is frozen": (("problem", "worker"), lambda _: joined(trouble=FROZEN)),
     "the disk is full": (("problem", "no_space"), lambda _: joined(trouble=NoSpace("The disk is full."))),
-    "it is paused": (("paused", ""), lambda folder: rests(folder, Settings(contributing=False))),
+    "it is paused": (("paused", ""), lambda folder: rests(folder, Settings(computing=OFF))),
     "it is paused after its worker had died": (
         ("paused", ""),
-        lambda folder: {**rests(folder, Settings(contributing=False)), "trouble": FROZEN},
+        lambda folder: {**rests(folder, Settings(computing=OFF)), "trouble": FROZEN},
     ),
     "the settings are damaged": (("paused", ""), damaged_settings),
     "outside the hours": (("resting", "schedule"), rests),
     "the connection costs": (("resting", "metered"), lambda folder: rests(folder, ALWAYS, metered=True)),
-    "outside the hours, and it costs": (("resting", "schedule_metered"), lambda folder: rests(folder, metered=True)),
+    "outside the hours, and it costs": (("resting", "schedule"), lambda folder: rests(folder, metered=True)),
     "the month is used up": (("resting", "month"), lambda folder: rests(folder, ALWAYS, used=2000)),
     "the last epoch is done": (("resting", "finished"), lambda _: joined(phase=Phase.FINISHED)),
     "the schedule has ended": (

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import psutil
 import pytest
 
+from core.api.modes import OFF
 from core.engine import embedded as embedded_module
 from core.engine.embedded import Embedded, EmbeddedOptions
 from core.engine.usage_policy import UsagePolicy
@@ -46,7 +47,7 @@ def test_companions_run_only_while_the_person_lets_them(tmp_path: Path, monkeypa
     monkeypatch.setattr(embedded_module, "own_command", lambda *_: [sys.executable, "-c", CHILD])
 
     async def run() -> None:
-        policy = UsagePolicy(Settings(contributing=False), path=tmp_path / "usage.json", now=lambda: 0.0, alone=True)
+        policy = UsagePolicy(Settings(computing=OFF), path=tmp_path / "usage.json", now=lambda: 0.0, alone=True)
         embedded = Embedded(
             home=Home(tmp_path), options=EmbeddedOptions(), while_allowed=policy.while_allowed, random=Random(1)
         )
@@ -56,7 +57,7 @@ def test_companions_run_only_while_the_person_lets_them(tmp_path: Path, monkeypa
         await until(["backbone"])
         for settings, there in (
             (Settings(), ["backbone", "engine", "engine"]),
-            (Settings(contributing=False), ["backbone"]),
+            (Settings(computing=OFF), ["backbone"]),
             (Settings(), ["backbone", "engine", "engine"]),
         ):
             policy.apply(settings)

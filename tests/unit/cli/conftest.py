@@ -72,21 +72,25 @@ class CardboardEngine:
     def __init__(self, home: Home) -> None:
         self.contributing = True
         self.full = False
+        self.asked: list[tuple[str, float | None]] = []
+        self.said: verdicts.Verdict | None = None
         self.restarted = False
         self.advice = ""
         self.preferences = Preferences(home.settings_file, Settings(port=22_222))
 
     def snapshot(self) -> Snapshot:
-        verdict = verdicts.problem("x", "A problem.", "A hint.") if self.full else TRAINING
+        verdict = verdicts.problem("x", "A problem.", "A hint.") if self.full else self.said or TRAINING
         return a_snapshot(contributing=self.contributing, verdict=verdict)
 
-    async def pause(self) -> None:
+    async def pause(self, what="computing", until=None) -> None:
         if self.full:
             raise NoSpace("The disk is full.", hint="Free some space.")
         self.contributing = False
+        self.asked.append((what, until))
 
-    async def resume(self) -> None:
+    async def resume(self, what="computing", until=None) -> None:
         self.contributing = True
+        self.asked.append((what, until))
 
     async def quit(self) -> None:
         pass

@@ -21,7 +21,7 @@ from tests.unit.cli.conftest import TRAINING_WORDS
 ROOT = Path(__file__).parents[3]
 
 
-@pytest.mark.parametrize("command", ["pause", "resume", "quit", "show", "leaderboard", "log", "log --follow"])
+@pytest.mark.parametrize("command", ["quit", "show", "leaderboard", "log", "log --follow"])
 def test_nobody_runs(home, capsys, command):
     assert main([*command.split(), "--json"]) == 2
     out, err = capsys.readouterr()
@@ -36,7 +36,7 @@ def test_nobody_runs(home, capsys, command):
 
 def test_nobody_runs_in_a_process(home):
     done = subprocess.run(
-        [sys.executable, "-m", "core", "pause"], cwd=ROOT, capture_output=True, text=True, check=False, timeout=60
+        [sys.executable, "-m", "core", "quit"], cwd=ROOT, capture_output=True, text=True, check=False, timeout=60
     )
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "potluck: Potluck is not running. Start it with: potluck\n"
@@ -73,7 +73,7 @@ def test_a_problem_of_the_engine_is_said(running, capsys):
     assert main(["pause"]) == 2
     out, err = capsys.readouterr()
     assert (out, err) == ("", "potluck: The disk is full. Free some space.\n")
-    assert main(["status"]) == 0
+    assert main(["status"]) == 4
     out = capsys.readouterr().out
     assert "Problem. A problem.\n" in out
     assert "A hint." in out

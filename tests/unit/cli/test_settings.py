@@ -5,6 +5,7 @@ import json
 import pytest
 
 from core.__main__ import main
+from core.api.modes import OFF
 from core.base.problems import BadInput
 from core.cli.quantities import read_choice, read_rate, read_volume, read_whole
 from core.storage.settings import Settings, load_settings, save_settings
@@ -67,12 +68,12 @@ def said(capsys):
 def test_shown_and_changed_while_an_engine_runs(running, capsys):
     assert main(["settings"]) == 0
     shown = said(capsys)
-    assert "upload    no limit\n" in shown
-    assert "month     no limit; 1.2 GB used so far\n" in shown
-    assert "hours     always\n" in shown
-    assert "port      22222\n" in shown
+    assert "upload          no limit\n" in shown
+    assert "month           no limit; 1.2 GB used so far\n" in shown
+    assert "hours           always\n" in shown
+    assert "port            22222\n" in shown
     assert main(["settings", "upload", "2mbit"]) == 0
-    assert said(capsys) == "upload    2 Mbit/s\n"
+    assert said(capsys) == "upload          2 Mbit/s\n"
     assert running.engine.preferences.settings.upload_bytes_s == 250_000
     assert main(["settings", "upload", "none"]) == 0
     assert running.engine.preferences.settings.upload_bytes_s is None
@@ -86,12 +87,12 @@ def test_shown_and_changed_while_an_engine_runs(running, capsys):
 def test_shown_and_changed_without_one(home, capsys):
     save_settings(home.settings_file, Settings(name="Ada"))
     assert main(["settings", "port"]) == 0
-    assert said(capsys) == "port      drawn at the first start\n"
+    assert said(capsys) == "port            drawn at the first start\n"
     assert main(["settings", "metered", "yes", "--json"]) == 0
     told = json.loads(said(capsys))
     assert (told["event"], told["running"], told["settings"]["use_metered"]) == ("settings", False, True)
     assert main(["settings", "month", "50GB"]) == 0
-    assert said(capsys) == "month     50 GB\nPotluck does not run now; this holds from its next start.\n"
+    assert said(capsys) == "month           50 GB\nPotluck does not run now; this holds from its next start.\n"
     assert load_settings(home.settings_file).settings == Settings(
         name="Ada", use_metered=True, month_bytes=50_000_000_000
     )
@@ -102,7 +103,7 @@ def test_a_damaged_file_is_set_aside_and_told(home, capsys):
     home.settings_file.write_text("{")
     assert main(["settings", "relay", "no"]) == 0
     assert "could not be read" in capsys.readouterr().err
-    assert load_settings(home.settings_file).settings == Settings(relay=False, contributing=False)
+    assert load_settings(home.settings_file).settings == Settings(relay=False, computing=OFF)
 
 
 @pytest.mark.parametrize("runs", [True, False])
@@ -147,3 +148,20 @@ def test_the_port_is_tested(running, capsys):
 def test_the_port_is_tested_by_an_engine_only(home, capsys):
     assert main(["settings", "port", "test"]) == 2
     assert "not running" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "shown"),
+    [
+        ("programs Blender.exe, steam", "blender, steam"),
+        ("programs none", "none"),
+        ("heat 80", "rests above 80 °C"),
+        ("gpu-busy none", "no limit"),
+        ("busy 40%", "rests above 40 % of the processor in other programs"),
+        ("computing always", "always"),
+        ("in-use-share 40", "40 % of the time (while it is in use)"),
+    ],
+)
+def test_rules_are_said_as_people_say_them(home, capsys, words, shown):
+    assert main(["settings", *words.split()]) == 0
+    assert said(capsys).split(maxsplit=1)[1].startswith(shown)

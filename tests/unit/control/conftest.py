@@ -38,11 +38,11 @@ class CardboardEngine:
             epoch=self.epoch,
         )
 
-    async def pause(self) -> None:
+    async def pause(self, what="computing", until=None) -> None:
         self._remember("pause")
         self.contributing = False
 
-    async def resume(self) -> None:
+    async def resume(self, what="computing", until=None) -> None:
         self._remember("resume")
         self.contributing = True
 

@@ -357,7 +357,7 @@ def test_a_client_that_does_not_read_is_dropped(home, engine, monkeypatch):
 def test_a_client_with_too_many_requests_is_told(home, engine):
     blocked = asyncio.Event()
 
-    async def pause() -> None:
+    async def pause(what, until) -> None:
         await blocked.wait()
 
     engine.pause = pause

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from core.api.commands import ModelEvaluation
+from core.api.modes import OFF, UseSwitch
 from core.api.score import Score
 from core.api.settings import PortTest
 from core.api.snapshot import Activity, LossView
@@ -52,8 +53,8 @@ class Stage:
     """Controls of an engine that has joined, or not."""
 
     def __init__(self, folder, session=None, **options):
-        clock = SimpleNamespace(now=lambda: NOW)
-        settings = Settings(contributing=True, port=PORT)
+        clock = SimpleNamespace(now=lambda: NOW, wall=lambda: NOW)
+        settings = Settings(port=PORT)
         self.notices, self.announced = NoticeRing(clock.now), 0
         self.preferences = Preferences(folder / "settings.json", settings)
         self.installation = Installation(
@@ -80,9 +81,9 @@ class Stage:
 def test_the_switch_is_kept_and_told_to_the_session(tmp_path, *, joined):
     stage = Stage(tmp_path, Session() if joined else None)
     asyncio.run(stage.controls.pause())
-    assert not stage.preferences.settings.contributing
+    assert stage.preferences.settings.computing == OFF
     asyncio.run(stage.controls.resume())
-    assert stage.preferences.settings.contributing
+    assert stage.preferences.settings.computing == UseSwitch()
     assert stage.announced == 2
     if joined:
         assert stage.session.told == ["heed", "heed"]
@@ -95,7 +96,7 @@ def test_a_switch_that_cannot_be_written_holds_all_the_same(tmp_path, monkeypatc
     stage = Stage(tmp_path)
     monkeypatch.setattr(stage.preferences, "save", full)
     asyncio.run(stage.controls.pause())
-    assert not stage.preferences.settings.contributing
+    assert stage.preferences.settings.computing == OFF
     assert "only until the next start" in stage.said()[0]
 
 

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.api.modes import ALWAYS, OFF, UseSwitch
 from core.api.settings import FIELDS, RATE_BYTES_S_MIN
 from core.base.problems import BadInput, UserProblem
 from core.engine.preferences import BadSetting, Preferences, changed, view
@@ -22,6 +23,25 @@ WISH = {
     "threads": 3,
     "compile": True,
     "keep_minutes": 0,
+    "computing": "rules",
+    "gpu": "never",
+    "network": "always",
+    "programs": ["Blender.exe", " steam", "STEAM"],
+    "in_use": False,
+    "idle_minutes": 10,
+    "in_use_threads": 0,
+    "share": 50,
+    "celsius_max": 85,
+    "busy_percent": None,
+    "battery_percent": 0,
+}
+SHOWN = {
+    "month_bytes": 50_000_000_000,
+    "hours": "mon-fri 20:00-07:00, sat sun",
+    "computing": UseSwitch(),
+    "gpu": OFF,
+    "network": ALWAYS,
+    "programs": ("blender", "steam"),
 }
 
 
@@ -34,14 +54,11 @@ def test_all_of_them_are_kept_told_and_shown(tmp_path):
     assert load_settings(path).settings == preferences.settings
     assert preferences.settings.name == "Ada"
     shown = view(preferences.settings)
-    assert {field: getattr(shown, field) for field in FIELDS} == {
-        **WISH,
-        "month_bytes": 50_000_000_000,
-        "hours": "mon-fri 20:00-07:00, sat sun",
-    }
-    preferences.contribute(on=False)
+    assert {field: getattr(shown, field) for field in WISH} == WISH | SHOWN
+    assert set(shown.__struct_fields__) >= set(FIELDS)
+    preferences.switch("computing", on=False)
     preferences.save()
-    assert load_settings(path).settings.contributing is False
+    assert load_settings(path).settings.computing == OFF
 
 
 @pytest.mark.parametrize(
@@ -67,6 +84,13 @@ def test_all_of_them_are_kept_told_and_shown(tmp_path):
         *(({"threads": bad}, "no number of threads") for bad in (-1, 1.0, True, None, 10**9, "2")),
         ({"port": 24000.0}, "whole number"),
         ({"port": True}, "whole number"),
+        *(({"idle_minutes": bad}, "from 1 to 1440.") for bad in (0, 1441, None, "3")),
+        *(({"share": bad}, "from 1 to 100.") for bad in (0, 101, None, True)),
+        *(({"celsius_max": bad}, "from 30 to 120, or no limit.") for bad in (0, 29, 121, "hot")),
+        ({"battery_percent": 101}, "from 1 to 100, or 0 to let it run empty."),
+        *(({"gpu": bad}, "Choose always, rules, never.") for bad in ("sometimes", None, True, ["never"])),
+        *(({"programs": bad}, "no list of programs") for bad in ("steam", None, [1], ["a"] * 33)),
+        *(({"programs": [bad]}, "no name of a program") for bad in ("", "/bin/sh", "a\nb", "x" * 61, "..\\x")),
     ],
 )
 def test_what_cannot_be_gets_a_sentence_and_changes_nothing(tmp_path, wish, part):
@@ -106,7 +130,8 @@ def test_the_smallest_limit_is_the_one_that_is_kept_to():
     assert RATE_BYTES_S_MIN >= SMALLEST_BYTES_S
 
 
-ANY = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=30)
+NAMES = st.text(max_size=70)
+ANY = st.none() | st.booleans() | st.integers() | st.floats() | NAMES | st.lists(NAMES) | st.sampled_from(["always"])
 
 
 @given(st.dictionaries(st.sampled_from(FIELDS), ANY, max_size=3))

@@ -5,6 +5,7 @@ from random import Random
 
 import pytest
 
+from core.api.modes import OFF
 from core.base.problems import UserProblem
 from core.storage.settings import PORT_FIRST, PORT_LAST, Settings, load_settings, save_settings
 
@@ -17,7 +18,7 @@ def test_defaults_without_a_file(tmp_path):
 
 def test_round_trip(tmp_path):
     path = tmp_path / "settings.json"
-    settings = Settings(name="Ada's laptop", contributing=False, threads=2, relay=False, upload_bytes_s=1e5).with_port(
+    settings = Settings(name="Ada's laptop", computing=OFF, threads=2, relay=False, upload_bytes_s=1e5).with_port(
         Random(1)
     )
     save_settings(path, settings)
@@ -49,17 +50,17 @@ def test_a_damaged_file_is_kept_aside(tmp_path, content):
     path = tmp_path / "settings.json"
     path.write_bytes(content)
     read = load_settings(path)
-    assert read.settings == Settings(contributing=False)
+    assert read.settings == Settings(computing=OFF)
     assert "pauses" in read.notice
     (aside,) = tmp_path.glob("settings.json.damaged-*")
     assert aside.name in read.notice
     assert aside.read_bytes() == content
-    assert load_settings(path).settings == Settings(contributing=False), "also when nobody has saved meanwhile"
+    assert load_settings(path).settings == Settings(computing=OFF), "also when nobody has saved meanwhile"
 
 
 def test_the_copy_counts_when_the_file_is_damaged(tmp_path):
     path = tmp_path / "settings.json"
-    settings = Settings(contributing=False, upload_bytes_s=250_000.0, port=25_968)
+    settings = Settings(computing=OFF, upload_bytes_s=250_000.0, port=25_968)
     save_settings(path, settings)
     path.write_bytes(path.read_bytes()[:-20])
     read = load_settings(path)
@@ -68,7 +69,7 @@ def test_the_copy_counts_when_the_file_is_damaged(tmp_path):
     assert load_settings(path).settings == settings, "also when nobody has saved meanwhile"
     path.write_bytes(b"{")
     path.with_suffix(".copy.json").write_bytes(b"{")
-    assert load_settings(path).settings == Settings(contributing=False)
+    assert load_settings(path).settings == Settings(computing=OFF)
 
 
 def test_what_a_newer_version_wrote_survives(tmp_path):

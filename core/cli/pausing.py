@@ -1,0 +1,126 @@
+"""`potluck pause` and `potluck resume`: the person's switches, for good or for a time, with an engine or without."""
+
+import argparse
+import asyncio
+import re
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Final
+
+import msgspec
+
+from core.api.modes import SUBJECTS, UseSwitch
+from core.base.problems import BadInput
+from core.cli.options import Commands, add_home, add_json
+from core.cli.say import say_json
+from core.cli.tables import switch_text
+from core.control.client import ControlClient, NotRunning
+from core.engine.preferences import check_end, switched
+from core.storage.paths import Home
+from core.storage.settings import load_settings, save_settings
+
+EXAMPLES: Final = """\
+examples:
+  potluck pause                    compute nothing until you resume
+  potluck pause --for 1h           and go on by itself after that
+  potluck pause gpu --until 18:30  leave the graphics card alone for so long
+  potluck pause --until tomorrow   until midnight
+  potluck resume                   take a pause back: by the rules of potluck settings
+  potluck resume --for 1h          contribute now, in spite of the rules; only what costs money stays off
+"""
+_UNITS: Final = {"s": 1, "sec": 1, "m": 60, "min": 60, "h": 3600, "d": 86_400}
+_FOR_HINT: Final = "Write it like this: 1h, 30min, 2d."
+_UNTIL_HINT: Final = "Write tomorrow, or a time of the day like this: 18:30."
+
+
+def add(commands: Commands) -> None:
+    """Add both commands to the program."""
+    for name, words in (
+        ("pause", "stop contributing; training stands still within a second"),
+        ("resume", "contribute again"),
+    ):
+        parser = commands.add_parser(
+            name,
+            help=words,
+            description=f"Potluck's switches: {words}.  What is switched is computing, the gpu or the network.",
+            epilog=EXAMPLES,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        add_home(parser)
+        add_json(parser)
+        parser.add_argument("what", nargs="?", default="computing", metavar="WHAT", help=", ".join(SUBJECTS))
+        ends = parser.add_mutually_exclusive_group()
+        ends.add_argument("--for", dest="time", metavar="TIME", help="for so long: 1h, 30min, 2d")
+        ends.add_argument("--until", metavar="TIME", help="until then: tomorrow, 18:30")
+        parser.set_defaults(run=partial(run, name))
+
+
+def run(method: str, args: argparse.Namespace) -> int:
+    """Switch, in the engine that runs, or for the next start.
+
+    Raises:
+        UserProblem: what was given cannot be, or the engine or the disk does not allow it.
+    """
+    if args.what not in SUBJECTS:
+        raise BadInput(f"{args.what[:40]!a} cannot be switched.", hint=f"Choose {', '.join(SUBJECTS)}.")
+    now = datetime.now().astimezone()
+    until = read_end(args.time, args.until, now)
+    home = Home.find(args.home)
+    try:
+        asyncio.run(_ask(method, home, args, until))
+    except NotRunning:
+        _keep(method, home, args, until=until, now=now.timestamp())
+    return 0
+
+
+def read_end(time: str | None, until: str | None, now: datetime) -> float | None:
+    """The moment that a person means, unix seconds; None: there is none.
+
+    Args:
+        time: How long, as in "1h".
+        until: "tomorrow", which begins at midnight, or a time of the day: the next one.
+        now: With the local time zone.
+
+    Raises:
+        BadInput: it cannot be read.
+    """
+    if time is not None:
+        found = re.fullmatch(r"(\d{1,6})\s*([a-z]+)", time.strip().lower())
+        if found is None or found[2] not in _UNITS or not int(found[1]):
+            raise BadInput(f"{time[:40]!a} is no length of time.", hint=_FOR_HINT)
+        return now.timestamp() + int(found[1]) * _UNITS[found[2]]
+    if until is None:
+        return None
+    midnight = now.replace(tzinfo=None, hour=0, minute=0, second=0, microsecond=0)
+    if until.strip().lower() == "tomorrow":
+        return (midnight + timedelta(days=1)).timestamp()
+    found = re.fullmatch(r"(\d{1,2}):(\d{2})", until.strip())
+    if found is None or int(found[1]) > 23 or int(found[2]) > 59:
+        raise BadInput(f"{until[:40]!a} is no time of the day.", hint=_UNTIL_HINT)
+    then = midnight.replace(hour=int(found[1]), minute=int(found[2]))
+    return (then if then.timestamp() > now.timestamp() else then + timedelta(days=1)).timestamp()
+
+
+async def _ask(method: str, home: Home, args: argparse.Namespace, until: float | None) -> None:
+    async with ControlClient.connect(home) as client:
+        await client.call(method, what=args.what, **({} if until is None else {"until": until}))
+        snapshot = await client.snapshot()
+    verdict = snapshot.verdict
+    if args.json:
+        said = {**msgspec.to_builtins(verdict), "sentence": snapshot.sentence}
+        say_json({"event": method, "contributing": snapshot.contributing, **said})
+    else:
+        print(snapshot.sentence)
+
+
+def _keep(method: str, home: Home, args: argparse.Namespace, *, until: float | None, now: float) -> None:
+    """No engine runs: the switch counts from its next start."""
+    check_end(until, now)
+    settings = switched(load_settings(home.settings_file).settings, args.what, on=method == "resume", until=until)
+    home.create()
+    save_settings(home.settings_file, settings)
+    switch: UseSwitch = getattr(settings, args.what)
+    if args.json:
+        say_json({"event": method, args.what: switch, "running": False})
+    else:
+        print(f"Potluck does not run now; this holds from its next start: {args.what} {switch_text(switch, now)}.")

@@ -1,0 +1,258 @@
+"""When to run: one pure decision for computing, for each graphics card and for the network.
+
+The order is fixed (BOINC's, `check_suspend_processing`), and the first rule that forbids is the reason everywhere:
+
+    computing   switch - battery - charge - in use - hours - listed program - full screen - others busy - heat - watts
+    a card      what forbids computing - switch - in use - others busy - heat - watts
+    network     switch - hours - metered - the month's bytes
+
+A switch at "always" passes over the rules of its row; computing at "always" also over the hours for the network and
+over a card's rules, for that is what "compute now" means to a person, but not over what costs money.
+
+What a sense does not tell forbids nothing.  A reading that passed its limit forbids until it has been at most `RELEASE`
+of it, and not above the limit for `HOLD_S` seconds: a limit that training itself reaches would else have it
+stop and go every few seconds.
+"""
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from core.api import verdict as verdicts
+from core.api.modes import Switches, UseMode, UseSwitch
+from core.api.rules import UseRules
+from core.api.verdict import Verdict
+from core.schedule.hours import Hours
+from core.schedule.sensed import Sensed, SensedGpu
+
+HOLD_S: Final = 60.0
+RELEASE: Final = 0.9
+MINUTE_S: Final = 60.0
+PROCESSOR: Final = frozenset({"", "cpu"})
+"""Devices that no graphics card is; "": not known yet."""
+_FIRST_OF_KIND: Final = frozenset({"cuda", "xpu"})
+"""Names that torch gives a number to."""
+
+LatchName = tuple[str, str]
+"""What is read, and the card that it is read of; empty: the processor."""
+Latches = Mapping[LatchName, float]
+"""Readings that forbid since they passed their limits, and the moment since which each is below; infinite: above."""
+_Reading = tuple[LatchName, float | None, int | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Circumstances:
+    """What a decision depends on besides senses, rules and switches."""
+
+    now: float
+    """Unix seconds."""
+    hours: Hours
+    """Of the rules, where this computer is."""
+    month_used_bytes: int = 0
+    device: str = ""
+    """What training computes on, as torch calls it; empty: not known yet."""
+    latches: Latches = field(default_factory=dict)
+    """Of the decision before; empty at first, and after a change of the rules."""
+
+
+@dataclass(frozen=True, slots=True)
+class ComputeProfile:
+    """How much of the computer training uses while it computes."""
+
+    share: int = 100
+    """Percentage of the time."""
+    threads: int = 0
+    """Of the processor; 0: as the settings say."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """A reason to rest for each of the three; None: it may be used."""
+
+    computing: Verdict | None
+    gpus: Mapping[str, Verdict | None]
+    """By name, as torch calls each: those that are sensed, and the one that training computes on."""
+    network: Verdict | None
+    device: str
+    profile: ComputeProfile
+    latches: Latches
+    """For the next decision."""
+    changes: float | None
+    """First moment, unix seconds, at which time alone may make another decision of this; None: there is none."""
+
+    @property
+    def rest(self) -> Verdict | None:
+        """Why nothing may be trained: nobody would get what is trained without the network."""
+        return self.computing or self.gpus.get(self.device) or self.network
+
+
+def decide(sensed: Sensed, rules: UseRules, switches: Switches, at: Circumstances) -> Decision:
+    """What may be used now, and if not, why.
+
+    Args:
+        sensed: As of now; None in it: not known.
+        rules: The person's.
+        switches: The person's.
+        at: The rest.
+    """
+    device = f"{at.device}:0" if at.device in _FIRST_OF_KIND else at.device
+    cards = {gpu.name: gpu for gpu in sensed.gpus}
+    if device not in PROCESSOR:
+        cards.setdefault(device, SensedGpu(name=device))
+    latches, releases = _latched([*_readings(sensed, rules, cards.values())], at)
+    used = in_use(sensed, rules)
+    case = _Case(sensed, rules, switches, at, latches, used)
+    computing = next(case.computing(), None)
+    moments = [*_own_moments(sensed, rules, switches, at), *releases]
+    return Decision(
+        computing=computing,
+        gpus={name: computing or next(case.gpu(name), None) for name in cards},
+        network=next(case.network(), None),
+        device=device,
+        profile=_profile(rules, used=used),
+        latches=latches,
+        changes=min(moments, default=None),
+    )
+
+
+def in_use(sensed: Sensed, rules: UseRules) -> bool:
+    """Whether somebody uses the computer, there or from afar, as far as its system tells."""
+    return bool(sensed.remote) or (sensed.idle_s is not None and sensed.idle_s < MINUTE_S * rules.idle_minutes)
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """The rules of each row of the module's table, in order: those that forbid, the first of which counts."""
+
+    sensed: Sensed
+    rules: UseRules
+    switches: Switches
+    at: Circumstances
+    latches: Latches
+    used: bool
+
+    @property
+    def always(self) -> bool:
+        """Whether the person wants to compute in spite of the rules."""
+        return self.switches.computing.at(self.at.now) is UseMode.ALWAYS
+
+    def computing(self) -> Iterator[Verdict]:
+        """What forbids to compute at all."""
+        sensed, rules = self.sensed, self.rules
+        if self.switches.computing.at(self.at.now) is UseMode.NEVER:
+            yield self._paused("", self.switches.computing)
+        if self.always:
+            return
+        if sensed.on_battery and not rules.on_battery:
+            yield verdicts.resting("battery")
+        if sensed.on_battery and sensed.battery is not None and 100 * sensed.battery < rules.battery_percent:
+            yield verdicts.resting("battery_low", percent=rules.battery_percent)
+        if self.used and not rules.in_use:
+            yield verdicts.resting("in_use", minutes=rules.idle_minutes)
+        yield from self._hours()
+        for program in rules.programs:
+            if program in sensed.programs:
+                yield verdicts.resting("program", program=program)
+        if sensed.full_screen and not rules.full_screen:
+            yield verdicts.resting("full_screen")
+        yield from self._over()
+
+    def gpu(self, name: str) -> Iterator[Verdict]:
+        """What forbids a graphics card, besides what forbids to compute at all."""
+        rules, mode = self.rules, self.switches.gpu.at(self.at.now)
+        if mode is UseMode.NEVER:
+            yield self._paused("gpu", self.switches.gpu)
+        if self.always or mode is UseMode.ALWAYS:
+            return
+        if self.used and not rules.in_use_gpu:
+            yield verdicts.resting("gpu_in_use", minutes=rules.idle_minutes)
+        yield from self._over(name)
+
+    def network(self) -> Iterator[Verdict]:
+        """What forbids to use the network."""
+        rules, mode = self.rules, self.switches.network.at(self.at.now)
+        if mode is UseMode.NEVER:
+            yield self._paused("network", self.switches.network)
+        if mode is UseMode.ALWAYS:
+            return
+        if not self.always:
+            yield from self._hours()
+        if self.sensed.metered and not rules.use_metered:
+            yield verdicts.resting("metered")
+        if rules.month_bytes is not None and self.at.month_used_bytes >= rules.month_bytes:
+            yield verdicts.resting("month")
+
+    def _over(self, card: str = "") -> Iterator[Verdict]:
+        """Readings that have passed their limits: the processor's, or a card's."""
+        rules = self.rules
+        busy = rules.gpu_busy_percent if card else rules.busy_percent
+        limits = {
+            "busy": ("percent", busy),
+            "heat": ("celsius", rules.celsius_max),
+            "watts": ("watts", rules.watts_max),
+        }
+        for reading, (unit, limit) in limits.items():
+            if (reading, card) in self.latches:
+                yield verdicts.resting(f"gpu_{reading}" if card else reading, **{unit: limit or 0})
+
+    def _hours(self) -> Iterator[Verdict]:
+        now, hours = self.at.now, self.at.hours
+        if not hours.open(now):
+            opens = hours.next_change(now)
+            opening = hours.words(opens, now) if opens is not None else "with other hours"
+            yield verdicts.resting("schedule", until=opens, opening=opening)
+
+    def _paused(self, subject: str, switch: UseSwitch) -> Verdict:
+        until = switch.ends(self.at.now)
+        if until is None:
+            return verdicts.paused(subject)
+        moment = self.at.hours.words(until, self.at.now)
+        return verdicts.paused(f"{subject}_until".lstrip("_"), until=until, moment=moment)
+
+
+def _profile(rules: UseRules, *, used: bool) -> ComputeProfile:
+    if used:
+        return ComputeProfile(min(rules.share, rules.in_use_share), rules.in_use_threads)
+    return ComputeProfile(rules.share)
+
+
+def _readings(sensed: Sensed, rules: UseRules, cards: Iterable[SensedGpu]) -> Iterator[_Reading]:
+    """Name, value and limit of everything that forbids above a limit."""
+    yield ("busy", ""), _percent(sensed.busy), rules.busy_percent
+    yield ("heat", ""), sensed.celsius, rules.celsius_max
+    yield ("watts", ""), sensed.watts, rules.watts_max
+    for card in cards:
+        yield ("busy", card.name), _percent(card.busy), rules.gpu_busy_percent
+        yield ("heat", card.name), card.celsius, rules.celsius_max
+        yield ("watts", card.name), card.watts, rules.watts_max
+
+
+def _percent(share: float | None) -> float | None:
+    return None if share is None else 100 * share
+
+
+def _latched(readings: Iterable[_Reading], at: Circumstances) -> tuple[Latches, list[float]]:
+    """The latches after these readings, and the moments at which some of them let go if nothing changes."""
+    latches, releases = {}, []
+    for name, value, limit in readings:
+        if value is None or limit is None or (value <= limit and name not in at.latches):
+            continue
+        since = math.inf if value > limit else min(at.now, at.latches[name])
+        low, ends = value <= RELEASE * limit, since + HOLD_S
+        if not low or at.now < ends:
+            latches[name] = since
+        if low and at.now < ends:
+            releases.append(ends)
+    return latches, releases
+
+
+def _own_moments(sensed: Sensed, rules: UseRules, switches: Switches, at: Circumstances) -> Iterator[float]:
+    """Moments at which time alone changes what a rule or a switch says."""
+    for switch in (switches.computing, switches.gpu, switches.network):
+        if (ends := switch.ends(at.now)) is not None:
+            yield ends
+    if (change := at.hours.next_change(at.now)) is not None:
+        yield change
+    if sensed.idle_s is not None and (left := MINUTE_S * rules.idle_minutes - sensed.idle_s) > 0:
+        yield at.now + left
