@@ -37,6 +37,7 @@ PARTS: Mapping[str, str] = MappingProxyType(
         "alone": "core.training.alone",
         "app": "app.__main__",
         "prepare": "core.training.prepare",
+        "senses": "core.schedule.senses.__main__",
         "use-model": "core.training.use",
         "worker": "core.training.__main__",
     }

@@ -1,0 +1,117 @@
+"""The engine's side of the senses: a child process that is kept alive, and what it last found."""
+
+import asyncio
+import contextlib
+import logging
+import os
+import subprocess
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from random import Random
+from typing import Final
+
+import msgspec
+
+from core.schedule.sensed import Sensed
+from core.system.child_process import open_log, own_command
+from core.system.restarts import Restarts
+
+LINE_BYTES_MAX: Final = 512 * 1024
+EXIT_TIMEOUT_S: Final = 2.0
+
+_LOG = logging.getLogger(__name__)
+
+
+class SensesChild:
+    """Findings of the senses, which run in a child: a driver or a library that crashes ends that one only.
+
+    Args:
+        log: Where the child's stderr goes; begun anew when it has grown beyond 4 MiB.
+        random: Draws the jitter of the waits before it is started again.
+        command: The program; by default this program's own.
+    """
+
+    def __init__(self, log: Path, random: Random, command: Sequence[str] | None = None) -> None:
+        self._log = log
+        self._random = random
+        self._command = list(command or [*own_command("senses", "core.schedule.senses"), str(os.getpid())])
+        self._decoder = msgspec.json.Decoder(Sensed)
+        self._followers: list[Callable[[Sensed], object]] = []
+        self._process: asyncio.subprocess.Process | None = None
+        self.sensed = Sensed()
+        """What is known now; nothing while no child runs."""
+
+    @property
+    def pid(self) -> int | None:
+        """The child's number while it runs."""
+        return None if self._process is None or self._process.returncode is not None else self._process.pid
+
+    def follow(self, callback: Callable[[Sensed], object]) -> Callable[[], None]:
+        """Call `callback` in the loop's thread with each change; idle seconds are counted one by one up to an hour.
+
+        Returns:
+            What ends that.
+        """
+        self._followers.append(callback)
+        return lambda: self._followers.remove(callback)
+
+    async def run(self) -> None:
+        """Keep a child alive until cancelled; one that ends is started again after a wait that grows."""
+        restarts = Restarts(self._random)
+        while True:
+            try:
+                await self._run_once()
+            except Exception:  # noqa: BLE001 - a full disk, a limit on processes: the engine works without senses
+                _LOG.exception("the process that watches this system has failed")
+            await restarts.wait()
+
+    async def _run_once(self) -> None:
+        with open_log(self._log) as log:
+            process = await asyncio.create_subprocess_exec(
+                *self._command,
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=log,
+                limit=LINE_BYTES_MAX,
+                creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
+            )
+        self._process = process
+        try:
+            await self._read(process)
+        finally:
+            assert process.stdin is not None
+            process.stdin.close()
+            await self._ended(process)
+            self._learn(Sensed())
+        _LOG.warning("the process that watches this system has ended (%s)", process.returncode)
+
+    async def _read(self, process: asyncio.subprocess.Process) -> None:
+        """Learn each line until the child ends, or writes what is none of them: then it is not believed any more."""
+        assert process.stdout is not None
+        while True:
+            try:
+                line = await process.stdout.readline()
+                sensed = self._decoder.decode(line) if line else None
+            except ValueError as error:  # too long, or not a value of this type
+                _LOG.warning("the process that watches this system writes nonsense: %s", error)
+                return
+            if sensed is None:
+                return
+            self._learn(sensed)
+
+    async def _ended(self, process: asyncio.subprocess.Process) -> None:
+        """Wait until it is gone; one that has its stdin closed ends by itself."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(EXIT_TIMEOUT_S):
+                await process.wait()
+        if process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
+            await process.wait()
+
+    def _learn(self, sensed: Sensed) -> None:
+        if sensed == self.sensed:
+            return
+        self.sensed = sensed
+        for callback in tuple(self._followers):
+            callback(sensed)

@@ -1,0 +1,125 @@
+"""A sense, and how the findings of all senses become one `Sensed`."""
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Final, Protocol
+
+from core.schedule.sensed import Sensed, SensedGpu
+
+Tell = Callable[[Sensed], None]
+"""Takes what a sense knows now, in place of what it told before.  An `idle_s` of 0 holds until the sense tells again:
+somebody is at the computer.  A greater one grows by itself."""
+COUNTED_S: Final = 3600.0
+"""Up to here seconds of idleness are counted one by one, and beyond it by `COARSE_S`."""
+COARSE_S: Final = 60.0
+
+
+class Sense(Protocol):
+    """One question to the system, asked in a thread of its own."""
+
+    @property
+    def name(self) -> str:
+        """What the log calls it; each sense has another one."""
+
+    @property
+    def is_coarse(self) -> bool:
+        """Whether its idle time counts only where no other sense knows one: a desktop's hint comes minutes late."""
+
+    def run(self, tell: Tell) -> None:
+        """Tell what is found, and each change of it, until the process ends.
+
+        It returns where this system does not answer the question now.  When it returns, and when it raises, what it
+        told is forgotten, and it is run again after a rest.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    sensed: Sensed
+    at: float
+    is_coarse: bool
+
+    def idle_s(self, now: float) -> float | None:
+        idle = self.sensed.idle_s
+        return idle + now - self.at if idle else idle
+
+
+class Findings:
+    """What all senses have told, put together.
+
+    Where two of them know the same, the one that finds more use of the computer is believed.
+    """
+
+    def __init__(self) -> None:
+        self._told: dict[str, _Told] = {}
+
+    def put(self, sense: Sense, sensed: Sensed, now: float) -> None:
+        """Take what a sense tells in place of what it told before.
+
+        Args:
+            sense: The sense.
+            sensed: What it knows.
+            now: Seconds.
+        """
+        self._told[sense.name] = _Told(sensed, now, sense.is_coarse)
+
+    def drop(self, sense: Sense) -> None:
+        """Forget what a sense has told."""
+        self._told.pop(sense.name, None)
+
+    def whole(self, now: float) -> Sensed:
+        """Put everything together, rounded so that what nobody would notice is no change."""
+        parts = [told.sensed for told in self._told.values()]
+        busy = max((part.busy for part in parts if part.busy is not None), default=None)
+        battery = min((part.battery for part in parts if part.battery is not None), default=None)
+        idle = self._idle_s(now)
+        return Sensed(
+            idle_s=None if idle is None else _counted(idle),
+            remote=_any(part.remote for part in parts),
+            on_battery=_any(part.on_battery for part in parts),
+            battery=None if battery is None else round(battery, 2),
+            full_screen=_any(part.full_screen for part in parts),
+            busy=None if busy is None else round(busy, 2),
+            programs=frozenset().union(*(part.programs for part in parts)),
+            celsius=_rounded(part.celsius for part in parts),
+            watts=_rounded(part.watts for part in parts),
+            metered=_any(part.metered for part in parts),
+            gpus=tuple(_tidy(gpu) for part in parts for gpu in part.gpus),
+        )
+
+    def next_at(self, now: float) -> float:
+        """Return when idleness counts further by itself; infinity when it does not."""
+        idle = self._idle_s(now)
+        return now + _counted(idle) + _step(idle) - idle if idle else math.inf
+
+    def _idle_s(self, now: float) -> float | None:
+        for is_coarse in (False, True):
+            known = [told.idle_s(now) for told in self._told.values() if told.is_coarse is is_coarse]
+            idle = min((each for each in known if each is not None), default=None)
+            if idle is not None:
+                return idle
+        return None
+
+
+def _step(idle_s: float) -> float:
+    return 1.0 if idle_s < COUNTED_S else COARSE_S
+
+
+def _counted(idle_s: float) -> float:
+    return idle_s // _step(idle_s) * _step(idle_s)
+
+
+def _any(answers: Iterable[bool | None]) -> bool | None:
+    known = [answer for answer in answers if answer is not None]
+    return any(known) if known else None
+
+
+def _rounded(values: Iterable[float | None]) -> float | None:
+    highest = max((value for value in values if value is not None), default=None)
+    return None if highest is None else float(round(highest))
+
+
+def _tidy(gpu: SensedGpu) -> SensedGpu:
+    busy = None if gpu.busy is None else round(gpu.busy, 2)
+    return replace(gpu, busy=busy, watts=_rounded([gpu.watts]), celsius=_rounded([gpu.celsius]))

@@ -1,0 +1,105 @@
+"""Programs that run, and how busy those that are not Potluck's keep the processor."""
+
+import time
+from typing import Final
+
+import psutil
+
+from core.schedule.sensed import Sensed
+from core.schedule.senses.findings import Tell
+
+LOOK_S: Final = 5.0
+ANEW: Final = 12
+"""Number of looks after which all processes are read anew: they become other programs, and numbers come again."""
+PROGRAMS_MAX: Final = 2000
+NAME_CHARS_MAX: Final = 64
+_KERNEL: Final = 2
+"""Linux: the parent of the kernel's own threads."""
+
+
+class Processes:
+    """See the module's docstring.
+
+    A look reads the list of processes, and of each only what it did not know: a fraction of a millisecond.
+
+    Args:
+        pid: The engine's process: it and its descendants are Potluck's.
+    """
+
+    name: Final = "programs"
+    is_coarse: Final = False
+
+    def __init__(self, pid: int) -> None:
+        self._pid = pid
+        self._looks = 0
+        self._known: dict[int, tuple[str, int]] = {}
+        self._fresh: set[int] = set()
+        self._spent: tuple[float, float, float] | None = None
+        self.own: frozenset[int] = frozenset({pid})
+        """Numbers of Potluck's processes, of the last look."""
+
+    def run(self, tell: Tell) -> None:
+        """Look at all processes every `LOOK_S`."""
+        while True:
+            tell(self.look())
+            time.sleep(LOOK_S)
+
+    def look(self) -> Sensed:
+        """Look once; the share is that of the time since the look before, and unknown at the first."""
+        self._read()
+        self.own = self._descendants()
+        kernel = _KERNEL if psutil.LINUX else None
+        others = (
+            name for pid, (name, parent) in self._known.items() if pid not in self.own and kernel not in {pid, parent}
+        )
+        return Sensed(busy=self._busy(), programs=frozenset(sorted({name for name in others if name})[:PROGRAMS_MAX]))
+
+    def _read(self) -> None:
+        """Names and parents; of processes of which one look knows already, another one later makes sure."""
+        anew = self._looks % ANEW == 0
+        self._looks += 1
+        present = set(psutil.pids())
+        fresh = {pid for pid in present if pid not in self._known}
+        known = {} if anew else {pid: self._known[pid] for pid in present - fresh}
+        for pid in present if anew else fresh | self._fresh & present:
+            try:
+                process = psutil.Process(pid)
+                with process.oneshot():
+                    known[pid] = (_plain(process.name()), process.ppid())
+            except psutil.Error:
+                known.pop(pid, None)
+        self._known, self._fresh = known, fresh
+
+    def _descendants(self) -> frozenset[int]:
+        children: dict[int, list[int]] = {}
+        for pid, (_, parent) in self._known.items():
+            children.setdefault(parent, []).append(pid)
+        own, found = set[int](), [self._pid]
+        while found:
+            pid = found.pop()
+            if pid not in own:
+                own.add(pid)
+                found += children.get(pid, ())
+        return frozenset(own)
+
+    def _busy(self) -> float | None:
+        times = psutil.cpu_times()
+        total = sum(times) - getattr(times, "guest", 0.0) - getattr(times, "guest_nice", 0.0)
+        spent = (total, total - times.idle - getattr(times, "iowait", 0.0), sum(map(_seconds, self.own)))
+        before, self._spent = self._spent, spent
+        if before is None or spent[0] <= before[0]:
+            return None
+        elapsed, busy, own = (now - then for now, then in zip(spent, before, strict=True))
+        return float(min(1.0, max(0.0, (busy - max(0.0, own)) / elapsed)))
+
+
+def _seconds(pid: int) -> float:
+    """Processor time of a process, with that of its children that have ended: what a child took stays in the sum."""
+    try:
+        return float(sum(psutil.Process(pid).cpu_times()[:4]))
+    except psutil.Error:
+        return 0.0
+
+
+def _plain(name: str) -> str:
+    return name.lower().removesuffix(".exe")[:NAME_CHARS_MAX]

@@ -1,0 +1,209 @@
+"""The real process of the senses, on a real X server."""
+
+import asyncio
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from random import Random
+
+import msgspec
+import psutil
+import pytest
+
+from core.schedule.sensed import Sensed
+from core.schedule.senses.child import LINE_BYTES_MAX, SensesChild
+from core.system.child_process import own_command
+from tests.process.screens import running, screen, type_key
+
+pytestmark = pytest.mark.process
+
+PATIENCE_S = 30.0
+"""Bounds a failure only: other tests compute on the same cores."""
+LINUX = pytest.mark.skipif(sys.platform != "linux", reason="X, D-Bus and /proc are Linux's")
+
+
+class Senses:
+    """A child, and what it tells."""
+
+    def __init__(self, child):
+        self.child = child
+        self.told = asyncio.Queue()
+        self.unfollow = child.follow(lambda sensed: self.told.put_nowait((sensed, time.monotonic())))
+
+    async def until(self, that):
+        """The next finding for which `that` holds, and when it came."""
+        async with asyncio.timeout(PATIENCE_S):
+            while not that((found := await self.told.get())[0]):
+                pass
+        return found
+
+
+@contextlib.asynccontextmanager
+async def senses(tmp_path, environ, command=None):
+    with pytest.MonkeyPatch.context() as patch:
+        for name in {*os.environ, *environ}:
+            patch.delenv(name, raising=False)
+        for name, value in environ.items():
+            patch.setenv(name, value)
+        child = SensesChild(tmp_path / "senses.log", Random(0), command)
+        async with asyncio.TaskGroup() as group:
+            task = group.create_task(child.run())
+            yield Senses(child)
+            task.cancel()
+
+
+def without_screen():
+    hidden = {"DISPLAY", "WAYLAND_DISPLAY", "DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR"}
+    return {name: value for name, value in os.environ.items() if name not in hidden}
+
+
+@LINUX
+def test_key_press_is_told_within_fifth_of_second(tmp_path):
+    async def go(environ):
+        took_s = []
+        async with senses(tmp_path, environ) as found:
+            for _ in range(5):
+                await found.until(lambda sensed: (sensed.idle_s or 0) >= 1)
+                began = time.monotonic()
+                await asyncio.to_thread(type_key, environ)
+                _, at = await found.until(lambda sensed: sensed.idle_s == 0)
+                took_s.append(at - began)
+        return took_s
+
+    with screen() as environ:
+        took_s = asyncio.run(go(environ))
+    assert min(took_s) < 0.2
+    assert max(took_s) < 1.0
+
+
+@LINUX
+def test_idle_seconds_are_counted_until_key_press(tmp_path):
+    async def go(environ):
+        async with senses(tmp_path, environ) as found:
+            type_key(environ)
+            await found.until(lambda sensed: sensed.idle_s == 0)
+            return [(await found.until(lambda sensed, n=n: sensed.idle_s == n))[1] for n in (1, 2, 3, 4)]
+
+    with screen() as environ:
+        moments = asyncio.run(go(environ))
+    assert moments[3] - moments[0] == pytest.approx(3.0, abs=0.8)
+
+
+FULL_SCREEN = """
+import sys, time, xcffib, xcffib.xproto as x
+c = xcffib.connect(); root = c.get_setup().roots[0]
+atom = lambda name: c.core.InternAtom(False, len(name), name).reply().atom
+window = c.generate_id()
+c.core.CreateWindow(root.root_depth, window, root.root, 0, 0, 300, 200, 0, x.WindowClass.InputOutput,
+                    root.root_visual, x.CW.BackPixel, [root.white_pixel])
+if sys.argv[1] == "full":
+    c.core.ChangeProperty(x.PropMode.Replace, window, atom("_NET_WM_STATE"), x.Atom.ATOM, 32, 1,
+                          [atom("_NET_WM_STATE_FULLSCREEN")])
+c.core.MapWindow(window); c.flush(); time.sleep(600)
+"""
+
+
+@LINUX
+def test_window_that_fills_the_screen_is_told(tmp_path):
+    async def go(environ):
+        async with senses(tmp_path, environ) as found:
+            await found.until(lambda sensed: sensed.full_screen is False)
+            with running([sys.executable, "-c", FULL_SCREEN, "full"], environ):
+                await found.until(lambda sensed: sensed.full_screen is True)
+                with running([sys.executable, "-c", FULL_SCREEN, "small"], environ):
+                    await found.until(lambda sensed: sensed.full_screen is False)
+                await found.until(lambda sensed: sensed.full_screen is True)
+            await found.until(lambda sensed: sensed.full_screen is False)
+
+    with screen() as environ:
+        asyncio.run(go(environ))
+
+
+def start_orphan(program):
+    """Start a program that is no descendant of this process; returns its number."""
+    return int(subprocess.check_output(["sh", "-c", f"'{program}' 60 >/dev/null & echo $!"]))
+
+
+@LINUX
+def test_other_programs_are_seen_and_own_ones_not(tmp_path):
+    """The engine is this process here, so that what it starts itself is Potluck's; a program of init's is not."""
+    other, own = tmp_path / "Some-Game", tmp_path / "own-part"
+    for name in (other, own):
+        shutil.copy(shutil.which("sleep"), name)
+
+    async def go():
+        async with senses(tmp_path, without_screen()) as found:
+            await found.until(lambda sensed: bool(sensed.programs))
+            with running([str(own), "60"], without_screen()):
+                orphan = await asyncio.to_thread(start_orphan, other)
+                try:
+                    sensed, _ = await found.until(lambda sensed: "some-game" in sensed.programs)
+                    assert "own-part" not in sensed.programs
+                finally:
+                    os.kill(orphan, signal.SIGTERM)
+            await found.until(lambda sensed: "some-game" not in sensed.programs)
+
+    asyncio.run(go())
+
+
+def test_child_that_is_killed_comes_back(tmp_path):
+    async def go():
+        async with senses(tmp_path, without_screen()) as found:
+            await found.until(lambda sensed: sensed != Sensed())
+            pid = found.child.pid
+            psutil.Process(pid).kill()
+            await found.until(lambda sensed: sensed == Sensed())
+            await found.until(lambda sensed: sensed != Sensed())
+            assert found.child.pid not in {pid, None}
+        return found.child.pid
+
+    assert asyncio.run(go()) is None
+
+
+def test_nonsense_of_child_leaves_nothing_known(tmp_path):
+    good = msgspec.json.encode(Sensed(idle_s=5.0)).decode()
+    for nonsense in ("'{'", """'{"idle_s": "long"}'""", f"'x' * {LINE_BYTES_MAX + 1}"):
+        program = f"import sys, time; print({good!r}); print({nonsense}, flush=True); time.sleep(600)"
+
+        async def go(program=program):
+            async with senses(tmp_path, dict(os.environ), [sys.executable, "-c", program]) as found:
+                await found.until(lambda sensed: sensed.idle_s == 5.0)
+                await found.until(lambda sensed: sensed == Sensed())
+
+        asyncio.run(go())
+
+
+def test_child_ends_when_its_engine_is_gone(tmp_path):
+    child = subprocess.Popen(
+        [*own_command("senses", "core.schedule.senses"), str(os.getpid())],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    assert child.stdout.readline()
+    child.stdin.close()
+    assert child.wait(PATIENCE_S) == 0
+    child.stdout.close()
+
+
+def test_idle_child_is_cheap(tmp_path):
+    async def go():
+        async with senses(tmp_path, without_screen()) as found:
+            await found.until(lambda sensed: sensed.busy is not None)
+            process = psutil.Process(found.child.pid)
+            before = sum(process.cpu_times()[:2])
+            await asyncio.sleep(12)
+            return sum(process.cpu_times()[:2]) - before, process.memory_full_info().uss
+
+    spent_s, own_bytes = asyncio.run(go())
+    assert spent_s / 12 < 0.01
+    assert own_bytes < 24 * 2**20
+
+
+def test_wrong_words_get_a_sentence():
+    done = subprocess.run([sys.executable, "-m", "core.schedule.senses", "x"], capture_output=True, check=False)
+    assert done.returncode == 2
+    assert b"started by Potluck's engine" in done.stderr

@@ -1,0 +1,104 @@
+"""What several senses tell becomes one value."""
+
+import math
+import struct
+from dataclasses import dataclass
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.schedule.sensed import Sensed, SensedGpu
+from core.schedule.senses.findings import COARSE_S, COUNTED_S, Findings
+
+
+@dataclass(frozen=True)
+class Named:
+    name: str
+    is_coarse: bool = False
+
+    def run(self, tell):
+        raise NotImplementedError
+
+
+X, GNOME, HINT = Named("x"), Named("gnome"), Named("hint", is_coarse=True)
+
+
+def test_nothing_told_is_nothing_known():
+    assert Findings().whole(5.0) == Sensed()
+    assert Findings().next_at(5.0) == math.inf
+
+
+def test_idle_time_grows_by_itself_in_seconds():
+    findings = Findings()
+    findings.put(X, Sensed(idle_s=1.0), 100.0)
+    assert findings.whole(100.9).idle_s == 1.0
+    assert findings.next_at(100.9) == pytest.approx(101.0)
+    assert findings.whole(103.5).idle_s == 4.0
+
+
+def test_somebody_at_the_computer_stays_until_told_otherwise():
+    findings = Findings()
+    findings.put(X, Sensed(idle_s=0.0), 100.0)
+    assert findings.whole(500.0).idle_s == 0.0
+    assert findings.next_at(500.0) == math.inf
+
+
+@given(idle=st.floats(0.1, 1e6), at=st.floats(0, 1e6), later=st.floats(0, 1e5))
+def test_next_moment_is_when_idle_time_changes(idle, at, later):
+    findings = Findings()
+    findings.put(X, Sensed(idle_s=idle), at)
+    now = at + later
+    step = 1.0 if idle + later < COUNTED_S else COARSE_S
+    moment = findings.next_at(now)
+    assert now < moment <= now + step + 1e-3
+    told, then = findings.whole(now).idle_s, findings.whole(moment + 1e-3).idle_s
+    assert told <= idle + later + 1e-3
+    assert then > told
+
+
+def test_least_idle_of_all_sessions_counts():
+    findings = Findings()
+    findings.put(X, Sensed(idle_s=50.0), 0.0)
+    findings.put(GNOME, Sensed(idle_s=20.0), 0.0)
+    assert findings.whole(1.0).idle_s == 21.0
+    findings.drop(GNOME)
+    assert findings.whole(1.0).idle_s == 51.0
+
+
+def test_coarse_sense_counts_only_alone():
+    findings = Findings()
+    findings.put(HINT, Sensed(idle_s=0.0), 0.0)
+    assert findings.whole(0.0).idle_s == 0.0
+    findings.put(X, Sensed(idle_s=7.0), 0.0)
+    assert findings.whole(0.0).idle_s == 7.0
+
+
+def test_more_use_is_believed():
+    findings = Findings()
+    findings.put(X, Sensed(full_screen=False, busy=0.254, battery=0.5, celsius=61.4, programs=frozenset({"a"})), 0.0)
+    findings.put(GNOME, Sensed(full_screen=True, busy=0.1, battery=0.75, programs=frozenset({"b"})), 0.0)
+    whole = findings.whole(0.0)
+    assert whole == Sensed(full_screen=True, busy=0.25, battery=0.5, celsius=61.0, programs=frozenset({"a", "b"}))
+
+
+def test_what_nobody_tells_stays_unknown():
+    findings = Findings()
+    findings.put(X, Sensed(on_battery=False), 0.0)
+    findings.put(GNOME, Sensed(gpus=(SensedGpu(name="cuda:0", busy=0.333, watts=99.7),)), 0.0)
+    assert findings.whole(0.0) == Sensed(on_battery=False, gpus=(SensedGpu(name="cuda:0", busy=0.33, watts=100.0),))
+
+
+def test_counters_of_x_are_read_with_padding():
+    names = ("SERVERTIME", "IDLETIME", "DEVICEIDLETIME 2")
+    items = b"".join(
+        (struct.pack("=IiIH", 70 + each, 0, 4, len(name)) + name.encode()).ljust((14 + len(name) + 3) // 4 * 4, b"\0")
+        for each, name in enumerate(names)
+    )
+    pytest.importorskip("xcffib")
+    from core.schedule.senses.x11_idle import counters
+
+    reply = struct.pack("=8xI20x", len(names)) + items
+    assert counters(reply) == {"SERVERTIME": 70, "IDLETIME": 71, "DEVICEIDLETIME 2": 72}
+    with pytest.raises(struct.error):
+        counters(reply[:-20])
