@@ -13,6 +13,7 @@ from app.client import Client
 from app.engine_process import EngineProcess, own_program
 from app.intents import Intents
 from app.joining import JoinCommand
+from app.notifier import Notifier
 from app.starting import Starter
 from app.store import Store
 from app.theme import Theme
@@ -54,6 +55,7 @@ class Application(QObject):
             self.store, self.intents, JoinCommand(home, own_program(), self), theme=self.theme, choices=self.choices
         )
         self.tray = Tray(self.store, self.window.actions_, self)
+        self.notifier = Notifier(self.store, self.choices, tell=self.tray.tell, seen=self.window.isVisible)
         self.question = ClosingQuestion(self.window, text.where_it_hides(tray=self.tray.available))
         self.process = EngineProcess(home, engine or (), self)
         self.starter = Starter(self.process, self.store, may_start=engine is not None)
@@ -158,6 +160,7 @@ class Application(QObject):
             self.leave()
         elif self.tray.available:
             self.window.hide()
+            self.notifier.hidden()
         else:
             self.window.showMinimized()
 

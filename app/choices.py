@@ -55,6 +55,24 @@ class Choices:
         self._settings.setValue("theme", value.value)
 
     @property
+    def notifications(self) -> bool:
+        """Whether the desktop tells what needs the person."""
+        return self._settings.value("notifications", "yes") != "no"
+
+    @notifications.setter
+    def notifications(self, value: bool) -> None:
+        self._settings.setValue("notifications", "yes" if value else "no")
+
+    @property
+    def hint_shown(self) -> bool:
+        """Whether the person was told once where a closed window goes."""
+        return self._settings.value("hint_shown", "no") == "yes"
+
+    @hint_shown.setter
+    def hint_shown(self, value: bool) -> None:
+        self._settings.setValue("hint_shown", "yes" if value else "no")
+
+    @property
     def geometry(self) -> QByteArray:
         """Where the window was (QWidget.saveGeometry); empty at first."""
         value = self._settings.value("geometry")

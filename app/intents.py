@@ -41,6 +41,19 @@ class Intents(QObject):
         self._patience.start()
         self._call("resume" if wanted else "pause")
 
+    def pause_until(self, moment: float) -> None:
+        """Ask the engine to pause, and to go on by itself at a moment, unix seconds."""
+        self._store.want(False)
+        self._patience.start()
+        self._call("pause", {"until": moment})
+
+    def contribute_until(self, moment: float) -> None:
+        """Ask the engine to contribute until a moment, unix seconds, in spite of the person's rules."""
+        if not self._store.contributing:
+            self._store.want(True)
+            self._patience.start()
+        self._call("resume", {"until": moment})
+
     def evaluate(self) -> None:
         """Look at the held-out text now."""
         self._call("evaluate")

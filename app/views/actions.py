@@ -6,6 +6,7 @@ from PySide6.QtGui import QAction, QKeySequence
 from app import text
 from app.intents import Intents
 from app.store import Store
+from app.views.snooze import Snooze
 
 
 class Actions(QObject):
@@ -14,6 +15,7 @@ class Actions(QObject):
     Attributes:
         open: Bring the window to the front.
         toggle: Pause, or contribute.
+        snooze: Pause or contribute for a time.
         evaluate: Look at the held-out text.
         settings: Show and change what Potluck may use.
         join: Take part in the collaboration of a link.
@@ -28,6 +30,7 @@ class Actions(QObject):
         tr = text.tr
         self.open = QAction(tr("&Open Potluck"), self)
         self.toggle = QAction(self)
+        self.snooze = Snooze(store, intents, self)
         self.evaluate = QAction(tr("Look at the &held-out text now"), self)
         self.settings = QAction(tr("&Settings…"), self)
         self.join = QAction(tr("&Join a collaboration…"), self)

@@ -23,6 +23,8 @@ class Menus:
         tr = text.tr
         main = bar.addMenu(tr("&Potluck"))
         main.addAction(actions.toggle)
+        main.addMenu(actions.snooze.menu)
+        main.addAction(actions.snooze.insist)
         main.addAction(actions.evaluate)
         main.addSeparator()
         main.addAction(actions.join)
@@ -35,6 +37,8 @@ class Menus:
                 Closing.QUIT: tr("&Quit Potluck"),
             },
         )
+        self.notifications = main.addAction(tr("&Notifications of the desktop"))
+        self.notifications.setCheckable(True)
         main.addSeparator()
         main.addAction(actions.close)
         main.addAction(actions.quit)
@@ -54,12 +58,17 @@ class Menus:
             action.triggered.connect(lambda _checked=False, value=closing: self._choose_closing(value))
         for which, action in self.theme_actions.items():
             action.triggered.connect(lambda _checked=False, value=which: self._choose_theme(value))
+        self.notifications.triggered.connect(self._choose_notifications)
         self.refresh()
 
     def refresh(self) -> None:
         """Tick the entries of the present choices."""
         self.closing_actions[self._choices.closing].setChecked(True)
         self.theme_actions[self._choices.theme].setChecked(True)
+        self.notifications.setChecked(self._choices.notifications)
+
+    def _choose_notifications(self, wanted: bool) -> None:  # noqa: FBT001 - a Qt slot of `triggered(bool)`
+        self._choices.notifications = wanted
 
     def _choose_closing(self, value: Closing) -> None:
         self._choices.closing = value

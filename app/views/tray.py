@@ -43,6 +43,8 @@ class Tray(QObject):
         self._menu = QMenu()
         self._menu.addAction(actions.open)
         self._menu.addAction(actions.toggle)
+        self._menu.addMenu(actions.snooze.menu)
+        self._menu.addAction(actions.snooze.insist)
         self._menu.addSeparator()
         self._menu.addAction(actions.quit)
         self._icon = QSystemTrayIcon(self)
@@ -69,6 +71,10 @@ class Tray(QObject):
     def hide(self) -> None:
         """Remove the icon from the tray."""
         self._icon.hide()
+
+    def tell(self, title: str, words: str) -> None:
+        """Show a notification of the desktop, where there is a tray."""
+        self._icon.showMessage(title, words, self._icon.icon())
 
     def _follow(self) -> None:
         verdict = self._store.verdict

@@ -1,0 +1,96 @@
+"""A pause for a time, and what the desktop tells."""
+
+import msgspec
+import pytest
+from PySide6.QtCore import QDateTime
+
+from app import notifier
+from app.choices import Choices
+from app.notifier import Notifier
+from app.store import Store
+from core.api import verdict as verdicts
+from core.api.verdict import Verdict, VerdictCode
+
+OFFLINE = Verdict(code=VerdictCode.NOT_CONNECTED, reason="offline")
+
+
+@pytest.fixture
+def told(qt, tmp_path, monkeypatch):
+    """A notifier that waits for 50 ms, its store, its choices, what it told, and whether somebody looks."""
+    monkeypatch.setattr(notifier, "LASTS_MS", 50)
+    store, choices, said, looks = Store(), Choices(tmp_path / "window.ini"), [], []
+    made = Notifier(store, choices, tell=lambda *words: said.append(words), seen=lambda: bool(looks))
+    return made, store, choices, said, looks
+
+
+def now() -> int:
+    return QDateTime.currentSecsSinceEpoch()
+
+
+def test_pause_for_an_hour_asks_for_its_moment(parts, examples):
+    parts.store.put(examples.snapshot())
+    parts.window.actions_.snooze.menu.actions()[0].trigger()
+    method, wish = parts.calls[-1]
+    assert method == "pause"
+    assert 3590 <= wish["until"] - now() <= 3610
+    assert parts.store.verdict.code is VerdictCode.PAUSED, "at once"
+
+
+def test_pause_until_tomorrow_ends_at_midnight(parts, examples):
+    parts.store.put(examples.snapshot())
+    parts.window.actions_.snooze.menu.actions()[2].trigger()
+    then = QDateTime.fromSecsSinceEpoch(int(parts.calls[-1][1]["until"]))
+    assert then.date() == QDateTime.currentDateTime().date().addDays(1)
+    assert then.time().hour() in {0, 1}, "one where clocks are put forward at midnight"
+
+
+def test_contributing_now_is_offered_while_rules_rest(parts, examples):
+    insist = parts.window.actions_.snooze.insist
+    parts.store.put(examples.snapshot())
+    assert not insist.isEnabled()
+    resting = Verdict(code=VerdictCode.RESTING, reason="battery")
+    parts.store.put(msgspec.structs.replace(examples.snapshot(), verdict=resting))
+    assert insist.isEnabled()
+    insist.trigger()
+    method, wish = parts.calls[-1]
+    assert method == "resume"
+    assert 3590 <= wish["until"] - now() <= 3610
+
+
+def test_snooze_waits_for_an_engine(parts):
+    assert not parts.window.actions_.snooze.menu.isEnabled()
+    assert not parts.window.actions_.snooze.insist.isEnabled()
+
+
+def test_problem_that_lasts_is_told_once(told, examples, until):
+    _, store, _, said, _ = told
+    for _ in range(3):
+        store.put(msgspec.structs.replace(examples.snapshot(), verdict=OFFLINE))
+    until(lambda: said)
+    store.put(msgspec.structs.replace(examples.snapshot(), verdict=OFFLINE))
+    with pytest.raises(AssertionError):
+        until(lambda: len(said) > 1, 300)
+    assert "no connection" in said[0][1]
+
+
+@pytest.mark.parametrize("why", ["it passes", "somebody looks", "not wanted", "nothing is wrong"])
+def test_desktop_is_not_bothered_when_need_not_be(told, examples, until, why):
+    _, store, choices, said, looks = told
+    choices.notifications = why != "not wanted"
+    looks += [True] if why == "somebody looks" else []
+    verdict = verdicts.paused() if why == "nothing is wrong" else OFFLINE
+    store.put(msgspec.structs.replace(examples.snapshot(), verdict=verdict))
+    if why == "it passes":
+        store.put(examples.snapshot())
+    with pytest.raises(AssertionError):
+        until(lambda: said, 300)
+
+
+def test_hidden_window_says_where_it_went_once(told, tmp_path):
+    made, _, choices, said, _ = told
+    made.hidden()
+    made.hidden()
+    assert len(said) == 1
+    assert "beside the clock" in said[0][1]
+    choices.save()
+    assert Choices(tmp_path / "window.ini").hint_shown
