@@ -18,6 +18,7 @@ from core.api.snapshot import HELPER, VOLUNTEER
 from core.backbone.join import JoinedCollaboration, Joining
 from core.base.ids import PeerId
 from core.base.problems import Busy, NoSpace, Problem
+from core.engine.allowed_use import AllowedUse, share_of
 from core.engine.clock_watch import ClockWatch, contacts_of
 from core.engine.installation import Installation
 from core.engine.journal import Journal
@@ -33,9 +34,8 @@ from core.storage.settings import Settings
 from core.swarm import orders
 from core.swarm.participant import Participant
 from core.system.atomic_files import make_directory
-from core.system.cores import spare_cores
 from core.workers.helper import Helper
-from core.workers.place import TrainerPlace, WorkerShare
+from core.workers.place import TrainerPlace
 from core.workers.trainer import FATAL_CODES, Trainer
 from core.workers.trainer_like import TrainerLike
 
@@ -92,11 +92,9 @@ class VolunteerSession:
             pace=None if alone else installation.usage_policy.pace,
         )
         self._trainer = self._trainer_in(folder)
-        self._share = _share(installation)
-        """What the newest worker was to use."""
+        self._use = AllowedUse(installation, self._trainer, changed=changed)
         self.port = 0
         """At which others are heard; 0 until then."""
-        self._rest_changed = asyncio.Event()
         self._over = asyncio.Event()
         self.begins_again = False
         """Whether it ended to be begun again: the backbone's clock is behind this computer's."""
@@ -112,11 +110,7 @@ class VolunteerSession:
             UserProblem: a port is wrong, or training ended for good; the sentence says what to do.
         """
         preferences, session = self._installation.preferences, self._session
-        unfollow = (
-            preferences.follow(lambda chosen: session.deliver(RelayAllowed(_relay(chosen)))),
-            preferences.follow(lambda _: self._follow_choices()),
-            self._installation.usage_policy.follow(self._rest_changed.set),
-        )
+        unfollow = preferences.follow(lambda chosen: session.deliver(RelayAllowed(_relay(chosen))))
         watch = ClockWatch(self._installation, self._joining, session, begin_again=self._begin_again)
         try:
             async with asyncio.TaskGroup() as group:
@@ -127,7 +121,7 @@ class VolunteerSession:
                     group.create_task(session.keep_pass(watch.renewed)),
                     group.create_task(self._trainer.run()),
                     group.create_task(self._journal.keep(lambda: session.peer.contacts)),
-                    group.create_task(self._heed()),
+                    group.create_task(self._use.keep()),
                     group.create_task(watch.keep()),
                 ]
                 if session.locator is not None:
@@ -139,14 +133,12 @@ class VolunteerSession:
                         metered=self._installation.usage_policy.metered,
                     )
                     tasks.append(group.create_task(monitor.run()))
-                self._rest_changed.set()
                 await self._over.wait()
                 await self._trainer.pause()
                 for task in tasks:
                     task.cancel()
         finally:
-            for end in unfollow:
-                end()
+            unfollow()
             self._journal.contributing(on=False)
             self._journal.save(session.peer.contacts)
             await session.close()
@@ -164,21 +156,8 @@ class VolunteerSession:
     # --- what the person wants ---------------------------------------------------------------------------------------
 
     async def heed(self) -> None:
-        """Train if the usage policy allows it, at once; if not, return when nothing is computed any more."""
-        share = _share(self._installation)
-        if share != self._share:
-            await self._trainer.pause()
-            self._share = share
-        if self._installation.usage_policy.rest is None:
-            self._trainer.resume()
-        else:
-            await self._trainer.pause(memory_s=60.0 * self._installation.preferences.settings.keep_minutes)
-        self._changed()
-
-    def _follow_choices(self) -> None:
-        """Start the worker anew where it is to use another part of this computer, or keep its memory for long."""
-        if self._installation.usage_policy.rest is not None or _share(self._installation) != self._share:
-            self._rest_changed.set()
+        """Follow the person's wish; return when nothing is computed any more, if that is the wish."""
+        await self._use.heed()
 
     def count_time(self, *, on: bool) -> None:
         """Begin or end to count the time that this computer gives."""
@@ -267,19 +246,13 @@ class VolunteerSession:
                 self._journal.take(event)
         self._changed()
 
-    async def _heed(self) -> None:
-        """Follow the usage policy: while the network is not to be used, nobody would get what is trained."""
-        while True:
-            await self._rest_changed.wait()
-            self._rest_changed.clear()
-            await self.heed()
-
     def _trainer_changed(self) -> None:
         """End with the problem that a person has to mend, unless we stay to tell it."""
         problem = self._trainer.problem
         if problem is not None and problem.code in ENDING_CODES and not self._installation.options.stay:
             self.fatal = problem
             self.stop()
+        self._installation.usage_policy.computes_on(self._trainer.computes_on)
         self._changed()
 
     def _trainer_in(self, folder: Path) -> TrainerLike:
@@ -314,13 +287,6 @@ def _relay(chosen: Settings) -> RelaySettings:
     return RelaySettings() if chosen.relay else RelaySettings(circuits=0)
 
 
-def _share(installation: Installation) -> WorkerShare:
-    """What the worker may use, by the settings; all cores but one where neither they nor the options say it."""
-    chosen = installation.preferences.settings
-    threads = chosen.threads or installation.options.threads or spare_cores()
-    return WorkerShare(chosen.device, threads, compile=chosen.compile)
-
-
 def _trainer_place(installation: Installation, joined: JoinedCollaboration, folder: Path) -> TrainerPlace:
     """Where the worker's files are; makes the folders.
 
@@ -340,7 +306,7 @@ def _trainer_place(installation: Installation, joined: JoinedCollaboration, fold
         residuals=folder / "residuals",
         means=folder / "means",
         seed=int.from_bytes(installation.key.peer_id[:4], "big"),
-        share=partial(_share, installation),
+        share=partial(share_of, installation),
         last_epoch=joined.manifest.last_epoch_within(options.last_epoch),
         metrics=options.metrics,
     )

@@ -6,9 +6,12 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 
+import torch
+
 from core.base.problems import Problem, WorkerProblem
 from core.training.carried import Carried
 from core.training.checkpoint import Saved
+from core.training.duty import DutyCycle
 from core.training.following import Following
 from core.training.metrics import EpochMeter, EpochMetrics, Sink, write_all
 from core.training.round import Learner
@@ -32,6 +35,7 @@ from core.workers.frames import (
     Suspend,
     Suspended,
     TakeMean,
+    Throttle,
     ToEngine,
     ToWorker,
     WorkerReady,
@@ -75,6 +79,7 @@ class Conversation:
         self._hold_at_epoch = start.hold_at_epoch
         self._round: bytes | None = None
         self._said_at: float | None = None
+        self._duty = DutyCycle(clock)
         self._carried = Carried()
         self._contributed = 0
         """Samples of the last contribution."""
@@ -121,13 +126,16 @@ class Conversation:
     def turn(self, inbox: "queue.Queue[ToWorker]") -> None:
         """Hear one frame if there is one, else train one batch; wait for a frame while there is nothing to train.
 
+        A rest between two passes ends with the next frame, or with its time.
+
         Raises:
             Problem: the worker cannot go on.
         """
         if self._step is not None and (self._step.told.is_set() or not self.training):
             self.settle()
+        wait_s = self._duty.rest_s if self.training else None
         try:
-            frame = inbox.get(block=not self.training)
+            frame = inbox.get(block=wait_s != 0.0, timeout=wait_s)
         except queue.Empty:
             self._train()
         else:
@@ -140,6 +148,9 @@ class Conversation:
             Problem: it cannot be done, and the worker has to end.
         """
         match frame:
+            case Throttle():
+                self._duty.set_share(frame.share)
+                torch.set_num_threads(frame.threads)
             case Resume() if self._standstill is not None:
                 self.settle()
                 self._standstill.end()
@@ -242,7 +253,9 @@ class Conversation:
 
     def _train(self) -> None:
         learner = self._learner
+        self._duty.pass_begins()
         self._meaningless = 0 if learner.accumulate() else self._meaningless + 1
+        self._duty.pass_ends()
         if self._meaningless >= MEANINGLESS_BATCHES_MAX:
             raise WorkerProblem(
                 "The model gives numbers that are not finite.", hint="Training goes on from the last saved state."
@@ -259,7 +272,7 @@ class Conversation:
                     epoch=learner.state.epoch,
                     samples=learner.samples,
                     ahead=learner.rule.ahead,
-                    samples_per_s=learner.samples_per_s,
+                    samples_per_s=learner.samples_per_s * self._duty.share,
                     loss=learner.loss,
                 )
             )

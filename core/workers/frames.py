@@ -1,9 +1,10 @@
 """Frames between engine and worker on the pipe: 4 bytes of length, then MessagePack."""
 
 import struct
-from typing import Any, Final, Union
+from typing import Annotated, Any, Final, Union
 
 import msgspec
+from msgspec import Meta
 
 from core.api.score import Filled, Score
 from core.base.problems import WireProblem
@@ -173,6 +174,17 @@ class Resume(Frame, frozen=True, kw_only=True, tag="resume"):
     """The worker creates another arena there: a round that it had contributed to may still use the last one."""
 
 
+class Throttle(Frame, frozen=True, kw_only=True, tag="throttle"):
+    """From the next pass on use so much of the computer; it holds until the next one, also through Suspend and Resume.
+
+    Compiled layers keep the threads with which they were compiled.
+    """
+
+    share: Annotated[int, Meta(ge=1, le=100)] = 100
+    """Percentage of the time in which passes compute; in between the worker rests, and listens."""
+    threads: Annotated[int, Meta(ge=1)] = 1
+
+
 class Ping(Frame, frozen=True, kw_only=True, tag="ping"):
     """Answer Pong at once, whatever you are busy with."""
 
@@ -235,7 +247,7 @@ class Progress(Frame, frozen=True, kw_only=True, tag="progress"):
     samples: int
     """All that are not averaged yet."""
     samples_per_s: float
-    """Smoothed speed while training."""
+    """Smoothed speed while training, rests of a Throttle included."""
     loss: float
     """Mean training loss of these samples."""
     ahead: int = 0
@@ -295,7 +307,9 @@ class Pong(Frame, frozen=True, kw_only=True, tag="pong"):
     """The process runs; nothing is said about its work."""
 
 
-ToWorker = Start | Collect | Absorb | Release | Load | Replay | TakeMean | Evaluate | Hold | Go | Suspend | Resume
+ToWorker = (
+    Start | Collect | Absorb | Release | Load | Replay | TakeMean | Evaluate | Hold | Go | Suspend | Resume | Throttle
+)
 """Frames for the training part of the worker; a Ping is answered before it gets there."""
 ToEngine = (
     Computes | WorkerReady | Progress | Collected | Stepped | Loaded | WantsMean | Suspended | Evaluated | Failed | Pong

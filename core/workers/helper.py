@@ -21,6 +21,7 @@ class Helper:
 
     pid: int | None = None
     ready = False
+    computes_on = ""
     device = ""
     loss = LossView()
 
@@ -44,6 +45,9 @@ class Helper:
     async def pause(self, *, memory_s: float = 0.0) -> None:  # noqa: ARG002 - only rounds take memory here
         """The person pauses: the round that runs is left."""
         self._switch(on=False)
+
+    def throttle(self, limit: frames.Throttle) -> None:
+        """Ignore a limit: averaging takes little, and others wait for it."""
 
     async def run(self) -> None:
         """Do nothing until cancelled; there is no worker."""

@@ -15,7 +15,13 @@ class WorkerShare:
     device: str
     """ "auto", "cpu", or another as torch calls it."""
     threads: int
+    """At its start; `core.workers.frames.Throttle` changes it."""
     compile: bool = False
+
+    def needs_another(self, other: "WorkerShare") -> bool:
+        """Whether a worker that was started with this cannot go on with the other."""
+        compiled = other.compile and self.threads != other.threads
+        return compiled or (self.device, self.compile) != (other.device, other.compile)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from core.base.problems import Problem
-from core.workers.frames import Resume, Suspend
+from core.workers.frames import Resume, Suspend, Throttle
 from core.workers.worker import Worker
 
 STANDSTILL_S: Final = 1.0
@@ -17,7 +17,7 @@ RESUME_S: Final = 30.0
 
 
 class Suspension:
-    """Whether a worker is to compute, and the worker, which has done one wish before it hears of the next.
+    """Whether a worker is to compute, how much, and the worker, which has done one wish before it hears of the next.
 
         pause: Suspend -> `stands` -> resume: Resume    it goes on with all that it holds
                                    -> after `memory_s`  it is killed, and its memory is given back
@@ -30,6 +30,7 @@ class Suspension:
     def __init__(self, new_arena: Callable[[], Path]) -> None:
         self._new_arena = new_arena
         self._worker: Worker | None = None
+        self._limit: Throttle | None = None
         self._on = asyncio.Event()
         self._off = asyncio.Event()
         self._off.set()
@@ -62,7 +63,7 @@ class Suspension:
         self._off.set()
 
     async def pause(self, *, memory_s: float) -> None:
-        """Return when nothing is computed any more.
+        """Return when nothing is computed any more, or when the pause was taken back.
 
         Args:
             memory_s: The worker may keep its memory for so long since the beginning of the pause; 0: it ends now.
@@ -72,9 +73,21 @@ class Suspension:
             self._off_since = loop.time()
         self.give_up()
         self._wait_no_longer()
-        if self._worker is not None:
+        if self._worker is not None and memory_s:
             self._giving_back = loop.call_at(self._off_since + memory_s, self._worker.kill)
-        await (self._still if memory_s else self._gone).wait()
+        elif self._worker is not None:
+            self._worker.kill()
+        waiting = [asyncio.create_task(one.wait()) for one in (self._still if memory_s else self._gone, self._on)]
+        try:
+            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for one in waiting:
+                one.cancel()
+
+    def throttle(self, limit: Throttle) -> None:
+        """This worker, and those after it, are to use so much of the computer."""
+        self._limit = limit
+        self._send_limit()
 
     def began(self, worker: Worker) -> None:
         """This worker is to follow the wish."""
@@ -89,6 +102,7 @@ class Suspension:
     def goes_on(self) -> None:
         """The worker says that it is ready, at its start or after a resume."""
         self._ready.set()
+        self._send_limit()
 
     def ended(self) -> None:
         """The worker is gone, whatever it was that ended it."""
@@ -119,6 +133,10 @@ class Suspension:
             except (Problem, TimeoutError):  # the next worker meets the problem again, and it is told
                 break
         worker.kill()
+
+    def _send_limit(self) -> None:
+        if self._worker is not None and self._limit is not None:
+            self._worker.send(self._limit)
 
     def _wait_no_longer(self) -> None:
         if self._giving_back is not None:

@@ -19,6 +19,7 @@ from core.swarm import orders
 from core.swarm.answers import TrainerAnswer, TrainerGone
 from core.system.restarts import Restarts
 from core.workers import frames
+from core.workers.evaluations import RESUME_HINT, AwaitedEvaluations
 from core.workers.interpreter import Interpreter, LedgerKeeper, SharedFiles
 from core.workers.moves import Moves
 from core.workers.place import TrainerPlace
@@ -93,10 +94,12 @@ class Trainer:
         self._restarts = Restarts(random)
         self._worker: Worker | None = None
         self._suspension = Suspension(self._interpreter.new_arena)
-        self._asking: list[asyncio.Future[frames.Evaluated]] = []
+        self._evaluations = AwaitedEvaluations()
         self._ready = False
         self._fallback = DeviceFallback()
         self.problem: Problem | None = None
+        self.computes_on = ""
+        """The device that the worker computes on, as torch calls it; empty until one has said it."""
         self.device = ""
         """What the worker computes on, as people call it; empty until one has said it."""
         self.loss = LossView()
@@ -127,6 +130,10 @@ class Trainer:
         """
         await self._suspension.pause(memory_s=memory_s)
 
+    def throttle(self, limit: frames.Throttle) -> None:
+        """Have this worker, and those after it, use so much of the computer."""
+        self._suspension.throttle(limit)
+
     async def evaluate(self) -> frames.Evaluated:
         """Have the worker look at the held-out text.
 
@@ -134,11 +141,9 @@ class Trainer:
             WorkerProblem: no worker runs, or it ended meanwhile.
         """
         if self._worker is None or not self._ready:
-            raise WorkerProblem("No training process runs.", hint="Resume contributing, then try again.")
-        future: asyncio.Future[frames.Evaluated] = asyncio.get_running_loop().create_future()
-        self._asking.append(future)
+            raise WorkerProblem("No training process runs.", hint=RESUME_HINT)
         self._worker.send(frames.Evaluate())
-        return await future
+        return await self._evaluations.answer()
 
     async def run(self) -> None:
         """Keep a worker running whenever one is wanted, until cancelled."""
@@ -214,10 +219,7 @@ class Trainer:
 
     def _stand_still(self, *, paused: bool) -> None:
         """The worker computes no more: evaluations that were asked for fail, and the participant has no trainer."""
-        for future in self._asking:
-            if not future.done():
-                future.set_exception(WorkerProblem("The training process stopped.", hint="Resume, then try again."))
-        self._asking = []
+        self._evaluations.fail()
         self._moves.forget()
         if self._ready:
             self._ready = False
@@ -254,16 +256,21 @@ class Trainer:
 
     async def _heard(self, frame: frames.ToEngine) -> None:
         match frame:
-            case frames.Computes(title=title, note=note):
+            case frames.Computes(device=device, title=title, note=note):
                 if note:
                     self._notice(note)
-                self.device = title
+                self.computes_on, self.device = device, title
+                self._changed()
             case frames.Stepped():
                 self.problem = None
             case frames.Loaded():
                 self.loss = msgspec.structs.replace(self.loss, epoch=None, score=None, filled=())
             case frames.Evaluated():
-                self._evaluated(frame)
+                finite = math.isfinite(frame.score.loss)
+                score, filled = (frame.score, frame.filled) if finite else (None, ())
+                told = {"epoch": frame.epoch, "score": score, "baselines": frame.baselines, "filled": filled}
+                self.loss = msgspec.structs.replace(self.loss, **told)
+                self._evaluations.answered(frame)
             case frames.Suspended():
                 self._stand_still(paused=True)
                 self._suspension.stands()
@@ -281,23 +288,6 @@ class Trainer:
                 self.loss, name=frame.loss_name, unit=frame.loss_unit, guesses=frame.guesses
             )
             self._changed()
-
-    def _evaluated(self, frame: frames.Evaluated) -> None:
-        finite = math.isfinite(frame.score.loss)
-        score, filled = (frame.score, frame.filled) if finite else (None, ())
-        self.loss = msgspec.structs.replace(
-            self.loss, epoch=frame.epoch, score=score, baselines=frame.baselines, filled=filled
-        )
-        for future in self._asking:
-            if future.done():
-                continue
-            if finite:
-                future.set_result(frame)
-            else:
-                future.set_exception(
-                    WorkerProblem("The model's loss is not a finite number.", hint="Its learning rate may be too high.")
-                )
-        self._asking = []
 
 
 def _failure(problem: Problem) -> frames.Failed:

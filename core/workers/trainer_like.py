@@ -5,7 +5,7 @@ from typing import Protocol
 from core.api.snapshot import LossView
 from core.base.problems import Problem
 from core.swarm.orders import TrainerOrder
-from core.workers.frames import Evaluated
+from core.workers.frames import Evaluated, Throttle
 
 
 class TrainerLike(Protocol):
@@ -13,6 +13,8 @@ class TrainerLike(Protocol):
 
     problem: Problem | None
     """Why nothing is trained, if that is not the person's wish."""
+    computes_on: str
+    """The device that is computed on, as torch calls it; empty: not known, or nothing is computed."""
     device: str
     """What is computed on, as people call it; empty: not known, or nothing is computed."""
     loss: LossView
@@ -31,6 +33,9 @@ class TrainerLike(Protocol):
         Args:
             memory_s: A worker may keep its memory for so long, to go on at once after `resume`; 0: it ends.
         """
+
+    def throttle(self, limit: Throttle) -> None:
+        """Use so much of the computer from now on."""
 
     async def run(self) -> None:
         """Do what the person wants, until cancelled."""

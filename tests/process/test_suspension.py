@@ -244,6 +244,58 @@ while True:
     play(tmp_path, act, command=[sys.executable, "-c", program])
 
 
+def test_pause_taken_back_while_a_worker_resumes_ends(tmp_path: Path) -> None:
+    checkpoint = tmp_path / "state"
+    checkpoint.write_bytes(b"state")
+    digest = root_digest(chunk_digests(file_chunks(checkpoint)))
+    program = f"""{PRELUDE}
+import pathlib
+def hear():
+    return f.frame_decoder(f.ToWorker | f.Ping).decode(sys.stdin.buffer.read(f.frame_length(sys.stdin.buffer.read(4))))
+start = hear()
+pathlib.Path(start.arena_path).write_bytes(bytes(8))
+ready = f.WorkerReady(epoch=0, lineage=b"", digest={digest!r}, checkpoint={str(checkpoint)!r}, numel=1, parameters=1)
+out.write(f.encode_frame(ready)); out.flush()
+while True:
+    if isinstance(hear(), f.Suspend):
+        out.write(f.encode_frame(f.Suspended())); out.flush()
+"""
+
+    async def act(stage: Stage) -> None:
+        await stage.ready()
+        await stage.trainer.pause(memory_s=KEPT_S)
+        stage.trainer.resume()  # this worker takes its time
+        await asyncio.sleep(0.1)
+        again = asyncio.create_task(stage.trainer.pause(memory_s=KEPT_S))
+        await asyncio.sleep(0.1)
+        assert not again.done()
+        stage.trainer.resume()
+        await asyncio.wait_for(again, 5.0)
+
+    play(tmp_path, act, command=[sys.executable, "-c", program])
+
+
+def test_throttled_worker_computes_a_share_of_the_time(tmp_path: Path) -> None:
+    async def act(stage: Stage) -> None:
+        await stage.ready()
+        await stage.until(SamplesCounted)
+        process = stage.process
+        stage.trainer.throttle(frames.Throttle(share=10, threads=1))
+        for _ in range(2):  # the limit outlives a suspension
+            counted = await stage.until(SamplesCounted, lambda counted: counted.samples_per_s > 0)
+            before = process.cpu_times()
+            await asyncio.sleep(2.0)
+            after = process.cpu_times()
+            assert after.user + after.system - before.user - before.system < 0.7
+            assert (await stage.until(SamplesCounted)).samples >= counted.samples
+            assert stage.process == process
+            await stage.trainer.pause(memory_s=KEPT_S)
+            stage.trainer.resume()
+            await stage.ready()
+
+    play(tmp_path, act)
+
+
 def test_suspended_worker_ends_with_its_engine(tmp_path: Path) -> None:
     charter = found(tmp_path, target_samples=64)
     (tmp_path / "states").mkdir()
