@@ -26,7 +26,7 @@ DEVICE_PATTERN = "^(auto|cpu|mps(:0)?|(cuda|xpu)(:[0-9]{1,2})?)$"
 
 FIELDS = (
     *UseRules.__struct_fields__, *SUBJECTS, "upload_bytes_s", "download_bytes_s", "relay", "port", "device", "threads",
-    "compile", "keep_minutes"
+    "compile", "keep_minutes", "keep_awake"
 )  # fmt: skip
 """Of `SettingsView`, those that `configure` changes."""
 PROBLEM_PREFIX = "setting."
@@ -54,6 +54,8 @@ class SettingsView(UseRules, frozen=True, kw_only=True):
     """Whether a model's layers are compiled before they train."""
     keep_minutes: int = 10
     """How long training keeps its memory while it rests, to go on at once; 0: not at all."""
+    keep_awake: bool = False
+    """Whether the computer does not fall asleep by itself while it contributes."""
     month_used_bytes: int | None = None
     """Sent and received in this month; None: not known."""
     note: str = ""

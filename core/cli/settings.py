@@ -42,6 +42,7 @@ examples:
   potluck settings threads 4              processor threads that train; 0: all cores but one
   potluck settings compile yes            have torch compile the model's layers; pays on some devices
   potluck settings keep 30                minutes that training keeps its memory while it rests, to go on at once
+  potluck settings awake yes              do not let this computer fall asleep while it contributes
   potluck settings port 24000             where other volunteers call, from the next start on; 0: any
   potluck settings port test              have others call now, and say what came of it
 """
@@ -108,6 +109,11 @@ ROWS: Final[Mapping[str, SettingRow]] = MappingProxyType(
             lambda shown: f"{'yes' if shown.compile else 'no'} (training stands still first; pays on some devices)",
         ),
         "keep": SettingRow("keep_minutes", read_whole, _keep),
+        "awake": SettingRow(
+            "keep_awake",
+            read_choice,
+            lambda shown: f"{_yes(shown.keep_awake)} (the computer does not fall asleep while it contributes)",
+        ),
         "computing": SettingRow("computing", str.lower, partial(_switch, "computing")),
         "gpu": SettingRow("gpu", str.lower, partial(_switch, "gpu")),
         "network": SettingRow("network", str.lower, partial(_switch, "network")),

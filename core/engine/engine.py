@@ -28,6 +28,7 @@ from core.net.clock import Clock
 from core.net.interfaces import is_loopback
 from core.storage.identity import load_identity, system_keyring
 from core.storage.settings import load_settings
+from core.system.keep_awake import KeepAwake
 
 _LOG = logging.getLogger(__name__)
 VERDICT_S: Final = 0.5
@@ -78,6 +79,7 @@ class Engine:
         self._life = Life(installation=installation, quit=asyncio.Event())
         self._controls = Controls(self._life, announce=self._announce)
         self._changed = asyncio.Event()
+        self._awake = KeepAwake()
         self._door = ControlService(home=home, intents=self._controls, notices=self._notices, now=clock.wall)
         self.usage_policy.follow(self._announce)
 
@@ -156,6 +158,7 @@ class Engine:
 
     async def close(self) -> None:
         """Say goodbye to clients and give the home back."""
+        self._awake.hold(False)
         self._notices.add("info", ENDS)
         await self._door.close()
 
@@ -170,9 +173,11 @@ class Engine:
     async def _follow_verdict(self) -> None:
         """Tell in the log when the verdict is another one; time given counts while it is to contribute."""
         told: tuple[VerdictCode, str] | None = None
+        preferences = self._life.installation.preferences
         while True:
             verdict = self._controls.verdict()
             works = verdict.code is VerdictCode.CONTRIBUTING
+            self._awake.hold(works and preferences.settings.keep_awake)
             if self._life.session is not None:
                 self._life.session.count_time(on=works)
             news = (verdict.code, "" if works else verdict.reason)

@@ -42,6 +42,8 @@ class Settings(UseRules, frozen=True, kw_only=True):
     """Whether the worker has a model's layers compiled."""
     keep_minutes: Annotated[int, Meta(ge=0, le=KEEP_MINUTES_MAX)] = 10
     """How long a worker that rests keeps its memory, to go on at once; 0: it ends."""
+    keep_awake: bool = False
+    """Whether the computer does not fall asleep by itself while it contributes."""
     port: Annotated[int, Meta(ge=0, le=65_535)] = 0
     """Port for peers, drawn once and kept, so that a router's rule stays right; 0 until drawn."""
 

@@ -18,7 +18,7 @@ WINDOWS_AS_USUAL: Final = 0x80000000
 
 
 class KeepAwake:
-    """One lock at most.  `hold` and `release` are called by one thread."""
+    """One lock at most.  `hold` is always called by the same thread."""
 
     def __init__(self) -> None:
         self._child: subprocess.Popen[bytes] | None = None
@@ -30,10 +30,19 @@ class KeepAwake:
         """Whether the computer is kept awake, as far as is known here."""
         return self._windows or (self._child is not None and self._child.poll() is None)
 
-    def hold(self) -> None:
-        """Keep the computer awake.  Where that is not possible, the log says so once."""
-        if self.held:
-            return
+    def hold(self, wanted: bool) -> None:  # noqa: FBT001 - where the lock is to stand
+        """Keep the computer awake, or let it sleep as its owner has set it.
+
+        Where it cannot be kept awake, the log says so once.
+        """
+        if not wanted:
+            self._release()
+        elif not self._windows and self._child is None:
+            self._take()
+        elif not self.held and not self._told:
+            self._tell("The system does not let Potluck keep this computer awake.")
+
+    def _take(self) -> None:
         if sys.platform == "win32":
             self._windows = _windows_state(WINDOWS_AWAKE)
         elif command := _command():
@@ -41,12 +50,14 @@ class KeepAwake:
             self._child = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
             )
-        if not (self._windows or self._child) and not self._told:
-            self._told = True
-            LOG.warning("This computer cannot be kept awake: neither systemd-inhibit nor caffeinate is installed.")
+        elif not self._told:
+            self._tell("This computer cannot be kept awake: neither systemd-inhibit nor caffeinate is installed.")
 
-    def release(self) -> None:
-        """Let it sleep as its owner has set it."""
+    def _tell(self, sentence: str) -> None:
+        self._told = True
+        LOG.warning(sentence)
+
+    def _release(self) -> None:
         if self._windows:
             _windows_state(WINDOWS_AS_USUAL)
             self._windows = False

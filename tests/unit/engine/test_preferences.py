@@ -23,6 +23,7 @@ WISH = {
     "threads": 3,
     "compile": True,
     "keep_minutes": 0,
+    "keep_awake": True,
     "computing": "rules",
     "gpu": "never",
     "network": "always",

@@ -76,12 +76,12 @@ def logind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Logind]:
 
 def test_awake_is_held_until_it_is_released(logind: Logind) -> None:
     awake = KeepAwake()
-    awake.hold()
+    awake.hold(True)
     assert logind.taken.wait(ANSWER_S)
     assert awake.held
     assert logind.asked[0][0] == "sleep:idle"
     assert not select.select([logind.locks], [], [], 0.2)[0], "the lock lasts"
-    awake.release()
+    awake.hold(False)
     assert not awake.held
     assert logind.released()
 
@@ -91,8 +91,23 @@ def test_awake_without_a_program_says_so_once(
 ) -> None:
     monkeypatch.setenv("PATH", "")
     awake = KeepAwake()
-    awake.hold()
-    awake.hold()
+    awake.hold(True)
+    awake.hold(True)
     assert not awake.held
     assert caplog.text.count("cannot be kept awake") == 1
-    awake.release()
+    awake.hold(False)
+
+
+def test_awake_that_the_system_refuses_is_not_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("DBUS_SYSTEM_BUS_ADDRESS", f"unix:path={tmp_path / 'nobody'}")
+    awake = KeepAwake()
+    awake.hold(True)
+    while awake.held:
+        threading.Event().wait(0.02)
+    for _ in range(3):
+        awake.hold(True)
+    assert not awake.held
+    assert caplog.text.count("does not let Potluck") == 1
+    awake.hold(False)
