@@ -53,8 +53,15 @@ def screenshot(options: argparse.Namespace) -> str:
     qt = make_application()
     try:
         saved = picture.take(
-            qt, options.screenshot, snapshot=options.snapshot, size=options.size, theme=ThemeChoice(options.theme)
+            qt,
+            options.screenshot,
+            snapshot=options.snapshot,
+            size=options.size,
+            theme=ThemeChoice(options.theme),
+            page=options.page,
         )
+    except KeyError:
+        return f"There is no page {options.page}."
     except (OSError, msgspec.DecodeError) as error:
         return f"The snapshot cannot be read: {error}."
     return "" if saved else f"The picture cannot be written: {options.screenshot}."

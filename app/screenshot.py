@@ -16,7 +16,15 @@ from core.api.settings import Wish
 from core.api.snapshot import Snapshot
 
 
-def take(qt: QApplication, target: Path, *, snapshot: Path | None, size: tuple[int, int], theme: ThemeChoice) -> bool:
+def take(
+    qt: QApplication,
+    target: Path,
+    *,
+    snapshot: Path | None,
+    size: tuple[int, int],
+    theme: ThemeChoice,
+    page: str = "home",
+) -> bool:
     """Write a picture of the window.
 
     Args:
@@ -25,6 +33,7 @@ def take(qt: QApplication, target: Path, *, snapshot: Path | None, size: tuple[i
         snapshot: A Snapshot as JSON; without one the window shows the start.
         size: Width and height in points.
         theme: The colours.
+        page: The one that is open, by its name.
 
     Returns:
         Whether it could be written.
@@ -32,6 +41,7 @@ def take(qt: QApplication, target: Path, *, snapshot: Path | None, size: tuple[i
     Raises:
         OSError: the snapshot cannot be read.
         msgspec.DecodeError: it is none.
+        KeyError: there is no such page.
     """
     shown = msgspec.json.decode(snapshot.read_bytes(), type=Snapshot) if snapshot is not None else None
     store = Store()
@@ -43,6 +53,7 @@ def take(qt: QApplication, target: Path, *, snapshot: Path | None, size: tuple[i
         window.resize(*size)
         if shown is not None:
             store.put(shown)
+        window.actions_.pages[page].setChecked(True)
         window.show()
         for _ in range(5):
             qt.processEvents()

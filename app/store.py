@@ -1,10 +1,14 @@
 """What the window knows: the last snapshot, why there is none, and a wish that the engine has not heard of yet."""
 
+import msgspec
 from PySide6.QtCore import QObject, Signal
 
 from core.api import verdict as verdicts
 from core.api.snapshot import Snapshot
 from core.api.verdict import Verdict
+
+COUNTERS_S = 10.0
+"""Time between two looks at numbers that always run: bytes, and time given."""
 
 
 class Store(QObject):
@@ -15,8 +19,11 @@ class Store(QObject):
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._snapshot: Snapshot | None = None
+        self.last: Snapshot | None = None
+        """The last one of any engine, which may be gone by now; None: there was none."""
         self._absence = verdicts.not_connected("connecting")
         self._wanted: bool | None = None
+        self._told_at = 0.0
 
     @property
     def snapshot(self) -> Snapshot | None:
@@ -42,11 +49,14 @@ class Store(QObject):
         return self._snapshot is not None and self._snapshot.contributing
 
     def put(self, snapshot: Snapshot) -> None:
-        """Replace the snapshot as a whole."""
-        self._snapshot = snapshot
+        """Replace the snapshot as a whole.  Where only counters ran on, views hear of it once in a few seconds."""
+        news = self._wanted is not None or not _alike(snapshot, self._snapshot)
+        self._snapshot = self.last = snapshot
         if snapshot.contributing == self._wanted:
             self._wanted = None
-        self.changed.emit()
+        if news or abs(snapshot.time - self._told_at) >= COUNTERS_S:
+            self._told_at = snapshot.time
+            self.changed.emit()
 
     def miss(self, absence: Verdict) -> None:
         """No engine is connected: what the last one said is true no longer."""
@@ -59,3 +69,16 @@ class Store(QObject):
         if contributing is not self._wanted:
             self._wanted = contributing
             self.changed.emit()
+
+
+def _alike(one: Snapshot, other: Snapshot | None) -> bool:
+    """Whether two snapshots differ in nothing but numbers that always run."""
+    if other is None:
+        return False
+    mine, theirs = one.me, other.me
+    running = {
+        "bytes_sent": theirs.bytes_sent,
+        "bytes_received": theirs.bytes_received,
+        "contributing_s": theirs.contributing_s,
+    }
+    return msgspec.structs.replace(one, time=other.time, me=msgspec.structs.replace(mine, **running)) == other

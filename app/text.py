@@ -152,33 +152,6 @@ def where_it_hides(*, tray: bool) -> str:
     return tr("The window is minimised then: this desktop has no place for icons.")
 
 
-def about(version: str) -> str:
-    """The name, and the version where it is known."""
-    return f"Potluck {version}".strip()
-
-
-def epoch_title(snapshot: Snapshot) -> str:
-    """The words left of the progress bar."""
-    return tr("Towards epoch {number}").format(number=count(snapshot.epoch + 1))
-
-
-def epoch_progress(samples: int, target: int) -> str:
-    """The words right of the progress bar."""
-    if target <= 0:
-        return ""
-    if samples >= target:
-        return tr("{target} of {target} samples gathered, averaging").format(target=count(target))
-    return tr("{samples} of {target} samples").format(samples=count(samples), target=count(target))
-
-
-def rank(snapshot: Snapshot) -> str:
-    """Mine on the leaderboard: 2 of 3."""
-    mine = next((row.rank for row in snapshot.leaderboard if row.is_me), None)
-    if mine is None:
-        return NOTHING
-    return tr("{rank} of {all}").format(rank=count(mine), all=count(len(snapshot.leaderboard)))
-
-
 def here(snapshot: Snapshot) -> str:
     """How many volunteers are here, and apart from them who is always on."""
     if not snapshot.peers:
@@ -198,11 +171,6 @@ def traffic(snapshot: Snapshot) -> str:
     """Bytes sent and received, in words."""
     sentence = tr("sent {sent}, received {received}")
     return sentence.format(sent=size(snapshot.me.bytes_sent), received=size(snapshot.me.bytes_received))
-
-
-def loss_axis(meaning: LossView) -> str:
-    """The title of the chart's vertical axis, with the task's unit where it has one."""
-    return tr("Loss ({unit})").format(unit=tr(meaning.unit)) if meaning.unit else tr("Loss")
 
 
 def baseline(name: str, value: float, unit: str = "") -> str:

@@ -25,6 +25,8 @@ class Column(Generic[Row]):
 
     title: str
     show: Callable[[Row], str]
+    letters: int = 0
+    """Its width in digits of the font; 0: it takes the room that the others leave."""
     numeric: bool = False
     share: Callable[[Row], float | None] | None = None
     icon: Callable[[Row], str] | None = None
@@ -56,12 +58,19 @@ class KeyedTable(QAbstractTableModel, Generic[Row]):
         self._rows: list[Row] = []
 
     @property
+    def letters(self) -> tuple[int, ...]:
+        """Widths of the columns, as these say them."""
+        return tuple(column.letters for column in self._columns)
+
+    @property
     def rows(self) -> tuple[Row, ...]:
         """The rows in their shown order."""
         return tuple(self._rows)
 
     def follow(self, rows: Sequence[Row]) -> None:
         """Become `rows`, by removing, moving, adding and changing single rows.  Only the first 500 are kept."""
+        if self._rows == list(rows):
+            return
         wanted = list({self._key(row): row for row in rows[:ROWS_MAX]}.values())
         kept = {self._key(row) for row in wanted}
         for place in reversed(range(len(self._rows))):
@@ -69,25 +78,27 @@ class KeyedTable(QAbstractTableModel, Generic[Row]):
                 self.beginRemoveRows(QModelIndex(), place, place)
                 del self._rows[place]
                 self.endRemoveRows()
-        for place, row in enumerate(wanted):
-            self._put(place, row)
+        changed = [place for place, row in enumerate(wanted) if self._put(place, row)]
+        if changed:  # said once for all: views look at the visible ones only
+            self.dataChanged.emit(self.index(changed[0], 0), self.index(changed[-1], len(self._columns) - 1))
 
-    def _put(self, place: int, row: Row) -> None:
-        """Make `row` the one at `place`; all before it are right already."""
+    def _put(self, place: int, row: Row) -> bool:
+        """Make `row` the one at `place`; all before it are right already.  True where an old one has changed."""
         key = self._key(row)
         found = next((at for at in range(place, len(self._rows)) if self._key(self._rows[at]) == key), None)
         if found is None:
             self.beginInsertRows(QModelIndex(), place, place)
             self._rows.insert(place, row)
             self.endInsertRows()
-            return
+            return False
         if found != place:
             self.beginMoveRows(QModelIndex(), found, found, QModelIndex(), place)
             self._rows.insert(place, self._rows.pop(found))
             self.endMoveRows()
-        if self._rows[place] != row:
-            self._rows[place] = row
-            self.dataChanged.emit(self.index(place, 0), self.index(place, len(self._columns) - 1))
+        if self._rows[place] == row:
+            return False
+        self._rows[place] = row
+        return True
 
     def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 - Qt's signature
         """Number of rows, for Qt's views."""

@@ -17,9 +17,9 @@ def peers_table(parent: QObject | None = None) -> KeyedTable[PeerView]:
     return KeyedTable[PeerView](
         [
             Column(title=tr("Name"), show=_peer_name, icon=_role_icon, explain=_peer_whole),
-            Column(title=tr("Role"), show=lambda row: text.role(row.role)),
-            Column(title=tr("Doing"), show=lambda row: text.activity(row.activity), icon=_peer_icon),
-            Column(title=tr("Samples/s"), show=_peer_speed, numeric=True),
+            Column(title=tr("Role"), show=lambda row: text.role(row.role), letters=10),
+            Column(title=tr("Doing"), show=lambda row: text.activity(row.activity), icon=_peer_icon, letters=14),
+            Column(title=tr("Samples/s"), show=_peer_speed, numeric=True, letters=10),
         ],
         key=lambda row: (row.peer, row.role, row.is_me),
         mine=lambda row: row.is_me,
@@ -27,19 +27,15 @@ def peers_table(parent: QObject | None = None) -> KeyedTable[PeerView]:
     )
 
 
-ROLE_COLUMN = 1
-"""Of the table of peers: the first to go where there is little room, an icon beside the name says the same."""
-
-
 def leaderboard_table(parent: QObject | None = None) -> KeyedTable[LeaderboardRow]:
     """Make the table of all peers' contributions."""
     tr = text.tr
     return KeyedTable[LeaderboardRow](
         [
-            Column(title=tr("Rank"), show=lambda row: text.count(row.rank), numeric=True),
+            Column(title=tr("Rank"), show=lambda row: text.count(row.rank), numeric=True, letters=7),
             Column(title=tr("Name"), show=_standing_name, explain=_standing_whole),
-            Column(title=tr("Samples"), show=lambda row: text.count(row.samples), numeric=True),
-            Column(title=tr("Share"), show=lambda row: text.percent(row.share), numeric=True, share=_share),
+            Column(title=tr("Samples"), show=lambda row: text.count(row.samples), numeric=True, letters=14),
+            Column(title=tr("Share"), show=lambda row: text.percent(row.share), numeric=True, share=_share, letters=22),
         ],
         key=lambda row: (row.peer, row.is_me),
         mine=lambda row: row.is_me,

@@ -1,7 +1,7 @@
 """Actions for the menus, the tray and the keyboard alike."""
 
 from PySide6.QtCore import QObject, Qt
-from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtGui import QAction, QActionGroup, QKeySequence
 
 from app import text
 from app.intents import Intents
@@ -21,7 +21,7 @@ class Actions(QObject):
         join: Take part in the collaboration of a link.
         close: Close the window.
         quit: End the window and the engine.
-        about: Say what this is.
+        pages: What the rail opens, by name, from top to bottom.
     """
 
     def __init__(self, store: Store, intents: Intents, parent: QObject | None = None) -> None:
@@ -36,20 +36,38 @@ class Actions(QObject):
         self.join = QAction(tr("&Join a collaboration…"), self)
         self.close = QAction(tr("&Close window"), self)
         self.quit = QAction(tr("&Quit Potluck"), self)
-        self.about = QAction(tr("&About Potluck"), self)
         self.toggle.setShortcut(QKeySequence(Qt.Modifier.CTRL | Qt.Key.Key_P))
         self.evaluate.setShortcut(QKeySequence(Qt.Modifier.CTRL | Qt.Key.Key_E))
         self.settings.setShortcut(QKeySequence(Qt.Modifier.CTRL | Qt.Key.Key_Comma))
+        self.settings.setIconText(tr("Settings"))
         self.join.setShortcut(QKeySequence(Qt.Modifier.CTRL | Qt.Key.Key_J))
         self.settings.setMenuRole(QAction.MenuRole.PreferencesRole)
         self.close.setShortcut(QKeySequence(QKeySequence.StandardKey.Close))
         self.quit.setShortcut(QKeySequence(Qt.Modifier.CTRL | Qt.Key.Key_Q))
         self.quit.setMenuRole(QAction.MenuRole.QuitRole)
-        self.about.setMenuRole(QAction.MenuRole.AboutRole)
+        self.pages = self._make_pages()
         self.toggle.triggered.connect(lambda: intents.contribute(not store.contributing))
         self.evaluate.triggered.connect(intents.evaluate)
         store.changed.connect(self._follow)
         self._follow()
+
+    def _make_pages(self) -> dict[str, QAction]:
+        """One action for each page, of which one is checked; Ctrl and its number open it."""
+        tr = text.tr
+        titles = {
+            "home": tr("&Home"),
+            "model": tr("&Model"),
+            "people": tr("&People"),
+            "about": tr("&About and trust"),
+        }
+        group, made = QActionGroup(self), {}
+        for number, (name, title) in enumerate(titles.items(), 1):
+            made[name] = QAction(title, self, checkable=True)
+            made[name].setShortcut(QKeySequence(f"Ctrl+{number}"))
+            group.addAction(made[name])
+        made["home"].setChecked(True)
+        made["about"].setMenuRole(QAction.MenuRole.AboutRole)
+        return made
 
     def _follow(self) -> None:
         """Without an engine nothing can be asked of it."""

@@ -1,19 +1,24 @@
-"""The main window: start page, dashboard and problems."""
+"""The main window: the rail, the page that is open, problems, and the last line."""
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import QEvent, QSize, Signal
 from PySide6.QtGui import QCloseEvent
-from PySide6.QtWidgets import QMainWindow, QMessageBox, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QStackedWidget, QVBoxLayout, QWidget
 
 from app import text
 from app.choices import Choices
 from app.intents import Intents
 from app.joining import Answer, JoinCommand
+from app.pages.about import AboutPage
+from app.pages.home import HomePage
+from app.pages.model import ModelPage
+from app.pages.page import Page
+from app.pages.people import PeoplePage
 from app.store import Store
 from app.theme import Theme
 from app.views.actions import Actions
-from app.views.dashboard import Dashboard
 from app.views.join_dialog import JoinDialog
 from app.views.menus import Menus
+from app.views.rail import Rail
 from app.views.settings import SettingsDialog
 from app.views.start_page import StartPage
 from app.views.status_line import StatusLine
@@ -22,7 +27,9 @@ from app.widgets.banner import Banner
 from core.api.snapshot import ProblemView
 from core.api.verdict import VerdictCode
 
-SIZE_FIRST = (1100, 720)
+SIZE_FIRST = QSize(1100, 720)
+SCREEN_SHARE = 0.95
+"""Of the screen that the window takes at most when it opens for the first time."""
 
 
 class MainWindow(QMainWindow):
@@ -48,29 +55,38 @@ class MainWindow(QMainWindow):
         self.menus = Menus(self.menuBar(), self.actions_, choices=choices, theme=theme)
         self.banner = Banner()
         self.start_page = StartPage()
-        self.dashboard = Dashboard(store, intents, theme)
+        self.home = HomePage(store, intents, self.actions_, theme)
+        self.model = ModelPage(store, theme)
+        self.people = PeoplePage(store, theme)
+        self.pages: dict[str, Page] = {
+            "home": self.home,
+            "model": self.model,
+            "people": self.people,
+            "about": AboutPage(store),
+        }
+        """By the names of their actions."""
+        self.rail = Rail(
+            [(action, f"page-{name}") for name, action in self.actions_.pages.items()],
+            [(self.actions_.settings, "page-settings")],
+            theme,
+        )
         self.status = StatusLine()
         self.settings = SettingsDialog(intents, theme, self)
         self.join = JoinDialog(command, self)
-        self._pages = QStackedWidget()
+        self._stack = QStackedWidget()
         self._build()
-        self.actions_.close.triggered.connect(self.close)
-        self.actions_.about.triggered.connect(self._show_about)
-        self.actions_.open.triggered.connect(self.come_forward)
-        self.actions_.settings.triggered.connect(self.settings.ask)
-        self.settings.saved.connect(lambda note: self.status.tell(f"{text.tr('The settings are saved.')} {note}"))
-        self.banner.closed.connect(self._dismiss)
-        self.start_page.start_asked.connect(self.start_asked)
-        self.start_page.join_asked.connect(self.join.ask)
-        self.actions_.join.triggered.connect(self.start_page.join_asked)
-        self.join.joined.connect(self._joined)
-        store.changed.connect(self._show)
+        self._connect()
         self._show()
 
     @property
-    def shows_dashboard(self) -> bool:
-        """Whether it shows the dashboard, and not the start page."""
-        return self._pages.currentWidget() is self.dashboard
+    def open_page(self) -> str:
+        """The name of the page that the rail marks."""
+        return next(name for name, action in self.actions_.pages.items() if action.isChecked())
+
+    @property
+    def shows_page(self) -> bool:
+        """Whether it shows the page that the rail marks, and not the start of an engine in its place."""
+        return self._stack.currentWidget() is self.pages[self.open_page]
 
     def show_failure(self, problem: ProblemView) -> None:
         """Something that the person asked for failed."""
@@ -90,30 +106,66 @@ class MainWindow(QMainWindow):
         event.ignore()
         self.close_asked.emit()
 
+    def changeEvent(self, event: QEvent) -> None:
+        """Of Qt: a window that was minimised catches up."""
+        super().changeEvent(event)
+        if event.type() is QEvent.Type.WindowStateChange and not self.isMinimized():
+            self._store.changed.emit()
+
     def _build(self) -> None:
         self.setWindowTitle("Potluck")
         self.setWindowIcon(icons.icon("potluck"))
-        self.resize(*SIZE_FIRST)
-        self._pages.addWidget(self.start_page)
-        self._pages.addWidget(self.dashboard)
+        self.resize(SIZE_FIRST.boundedTo(self.screen().availableSize() * SCREEN_SHARE))
+        self._stack.addWidget(self.start_page)
+        for page in self.pages.values():
+            self._stack.addWidget(page)
         centre = QWidget()
-        column = QVBoxLayout(centre)
-        column.setContentsMargins(12, 4, 12, 6)
-        column.setSpacing(8)
-        column.addWidget(self.banner)
-        column.addWidget(self._pages, stretch=1)
-        column.addWidget(self.status)
+        whole = QVBoxLayout(centre)
+        whole.setContentsMargins(0, 0, 0, 4)
+        whole.setSpacing(4)
+        row = QHBoxLayout()
+        row.setSpacing(0)
+        row.addWidget(self.rail)
+        column = QVBoxLayout()
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(4)
+        above = QHBoxLayout()
+        above.setContentsMargins(16, 4, 16, 0)
+        above.addWidget(self.banner)
+        column.addLayout(above)
+        column.addWidget(self._stack, stretch=1)
+        row.addLayout(column, stretch=1)
+        whole.addLayout(row, stretch=1)
+        whole.addWidget(self.status)
         self.setCentralWidget(centre)
+
+    def _connect(self) -> None:
+        actions = self.actions_
+        actions.close.triggered.connect(self.close)
+        actions.open.triggered.connect(self.come_forward)
+        actions.settings.triggered.connect(self.settings.ask)
+        actions.join.triggered.connect(self.start_page.join_asked)
+        for action in actions.pages.values():
+            action.toggled.connect(self._show)
+        self.settings.saved.connect(lambda note: self.status.tell(f"{text.tr('The settings are saved.')} {note}"))
+        self.banner.closed.connect(self._dismiss)
+        self.start_page.start_asked.connect(self.start_asked)
+        self.start_page.join_asked.connect(self.join.ask)
+        self.join.joined.connect(self._joined)
+        self._store.changed.connect(self._show)
 
     def _show(self) -> None:
         snapshot, verdict = self._store.snapshot, self._store.verdict
+        page = self.pages[self.open_page]
+        known = self._store.last if page is not self.home else snapshot
         prepares = verdict.code in {VerdictCode.STARTING, VerdictCode.NOT_CONNECTED}
-        if snapshot is None or (snapshot.collaboration is None and prepares):
-            self._pages.setCurrentWidget(self.start_page)
+        if page.needs_engine and (known is None or (known.collaboration is None and prepares)):
+            self._stack.setCurrentWidget(self.start_page)
             self.start_page.show_verdict(verdict)
-        else:
-            self.dashboard.show_snapshot(snapshot)
-            self._show_dashboard()
+        elif not self.shows_page:
+            self._stack.setCurrentWidget(page)
+            if page is self.home:
+                self.home.header.switch.setFocus()
         self.setWindowTitle(text.window_title(snapshot))
         self.status.show_verdict(verdict, snapshot)
         self._show_problem()
@@ -123,11 +175,6 @@ class MainWindow(QMainWindow):
         self.status.tell(text.tr("You take part in {name}.").format(name=text.plain(answer.name)))
         if not answer.running:
             self.start_asked.emit()
-
-    def _show_dashboard(self) -> None:
-        if not self.shows_dashboard:
-            self._pages.setCurrentWidget(self.dashboard)
-            self.dashboard.header.switch.setFocus()
 
     def _show_problem(self) -> None:
         """The engine's problem, or a failed wish."""
@@ -140,13 +187,4 @@ class MainWindow(QMainWindow):
     def _dismiss(self) -> None:
         self._failure = None
         self._show_problem()
-        self.dashboard.header.switch.setFocus()
-
-    def _show_about(self) -> None:
-        snapshot = self._store.snapshot
-        box = QMessageBox(self)
-        box.setWindowTitle(text.tr("About Potluck"))
-        box.setIconPixmap(icons.pixmap("potluck", 96, scale=self.devicePixelRatioF()))
-        box.setText(text.about(snapshot.version if snapshot is not None else ""))
-        box.setInformativeText(text.tr("Everybody brings a little computing; together it trains one model."))
-        box.open()
+        self.rail.buttons[list(self.pages).index(self.open_page)].setFocus()

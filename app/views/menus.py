@@ -43,6 +43,8 @@ class Menus:
         main.addAction(actions.close)
         main.addAction(actions.quit)
         view = bar.addMenu(tr("&View"))
+        view.addActions(list(actions.pages.values()))
+        view.addSeparator()
         self.theme_actions = _choice_menu(
             view.addMenu(tr("&Colours")),
             {
@@ -51,7 +53,7 @@ class Menus:
                 ThemeChoice.DARK: tr("&Dark"),
             },
         )
-        bar.addMenu(tr("&Help")).addAction(actions.about)
+        bar.addMenu(tr("&Help")).addAction(actions.pages["about"])
         main.aboutToShow.connect(self.refresh)
         view.aboutToShow.connect(self.refresh)
         for closing, action in self.closing_actions.items():

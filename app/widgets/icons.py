@@ -2,8 +2,8 @@
 
 from functools import lru_cache
 
-from PySide6.QtCore import QByteArray, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QIcon, QPainter, QPaintEvent, QPalette, QPixmap
+from PySide6.QtCore import QByteArray, QSize, Qt
+from PySide6.QtGui import QIcon, QPainter, QPaintEvent, QPalette, QPixmap, QPixmapCache
 from PySide6.QtSvg import QSvgRenderer
 from PySide6.QtWidgets import QWidget
 
@@ -29,12 +29,17 @@ def renderer(name: str, colour: str = "") -> QSvgRenderer:
 
 def pixmap(name: str, size: int, colour: str = "", *, scale: float = 1.0) -> QPixmap:
     """An icon as a square picture of `size` points, on a screen with `scale` pixels a point."""
+    key = f"{name} {size} {colour} {scale}"
+    kept = QPixmap()
+    if QPixmapCache.find(key, kept):
+        return kept
     picture = QPixmap(round(size * scale), round(size * scale))
     picture.fill(Qt.GlobalColor.transparent)
     painter = QPainter(picture)
     renderer(name, colour).render(painter)
     painter.end()
     picture.setDevicePixelRatio(scale)
+    QPixmapCache.insert(key, picture)
     return picture
 
 
@@ -83,6 +88,6 @@ class Picture(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: ARG002 - Qt's signature
         """Draw the icon, when Qt asks for it."""
         painter = QPainter(self)
-        colour: QColor = self.palette().color(self._role)
-        renderer(self._name, colour.name()).render(painter, QRectF(self.rect()))
+        colour = self.palette().color(self._role).name()
+        painter.drawPixmap(0, 0, pixmap(self._name, self.width(), colour, scale=self.devicePixelRatioF()))
         painter.end()

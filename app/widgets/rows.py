@@ -9,9 +9,6 @@ from app.theme import Theme
 from app.widgets import icons
 
 Index = QModelIndex | QPersistentModelIndex
-GAP = 10
-"""Between columns."""
-BAR_WIDTH = 84
 PERCENT_WIDEST = "100 %"
 
 
@@ -21,14 +18,6 @@ class RowDelegate(QStyledItemDelegate):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
-
-    def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
-        """Height of a row with its gaps, for Qt's views."""
-        size = super().sizeHint(option, index)
-        size.setWidth(size.width() + GAP)
-        if index.data(SHARE_ROLE) is not None:
-            size.setWidth(option.fontMetrics.horizontalAdvance(PERCENT_WIDEST) + BAR_WIDTH)
-        return size
 
     def initStyleOption(self, option: QStyleOptionViewItem, index: Index) -> None:
         """Fonts and colours of a cell, for Qt's views."""

@@ -9,7 +9,7 @@ import pytest
 
 os.environ["QT_QPA_PLATFORM"] = "offscreen"
 HERE = Path(__file__).parent
-MISSING = [name for name in ("PySide6", "pyqtgraph", "websockets") if importlib.util.find_spec(name) is None]
+MISSING = [name for name in ("PySide6", "websockets") if importlib.util.find_spec(name) is None]
 collect_ignore_glob = ["test_*.py"] if MISSING else []
 
 
@@ -102,7 +102,7 @@ def parts(qt, tmp_path):
         theme=theme,
         window=window,
         calls=calls,
-        dashboard=window.dashboard,
+        home=window.home,
     )
     yield made
     window.hide()

@@ -41,7 +41,7 @@ def connected(open_window, fake_engine, tmp_path, until):
     """A window on a control service."""
     with fake_engine.FakeService(tmp_path) as service:
         application = open_window()
-        until(lambda: application.window.shows_dashboard and service.clients)
+        until(lambda: application.window.shows_page and service.clients)
         yield application, service
 
 
@@ -49,7 +49,7 @@ def test_it_starts_an_engine_and_stops_it(open_window, monkeypatch, tmp_path, un
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
     application = open_window([sys.executable, FAKE, "engine", "--home", str(tmp_path), "--embedded"])
     process = application.process
-    until(lambda: application.window.shows_dashboard, 10_000)
+    until(lambda: application.window.shows_page, 10_000)
     assert process.running
     child = process.child
     application.window.actions_.quit.trigger()
@@ -170,7 +170,7 @@ def test_the_answer_to_a_look_is_told(connected, until):
 
 def test_pausing_through_the_door(connected, until):
     application, service = connected
-    QTest.mouseClick(application.window.dashboard.header.switch, _left())
+    QTest.mouseClick(application.window.home.header.switch, _left())
     until(lambda: application.store.snapshot.contributing is False)
     assert service.calls == ["pause"]
 

@@ -54,7 +54,7 @@ def test_pause_is_kept_over_a_crash_and_told_everywhere(window, tmp_path, until)
     until(lambda: "Waiting for the backbone" in potluck(tmp_path, "log", "--all"), WAIT_MS)  # it tells what lasts
     potluck(tmp_path, "pause")
     until(lambda: window.store.verdict.code == "paused")
-    assert window.window.dashboard.header.words[0] == "Paused"
+    assert window.window.home.header.words[0] == "Paused"
     window.process.child.kill()
     until(lambda: window.store.verdict.code == "not_connected", WAIT_MS)
     until(lambda: window.store.verdict.code == "paused", WAIT_MS)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from app import text
+from app import page_text, text
 from core.api.commands import ModelEvaluation
 from core.api.score import Score
 from core.api.snapshot import CurvePoint, LossView
@@ -55,7 +55,8 @@ def test_an_evaluation_in_words_has_the_task_s_unit():
         text.evaluated(ModelEvaluation(epoch=1, score=Score(2.0), meaning=LossView()))
         == "Held-out loss at epoch 1: 2.00."
     )
-    assert (text.loss_axis(meaning), text.loss_axis(LossView())) == ("Loss (nats)", "Loss")
+    assert page_text.axis(meaning) == "loss (nats) by epoch; lower is better"
+    assert page_text.axis(LossView()) == "loss by epoch; lower is better"
 
 
 def test_guesses_stand_beside_those_of_simple_models():

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 from PySide6.QtWidgets import QApplication
 
-from app import text
+from app import page_text, text
 from app.application import Application
 from core.api import verdict as verdicts
 from core.api.commands import EngineFile
@@ -110,6 +110,14 @@ SITUATIONS = {
     ),
 }
 
+WITHOUT_NUMBERS = {
+    ("contributing", "training"),
+    ("contributing", "averaging"),
+    ("resting", "finished"),
+    ("resting", "ended"),
+}
+"""Verdicts whose samples and epochs Home shows as a picture, or not at all."""
+
 
 @pytest.fixture
 def window(qt, delete, tmp_path):
@@ -127,8 +135,10 @@ def assert_all_say(window, tmp_path, capsys, code, reason):
     verdict = window.store.verdict
     assert (verdict.code, verdict.reason) == (code, reason)
     said, headline = text.sentence(verdict), text.headline(verdict)
-    if window.window.shows_dashboard:
-        assert window.window.dashboard.header.words == (headline, said)
+    if window.window.shows_page:
+        assert window.window.home.header.words == (headline, page_text.reason(verdict))
+        if (code, reason) not in WITHOUT_NUMBERS:
+            assert page_text.reason(verdict) == said
     else:
         assert window.window.start_page.words == said
     assert window.window.status.words.split("  ·  ")[0] == headline

@@ -1,0 +1,1 @@
+"""Pages: what the entries of the window's left rail open."""

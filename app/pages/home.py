@@ -1,0 +1,99 @@
+"""Home: what Potluck is doing, one thing to do about it, and the pot."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout
+
+from app import page_text, text
+from app.intents import Intents
+from app.pages.page import GAP, Page
+from app.pages.verdict_actions import ActionButton
+from app.store import Store
+from app.theme import Theme
+from app.views.actions import Actions
+from app.views.header import Header
+from app.views.sentences import Sentences
+from app.widgets.labels import Elided, card, label, sentence
+from app.widgets.pot_fill import MINE, OTHERS, PotFill
+from app.widgets.swatch import Swatch
+from core.api.snapshot import LossView, Snapshot
+from core.api.verdict import VerdictCode
+
+MOODS: Final[Mapping[VerdictCode, str]] = MappingProxyType(
+    {
+        VerdictCode.CONTRIBUTING: "awake",
+        VerdictCode.STARTING: "awake",
+        VerdictCode.RESTING: "asleep",
+        VerdictCode.PAUSED: "asleep",
+        VerdictCode.NOT_CONNECTED: "sad",
+        VerdictCode.PROBLEM: "sad",
+    }
+)
+
+
+class HomePage(Page):
+    """The page for somebody who looks for a second."""
+
+    def __init__(self, store: Store, intents: Intents, actions: Actions, theme: Theme) -> None:
+        super().__init__(store)
+        self.header = Header(store, intents, theme)
+        self.action = ActionButton(store, intents, actions)
+        self.pot = PotFill(theme)
+        self._level = sentence()
+        self._collaboration = Elided(tone="muted")
+        self._model = sentence()
+        self._filled = Sentences(1)
+        self._build()
+
+    def show_snapshot(self, snapshot: Snapshot) -> None:
+        """Show the pot, and a line about the model."""
+        collaboration = snapshot.collaboration
+        target = collaboration.target_samples if collaboration is not None else 0
+        mood = MOODS[self.store.verdict.code]
+        if target > 0:
+            self.pot.show_level(snapshot.epoch_samples / target, snapshot.me.samples_pending / target, mood=mood)
+        else:
+            self.pot.show_level(0, 0, mood=mood)
+        words = page_text.pot(snapshot)
+        self._level.setText(words)
+        if self.pot.accessibleName() != words:
+            self.pot.setAccessibleName(words)
+        meaning = collaboration.loss if collaboration is not None else LossView()
+        self._collaboration.setText(text.collaboration(snapshot))
+        self._model.setText(page_text.guesses(meaning) or text.tr("Nobody has looked at what it can do yet."))
+        self._filled.show_filled(meaning.filled)
+
+    def _build(self) -> None:
+        frame, column = card(margin=2 * GAP, spacing=GAP)
+        row = QHBoxLayout()
+        row.setSpacing(3 * GAP)
+        words = QVBoxLayout()
+        words.setSpacing(GAP)
+        words.addStretch(1)
+        words.addWidget(self.header)
+        words.addWidget(self.action, alignment=Qt.AlignmentFlag.AlignLeft)
+        words.addSpacing(GAP)
+        words.addWidget(self._level)
+        legend = QHBoxLayout()
+        legend.setSpacing(GAP)
+        for colour, name in ((MINE, text.tr("this computer")), (OTHERS, text.tr("the others"))):
+            legend.addWidget(Swatch(colour))
+            legend.addWidget(label(name, tone="muted"))
+            legend.addSpacing(GAP)
+        legend.addStretch(1)
+        words.addLayout(legend)
+        words.addStretch(1)
+        row.addWidget(self.pot, alignment=Qt.AlignmentFlag.AlignVCenter)
+        row.addLayout(words, stretch=1)
+        column.addLayout(row)
+        self.column.addWidget(frame)
+        frame, column = card(margin=2 * GAP, spacing=GAP // 2)
+        column.addWidget(label(text.tr("The model"), bold=True))
+        column.addWidget(self._collaboration)
+        column.addWidget(self._model)
+        column.addWidget(self._filled)
+        self.column.addWidget(frame)
+        self.column.addStretch(1)

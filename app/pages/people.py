@@ -1,0 +1,52 @@
+"""People: who gave how much, my place among them, and how others reach this computer."""
+
+from app import page_text, text
+from app.models.tables import leaderboard_table
+from app.pages.page import GAP, Page
+from app.store import Store
+from app.theme import Theme
+from app.views.table import Panel
+from app.widgets.labels import card, label, sentence
+from core.api.snapshot import Snapshot
+
+
+class PeoplePage(Page):
+    """The leaderboard, opened at my own row."""
+
+    def __init__(self, store: Store, theme: Theme) -> None:
+        super().__init__(store, text.tr("People"))
+        tr = text.tr
+        self._place = sentence(factor=1.1)
+        self._here = label(tone="muted")
+        self._reach = sentence(tone="muted")
+        self._model = leaderboard_table(self)
+        self.leaderboard = Panel(
+            tr("Leaderboard"), tr("It fills with the first step of the model."), model=self._model, theme=theme
+        )
+        frame, column = card(margin=2 * GAP, spacing=GAP // 2)
+        for line in (self._place, self._here, self._reach):
+            column.addWidget(line)
+        self.column.addWidget(frame)
+        self.column.addWidget(self.leaderboard, stretch=1)
+
+    @property
+    def reach(self) -> str:
+        """How others reach this computer, as shown; empty: nothing is known of it."""
+        return self._reach.text()
+
+    def show_snapshot(self, snapshot: Snapshot) -> None:
+        """Show the leaderboard of a snapshot."""
+        self._model.follow(snapshot.leaderboard)
+        self.leaderboard.count_rows()
+        self._place.setText(page_text.place(snapshot.leaderboard))
+        self._here.setText(text.here(snapshot))
+        words = text.reach(snapshot)
+        self._reach.setText(words)
+        self._reach.setVisible(bool(words))
+
+    def opened(self) -> None:
+        """Bring my own row into the middle of the table."""
+        mine = next((place for place, row in enumerate(self._model.rows) if row.is_me), None)
+        if mine is not None:
+            table = self.leaderboard.table
+            table.scrollTo(self._model.index(mine, 0), table.ScrollHint.PositionAtCenter)

@@ -1,0 +1,40 @@
+"""Sentences with blanks, as the shared model fills them now."""
+
+from collections.abc import Sequence
+
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from app import text
+from app.widgets.labels import sentence
+from core.api.score import Filled
+
+
+class Sentences(QWidget):
+    """Hidden until the model has filled any.
+
+    Args:
+        shown: How many of them are shown.
+    """
+
+    def __init__(self, shown: int) -> None:
+        super().__init__()
+        self._lines = [sentence(tone="muted") for _ in range(shown)]
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(4)
+        for line in self._lines:
+            column.addWidget(line)
+        self.hide()
+
+    @property
+    def words(self) -> list[str]:
+        """The sentences as they are shown."""
+        return [line.text() for line in self._lines if not line.isHidden()]
+
+    def show_filled(self, filled: Sequence[Filled]) -> None:
+        """Show the first of these."""
+        said = [text.one_line(one.text) for one in filled[: len(self._lines)]]
+        for line, words in zip(self._lines, [*said, *[""] * len(self._lines)], strict=False):
+            line.setText(words)
+            line.setVisible(bool(words))
+        self.setVisible(bool(said))

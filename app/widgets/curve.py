@@ -1,0 +1,154 @@
+"""A line over epochs, drawn by hand: one series, with a dashed line to compare it with."""
+
+import math
+from collections.abc import Sequence
+
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QPolygonF
+from PySide6.QtWidgets import QSizePolicy, QWidget
+
+from app import text
+from app.theme import Theme
+
+TICKS = 5
+HEADROOM = 0.08
+"""Of the span of values, above and below."""
+DOTS_MAX = 12
+"""With more points than these only the line is drawn."""
+
+Point = tuple[int, float]
+
+
+class Curve(QWidget):
+    """Points of (epoch, value), joined by a line.
+
+    Args:
+        theme: The colours.
+        title: Its accessible name; the description says first and last value.
+        colour: Name of a field of `app.theme.Colours`.
+    """
+
+    def __init__(self, theme: Theme, title: str, *, colour: str = "accent") -> None:
+        super().__init__()
+        self._theme = theme
+        self._colour = colour
+        self._points: tuple[Point, ...] = ()
+        self._level: tuple[str, float] | None = None
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.setAccessibleName(title)
+        theme.changed.connect(self.update)
+
+    def show_points(self, points: Sequence[Point], *, level: tuple[str, float] | None, said: str) -> None:
+        """Draw other points; nothing is drawn where they are the same.
+
+        Args:
+            points: In the order of their epochs.
+            level: Name and value of what a simpler model reaches: a dashed line; None: none.
+            said: The curve as sentences, for people who cannot see it.
+        """
+        kept = tuple((x, y) for x, y in points if math.isfinite(y))
+        if (kept, level) == (self._points, self._level):
+            return
+        self._points, self._level = kept, level
+        self.setAccessibleDescription(said)
+        self.setToolTip(said)
+        self.update()
+
+    def sizeHint(self) -> QSize:
+        """A low chart, for Qt's layouts."""
+        return QSize(240, 10 * self.fontMetrics().height())
+
+    def minimumSizeHint(self) -> QSize:
+        """As low as it can be read."""
+        return QSize(160, 7 * self.fontMetrics().height())
+
+    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: ARG002 - Qt's signature
+        """Draw the curve, when Qt asks for it."""
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        colours = self._theme.colours
+        if self.hasFocus():
+            painter.setPen(QPen(QColor(colours.accent), 2))
+            painter.drawRoundedRect(QRectF(self.rect()).adjusted(1, 1, -1, -1), 6, 6)
+        if not self._points:
+            painter.setPen(QColor(colours.muted))
+            painter.drawText(self.rect(), Qt.AlignmentFlag.AlignCenter, text.tr("It begins with the first step."))
+            painter.end()
+            return
+        _Drawing(self, painter, self._points, self._level).draw(colours.line, colours.muted, self._ink())
+        painter.end()
+
+    def _ink(self) -> QColor:
+        return QColor(str(getattr(self._theme.colours, self._colour)))
+
+
+class _Drawing:
+    """One painting of a curve: its scales, and what is drawn by them."""
+
+    def __init__(
+        self, widget: QWidget, painter: QPainter, points: tuple[Point, ...], level: tuple[str, float] | None
+    ) -> None:
+        self._painter = painter
+        self._points = points
+        self._level = level
+        self._metrics = widget.fontMetrics()
+        values = [y for _, y in points] + ([level[1]] if level is not None else [])
+        low, high = min(values), max(values)
+        room = max(0.05, (high - low) * HEADROOM)
+        self._low, self._high = low - room, high + room
+        self._first = points[0][0]
+        self._last = max(points[-1][0], self._first + 4)
+        line = self._metrics.height()
+        left = max(self._metrics.horizontalAdvance(f"{value:.1f}") for value in (self._low, self._high)) + 12
+        self._area = QRectF(widget.rect()).adjusted(left, line * 0.6, -10, -1.5 * line)
+
+    def draw(self, line: str, muted: str, ink: QColor) -> None:
+        self._draw_grid(line, muted)
+        if self._level is not None:
+            name, value = self._level
+            self._painter.setPen(QPen(QColor(muted), 1.3, Qt.PenStyle.DashLine))
+            at = self._place(self._first, value).y()
+            self._painter.drawLine(QPointF(self._area.left(), at), QPointF(self._area.right(), at))
+            box = QRectF(self._area.left(), at - self._metrics.height() - 1, self._area.width(), self._metrics.height())
+            if box.top() < 0:
+                box.moveTop(at + 1)
+            self._painter.drawText(box, Qt.AlignmentFlag.AlignRight, name)
+        places = [self._place(x, y) for x, y in self._points]
+        self._painter.setPen(QPen(ink, 2.2, Qt.PenStyle.SolidLine, Qt.PenCapStyle.RoundCap, Qt.PenJoinStyle.RoundJoin))
+        self._painter.drawPolyline(QPolygonF(places))
+        self._painter.setPen(Qt.PenStyle.NoPen)
+        self._painter.setBrush(ink)
+        for place in places if len(places) <= DOTS_MAX else places[-1:]:
+            self._painter.drawEllipse(place, 3.5, 3.5)
+
+    def _draw_grid(self, line: str, muted: str) -> None:
+        step = nice_step((self._high - self._low) / TICKS)
+        value = math.ceil(self._low / step) * step
+        height = self._metrics.height()
+        while value <= self._high:
+            at = self._place(self._first, value).y()
+            self._painter.setPen(QPen(QColor(line), 1))
+            self._painter.drawLine(QPointF(self._area.left(), at), QPointF(self._area.right(), at))
+            self._painter.setPen(QColor(muted))
+            decimals = 0 if step >= 1 else 1 if step >= 0.1 else 2
+            box = QRectF(0, at - height / 2, self._area.left() - 8, height)
+            flags = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+            self._painter.drawText(box, flags, f"{value:.{decimals}f}")
+            value += step
+        step_x = max(1, round(nice_step((self._last - self._first) / TICKS)))
+        for epoch in range(-(-self._first // step_x) * step_x, self._last + 1, step_x):
+            at = self._place(epoch, self._low).x()
+            box = QRectF(at - 40, self._area.bottom() + 4, 80, height)
+            self._painter.drawText(box, Qt.AlignmentFlag.AlignHCenter, text.count(epoch))
+
+    def _place(self, epoch: int, value: float) -> QPointF:
+        across = (epoch - self._first) / (self._last - self._first)
+        up = (value - self._low) / (self._high - self._low)
+        return QPointF(self._area.left() + across * self._area.width(), self._area.bottom() - up * self._area.height())
+
+
+def nice_step(rough: float) -> float:
+    """1, 2 or 5 times a power of ten, the first that is no less than `rough`, which is positive."""
+    power = 10.0 ** math.floor(math.log10(rough))
+    return next(factor * power for factor in (1, 2, 5, 10) if factor * power >= rough * (1 - 1e-9))

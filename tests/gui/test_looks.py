@@ -1,0 +1,155 @@
+"""Looks, keyboard and names of everything in the window."""
+
+import re
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QAccessible, QAction, QColor
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QProgressBar, QTableView, QWidget
+
+from app.choices import ThemeChoice
+from app.theme import DARK, LIGHT
+from app.widgets.curve import Curve, nice_step
+from core.api import verdict as verdicts
+
+TAB_STOPS_MAX = 30
+
+
+def open_page(parts, name):
+    parts.window.actions_.pages[name].trigger()
+    return parts.window.pages[name]
+
+
+def test_shortcuts_open_pages(parts, examples, until):
+    parts.window.show()
+    parts.window.activateWindow()
+    until(parts.window.isActiveWindow)
+    parts.store.put(examples.snapshot())
+    for number, name in enumerate(parts.window.pages, 1):
+        QTest.keyClick(parts.window, Qt.Key(Qt.Key.Key_0 + number), Qt.KeyboardModifier.ControlModifier)
+        assert parts.window.open_page == name
+
+
+def test_no_two_shortcuts_clash(parts, examples):
+    """On each page: all actions and buttons with their shortcuts and mnemonics."""
+    parts.window.show()
+    parts.store.put(examples.snapshot())
+    menus = {action.text()[action.text().index("&") + 1].lower() for action in parts.window.menuBar().actions()}
+    shortcuts = [
+        key.toString() for action in parts.window.findChildren(QAction) for key in action.shortcuts() if key.toString()
+    ]
+    assert len(shortcuts) == len(set(shortcuts))
+    for name in parts.window.pages:
+        page = open_page(parts, name)
+        letters = list(menus)
+        for widget in [*page.findChildren(QLabel), *page.findChildren(QAbstractButton)]:
+            said = widget.text() if not isinstance(widget, QLabel) or widget.buddy() is not None else ""
+            mark = re.search("&([^&])", said)
+            if mark and widget.isVisibleTo(page) and widget is not parts.home.header.switch:
+                letters.append(mark[1].lower())
+        assert len(letters) == len(set(letters)), (name, letters)
+
+
+@pytest.mark.parametrize("name", ["home", "model", "people", "about"])
+def test_tab_reaches_every_control(parts, examples, until, name):
+    parts.window.show()
+    parts.window.activateWindow()
+    until(parts.window.isActiveWindow)
+    parts.store.put(examples.snapshot())
+    page = open_page(parts, name)
+    first = parts.window.rail.buttons[0]
+    first.setFocus()
+    seen = []
+    for _ in range(TAB_STOPS_MAX):
+        seen.append(QApplication.focusWidget())
+        QTest.keyClick(QApplication.focusWidget(), Qt.Key.Key_Tab)
+        if QApplication.focusWidget() is first:
+            break
+    wanted = [
+        widget
+        for widget in [page, *page.findChildren(QWidget)]
+        if widget.focusPolicy() & Qt.FocusPolicy.TabFocus and widget.isVisible() and widget.isEnabled()
+    ]
+    assert set(wanted) <= set(seen)
+
+
+def test_controls_have_names(parts, examples):
+    parts.window.show()
+    parts.store.put(examples.STATES["problem"]())
+    kinds = (QAbstractButton, QProgressBar, QTableView, Curve)
+    for name in parts.window.pages:
+        open_page(parts, name)
+        for kind in kinds:
+            for widget in parts.window.findChildren(kind):
+                if widget.isVisibleTo(parts.window) and not isinstance(widget.parent(), QTableView):
+                    assert widget.accessibleName() or widget.text(), widget
+                    role = QAccessible.queryAccessibleInterface(widget).role()
+                    assert role is not QAccessible.Role.NoRole
+    switch = QAccessible.queryAccessibleInterface(parts.home.header.switch)
+    assert switch.text(QAccessible.Text.Name) == "Contribute"
+    assert switch.state().checked
+
+
+def test_first_size_fits_the_screen(parts):
+    room = parts.window.screen().availableSize()
+    assert parts.window.width() <= room.width()
+    assert parts.window.height() <= room.height()
+    least = parts.window.minimumSizeHint()
+    assert least.width() <= 800
+    assert least.height() <= 500
+
+
+@pytest.mark.parametrize(("rough", "nice"), [(0.9, 1), (1.0, 1), (1.1, 2), (3, 5), (7, 10), (0.03, 0.05), (60, 100)])
+def test_steps_of_an_axis_are_round(rough, nice):
+    assert nice_step(rough) == pytest.approx(nice)
+
+
+@pytest.mark.parametrize("name", ["home", "model", "people", "about"])
+@pytest.mark.parametrize("size", [(800, 560), (1100, 720)])
+def test_no_label_is_cut(parts, examples, qt, size, name):
+    parts.store.put(examples.snapshot(verdicts.not_connected("backbone", stage="It does not answer. " * 8)))
+    parts.window.resize(*size)
+    parts.window.show()
+    open_page(parts, name)
+    qt.processEvents()
+    for label in parts.window.findChildren(QLabel):
+        if not label.isVisibleTo(parts.window) or type(label) is not QLabel:
+            continue
+        needed = label.heightForWidth(label.width()) if label.wordWrap() else label.sizeHint().height()
+        assert label.height() >= needed, label.text()
+        assert label.wordWrap() or label.width() >= label.minimumSizeHint().width(), label.text()
+    assert (parts.window.width(), parts.window.height()) == size
+
+
+def test_themes(parts, examples, qt):
+    parts.store.put(examples.snapshot())
+    parts.window.resize(1100, 720)
+    parts.window.show()
+    for choice, colours in ((ThemeChoice.DARK, DARK), (ThemeChoice.LIGHT, LIGHT)):
+        parts.theme.choose(choice)
+        qt.processEvents()
+        picture = parts.window.grab().toImage()
+        assert picture.pixelColor(3, picture.height() - 3) == QColor(colours.window)
+        assert picture.pixelColor(100, 400) == QColor(colours.card)
+        assert picture.pixelColor(1060, 60) == QColor(colours.card)
+
+
+@pytest.mark.parametrize("colours", [LIGHT, DARK])
+def test_contrast(colours):
+    def luminance(name):
+        parts = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in QColor(name).getRgbF()[:3]]
+        return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]
+
+    def contrast(one, two):
+        low, high = sorted((luminance(one), luminance(two)))
+        return (high + 0.05) / (low + 0.05)
+
+    for ground in (colours.window, colours.card, colours.mine, colours.selected):
+        assert contrast(colours.text, ground) >= 7
+        assert contrast(colours.accent, ground) >= 3
+    for ground in (colours.window, colours.card):
+        assert contrast(colours.muted, ground) >= 4.5
+    assert contrast(colours.on_accent, colours.accent) >= 4.5
+    assert contrast(colours.problem, colours.problem_ground) >= 4.5
+    assert contrast(colours.off, colours.card) >= 3

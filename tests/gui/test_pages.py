@@ -1,0 +1,137 @@
+"""What the pages show, and when they do nothing."""
+
+import msgspec
+from PySide6.QtWidgets import QLabel
+
+from core.api import verdict as verdicts
+
+
+def words(window) -> str:
+    return "\n".join(label.text() for label in window.findChildren(QLabel) if label.isVisibleTo(window))
+
+
+def open_page(parts, name):
+    parts.window.actions_.pages[name].trigger()
+    return parts.window.pages[name]
+
+
+def test_a_snapshot_is_on_home(parts, examples):
+    parts.window.show()
+    parts.store.put(examples.snapshot())
+    said = words(parts.window)
+    for part in (
+        "Contributing",
+        "Training together with 2 others.",
+        "1 264 of 2 048 samples for the model's next step, 600 from this computer",
+        "It fills 31 of 100 blanks right",
+        "If the file does not [exist], an error is raised and the [file, not: stream] is closed.",
+        "3 volunteers here, 1 always on",
+    ):
+        assert part in said
+    assert "epoch" not in said.lower()
+    assert parts.home.pot.shares == (round(1264 / 2048, 3), round(600 / 2048, 3))
+    assert parts.window.windowTitle().startswith("A small ALBERT")
+
+
+def test_model_page_shows_curves_speed_and_peers(parts, examples):
+    parts.window.show()
+    page = open_page(parts, "model")
+    parts.store.put(examples.snapshot())
+    assert "5.35 nats at epoch 40" in page.training.accessibleDescription()
+    assert "6.31" in page.heldout.accessibleDescription()
+    said = words(page)
+    assert "31 of 100 blanks right at epoch 40; word frequencies alone 6 of 100" in said
+    assert "175 samples a second together, 62 of them on this computer" in said
+    assert len(page.sentences.words) == 3
+    assert page.peers.table.model().rowCount() == 4
+
+
+def test_people_page_says_my_place(parts, examples):
+    parts.window.show()
+    page = open_page(parts, "people")
+    parts.store.put(examples.snapshot())
+    said = words(page)
+    assert "You are number 2 of 3." in said
+    assert "19 824 samples more to reach Ada's laptop. Kitchen PC is 24 412 behind." in said
+
+
+def test_people_page_opens_at_my_row(parts, examples, qt):
+    whole = examples.snapshot()
+    row = whole.leaderboard[0]
+    rows = [
+        msgspec.structs.replace(row, rank=place + 1, peer=f"p{place}", name=f"Nr {place}", is_me=place == 150)
+        for place in range(200)
+    ]
+    parts.window.resize(800, 560)
+    parts.window.show()
+    parts.store.put(msgspec.structs.replace(whole, leaderboard=rows))
+    page = open_page(parts, "people")
+    qt.processEvents()
+    table = page.leaderboard.table
+    top, bottom = table.rowAt(0), table.rowAt(table.viewport().height() - 1)
+    assert top < 150 < bottom
+
+
+def test_about_page_needs_no_engine(parts, examples):
+    parts.window.show()
+    page = open_page(parts, "about")
+    assert parts.window.shows_page
+    assert "What leaves this computer" in words(page)
+    parts.store.put(examples.snapshot())
+    assert "Masked words and sentence order." in words(page)
+
+
+def test_hidden_pages_do_nothing(parts, examples):
+    parts.window.show()
+    seen = []
+    parts.window.model.show_snapshot = seen.append
+    parts.store.put(examples.snapshot())
+    assert seen == []
+    open_page(parts, "model")
+    assert len(seen) == 1
+    parts.store.put(examples.snapshot(samples=1300))
+    assert len(seen) == 2
+    parts.window.hide()
+    parts.store.put(examples.snapshot(samples=1400))
+    assert len(seen) == 2
+
+
+def test_views_sleep_while_only_counters_run(parts, examples):
+    changes = []
+    parts.store.changed.connect(lambda: changes.append(1))
+    first = examples.snapshot()
+    parts.store.put(first)
+    me = msgspec.structs.replace(
+        first.me, bytes_sent=first.me.bytes_sent + 1000, contributing_s=first.me.contributing_s + 1
+    )
+    later = msgspec.structs.replace(first, me=me, time=first.time + 1)
+    parts.store.put(later)
+    assert len(changes) == 1
+    assert parts.store.snapshot is later
+    parts.store.put(msgspec.structs.replace(later, time=first.time + 10))
+    assert len(changes) == 2
+    parts.store.put(msgspec.structs.replace(later, epoch_samples=1300, time=first.time + 11))
+    assert len(changes) == 3
+
+
+def test_what_is_stale_is_paler(parts, examples):
+    parts.window.show()
+    page = open_page(parts, "people")
+    parts.store.put(examples.snapshot())
+    assert "Not connected" not in words(page)
+    parts.store.miss(verdicts.not_connected("again", seconds=4))
+    assert parts.window.shows_page
+    assert "Not connected: this is what was known at" in words(page)
+    parts.store.put(examples.snapshot())
+    assert "Not connected" not in words(page)
+
+
+def test_how_others_reach_this_computer_stands_with_people(parts, examples):
+    parts.window.show()
+    page = open_page(parts, "people")
+    whole = examples.snapshot()
+    parts.store.put(whole)
+    assert whole.reach.sentence in words(page)
+    assert whole.reach.advice in words(page)
+    parts.store.put(msgspec.structs.replace(whole, reach=None))
+    assert page.reach == ""
