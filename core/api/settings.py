@@ -26,7 +26,7 @@ DEVICE_PATTERN = "^(auto|cpu|mps(:0)?|(cuda|xpu)(:[0-9]{1,2})?)$"
 
 FIELDS = (
     *UseRules.__struct_fields__, *SUBJECTS, "upload_bytes_s", "download_bytes_s", "relay", "port", "device", "threads",
-    "compile", "keep_minutes", "keep_awake"
+    "compile", "keep_minutes", "keep_awake", "name"
 )  # fmt: skip
 """Of `SettingsView`, those that `configure` changes."""
 PROBLEM_PREFIX = "setting."
@@ -58,6 +58,8 @@ class SettingsView(UseRules, frozen=True, kw_only=True):
     """Whether the computer does not fall asleep by itself while it contributes."""
     month_used_bytes: int | None = None
     """Sent and received in this month; None: not known."""
+    name: str = ""
+    """How the leaderboard is to call this computer; empty: as the system does."""
     note: str = ""
     """A sentence on settings that take effect later; empty: all are in force."""
 

@@ -10,6 +10,8 @@ from functools import partial
 from types import MappingProxyType
 from typing import Final
 
+import msgspec
+
 from core.api.modes import UseSubject, UseSwitch
 from core.api.numbers import speed, volume
 from core.api.settings import PortTest, SettingsView, Wish
@@ -23,6 +25,7 @@ from core.engine.preferences import changed, view
 from core.storage.paths import Home
 from core.storage.settings import load_settings, save_settings
 
+WISH_LETTERS_MAX: Final = 20_000
 EXAMPLES: Final = """\
 examples:
   potluck settings                        show all of them
@@ -43,7 +46,9 @@ examples:
   potluck settings compile yes            have torch compile the model's layers; pays on some devices
   potluck settings keep 30                minutes that training keeps its memory while it rests, to go on at once
   potluck settings awake yes              do not let this computer fall asleep while it contributes
+  potluck settings name "Ada"             how collaborations that are joined from now on call this computer
   potluck settings port 24000             where other volunteers call, from the next start on; 0: any
+  potluck settings -                      change several at once, from a line of JSON: {"threads": 2, "share": 50}
   potluck settings port test              have others call now, and say what came of it
 """
 
@@ -159,6 +164,7 @@ ROWS: Final[Mapping[str, SettingRow]] = MappingProxyType(
         ),
         "heat": SettingRow("celsius_max", read_limit, lambda shown: _most(shown.celsius_max, "°C")),
         "watts": SettingRow("watts_max", read_limit, lambda shown: _most(shown.watts_max, "W")),
+        "name": SettingRow("name", str, lambda shown: shown.name or "as the system calls this computer"),
         "port": SettingRow("port", read_whole, lambda shown: str(shown.port or "drawn at the first start")),
     }
 )
@@ -175,7 +181,7 @@ def add(commands: Commands) -> None:
     )
     add_home(parser)
     add_json(parser)
-    parser.add_argument("name", nargs="?", metavar="NAME", help=f"which one: {', '.join(ROWS)}")
+    parser.add_argument("name", nargs="?", metavar="NAME", help=f"which one: {', '.join(ROWS)}; -: several, as JSON")
     parser.add_argument("value", nargs="*", metavar="VALUE", help="what it becomes")
     parser.set_defaults(run=run)
 
@@ -187,12 +193,17 @@ def run(args: argparse.Namespace) -> int:
         UserProblem: what was given cannot be, or the engine or the disk does not allow it.
     """
     home, value = Home.find(args.home), " ".join(args.value).strip()
+    several = args.name == "-"
+    if several:
+        args.name = None
     if args.name is not None and args.name not in ROWS:
         raise BadInput(f"There is no setting {args.name[:40]!a}.", hint=f"There are: {', '.join(ROWS)}.")
     if args.name == "port" and value == "test":
         _say_test(asyncio.run(ask_port(home)), json=args.json)
         return 0
-    wish: Wish = {ROWS[args.name].field: ROWS[args.name].read(value)} if args.value else {}
+    wish: Wish = {ROWS[args.name].field: ROWS[args.name].read(value)} if args.name and args.value else {}
+    if several:
+        wish = read_wish(sys.stdin.readline(WISH_LETTERS_MAX))
     shown, running = asyncio.run(_settle(home, wish))
     if args.json:
         say_json({"event": "settings", "settings": shown, "running": running})
@@ -209,6 +220,18 @@ def as_text(shown: SettingsView, names: list[str]) -> str:
     if shown.note and "port" in names:
         lines.append(shown.note)
     return "\n".join(lines)
+
+
+def read_wish(line: str) -> Wish:
+    """Several changes at once, by fields of `SettingsView`, from a line of JSON.
+
+    Raises:
+        BadInput: it is no JSON object.
+    """
+    try:
+        return msgspec.json.decode(line.encode(), type=Wish)
+    except msgspec.DecodeError as error:
+        raise BadInput(f"These settings cannot be read: {error}.", hint='Write them as {"threads": 2}.') from error
 
 
 async def ask_port(home: Home) -> PortTest:

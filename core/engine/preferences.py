@@ -29,6 +29,7 @@ from core.api.settings import (
     SettingsView,
 )
 from core.api.week import BadWeek, read_week, tidied
+from core.backbone.names import NAME_CHARS_MAX, check_name, usable_name
 from core.base.problems import BadInput
 from core.storage.settings import Settings, save_settings
 
@@ -211,6 +212,8 @@ def _checked(field: str, value: object) -> object:
             return _programs(field, value)
         case "device":
             return _device(field, value)
+        case "name":
+            return _name(field, value)
     if field in SUBJECTS:
         return _switch(field, value)
     if field in WHOLE:
@@ -312,6 +315,22 @@ def _device(field: str, value: object) -> str:
             hint="Choose auto, cpu, cuda, cuda:1, mps or xpu; potluck doctor says which there are.",
         )
     return value
+
+
+def _name(field: str, value: object) -> str:
+    name = " ".join(value.split()) if isinstance(value, str) else None
+    if name is None or len(name) > NAME_CHARS_MAX or (name and usable_name(name) != name):
+        raise BadSetting(
+            field,
+            "This is no name that the others could read.",
+            hint=f"Choose one of at most {NAME_CHARS_MAX} letters, digits and spaces.",
+        )
+    if name:
+        try:
+            check_name(name)
+        except BadInput as bad:
+            raise BadSetting(field, bad.message, hint=bad.hint) from bad
+    return name
 
 
 def _is_number(value: object) -> TypeGuard[int | float]:

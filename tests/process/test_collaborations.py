@@ -137,3 +137,19 @@ def test_engine_remembers_the_link_that_it_was_started_with(tmp_path: Path) -> N
     code, _, err = potluck(*words)
     assert code == 2
     assert "No collaboration is named" in err
+
+
+def test_several_settings_are_changed_at_once_or_none(tmp_path: Path) -> None:
+    where = ["--home", tmp_path / "home", "--json"]
+    code, told, _ = potluck("settings", "-", *where, stdin='{"name": "Ada", "threads": 2, "hours": "sat"}\n')
+    assert code == 0
+    assert {field: told[0]["settings"][field] for field in ("name", "threads", "hours")} == {
+        "name": "Ada",
+        "threads": 2,
+        "hours": "sat",
+    }
+    for wrong in ('{"threads": 3, "name": "<b>"}', "[]", ""):
+        code, told, _ = potluck("settings", "-", *where, stdin=f"{wrong}\n")
+        assert (code, told[-1]["event"]) == (2, "problem")
+    code, told, _ = potluck("settings", *where)
+    assert (told[0]["settings"]["name"], told[0]["settings"]["threads"]) == ("Ada", 2)
