@@ -27,6 +27,8 @@ SCRIPT: Final = "bench_optimizer.py"
 SCRIPT_LIMIT_S: Final = 900.0
 COUNTED: Final = 0.7
 """Share of its seconds that the script counts: the last ones."""
+MATCHMAKING_S: Final = 0.5
+"""How long hivemind's peers look for each other; with the script's own 3 s no step takes less than that."""
 PEER_SAMPLES_PER_S: Final = 640.0
 """Of one of the script's peers, which sleep for as long as a batch would take."""
 
@@ -101,14 +103,10 @@ class HivemindScript:
         Raises:
             Problem: it cannot be measured, and why.
         """
-        order = ["--peers", str(WORKERS), "--target", str(round(WORKERS * PEER_SAMPLES_PER_S * goal.seconds))]
-        order += [
-            "--seconds",
-            str(seconds / COUNTED),
-            "--no-join",
-            "--no-kill",
-            *(["--delayed"] if goal.delayed else []),
-        ]
+        target = round(WORKERS * PEER_SAMPLES_PER_S * goal.seconds)
+        order = ["--peers", str(WORKERS), "--target", str(target), "--matchmaking", str(MATCHMAKING_S)]
+        order += ["--no-join", "--no-kill", *(["--delayed"] if goal.delayed else [])]
+        order += ["--seconds", str(seconds / COUNTED)]
         with tempfile.TemporaryDirectory(prefix="potluck-bench-") as logs:
             found = await figures_of(
                 self.python, self.folder / SCRIPT, [*order, "--logdir", logs], limit_s=SCRIPT_LIMIT_S

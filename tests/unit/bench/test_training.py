@@ -68,9 +68,9 @@ def test_hivemind_without_steps_is_told(epoch_s: object) -> None:
 def test_hivemind_script_gets_the_mode_that_is_measured(tmp_path: Path) -> None:
     (tmp_path / SCRIPT).write_text(
         "import json, sys\n"
-        "given = dict(zip(sys.argv[1::2], sys.argv[2::2]))\n"
-        "steps = {'samples_per_s': 1, 'useful_samples_per_s': 1, 'epoch_s': {'med': float(given['--seconds'])}}\n"
-        "alone = int(given['--target']) * ('--delayed' in sys.argv)\n"
+        "given = lambda name: float(sys.argv[sys.argv.index(name) + 1])\n"
+        "steps = {'samples_per_s': 1, 'useful_samples_per_s': 1, 'epoch_s': {'med': given('--seconds')}}\n"
+        "alone = given('--target') * ('--delayed' in sys.argv)\n"
         "print(json.dumps({'plain': {'samples_per_s': alone}, 'hivemind': steps}))\n"
     )
     script = HivemindScript(Path(sys.executable), tmp_path)

@@ -217,3 +217,13 @@ def test_what_was_found_is_there_at_the_next_start(tmp_path) -> None:
     assert (again.micro_batch.fit, again.micro_batch.size) == (found, found.size)
     other = msgspec.structs.replace(few, precision="tf32")
     assert learner(tmp_path / "states of another", manifest=other).micro_batch.fit is None
+
+
+def test_a_size_that_is_fixed_is_never_left() -> None:
+    size = MicroBatch(8, most=64)
+    settle(size, CARD)
+    size.fix(3)
+    for _ in range(2 * AGAIN):
+        assert size.next_size() == 3
+        size.took(3, CARD(3))
+    assert size.fit == BatchFit(3)
