@@ -115,7 +115,7 @@ def run_tests(python: Path, words: Words, steps: Steps) -> int:
 
     Hypothesis draws the same examples each time: a change is judged by what it changes. pytest alone draws others.
     """
-    environ = {**os.environ, "POTLUCK_KEYRING": "off"}
+    environ = {**os.environ, "POTLUCK_KEYRING": "off", "POTLUCK_SENSES": "off"}
     if not has_screen(environ):
         environ.setdefault("QT_QPA_PLATFORM", "offscreen")
     results: list[tuple[str, int, float]] = []

@@ -224,7 +224,7 @@ async def _process(words: list[str], log: Path) -> AsyncIterator[asyncio.subproc
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE if words[0] == "backbone" else subprocess.DEVNULL,
             stderr=file,
-            env={**os.environ, "POTLUCK_KEYRING": "off"},
+            env={**os.environ, "POTLUCK_KEYRING": "off", "POTLUCK_SENSES": "off"},
         )
     try:
         yield process

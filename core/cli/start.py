@@ -4,6 +4,7 @@ import argparse
 import asyncio
 import contextlib
 import logging
+import os
 import sys
 from collections.abc import Coroutine
 from random import SystemRandom
@@ -22,7 +23,10 @@ from core.engine.options import EngineOptions
 from core.net.clock import Clock
 from core.net.interfaces import is_loopback
 from core.net.name_resolver import is_literal, is_name
+from core.schedule.sense_source import NoSenses, SenseSource
+from core.schedule.senses.child import SensesChild
 from core.storage.paths import Home
+from core.system.atomic_files import make_directory
 from core.system.parent_watch import stop_on_signals, watch_parent
 from core.workers.frames import MetricFiles
 
@@ -79,11 +83,19 @@ async def _run_engine(args: argparse.Namespace) -> int:
             raise BadInput(
                 "No collaboration is named.", hint="Give its link with --join, or bring one along with --embedded."
             )
-        running = [Engine(_engine_options(args, home, alone=link is None), clock)]
+        running = [Engine(_engine_options(args, home, alone=link is None), clock, _senses(home))]
         code = await _run_once(running[0], link, args)
         if not running[0].again:
             return code
         alone, named = False, None
+
+
+def _senses(home: Home) -> SenseSource:
+    """The senses of an engine: one of its own process, unless POTLUCK_SENSES=off."""
+    if os.environ.get("POTLUCK_SENSES", "").lower() == "off":
+        return NoSenses()
+    make_directory(home.logs)
+    return SensesChild(home.logs / "senses.log", SystemRandom())
 
 
 async def _run_once(engine: Engine, link: Link | None, args: argparse.Namespace) -> int:

@@ -231,7 +231,7 @@ class Embedded:
                 stdin=asyncio.subprocess.PIPE,
                 stdout=stdout,
                 stderr=log,
-                env={**os.environ, "POTLUCK_KEYRING": "off"},
+                env={**os.environ, "POTLUCK_KEYRING": "off", "POTLUCK_SENSES": "off"},
                 creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
                 start_new_session=os.name != "nt",
             )

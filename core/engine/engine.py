@@ -26,6 +26,7 @@ from core.engine.preferences import Preferences
 from core.engine.usage_policy import UsagePolicy
 from core.net.clock import Clock
 from core.net.interfaces import is_loopback
+from core.schedule.sense_source import SenseSource
 from core.storage.identity import load_identity, system_keyring
 from core.storage.settings import load_settings
 from core.system.keep_awake import KeepAwake
@@ -48,10 +49,12 @@ class Engine:
     Args:
         options: How it was started.
         clock: The one clock of this process.
+        senses: What this computer is used for; followed while `keep_watch` runs.
     """
 
-    def __init__(self, options: EngineOptions, clock: Clock) -> None:
+    def __init__(self, options: EngineOptions, clock: Clock, senses: SenseSource) -> None:
         home = options.home
+        self._senses = senses
         home.create()
         self._notices = NoticeRing(clock.wall)
         read = load_settings(home.settings_file)
@@ -151,10 +154,15 @@ class Engine:
             self._life.session = None
 
     async def keep_watch(self) -> None:
-        """Keep the usage policy, and follow the verdict: until cancelled."""
-        async with asyncio.TaskGroup() as group:
-            group.create_task(self.usage_policy.keep())
-            group.create_task(self._follow_verdict())
+        """Keep the usage policy, sense for it, and follow the verdict: until cancelled."""
+        unfollow = self._senses.follow(self.usage_policy.sense)
+        try:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(self._senses.run())
+                group.create_task(self.usage_policy.keep())
+                group.create_task(self._follow_verdict())
+        finally:
+            unfollow()
 
     async def close(self) -> None:
         """Say goodbye to clients and give the home back."""

@@ -19,6 +19,7 @@ pytestmark = pytest.mark.process
 @pytest.fixture
 def window(qt, delete, tmp_path, monkeypatch):
     monkeypatch.setenv("POTLUCK_KEYRING", "off")
+    monkeypatch.setenv("POTLUCK_SENSES", "off")
     words = ["engine", "--home", str(tmp_path), "--join", NOWHERE, "--stay", "--bind", "127.0.0.1", "--port", "0"]
     application = Application(tmp_path, qt, engine=[sys.executable, "-m", "core", *words], chance=random.Random(1))
     application.gone = []

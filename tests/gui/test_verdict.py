@@ -15,7 +15,7 @@ from app import page_text, text
 from app.application import Application
 from core.api import verdict as verdicts
 from core.api.commands import EngineFile
-from core.api.modes import OFF
+from core.api.modes import OFF, UseMode, UseSwitch
 from core.api.places import engine_file
 from core.api.snapshot import PROTOCOL_VERSION
 from core.base.problems import Damaged, NoSpace, NotTrusted, WorkerProblem
@@ -23,6 +23,7 @@ from core.cli.program import run
 from core.engine.snapshots import take_snapshot
 from core.engine.usage_policy import UsagePolicy
 from core.nat.reachability import OwnReach, Reachability
+from core.schedule.sensed import Sensed, SensedGpu
 from core.storage.settings import Settings, load_settings
 from core.swarm.epoch import Phase
 from core.swarm.fetch import Fetching
@@ -41,11 +42,13 @@ def joined(**changes):
     return {"participant": seen(**(view | changes)), "manifest": MANIFEST, **outer}
 
 
-def rests(folder, settings=NIGHTS, *, metered=False, used=0):
+def rests(folder, settings=NIGHTS, *, metered=False, used=0, sensed=None):
     policy = UsagePolicy(settings, path=folder / "usage.json", now=lambda: NOON, offset_s=lambda _: 3600.0)
     policy.pace.upload.spent(used, 0.0)
     policy.metered(metered)
-    return {**joined(rest=policy.rest), "contributing": settings.computing != OFF}
+    if sensed is not None:
+        policy.sense(sensed)
+    return {**joined(rest=policy.rest), "contributing": settings.computing.at(NOON) is not UseMode.NEVER}
 
 
 def damaged_settings(folder):
@@ -99,6 +102,39 @@ SITUATIONS = {
     "outside the hours": (("resting", "schedule"), rests),
     "the connection costs": (("resting", "metered"), lambda folder: rests(folder, ALWAYS, metered=True)),
     "outside the hours, and it costs": (("resting", "schedule"), lambda folder: rests(folder, metered=True)),
+    **{
+        f"the senses find what forbids: {reason}": (
+            ("resting", reason),
+            lambda folder, rules=rules, sensed=sensed: rests(folder, Settings(**rules), sensed=sensed),
+        )
+        for reason, rules, sensed in (
+            ("battery", {}, Sensed(on_battery=True)),
+            ("battery_low", {"on_battery": True}, Sensed(on_battery=True, battery=0.2)),
+            ("in_use", {"in_use": False}, Sensed(idle_s=1.0)),
+            ("program", {"programs": ("blender",)}, Sensed(programs=frozenset({"blender"}))),
+            ("full_screen", {}, Sensed(full_screen=True)),
+            ("busy", {"busy_percent": 50}, Sensed(busy=0.8)),
+            ("heat", {"celsius_max": 80}, Sensed(celsius=91.0)),
+            ("watts", {"watts_max": 40}, Sensed(watts=65.0)),
+            ("gpu_in_use", {"device": "cuda"}, Sensed(idle_s=1.0)),
+            ("gpu_busy", {"device": "cuda"}, Sensed(gpus=(SensedGpu(name="cuda:0", busy=0.8),))),
+            ("gpu_heat", {"device": "cuda", "celsius_max": 80}, Sensed(gpus=(SensedGpu(name="cuda:0", celsius=91.0),))),
+            ("gpu_watts", {"device": "cuda", "watts_max": 99}, Sensed(gpus=(SensedGpu(name="cuda:0", watts=150.0),))),
+        )
+    },
+    **{
+        f"the person switched something off: {reason}": (
+            ("paused", reason),
+            lambda folder, fields=fields: rests(folder, Settings(device="cuda", **fields)),
+        )
+        for reason, fields in (
+            ("until", {"computing": UseSwitch().off(NOON + 3600)}),
+            ("gpu", {"gpu": OFF}),
+            ("gpu_until", {"gpu": UseSwitch().off(NOON + 3600)}),
+            ("network", {"network": OFF}),
+            ("network_until", {"network": UseSwitch().off(NOON + 3600)}),
+        )
+    },
     "the month is used up": (("resting", "month"), lambda folder: rests(folder, ALWAYS, used=2000)),
     "the last epoch is done": (("resting", "finished"), lambda _: joined(phase=Phase.FINISHED)),
     "the schedule has ended": (

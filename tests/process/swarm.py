@@ -26,7 +26,7 @@ CORE = (sys.executable, "-m", "core")
 WIDE = {"heads": 4, "head_width": 48}
 """Sizes of a model with some tensors of more than 2^16 numbers, whose rounds last long enough to be in the middle."""
 LOOPBACK = ("--bind", "127.0.0.1", "--host", "127.0.0.1")
-ENVIRONMENT = {**os.environ, "POTLUCK_KEYRING": "off", "OMP_NUM_THREADS": "1"}
+ENVIRONMENT = {**os.environ, "POTLUCK_KEYRING": "off", "POTLUCK_SENSES": "off", "OMP_NUM_THREADS": "1"}
 
 
 @dataclass

@@ -88,7 +88,7 @@ def test_limits_and_hours_hold_at_once(tmp_path: Path) -> None:
             await potluck(ada, "settings", "month", "none")
             resting = await ada.snapshot()
             assert resting.activity is Activity.PAUSED
-            assert f"{begin}." in resting.sentence
+            assert f"{begin} at" in resting.sentence
             await potluck(ada, "settings", "hours", "always")
             await ada.until(lambda news: news.me.worker_pid is not None and news.activity is not Activity.PAUSED)
             assert load_settings(ada.home.settings_file).settings.hours == "always"
@@ -111,7 +111,7 @@ def test_engine_started_outside_its_hours_rests_on_a_shared_computer(tmp_path: P
         async with collaboration(charter, tmp_path) as swarm:
             ada = swarm.join("ada")
             resting = await ada.until(lambda news: news.activity is Activity.PAUSED)
-            assert f"{begin}." in resting.sentence
+            assert f"{begin} at" in resting.sentence
             assert resting.me.worker_pid is None
             assert resting.contributing
             assert (await potluck(ada, "settings", "port", "test"))["test"]["port"] == 0

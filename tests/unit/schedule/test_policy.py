@@ -7,6 +7,7 @@ from msgspec.structs import replace as change
 
 from core.api.modes import OFF, Switches, UseMode, UseSwitch
 from core.api.rules import UseRules
+from core.api.verdict import SENTENCES, sentence
 from core.api.week import read_week
 from core.schedule.hours import Hours
 from core.schedule.policy import HOLD_S, Circumstances, ComputeProfile, decide
@@ -145,6 +146,7 @@ def test_the_first_rule_that_forbids_is_the_reason():
         order.append(reason(rest))
         sensed, rules, switches = mended[order[-1]]()
     assert order == list(mended)
+    assert {tuple(told.split(":")) for told in order} <= set(SENTENCES)
 
 
 def test_always_passes_over_rules_but_pays_nothing():
@@ -165,6 +167,7 @@ def test_a_card_rests_when_computing_does():
 def test_a_pause_with_an_end_says_when():
     rest = decided(switches=Switches(computing=UseSwitch().off(NOON + 3600))).rest
     assert (reason(rest), rest.until, rest.args) == ("paused:until", NOON + 3600, {"moment": "at 13:00"})
+    assert sentence(rest) == "Paused by you: nothing is computed. Potluck continues at 13:00."
     gpu = decided(switches=Switches(gpu=UseSwitch().off(NOON + DAY_S)), device=CARD).rest
     assert (reason(gpu), gpu.args) == ("paused:gpu_until", {"moment": "on Thursday at 12:00"})
 
