@@ -15,6 +15,10 @@ COUNTED_S: Final = 3600.0
 COARSE_S: Final = 60.0
 
 
+class Absent(Exception):  # noqa: N818 - no error: most systems lack most of what is asked
+    """This system does not have now what a sense asks."""
+
+
 class Sense(Protocol):
     """One question to the system, asked in a thread of its own."""
 
@@ -29,8 +33,10 @@ class Sense(Protocol):
     def run(self, tell: Tell) -> None:
         """Tell what is found, and each change of it, until the process ends.
 
-        It returns where this system does not answer the question now.  When it returns, and when it raises, what it
-        told is forgotten, and it is run again after a rest.
+        When it returns, and when it raises, what it told is forgotten, and it is run again after a rest.
+
+        Raises:
+            Absent: this system does not answer the question now.
         """
 
 

@@ -1,13 +1,21 @@
-"""The senses of each operating system, chosen by its session."""
+"""The senses of each operating system, chosen by its session.
+
+Their libraries are imported for those alone that may find something: the process is to stay small.
+"""
+# ruff: noqa: PLC0415
 
 from collections.abc import Mapping
 
+from core.schedule.senses import heat
+from core.schedule.senses.battery import LOOK_S, battery
 from core.schedule.senses.findings import Sense
+from core.schedule.senses.nvidia import Nvidia
+from core.schedule.senses.periodic import Periodic
 from core.schedule.senses.processes import Processes
 
 
 def senses_of(platform: str, environ: Mapping[str, str], pid: int) -> list[Sense]:
-    """Return the senses that may find something here; their libraries are imported for these alone.
+    """Return the senses that may find something here.
 
     Args:
         platform: As `sys.platform` names it.
@@ -16,17 +24,66 @@ def senses_of(platform: str, environ: Mapping[str, str], pid: int) -> list[Sense
     """
     processes = Processes(pid)
     senses: list[Sense] = [processes]
-    if platform == "linux":
-        senses += _linux(environ)
+    match platform:
+        case "linux":
+            senses += [*_linux(processes), *_linux_desktop(environ), Nvidia(lambda: processes.own)]
+        case "win32":
+            senses += [*_windows(), Nvidia(lambda: processes.own)]
+        case "darwin":
+            senses += _macos()
     return senses
 
 
-def _linux(environ: Mapping[str, str]) -> list[Sense]:
-    senses: list[Sense] = []
-    if environ.get("DISPLAY") and not environ.get("WAYLAND_DISPLAY"):
-        # Under Wayland the X server sees only what is typed into programs that still need it.
-        from core.schedule.senses.x11_full_screen import XFullScreen  # noqa: PLC0415 - 5 MiB, only where there is X
-        from core.schedule.senses.x11_idle import XIdle  # noqa: PLC0415
+def _linux(processes: Processes) -> list[Sense]:
+    from core.schedule.senses import drm, logind, rapl
+    from core.schedule.senses.network_manager import NetworkManager
+    from core.schedule.senses.upower import UPower
 
-        senses += [XIdle(), XFullScreen()]
+    return [
+        UPower(),
+        NetworkManager(),
+        logind.other_sessions(),
+        logind.own_sessions(),
+        Periodic("heat", heat.heat, heat.LOOK_S),
+        Periodic("power", rapl.Rapl().look, rapl.LOOK_S),
+        Periodic("graphics cards (DRM)", drm.DrmCards(lambda: processes.own).look, drm.LOOK_S),
+    ]
+
+
+def _linux_desktop(environ: Mapping[str, str]) -> list[Sense]:
+    from core.schedule.senses.gnome import Mutter
+    from core.schedule.senses.screen_saver import ScreenSaver
+
+    senses: list[Sense] = [Mutter(), ScreenSaver()]
+    if environ.get("WAYLAND_DISPLAY"):
+        from core.schedule.senses.wayland import WaylandIdle
+
+        return [*senses, WaylandIdle(environ)]
+    # Under Wayland an X server would see only what is typed into programs that still need it.
+    if environ.get("DISPLAY"):
+        from core.schedule.senses.x11_full_screen import XFullScreen
+        from core.schedule.senses.x11_idle import XIdle
+
+        return [*senses, XIdle(), XFullScreen()]
     return senses
+
+
+def _windows() -> list[Sense]:
+    from core.schedule.senses import windows_desktop as desktop
+
+    calls = desktop.User32()
+    return [
+        Periodic("input", lambda: desktop.last_input(calls), desktop.INPUT_S),
+        Periodic("desktop", lambda: desktop.desktop(calls), desktop.DESKTOP_S),
+        Periodic("battery", battery, LOOK_S),
+    ]
+
+
+def _macos() -> list[Sense]:
+    from core.schedule.senses import macos_desktop as desktop
+
+    seconds = desktop.seconds_since_input()
+    return [
+        Periodic("input", lambda: desktop.last_input(seconds), desktop.INPUT_S),
+        Periodic("battery", battery, LOOK_S),
+    ]

@@ -13,7 +13,7 @@ from typing import Final, NoReturn
 
 from core.base.back_off import BackOff
 from core.schedule.sensed import Sensed
-from core.schedule.senses.findings import Findings, Sense
+from core.schedule.senses.findings import Absent, Findings, Sense
 
 REST_S: Final = 5.0
 """First rest of a sense that has ended or failed; it doubles up to `REST_MAX_S`."""
@@ -61,6 +61,8 @@ def _keep(sense: Sense, news: _News, random: Random) -> NoReturn:
         began = time.monotonic()
         try:
             sense.run(lambda sensed: news.put((sense, sensed)))
+        except Absent:
+            pass
         except Exception as error:  # noqa: BLE001 - other people's libraries and systems; the other senses go on
             if not is_said:
                 _LOG.warning("the sense %r has failed, and rests: %s: %s", sense.name, type(error).__name__, error)

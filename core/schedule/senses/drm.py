@@ -1,0 +1,88 @@
+"""Graphics cards of AMD and Intel, as the kernel's files tell."""
+
+from collections.abc import Callable, Collection, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final
+
+from core.schedule.sensed import Sensed, SensedGpu
+from core.schedule.senses.findings import Absent
+
+LOOK_S: Final = 5.0
+CARDS: Final = Path("/sys/class/drm")
+PROCESSES: Final = Path("/proc")
+_KINDS: Final[Mapping[str, str]] = MappingProxyType({"0x1002": "cuda", "0x8086": "xpu"})
+"""Torch's word for the cards of a maker, by its number on the bus: its build for AMD says "cuda", too."""
+_DEVICES: Final = ("/dev/dri/", "/dev/kfd")
+
+
+class DrmCards:
+    """Looks at each card, in the order of the kernel.
+
+    Args:
+        own: Numbers of Potluck's processes.
+        cards: The folder that has a link for each card.
+        processes: The folder that has one for each process.
+    """
+
+    def __init__(self, own: Callable[[], Collection[int]], cards: Path = CARDS, processes: Path = PROCESSES) -> None:
+        self._own = own
+        self._cards = cards
+        self._processes = processes
+
+    def look(self) -> Sensed:
+        """Look at all cards once.
+
+        A card does not tell whose work it does: while one of Potluck's processes has a card open, how busy others keep
+        it is unknown.
+
+        Raises:
+            Absent: there are none.
+        """
+        found: list[SensedGpu] = []
+        numbers: dict[str, int] = {}
+        is_used = any(self._has_card(pid) for pid in self._own())
+        for card in sorted(self._cards.glob("card[0-9]"), key=lambda each: each.name):
+            device = card / "device"
+            kind = _KINDS.get(_text(device / "vendor"))
+            if kind is None:
+                continue
+            number = numbers[kind] = numbers.get(kind, -1) + 1
+            found.append(_card(device, f"{kind}:{number}", is_used=is_used))
+        if not found:
+            raise Absent("no card of AMD or Intel")
+        return Sensed(gpus=tuple(found))
+
+    def _has_card(self, pid: int) -> bool:
+        try:
+            files = (self._processes / str(pid) / "fd").iterdir()
+            return any(str(each.readlink()).startswith(_DEVICES) for each in files)
+        except OSError:
+            return False
+
+
+def _card(device: Path, name: str, *, is_used: bool) -> SensedGpu:
+    sensors = next(iter(sorted((device / "hwmon").glob("hwmon*"))), device / "hwmon" / "none")
+    percent = None if is_used else _number(device / "gpu_busy_percent")
+    watts = _number(sensors / "power1_average") or _number(sensors / "power1_input")
+    celsius = _number(sensors / "temp1_input")
+    return SensedGpu(
+        name=name,
+        busy=None if percent is None else min(1.0, max(0.0, percent / 100)),
+        watts=None if watts is None else watts / 1e6,
+        celsius=None if celsius is None else celsius / 1000,
+    )
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="ascii").strip()
+    except (OSError, ValueError):
+        return ""
+
+
+def _number(path: Path) -> int | None:
+    try:
+        return int(_text(path))
+    except ValueError:
+        return None

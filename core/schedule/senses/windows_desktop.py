@@ -1,0 +1,80 @@
+"""Windows: the last input, remote desktop, and programs that fill the screen, by functions of user32 and shell32.
+
+Not yet run there.
+"""
+
+import ctypes
+from typing import Any, Final, Protocol
+
+from core.schedule.sensed import Sensed
+
+INPUT_S: Final = 0.2
+"""How often the last input is looked at: no event tells a program without a window."""
+DESKTOP_S: Final = 2.0
+IDLE_S: Final = 1.0
+"""Somebody who has not touched the computer for so long is idle."""
+_SM_REMOTESESSION: Final = 0x1000
+_FULL_SCREEN: Final = frozenset({2, 3, 4})
+"""QUNS_BUSY, QUNS_RUNNING_D3D_FULL_SCREEN, QUNS_PRESENTATION_MODE."""
+_TICKS: Final = 1 << 32
+"""The system counts milliseconds, and begins anew after 49.7 days."""
+
+
+class WindowsCalls(Protocol):
+    """The functions of Windows that are called."""
+
+    def last_input_ms(self) -> int | None:
+        """Ticks at the last input of this session; None: the call failed."""
+
+    def ticks_ms(self) -> int:
+        """Milliseconds since the system began, modulo 2^32."""
+
+    def is_remote(self) -> bool:
+        """Whether this session is one of remote desktop."""
+
+    def notification_state(self) -> int | None:
+        """The system's QUERY_USER_NOTIFICATION_STATE; None: the call failed."""
+
+
+class User32:
+    """The functions, of the system's own libraries."""
+
+    def __init__(self) -> None:
+        libraries: Any = ctypes
+        self._user32 = libraries.WinDLL("user32")
+        self._kernel32 = libraries.WinDLL("kernel32")
+        self._shell32 = libraries.WinDLL("shell32")
+        self._kernel32.GetTickCount.restype = ctypes.c_uint32
+
+    def last_input_ms(self) -> int | None:
+        """Ticks at the last input, of GetLastInputInfo."""
+        info = (ctypes.c_uint32 * 2)(8, 0)
+        return int(info[1]) if self._user32.GetLastInputInfo(ctypes.byref(info)) else None
+
+    def ticks_ms(self) -> int:
+        """Ticks now, of GetTickCount, whose clock is that of the last input."""
+        return int(self._kernel32.GetTickCount())
+
+    def is_remote(self) -> bool:
+        """Whether SM_REMOTESESSION is set, of GetSystemMetrics."""
+        return bool(self._user32.GetSystemMetrics(_SM_REMOTESESSION))
+
+    def notification_state(self) -> int | None:
+        """What SHQueryUserNotificationState says of the screen."""
+        state = ctypes.c_int(0)
+        return state.value if self._shell32.SHQueryUserNotificationState(ctypes.byref(state)) == 0 else None
+
+
+def last_input(calls: WindowsCalls) -> Sensed:
+    """Look at the last input of this session."""
+    at = calls.last_input_ms()
+    if at is None:
+        return Sensed()
+    idle_s = (calls.ticks_ms() - at) % _TICKS / 1000
+    return Sensed(idle_s=idle_s if idle_s >= IDLE_S else 0.0)
+
+
+def desktop(calls: WindowsCalls) -> Sensed:
+    """Look at the kind of session, and at the screen."""
+    state = calls.notification_state()
+    return Sensed(remote=calls.is_remote(), full_screen=None if state is None else state in _FULL_SCREEN)
