@@ -29,8 +29,9 @@ WORKER: Final = "worker"
 READY_S: Final = 600.0
 PATIENCE: Final = 10.0
 """A turn may take so many times as long as it should, and `READY_S` more: a pass of a large model takes minutes."""
-STEPS_A_TURN: Final = 2
-"""A step of the optimiser is taken at least so often."""
+TRAINER: Final = "trainer"
+TRAINER_STEPS: Final = 2
+"""Trainer takes so many steps of the optimiser a turn at least, for its turns end with one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +55,8 @@ class LoopFigures(msgspec.Struct, frozen=True, kw_only=True):
     """Processor seconds of its process: what counts where others use the computer too."""
     data_wait: float
     """Share of its time that it waited for batches; 0 where they lie ready."""
+    step_samples: int
+    """Samples of a step of the optimiser: the recipe's, or fewer for Trainer, whose turns end with a step."""
     step_s: float | None
     """How long a step keeps it from computing: contribution, optimiser, begin of a checkpoint; None: not told."""
     memory_bytes: int
@@ -69,8 +72,6 @@ class RecipeLoops(msgspec.Struct, frozen=True, kw_only=True):
     threads: int
     micro_batch: int
     """Samples of a pass, in all loops."""
-    step_samples: int
-    """Samples of a step of the optimiser, in all loops."""
     turns: int
     loops: dict[str, LoopFigures]
     skipped: dict[str, str]
@@ -133,12 +134,15 @@ async def _turns(
     started: Mapping[str, tuple[Child, LoopReady]], skipped: dict[str, str], wanted: LoopsWanted, target: int
 ) -> RecipeLoops:
     _, first = next(iter(started.values()))
-    most = min(target, first.samples_per_s * wanted.turn_s / STEPS_A_TURN)
-    step_batches = max(1, round(most / first.micro_batch))
+    speed = first.first.samples / first.first.wall_s
+    batches = dict.fromkeys(started, max(1, round(target / first.micro_batch)))
+    if TRAINER in batches:
+        most = max(1, round(speed * wanted.turn_s / TRAINER_STEPS / first.micro_batch))
+        batches[TRAINER] = min(most, batches[TRAINER])
     taken: dict[str, list[TurnTaken]] = {name: [] for name in started}
     for _ in range(wanted.turns):
         for name, (child, _) in started.items():
-            child.tell(TakeTurn(seconds=wanted.turn_s, step_batches=step_batches))
+            child.tell(TakeTurn(seconds=wanted.turn_s, step_batches=batches[name]))
             taken[name].append(await child.hear(TurnTaken, timeout_s=READY_S + PATIENCE * wanted.turn_s))
     speeds = {name: [turn.samples / turn.wall_s for turn in turns] for name, turns in taken.items()}
     cheapness = {name: [turn.samples / turn.cpu_s for turn in turns] for name, turns in taken.items()}
@@ -147,22 +151,33 @@ async def _turns(
         device=wanted.device,
         threads=wanted.threads,
         micro_batch=first.micro_batch,
-        step_samples=step_batches * first.micro_batch,
         turns=wanted.turns,
-        loops={name: figures_of(turns) for name, turns in taken.items()},
+        loops={
+            name: figures_of(turns, started[name][1].first, step_samples=batches[name] * first.micro_batch)
+            for name, turns in taken.items()
+        },
         skipped=skipped,
         worker_over=over(speeds),
         worker_over_cpu=over(cheapness),
     )
 
 
-def figures_of(turns: Sequence[TurnTaken]) -> LoopFigures:
-    """The figures of one loop's turns, of which there is one at least."""
+def figures_of(turns: Sequence[TurnTaken], first: TurnTaken, *, step_samples: int) -> LoopFigures:
+    """The figures of one loop.
+
+    Args:
+        turns: That count, one at least.
+        first: The turn before them, whose step counts where there was none later.
+        step_samples: Samples of a step of the optimiser.
+    """
     steps = [turn.step_s for turn in turns if turn.step_s is not None]
+    if not steps and first.step_s is not None:
+        steps = [first.step_s]
     return LoopFigures(
         samples_per_s=Spread.of([turn.samples / turn.wall_s for turn in turns]),
         cpu_s_a_sample=Spread.of([turn.cpu_s / turn.samples for turn in turns]),
         data_wait=round(sum(turn.waited_s for turn in turns) / sum(turn.wall_s for turn in turns), 4),
+        step_samples=step_samples,
         step_s=round(statistics.median(steps), 4) if steps else None,
         memory_bytes=turns[-1].memory_bytes,
         device_bytes=turns[-1].device_bytes,

@@ -118,12 +118,13 @@ def sentences(report: TrainingReport) -> str:
 
 
 def _of_recipe(recipe: str, found: RecipeLoops) -> list[str]:
-    how = f"{found.micro_batch} samples a pass, {amount(found.step_samples)} a step, {found.threads} threads"
+    how = f"{found.micro_batch} samples a pass, {found.threads} threads"
     lines = [f"{recipe}: {amount(found.parameters)} parameters on {found.device}, {how}; {found.turns} turns each:"]
     for name, figures in found.loops.items():
         parts = [f"{_spread(figures.samples_per_s)} samples/s", f"{_spread(figures.cpu_s_a_sample)} CPU s a sample"]
         parts += [f"{volume(figures.memory_bytes)} of memory at most"]
         parts += [f"{volume(figures.device_bytes)} on the graphics card"] if figures.device_bytes else []
+        parts += [f"samples a step: {amount(figures.step_samples)}"]
         parts += [f"{figures.data_wait:.1%} waiting for text"] if name == WORKER else []
         parts += [f"{figures.step_s:.3f} s a step"] if figures.step_s is not None else []
         lines.append(f"  {name:8}{', '.join(parts)}")

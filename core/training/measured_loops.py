@@ -107,6 +107,7 @@ class WorkerLoop:
     def turn(self, seconds: float, step_batches: int) -> TurnTaken:
         """Train for about so long; see `Loop.turn`."""
         learner, samples, steps = self._learner, 0, list[float]()
+        learner.state.saving.result()  # of the last turn's
         waited_s, began = learner.data.waited_s, Measured()
         while not samples or began.seconds < seconds:
             before = learner.samples

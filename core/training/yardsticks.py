@@ -69,11 +69,8 @@ def _loop(order: LoopOrder, answers: IO[bytes]) -> Loop | None:
             loop = PlainLoop(task, manifest, order)
         case "worker":
             loop = WorkerLoop(task, manifest, order)
-    taken = loop.turn(0.0, 1)
-    _say(
-        answers,
-        LoopReady(parameters=loop.parameters, micro_batch=loop.micro_batch, samples_per_s=taken.samples / taken.wall_s),
-    )
+    first = loop.turn(0.0, 1)
+    _say(answers, LoopReady(parameters=loop.parameters, micro_batch=loop.micro_batch, first=first))
     return loop
 
 

@@ -24,16 +24,6 @@ class LoopOrder(msgspec.Struct, frozen=True, kw_only=True):
     """Samples of a pass; None: what the worker finds best, and the recipe's number for the others."""
 
 
-class LoopReady(msgspec.Struct, frozen=True, kw_only=True, tag=True):
-    """The loop has trained its first batches."""
-
-    parameters: int
-    micro_batch: int
-    """Samples of a pass."""
-    samples_per_s: float
-    """Of one pass; only to plan with."""
-
-
 class LoopSkipped(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """This loop cannot be measured here; the others can."""
 
@@ -71,6 +61,16 @@ class TurnTaken(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """The most memory that the process has held so far."""
     device_bytes: int
     """The same of a graphics card's."""
+
+
+class LoopReady(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """The loop has trained its first batches."""
+
+    parameters: int
+    micro_batch: int
+    """Samples of a pass."""
+    first: TurnTaken
+    """A turn of one pass and one step of the optimiser, so that each has been at least once."""
 
 
 Answer: Final[Any] = LoopReady | LoopSkipped | LoopRefused

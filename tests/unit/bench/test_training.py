@@ -37,12 +37,13 @@ def test_ratio_compares_with_alone_before_and_after() -> None:
 
 
 def test_figures_of_a_loop_are_medians_and_spreads() -> None:
-    found = figures_of(
-        [turn(100, 1.0, waited_s=0.5), turn(300, 1.0, step_s=0.2), turn(200, 1.0, cpu_s=4.0, memory_bytes=30)]
-    )
+    turns = [turn(100, 1.0, waited_s=0.5), turn(300, 1.0, step_s=0.2), turn(200, 1.0, cpu_s=4.0, memory_bytes=30)]
+    first = turn(1, 1.0, step_s=9.0)
+    found = figures_of(turns, first, step_samples=8)
     assert found.samples_per_s == Spread(median=200, least=100, most=300)
     assert found.cpu_s_a_sample == Spread(median=0.01, least=0.003333, most=0.02)
     assert (found.data_wait, found.step_s, found.memory_bytes) == (round(0.5 / 3, 4), 0.2, 30)
+    assert figures_of(turns[:1], first, step_samples=8).step_s == 9.0, "there was no other step"
 
 
 def test_worker_is_compared_turn_by_turn() -> None:
@@ -83,14 +84,19 @@ def test_hivemind_script_gets_the_mode_that_is_measured(tmp_path: Path) -> None:
 def test_sentences_tell_spreads_and_what_is_missing() -> None:
     one = Spread(median=2, least=1, most=3)
     figures = LoopFigures(
-        samples_per_s=one, cpu_s_a_sample=one, data_wait=0.25, step_s=0.5, memory_bytes=2 * 10**9, device_bytes=0
+        samples_per_s=one,
+        cpu_s_a_sample=one,
+        data_wait=0.25,
+        step_samples=8,
+        step_s=0.5,
+        memory_bytes=2 * 10**9,
+        device_bytes=0,
     )
     loops = RecipeLoops(
         parameters=5,
         device="cpu",
         threads=1,
         micro_batch=4,
-        step_samples=8,
         turns=3,
         loops={"worker": figures, "plain": figures},
         skipped={"trainer": "it is elsewhere"},
