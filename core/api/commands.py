@@ -14,7 +14,7 @@ from core.api.snapshot import LossView, ProblemView
 
 METHODS = (
     "snapshot", "pause", "resume", "quit", "restart", "show", "notices", "evaluate", "settings", "configure",
-    "test_port",
+    "test_port", "history", "receipts", "machine", "trust", "activity",
 )  # fmt: skip
 """snapshot: the Snapshot now.  pause(what, until), resume(what, until): one of the person's switches
 (core.api.modes), computing where none is named; until: unix seconds, or for good.  quit: stop the engine.  restart:
@@ -23,7 +23,10 @@ quit, the samples of this epoch.  show: ask a window, if one is connected, to co
 every client).
 notices(since): a list of Notice.  evaluate: look at the held-out text now; the answer is an Evaluation.  settings: the
 SettingsView.  configure(Wish): change what is named, all of it or nothing; the answer is the SettingsView after that
-(core.api.settings).  test_port: have others call this computer; the answer, after some seconds, is a PortTest."""
+(core.api.settings).  test_port: have others call this computer; the answer, after some seconds, is a PortTest.
+history(days): the GiftHistory of so many days (core.api.reports).  receipts(since): a ReceiptList of the rounds after
+that unix second.  machine: the MachineView.  trust: the TrustView.  activity: the newest notices, those of earlier runs
+too."""
 
 ERROR_PARSE = -32700
 ERROR_REQUEST = -32600

@@ -248,3 +248,7 @@ class Notice(msgspec.Struct, frozen=True):
     level: str
     """"info", "warning" or "problem"."""
     text: str
+    code: str = ""
+    """Its kind, such as "round.lost"; of a verdict "verdict", its code and its reason, with dots; empty: none."""
+    args: dict[str, str | int] = {}
+    """What a verdict's sentence is made of."""

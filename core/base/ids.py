@@ -36,3 +36,13 @@ def distance(a: bytes, b: bytes) -> int:
 def short(peer: bytes) -> str:
     """Eight letters that people can compare: the beginning of the peer's hash in base 32."""
     return base64.b32encode(hashlib.sha256(peer).digest()[:5]).decode().lower()
+
+
+FINGERPRINT_BYTES = 16
+"""Of a key: 128 bits, which nobody finds another key for."""
+
+
+def fingerprint(key: bytes) -> str:
+    """The beginning of a public key as people compare it over the telephone: 8 groups of 4 letters."""
+    letters = key[:FINGERPRINT_BYTES].hex()
+    return " ".join(letters[at : at + 4] for at in range(0, len(letters), 4))

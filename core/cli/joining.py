@@ -9,7 +9,7 @@ from core.api.numbers import volume
 from core.backbone.join import Invited, look
 from core.backbone.link import SCHEME, Link, parse_link
 from core.backbone.support import check_averaging
-from core.base.manifest import Manifest
+from core.base.ids import fingerprint
 from core.base.problems import BadInput
 from core.cli.say import say_json
 from core.cli.tables import clean
@@ -19,8 +19,6 @@ from core.net.clock import Clock
 from core.storage.paths import Home
 
 LINK_LETTERS_MAX = 600
-FINGERPRINT_LETTERS = 32
-"""Of the organiser's public key in hex: 128 bits, which nobody can find another key for."""
 
 
 def join(args: argparse.Namespace) -> int:
@@ -88,17 +86,11 @@ def description(invited: Invited) -> dict[str, str | int]:
         "id": manifest.id.hex(),
         "name": clean(manifest.name),
         "organiser": clean(manifest.organiser),
-        "fingerprint": fingerprint(manifest),
+        "fingerprint": fingerprint(manifest.authority_id),
         "summary": clean(manifest.summary),
         "task": clean(manifest.task),
         "download_bytes": invited.download_bytes,
     }
-
-
-def fingerprint(manifest: Manifest) -> str:
-    """The organiser's public key, as people compare it: 8 groups of 4 letters."""
-    letters = manifest.authority[:FINGERPRINT_LETTERS]
-    return " ".join(letters[at : at + 4] for at in range(0, FINGERPRINT_LETTERS, 4))
 
 
 def _link(which: str, kept: Collaborations) -> Link:

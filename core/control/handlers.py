@@ -1,8 +1,9 @@
 """From one message of a client to one answer."""
 
+import inspect
 import logging
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Annotated, Any
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, NamedTuple
 
 import msgspec
 from msgspec import Meta
@@ -17,6 +18,7 @@ from core.api.commands import (
     EngineRequest,
 )
 from core.api.modes import UseSubject
+from core.api.reports import DAYS_MAX
 from core.api.snapshot import ProblemView
 from core.base.problems import Problem
 from core.control.intents import Intents
@@ -40,6 +42,17 @@ class _SinceParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class _SwitchParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     what: UseSubject = "computing"
     until: Annotated[float, Meta(ge=0, le=2**40)] | None = None
+
+
+class _DaysParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    days: Annotated[int, Meta(ge=1, le=DAYS_MAX)] = 14
+
+
+class Method(NamedTuple):
+    """The type of a method's parameters, and what carries it out with them."""
+
+    params: type
+    act: Callable[[Any], Any]
 
 
 class Refusal(Exception):  # noqa: N818 - an answer, not a failure of ours
@@ -101,11 +114,23 @@ class Methods:
     """
 
     def __init__(self, intents: Intents, notices: NoticeRing, show: Callable[[], int]) -> None:
-        self._intents = intents
-        self._notices = notices
-        self._show = show
-        self._table: Mapping[str, Callable[[dict[str, Any]], Awaitable[object]]] = {
-            name: getattr(self, f"_do_{name}") for name in METHODS
+        self._table: Mapping[str, Method] = {
+            "snapshot": Method(_NoParams, lambda _: intents.snapshot()),
+            "pause": Method(_SwitchParams, lambda asked: intents.pause(asked.what, asked.until)),
+            "resume": Method(_SwitchParams, lambda asked: intents.resume(asked.what, asked.until)),
+            "quit": Method(_NoParams, lambda _: intents.quit()),
+            "restart": Method(_NoParams, lambda _: intents.restart()),
+            "show": Method(_NoParams, lambda _: {"clients": show()}),
+            "notices": Method(_SinceParams, lambda asked: notices.since(asked.since)),
+            "evaluate": Method(_NoParams, lambda _: intents.evaluate()),
+            "settings": Method(_NoParams, lambda _: intents.settings()),
+            "configure": Method(dict, intents.configure),
+            "test_port": Method(_NoParams, lambda _: intents.test_port()),
+            "history": Method(_DaysParams, lambda asked: intents.reports.history(asked.days)),
+            "receipts": Method(_SinceParams, lambda asked: intents.reports.receipts(asked.since)),
+            "machine": Method(_NoParams, lambda _: intents.reports.machine()),
+            "trust": Method(_NoParams, lambda _: intents.reports.trust()),
+            "activity": Method(_NoParams, lambda _: intents.reports.activity()),
         }
 
     async def call(self, request: EngineRequest) -> object:
@@ -123,7 +148,8 @@ class Methods:
             view = ProblemView("method", f"There is no method {request.method!r}.", hint)
             raise Refusal(ERROR_METHOD, view, request.id)
         try:
-            return await method(request.params)
+            answered = method.act(msgspec.convert(request.params, method.params))
+            return await answered if inspect.isawaitable(answered) else answered
         except msgspec.ValidationError as error:
             raise Refusal(ERROR_PARAMS, ProblemView("params", f"{error}."), request.id) from error
         except Problem as problem:
@@ -133,48 +159,6 @@ class Methods:
             _LOG.exception("%s failed", request.method)
             view = ProblemView("internal", "Something went wrong inside Potluck.", "The log says more.")
             raise Refusal(ERROR_INTERNAL, view, request.id) from error
-
-    async def _do_snapshot(self, params: dict[str, Any]) -> object:
-        msgspec.convert(params, _NoParams)
-        return self._intents.snapshot()
-
-    async def _do_pause(self, params: dict[str, Any]) -> None:
-        switched = msgspec.convert(params, _SwitchParams)
-        await self._intents.pause(switched.what, switched.until)
-
-    async def _do_resume(self, params: dict[str, Any]) -> None:
-        switched = msgspec.convert(params, _SwitchParams)
-        await self._intents.resume(switched.what, switched.until)
-
-    async def _do_quit(self, params: dict[str, Any]) -> None:
-        msgspec.convert(params, _NoParams)
-        await self._intents.quit()
-
-    async def _do_restart(self, params: dict[str, Any]) -> None:
-        msgspec.convert(params, _NoParams)
-        await self._intents.restart()
-
-    async def _do_evaluate(self, params: dict[str, Any]) -> object:
-        msgspec.convert(params, _NoParams)
-        return await self._intents.evaluate()
-
-    async def _do_settings(self, params: dict[str, Any]) -> object:
-        msgspec.convert(params, _NoParams)
-        return self._intents.settings()
-
-    async def _do_configure(self, params: dict[str, Any]) -> object:
-        return self._intents.configure(params)
-
-    async def _do_test_port(self, params: dict[str, Any]) -> object:
-        msgspec.convert(params, _NoParams)
-        return await self._intents.test_port()
-
-    async def _do_show(self, params: dict[str, Any]) -> object:
-        msgspec.convert(params, _NoParams)
-        return {"clients": self._show()}
-
-    async def _do_notices(self, params: dict[str, Any]) -> object:
-        return self._notices.since(msgspec.convert(params, _SinceParams).since)
 
 
 def _id_of(loose: object) -> RequestId:

@@ -5,12 +5,36 @@ from typing import Protocol
 
 from core.api.commands import ModelEvaluation
 from core.api.modes import UseSubject
+from core.api.reports import GiftHistory, MachineView, ReceiptList, TrustView
 from core.api.settings import PortTest, SettingsView
-from core.api.snapshot import Snapshot
+from core.api.snapshot import Notice, Snapshot
+
+
+class ReportSource(Protocol):
+    """What a client asks for on demand, and snapshots do not have."""
+
+    async def history(self, days: int) -> GiftHistory:
+        """What this computer gave on the last days."""
+
+    async def receipts(self, since: int) -> ReceiptList:
+        """The rounds that this computer was in, after a unix second."""
+
+    async def machine(self) -> MachineView:
+        """This computer, and what Potluck uses of it."""
+
+    def trust(self) -> TrustView:
+        """The keys of this computer and the organiser, as people compare them."""
+
+    async def activity(self) -> list[Notice]:
+        """The newest notices, those of earlier runs too."""
 
 
 class Intents(Protocol):
     """A person's possible intents.  A Problem that is raised becomes the client's answer."""
+
+    @property
+    def reports(self) -> ReportSource:
+        """Answers that only some clients want."""
 
     def snapshot(self) -> Snapshot:
         """The engine's whole present state, to be shown."""

@@ -1,7 +1,8 @@
 """Numbered notices, in sentences; the last few hundred are kept."""
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Literal
 
 from core.api.snapshot import Notice
@@ -27,16 +28,20 @@ class NoticeRing:
         self.last = 0
         """Number of the newest notice; 0 before the first."""
 
-    def add(self, level: Level, text: str) -> Notice:
+    def add(
+        self, level: Level, text: str, code: str = "", args: Mapping[str, str | int] = MappingProxyType({})
+    ) -> Notice:
         """Keep a notice with the next number, and pass it to the listeners.
 
         Args:
             level: How serious it is.
             text: A sentence for the person, cut after `TEXT_MAX` letters.
+            code: Its kind (core.api.snapshot.Notice).
+            args: What the sentence is made of.
         """
         self.last += 1
         readable = text[:TEXT_MAX].encode(errors="replace").decode()  # names of files may hold what no text does
-        notice = Notice(self.last, self._now(), level, readable)
+        notice = Notice(self.last, self._now(), level, readable, code, dict(args))
         self._notices.append(notice)
         for listener in self._listeners:
             listener(notice)

@@ -14,6 +14,7 @@ from core.api.verdict import Verdict
 from core.base.problems import Problem
 from core.engine.installation import Installation
 from core.engine.preferences import check_end, view
+from core.engine.reports import EngineReports
 from core.engine.session import VolunteerSession
 from core.engine.snapshots import Standpoint, take_snapshot, verdict_of
 
@@ -56,6 +57,8 @@ class Controls:
     def __init__(self, life: Life, *, announce: Callable[[], None]) -> None:
         self._life = life
         self._announce = announce
+        self.reports = EngineReports(life.installation, lambda: life.session)
+        """What is told on demand only."""
 
     def snapshot(self) -> Snapshot:
         """The engine's whole state at this moment, as clients show it."""

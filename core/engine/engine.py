@@ -24,6 +24,7 @@ from core.engine.notice_file import ENDS, NoticeFile
 from core.engine.options import EngineOptions
 from core.engine.preferences import Preferences
 from core.engine.usage_policy import UsagePolicy
+from core.ledger.days import Days
 from core.net.clock import Clock
 from core.net.interfaces import is_loopback
 from core.schedule.sense_source import SenseSource
@@ -60,7 +61,8 @@ class Engine:
         read = load_settings(home.settings_file)
         identity = load_identity(home.identity_file, system_keyring(os.environ))
         preferences = Preferences(home.settings_file, read.settings.with_port(SystemRandom()))
-        for notice in (read.notice, identity.notice):
+        days = Days(home.directory, clock.wall)
+        for notice in (read.notice, identity.notice, days.notice):
             if notice is not None:
                 self._notices.add("warning", notice)
         self.usage_policy = UsagePolicy(
@@ -78,6 +80,7 @@ class Engine:
             preferences=preferences,
             notices=self._notices,
             usage_policy=self.usage_policy,
+            days=days,
         )
         self._life = Life(installation=installation, quit=asyncio.Event())
         self._controls = Controls(self._life, announce=self._announce)
@@ -105,7 +108,7 @@ class Engine:
         """Show a problem that keeps the engine from going on, until somebody quits it."""
         self._life.failure = problem
         _LOG.error("%s", problem)
-        self._notices.add("problem", str(problem))
+        self._notices.add("problem", str(problem), "engine.failed")
         self._announce()
 
     @property
@@ -167,7 +170,7 @@ class Engine:
     async def close(self) -> None:
         """Say goodbye to clients and give the home back."""
         self._awake.hold(False)
-        self._notices.add("info", ENDS)
+        self._notices.add("info", ENDS, "engine.ends")
         await self._door.close()
 
     def _at(self, stage: Verdict) -> None:
@@ -193,7 +196,8 @@ class Engine:
                 told = news
                 if verdict.code in LEVELS:
                     said = "Contributing." if works else verdicts.sentence(verdict)
-                    self._notices.add(LEVELS[verdict.code], said)
+                    code = f"verdict.{verdict.code}.{verdict.reason}"
+                    self._notices.add(LEVELS[verdict.code], said, code, verdict.args)
             await asyncio.sleep(VERDICT_S)
             await self._changed.wait()
             self._changed.clear()

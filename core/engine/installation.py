@@ -9,6 +9,7 @@ from core.control.notices import NoticeRing
 from core.engine.options import EngineOptions
 from core.engine.preferences import Preferences
 from core.engine.usage_policy import UsagePolicy
+from core.ledger.days import Days
 from core.net.clock import Clock
 
 
@@ -23,6 +24,7 @@ class Installation:
         preferences: What the person chose.
         notices: For what the person should know.
         usage_policy: What the person lets Potluck use, now.
+        days: What this computer gave, by day.
     """
 
     options: EngineOptions
@@ -31,6 +33,7 @@ class Installation:
     preferences: Preferences
     notices: NoticeRing
     usage_policy: UsagePolicy
+    days: Days
 
     @property
     def name(self) -> str:

@@ -16,7 +16,7 @@ from core.base.ids import PeerId
 from core.base.problems import Problem
 from core.control.notices import NoticeRing
 from core.ledger.board import Board
-from core.ledger.credits import OTHERS
+from core.ledger.credits import OTHERS, Credit
 from core.ledger.receipts import ReceiptLog
 from core.swarm.orders import (
     SCALED_BY_CHANCE,
@@ -106,22 +106,36 @@ class Journal:
         totals = self._receipts.totals()
         return {peer: one.relayed_bytes for peer, one in totals.items() if one.relayed_bytes and peer != OTHERS}
 
+    @property
+    def receipts_kept(self) -> int:
+        """Number of receipts that were ever kept."""
+        return self._receipts.count
+
+    def credit(self, peer: PeerId) -> Credit:
+        """A peer's work by all receipts that were ever kept."""
+        return self._receipts.credit(peer)
+
     def take(self, event: object) -> None:
         """Note what a participant reports, of `core.swarm.orders`, or a receipt; other events are passed over."""
         match event:
             case RoundRecord(name=name, missing=missing) if missing:
                 self._notices.add(
-                    "warning", f"Epoch {name.epoch}: {len(missing)} contribution(s) arrived only in part."
+                    "warning",
+                    f"Epoch {name.epoch}: {len(missing)} contribution(s) arrived only in part.",
+                    "round.partial",
                 )
             case ContributionCut():
                 self._tell_cut(event)
             case RoundLost(reason=reason):
-                self._notices.add("warning", f"A round of averaging failed ({reason}); it is tried again.")
+                self._notices.add(
+                    "warning", f"A round of averaging failed ({reason}); it is tried again.", "round.lost"
+                )
             case WorkNotKept(epoch=epoch):
                 self._notices.add(
                     "warning",
                     f"The last steps up to epoch {epoch} that this computer took were not kept: most others had gone "
                     "on from an earlier one without it. It goes on with theirs.",
+                    "round.left",
                 )
             case Receipted(receipt=receipt):
                 self.receipt(receipt)
@@ -138,6 +152,7 @@ class Journal:
                 "info",
                 f"Epoch {cut.epoch} counted {cut.weight:,} of this computer's {cut.samples:,} samples: a computer that "
                 "is new, or much faster than before, counts for more with each epoch, up to its share.",
+                "round.weight",
             )
         if cut.scaled > SCALED_BY_CHANCE and not self._told_scaled:
             self._told_scaled = True
@@ -145,6 +160,7 @@ class Journal:
                 "warning",
                 f"In epoch {cut.epoch} this computer's gradients were far larger than those of the others, and were "
                 "scaled down. If it goes on, restart Potluck, and check this computer's memory and graphics card.",
+                "round.scaled",
             )
 
     def receipt(self, receipt: Receipt) -> None:

@@ -39,8 +39,8 @@ class NoticeFile:
     def follow(self, notices: NoticeRing) -> None:
         """Keep the notices of an engine that starts, those that it has already among them."""
         if (earlier := self.read()) and earlier[-1].text != ENDS:
-            notices.add("warning", "Potluck was killed the last time, or the computer lost power.")
-        notices.add("info", STARTS)
+            notices.add("warning", "Potluck was killed the last time, or the computer lost power.", "engine.killed")
+        notices.add("info", STARTS, "engine.starts")
         for notice in notices.since(0):
             self._write(notice)
         notices.listen(self._write)

@@ -20,11 +20,13 @@ from core.base.ids import PeerId
 from core.base.problems import Busy, NoSpace, Problem
 from core.engine.allowed_use import AllowedUse, share_of
 from core.engine.clock_watch import ClockWatch, contacts_of
+from core.engine.gift import count_gifts
 from core.engine.installation import Installation
 from core.engine.journal import Journal
 from core.engine.network_monitor import network_monitor_of
 from core.engine.port_test import try_port
 from core.engine.snapshots import Standpoint
+from core.ledger.days import GiftTotals
 from core.nat.events import CheckReachability, ReachChanged, RelayAllowed
 from core.nat.relay import RelaySettings
 from core.net.interfaces import is_loopback
@@ -65,11 +67,11 @@ class VolunteerSession:
     ) -> None:
         options, home, collaboration = installation.options, installation.options.home, joined.manifest.id.hex()
         self._installation = installation
-        self._joined = joined
+        self.joined = joined
         self._joining = joining
         self._changed = changed
         folder = home.state(collaboration)
-        self._journal = Journal(
+        self.journal = Journal(
             folder=folder,
             board=home.board(collaboration),
             receipts=home.receipts(collaboration),
@@ -77,12 +79,12 @@ class VolunteerSession:
             notices=installation.notices,
             now=installation.clock.now,
         )
-        self._journal.board.named(joined.names)
+        self.journal.board.named(joined.names)
         alone = is_loopback(options.bind)
         self._session: Session[Participant] = Session(
             participant_of(
                 joined.manifest,
-                _role(installation, joined, met=self._journal.met),
+                _role(installation, joined, met=self.journal.met),
                 keys=installation.key,
                 folder=folder,
             ),
@@ -91,8 +93,8 @@ class VolunteerSession:
             owner=self._on_event,
             pace=None if alone else installation.usage_policy.pace,
         )
-        self._trainer = self._trainer_in(folder)
-        self._use = AllowedUse(installation, self._trainer, changed=changed)
+        self.trainer = self._trainer_in(folder)
+        self._use = AllowedUse(installation, self.trainer, changed=changed)
         self.port = 0
         """At which others are heard; 0 until then."""
         self._over = asyncio.Event()
@@ -119,10 +121,11 @@ class VolunteerSession:
                 tasks = [
                     group.create_task(session.run()),
                     group.create_task(session.keep_pass(watch.renewed)),
-                    group.create_task(self._trainer.run()),
-                    group.create_task(self._journal.keep(lambda: session.peer.contacts)),
+                    group.create_task(self.trainer.run()),
+                    group.create_task(self.journal.keep(lambda: session.peer.contacts)),
                     group.create_task(self._use.keep()),
                     group.create_task(watch.keep()),
+                    group.create_task(count_gifts(self._installation.days, self._given)),
                 ]
                 if session.locator is not None:
                     monitor = network_monitor_of(
@@ -134,13 +137,13 @@ class VolunteerSession:
                     )
                     tasks.append(group.create_task(monitor.run()))
                 await self._over.wait()
-                await self._trainer.pause()
+                await self.trainer.pause()
                 for task in tasks:
                     task.cancel()
         finally:
             unfollow()
-            self._journal.contributing(on=False)
-            self._journal.save(session.peer.contacts)
+            self.journal.contributing(on=False)
+            self.journal.save(session.peer.contacts)
             await session.close()
         if self.fatal is not None:
             raise self.fatal
@@ -161,7 +164,7 @@ class VolunteerSession:
 
     def count_time(self, *, on: bool) -> None:
         """Begin or end to count the time that this computer gives."""
-        self._journal.contributing(on=on)
+        self.journal.contributing(on=on)
 
     async def evaluate(self) -> ModelEvaluation:
         """Look at the held-out text.
@@ -169,8 +172,8 @@ class VolunteerSession:
         Raises:
             WorkerProblem: nobody is here who could.
         """
-        seen = await self._trainer.evaluate()
-        return ModelEvaluation(epoch=seen.epoch, score=seen.score, meaning=self._trainer.loss)
+        seen = await self.trainer.evaluate()
+        return ModelEvaluation(epoch=seen.epoch, score=seen.score, meaning=self.trainer.loss)
 
     async def test_port(self) -> PortTest:
         """Other peers call this computer, and the result is worded for the person that asked."""
@@ -188,26 +191,31 @@ class VolunteerSession:
 
     def seen(self, at: Standpoint) -> Standpoint:
         """What the engine knows, with what this session knows."""
-        trainer, stats, passes = self._trainer, self._session.stats, self._session.host.passes.known
-        names = {peer: one.username for peer, one in passes.items()} | {self._session.peer.me: self._joined.name}
-        self._journal.board.named(names)
+        trainer, stats, passes = self.trainer, self._session.stats, self._session.host.passes.known
+        names = {peer: one.username for peer, one in passes.items()} | {self._session.peer.me: self.joined.name}
+        self.journal.board.named(names)
         return replace(
             at,
-            manifest=self._joined.manifest,
-            name=self._joined.name,
+            manifest=self.joined.manifest,
+            name=self.joined.name,
             participant=self._session.peer.view(at.now),
-            board=self._journal.board,
-            relayed=self._journal.relayed,
+            board=self.journal.board,
+            relayed=self.journal.relayed,
             passes=passes,
             worker_pid=trainer.pid,
             loss=trainer.loss,
             device=trainer.device,
             bytes_sent=stats.bytes_sent,
             bytes_received=stats.bytes_received,
-            contributing_s=self._journal.contributed_s,
+            contributing_s=self.journal.contributed_s,
             trouble=trainer.problem,
             reach=self._session.reach,
         )
+
+    @property
+    def samples_pending(self) -> int:
+        """Samples that were accumulated here and are not averaged yet."""
+        return self._session.peer.view(self._installation.clock.now()).samples
 
     # --- inside ------------------------------------------------------------------------------------------------------
 
@@ -230,29 +238,39 @@ class VolunteerSession:
                 "warning", f"{busy.message} This time port {self.port} is used for other peers."
             )
         _LOG.info("listening for peers on port %d", self.port)
-        given = contacts_of(self._joined.contacts)
+        given = contacts_of(self.joined.contacts)
         # What the backbone says now beats what we remember: it may have another port than last time.
         fresh = {contact.peer_id for contact in given}
-        remembered = [contact for contact in self._journal.contacts if contact.peer_id not in fresh]
+        remembered = [contact for contact in self.journal.contacts if contact.peer_id not in fresh]
         await session.join([*given, *remembered], address=options.host, public=given)
+
+    def _given(self) -> GiftTotals:
+        """What this computer gave to this collaboration, and its traffic in this run."""
+        stats = self._session.stats
+        return GiftTotals(
+            seconds=self.journal.contributed_s,
+            samples=self.journal.credit(self._session.peer.me).samples,
+            bytes_sent=stats.bytes_sent,
+            bytes_received=stats.bytes_received,
+        )
 
     def _on_event(self, event: Any, _now: float) -> None:
         match event:
             case orders.Changed() | ReachChanged():
                 pass
             case _ if isinstance(event, orders.TrainerOrder):
-                self._trainer.order(event)
+                self.trainer.order(event)
             case _:
-                self._journal.take(event)
+                self.journal.take(event)
         self._changed()
 
     def _trainer_changed(self) -> None:
         """End with the problem that a person has to mend, unless we stay to tell it."""
-        problem = self._trainer.problem
+        problem = self.trainer.problem
         if problem is not None and problem.code in ENDING_CODES and not self._installation.options.stay:
             self.fatal = problem
             self.stop()
-        self._installation.usage_policy.computes_on(self._trainer.computes_on)
+        self._installation.usage_policy.computes_on(self.trainer.computes_on)
         self._changed()
 
     def _trainer_in(self, folder: Path) -> TrainerLike:
@@ -260,9 +278,9 @@ class VolunteerSession:
         if room_bytes := self._installation.options.help_bytes:
             return Helper(room_bytes=room_bytes, tell=self._session.deliver, changed=self._trainer_changed)
         return Trainer(
-            _trainer_place(self._installation, self._joined, folder),
+            _trainer_place(self._installation, self.joined, folder),
             tell=self._session.deliver,
-            ledger=self._journal.board,
+            ledger=self.journal.board,
             changed=self._trainer_changed,
             notice=partial(self._installation.notices.add, "warning"),
             random=SystemRandom(),

@@ -124,6 +124,10 @@ class ReceiptLog:
         """Sums over all receipts ever kept, by peer; `OTHERS` stands for the peers with the least of many."""
         return dict(self._totals)
 
+    def credit(self, peer: PeerId) -> Credit:
+        """The sum of one peer over all receipts ever kept."""
+        return self._totals.get(peer, Credit())
+
     def met(self) -> tuple[PeerId, ...]:
         """The peers that contributed to the most of these rounds, which the one who keeps their receipts was in."""
         rounds = {peer: credit.rounds for peer, credit in self._totals.items() if credit.samples}

@@ -6,13 +6,46 @@ from pathlib import Path
 import pytest
 
 from core.api.commands import ModelEvaluation
+from core.api.reports import GiftHistory, MachineView, ReceiptList, TrustView
 from core.api.score import Score
 from core.api.settings import PortTest, SettingsView
-from core.api.snapshot import LossView, Mine, Snapshot
+from core.api.snapshot import LossView, Mine, Notice, Snapshot
 from core.api.verdict import contributing
 from core.engine.preferences import view
 from core.storage.paths import Home
 from core.storage.settings import Settings
+
+
+class CardboardReports:
+    """Reports that say what was asked."""
+
+    async def history(self, days):
+        return GiftHistory(today="2026-11-24", streak=days)
+
+    async def receipts(self, since):
+        return ReceiptList(kept=since)
+
+    async def machine(self):
+        return MachineView(
+            name="me",
+            system="Linux",
+            processor="abacus",
+            threads=4,
+            threads_used=3,
+            memory_bytes=8,
+            memory_free_bytes=4,
+            memory_used_bytes=2,
+            disk_free_bytes=9,
+            disk_used_bytes=1,
+            home="/home",
+            device="",
+        )
+
+    def trust(self):
+        return TrustView(mine="0123 4567")
+
+    async def activity(self):
+        return [Notice(1, 0.0, "info", "Potluck starts.", "engine.starts")]
 
 
 class CardboardEngine:
@@ -25,6 +58,7 @@ class CardboardEngine:
         self.asked: list[str] = []
         self.chosen: dict[str, object] = {}
         self.snapshots = 0
+        self.reports = CardboardReports()
 
     def snapshot(self) -> Snapshot:
         self.snapshots += 1

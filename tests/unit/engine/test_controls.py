@@ -19,6 +19,7 @@ from core.engine.installation import Installation
 from core.engine.options import EngineOptions
 from core.engine.preferences import Preferences
 from core.engine.usage_policy import UsagePolicy
+from core.ledger.days import Days
 from core.storage.paths import Home
 from core.storage.settings import Settings
 
@@ -64,6 +65,7 @@ class Stage:
             preferences=self.preferences,
             notices=self.notices,
             usage_policy=UsagePolicy(settings, path=folder / "usage.json", now=clock.now, alone=True),
+            days=Days(folder, clock.wall),
         )
         self.preferences.follow(self.installation.usage_policy.apply)
         self.session = session

@@ -1,0 +1,102 @@
+"""What pages of the window ask for when they are opened, and snapshots do not have."""
+
+import msgspec
+
+DAYS_MAX = 400
+"""Days of giving that are kept."""
+RECEIPTS_MAX = 100
+"""Receipts in one answer."""
+NOTICES_MAX = 500
+"""Notices in one answer."""
+
+
+class DayGift(msgspec.Struct, frozen=True, kw_only=True):
+    """What this computer gave on one day of its calendar."""
+
+    day: str
+    """Of this computer's calendar, as 2026-11-24."""
+    seconds: float = 0.0
+    """Of contributing."""
+    samples: int = 0
+    """That became part of a model, by the receipts of that day."""
+    bytes_sent: int = 0
+    bytes_received: int = 0
+
+
+class GiftHistory(msgspec.Struct, frozen=True, kw_only=True):
+    """The answer to `history`: what this computer gave, by day."""
+
+    today: str
+    days: tuple[DayGift, ...] = ()
+    """Days on which something was given, the oldest first."""
+    streak: int = 0
+    """Days in a row with contributing, up to today or yesterday."""
+
+
+class ReceiptView(msgspec.Struct, frozen=True, kw_only=True):
+    """One round that this computer was in, by its receipt."""
+
+    time: float
+    """Unix seconds; 0: nobody has signed it."""
+    epoch: int
+    samples: int
+    """Of this computer, in the mean."""
+    reduced: int
+    """Numbers that this computer averaged for everybody."""
+    relayed_bytes: int
+    """Carried by this computer for others."""
+    signed: int
+    """Members that signed the receipt."""
+    members: int
+    verdict: str
+    """"accepted"; "helped": averaged or relayed, without samples of its own; "nothing": what it sent did not arrive;
+    "alone": nobody else has signed; "invalid": the signatures do not fit."""
+
+
+class ReceiptList(msgspec.Struct, frozen=True, kw_only=True):
+    """The answer to `receipts`: what became of this computer's work."""
+
+    receipts: tuple[ReceiptView, ...] = ()
+    """The newest first."""
+    kept: int = 0
+    """Receipts that were ever kept of this collaboration."""
+    samples_pending: int = 0
+    """Accumulated here, not averaged yet."""
+    rounds: int = 0
+    """Rounds that this computer helped to end."""
+    reduced: int = 0
+    """Numbers that it averaged for everybody, in all of them."""
+    relayed_bytes: int = 0
+    """Carried for others, in all of them."""
+
+
+class MachineView(msgspec.Struct, frozen=True, kw_only=True):
+    """The answer to `machine`: this computer, and what Potluck uses of it now."""
+
+    name: str
+    """How others see it."""
+    system: str
+    processor: str
+    threads: int
+    """Of the processor."""
+    threads_used: int
+    """That train, as the settings say."""
+    memory_bytes: int
+    memory_free_bytes: int
+    memory_used_bytes: int
+    """By the engine and its training processes."""
+    disk_free_bytes: int
+    disk_used_bytes: int
+    """By Potluck's home."""
+    home: str
+    device: str
+    """What is computed on; empty: nothing is known yet."""
+
+
+class TrustView(msgspec.Struct, frozen=True, kw_only=True):
+    """The answer to `trust`: keys as people compare them (core.base.ids.fingerprint)."""
+
+    mine: str
+    """This computer's key."""
+    organiser: str = ""
+    """The organiser's key; empty: no collaboration was joined."""
