@@ -94,8 +94,12 @@ def why_not(device: Device) -> str:
     return "" if torch.allclose(product, a @ b, atol=TOLERANCE, rtol=0) else "gives wrong results"
 
 
-def usable(name: str) -> str:
+def usable(name: str, *, called: str = "") -> str:
     """A device that a person named for one command, as torch calls it.
+
+    Args:
+        name: The device.
+        called: What the person called it, where that is something else.
 
     Raises:
         BadInput: torch cannot use it.
@@ -103,8 +107,8 @@ def usable(name: str) -> str:
     try:
         return str(torch.empty(0, device=name).device)
     except (RuntimeError, AssertionError) as error:  # torch without CUDA asserts
-        reason = str(error).partition("\n")[0]
-        raise BadInput(f"The device {name} cannot be used: {reason}", hint="Leave --device out.") from error
+        reason = str(error).partition("\n")[0].rstrip(".")
+        raise BadInput(f"The device {called or name} cannot be used: {reason}.", hint="Leave --device out.") from error
 
 
 def title_of(name: str) -> str:

@@ -54,7 +54,7 @@ def _loop(order: LoopOrder, answers: IO[bytes]) -> Loop | None:
     Raises:
         BadInput: the device or the text cannot be used.
     """
-    device = usable(_only(order.device))
+    device = usable(_only(order.device), called=order.device)
     manifest = read_manifest(Path(order.manifest_path).read_bytes(), Ed25519Verifier())
     offline(Path(order.folder) / "cache")
     task = task_of(manifest, Blobs(Path(order.blobs_dir), manifest.blobs))

@@ -120,5 +120,6 @@ def test_the_process_refuses_a_device_that_is_not_there(tmp_path: Path) -> None:
     (only,) = answers(order(tmp_path, device="cuda:77"), 0)
     refused = msgspec.json.decode(only, type=Answer)
     assert isinstance(refused, LoopRefused)
-    assert "cuda" in refused.message
+    assert refused.message.startswith("The device cuda:77 cannot be used: ")
+    assert refused.message.endswith(".")
     assert json.loads(only)["hint"]
