@@ -236,6 +236,8 @@ def _tell(run: DemoRun, shown: LiveLine, *, news: Snapshot, last: Snapshot | Non
             say_line(progress_of(news))
         return
     shown.update(news)
+    if news.rests and (last is None or not last.rests) and news.contributing:
+        shown.message(f"{news.sentence} To train in spite of your rules: potluck resume --for 1h")
     if news.problem is not None and (last is None or last.problem != news.problem):
         shown.message(f"{news.problem.message} {news.problem.hint}".strip())
 

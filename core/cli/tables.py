@@ -69,7 +69,7 @@ def _switches(snapshot: Snapshot) -> str:
     said = ["contributing" if snapshot.contributing else "paused"]
     for subject in SUBJECTS:
         switch: UseSwitch = getattr(snapshot.switches, subject)
-        if switch != UseSwitch():
+        if switch.at(snapshot.time) is not UseMode.RULES or switch.ends(snapshot.time) is not None:
             said.append(f"{subject} {switch_text(switch, snapshot.time)}")
     return "; ".join(said)
 

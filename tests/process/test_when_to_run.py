@@ -14,6 +14,7 @@ import pytest
 from core.api.modes import UseMode
 from core.api.verdict import VerdictCode
 from core.schedule.sensed import Sensed
+from tests.process.screens import screen, type_key
 from tests.process.swarm import CORE, ENVIRONMENT, Volunteer, collaboration, found
 
 pytestmark = pytest.mark.process
@@ -103,6 +104,38 @@ def test_input_suspends_within_a_second_and_keeps_the_worker(tmp_path: Path, mon
             assert psutil.Process(training.me.worker_pid) == worker
 
     asyncio.run(run())
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="X is Linux's")
+def test_real_key_press_suspends_and_idle_time_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    charter = found(tmp_path, target_samples=100_000)
+
+    async def run(environ: dict[str, str]) -> None:
+        async with collaboration(charter, tmp_path) as swarm:
+            ada = swarm.join("ada")
+            await potluck(ada, "settings", "idle", "1")
+            training = await ada.until(lambda news: news.verdict.code is TRAINS and news.me.samples_pending > 0)
+            await potluck(ada, "settings", "in-use", "no")
+            await ada.until(lambda news: news.verdict.reason == "in_use")
+            await asyncio.to_thread(type_key, environ)
+            touched = time.monotonic()
+            again = await ada.until(lambda news: news.verdict.code is TRAINS)
+            assert -1.0 < time.monotonic() - touched - 60.0 < 1.5
+            worker = psutil.Process(again.me.worker_pid)
+            assert worker.pid == training.me.worker_pid
+            touched = time.monotonic()
+            await asyncio.to_thread(type_key, environ)
+            await ada.until(lambda news: news.verdict.reason == "in_use")
+            await idles(worker)
+            assert time.monotonic() - touched < 1.0 + 0.5
+            assert worker.is_running()
+
+    with screen() as environ:
+        for name in ("DISPLAY", "XAUTHORITY"):
+            monkeypatch.setitem(ENVIRONMENT, name, environ.get(name, ""))
+        monkeypatch.setitem(ENVIRONMENT, "POTLUCK_SENSES", "on")
+        monkeypatch.delitem(ENVIRONMENT, "WAYLAND_DISPLAY", raising=False)
+        asyncio.run(run(environ))
 
 
 def test_a_pause_ends_by_itself_or_is_taken_back(tmp_path: Path) -> None:

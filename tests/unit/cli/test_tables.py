@@ -3,6 +3,7 @@
 import msgspec
 from msgspec.structs import replace
 
+from core.api.modes import OFF, Switches, UseSwitch
 from core.api.snapshot import Notice, ReachView
 from core.cli.tables import clean, leaderboard_text, newest_loss, notice_text, rate, status_text
 from tests.unit.cli.conftest import a_snapshot
@@ -15,6 +16,10 @@ def test_status():
     assert "Here           1 volunteer, 123 samples/s together" in text
     assert "Switch         contributing" in text
     assert "3, 1 000 of 1 000 samples gathered, averaging" in status_text(a_snapshot(epoch_samples=5472))
+    past, ahead = (UseSwitch().off(a_snapshot().time + seconds) for seconds in (-1, 3600))
+    switched = status_text(a_snapshot(switches=Switches(computing=past, gpu=OFF, network=ahead)))
+    assert "Switch         contributing; gpu never; network never until " in switched
+    assert switched.count("by the rules") == 1
     bare = status_text(a_snapshot(collaboration=None, curve=[], contributing=False))
     assert "Loss" not in bare
     assert "paused" in bare
