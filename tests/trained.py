@@ -70,7 +70,7 @@ def founded(prepared: PreparedTask, blobs: Path, task: str) -> tuple[Manifest, T
 
 
 def learner_of(manifest: Manifest, task: Task, states: Path) -> Learner:
-    return Learner(task=task, manifest=manifest, states=states, seed=0, device="cpu", clock=ticking())
+    return Learner(task=task, manifest=manifest, states=states, seed=0, devices=["cpu"], clock=ticking())
 
 
 def trained(folder: Path, task: str, *, epochs: int = EPOCHS, numbers: Mapping[str, int] | None = None) -> Trained:

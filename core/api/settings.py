@@ -19,10 +19,13 @@ Wish = dict[str, int | float | str | bool | list[str] | None]
 
 AUTO = "auto"
 """The best device that there is."""
+ALL = "all"
+"""Every device that there is, the processor too."""
 CPU = "cpu"
 KEEP_MINUTES_MAX = 7 * 24 * 60
-DEVICE_PATTERN = "^(auto|cpu|mps(:0)?|(cuda|xpu)(:[0-9]{1,2})?)$"
-"""What a worker may compute on; ROCm's devices are called cuda, too."""
+_ONE_DEVICE = "(cpu|mps(:0)?|(cuda|xpu)(:[0-9]{1,2})?)"
+DEVICE_PATTERN = f"^(auto|all|{_ONE_DEVICE}(,{_ONE_DEVICE}){{0,15}})$"
+"""What a worker may compute on, with commas between several; ROCm's devices are called cuda, too."""
 
 FIELDS = (
     *UseRules.__struct_fields__, *SUBJECTS, "upload_bytes_s", "download_bytes_s", "relay", "port", "device", "threads",
@@ -47,7 +50,8 @@ class SettingsView(UseRules, frozen=True, kw_only=True):
     port: int
     """For other peers; 0: the first start draws one."""
     device: str = "auto"
-    """What is computed on (`DEVICE_PATTERN`); "auto": a graphics device where there is one, else the processor."""
+    """What is computed on (`DEVICE_PATTERN`); "auto": a graphics device where there is one, else the processor;
+    "all": every one."""
     threads: int = 0
     """Processor threads that train; 0: all cores but one."""
     compile: bool = False

@@ -126,7 +126,7 @@ def open_conversation(start: Start, say: Callable[[ToEngine], None], clock: Call
     from core.tasks.task import Blobs  # noqa: PLC0415
     from core.training.backprop import keep_compiled  # noqa: PLC0415
     from core.training.conversation import Conversation  # noqa: PLC0415
-    from core.training.devices import choose  # noqa: PLC0415
+    from core.training.devices import choose, titles_of  # noqa: PLC0415
     from core.training.metrics import sinks_of  # noqa: PLC0415
     from core.training.precision import precision_on  # noqa: PLC0415
     from core.training.round import Learner  # noqa: PLC0415
@@ -138,13 +138,15 @@ def open_conversation(start: Start, say: Callable[[ToEngine], None], clock: Call
     _step_back()
     torch.set_num_threads(max(1, start.threads))
     choice = choose(start.device)
-    device = choice.device.name
-    precise = precision_on(device, manifest.precision_name)
-    say(Computes(device=device, title=choice.device.title, note=" ".join(filter(None, [choice.note, precise.note]))))
-    learner = Learner(task=task, manifest=manifest, states=states, seed=start.seed, device=device, clock=clock)
-    if start.compile:
+    names = choice.names
+    notes = [choice.note, *(precision_on(name, manifest.precision_name).note for name in names)]
+    if start.compile and len(names) > 1:
+        notes.append("Layers are compiled only where a single device trains.")
+    say(Computes(device=",".join(names), title=titles_of(names), note=" ".join(filter(None, notes))))
+    learner = Learner(task=task, manifest=manifest, states=states, seed=start.seed, devices=names, clock=clock)
+    if start.compile and len(names) == 1:
         keep_compiled(states.parent / "compiled")
-        learner.compiles = True
+        learner.first.compiles = True
     arena = Arena.create(Path(start.arena_path), learner.numel)
     return Conversation(start, learner=learner, arena=arena, say=say, clock=clock, sinks=sinks)
 

@@ -30,9 +30,9 @@ from core.tasks import task_of
 from core.tasks.task import Blobs
 from core.tasks.text_files import offline
 from core.training.child import end_with_parent, reporting, say
-from core.training.conversation import MEANINGLESS_BATCHES_MAX
 from core.training.devices import usable
 from core.training.metrics import EpochMeter, Sink, sinks_of, write_all
+from core.training.replicas import MEANINGLESS_BATCHES_MAX
 from core.training.round import Learner
 from core.workers.frames import MetricFiles
 
@@ -68,14 +68,14 @@ def _run(chosen: argparse.Namespace) -> None:
     make_directory(chosen.states)
     offline(chosen.states.parent / "datasets")
     torch.set_num_threads(max(1, chosen.threads))
-    device = usable(chosen.device)
+    devices = [usable(name) for name in chosen.device.split(",")]
     manifest = read_manifest(chosen.manifest.read_bytes(), Ed25519Verifier())
     places = {"lines": chosen.metrics, "prometheus": chosen.prometheus, "tensorboard": chosen.tensorboard}
     sinks = sinks_of(MetricFiles(**{name: str(path) for name, path in places.items() if path is not None}), manifest)
     task = task_of(manifest, Blobs(chosen.blobs, manifest.blobs))
-    learner = Learner(task=task, manifest=manifest, states=chosen.states, seed=0, device=device, clock=time.monotonic)
-    precision = learner.backprop.precision.name
-    say("ready", epoch=learner.state.epoch, parameters=learner.numel, device=device, precision=precision)
+    learner = Learner(task=task, manifest=manifest, states=chosen.states, seed=0, devices=devices, clock=time.monotonic)
+    precision = learner.first.backprop.precision.name
+    say("ready", epoch=learner.state.epoch, parameters=learner.numel, device=",".join(devices), precision=precision)
     alone = Alone(learner, manifest, sinks=sinks)
     if chosen.measure_s is not None:
         alone.measure(chosen.measure_s)
@@ -174,6 +174,7 @@ class Alone:
 
     def _step(self) -> None:
         learner = self._learner
+        learner.replicas.rest()
         samples, loss = learner.samples, learner.loss
         mean = learner.hand_over()
         self._meter.step_begins(mean, samples=samples, loss=loss)

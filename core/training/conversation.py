@@ -11,9 +11,11 @@ import torch
 from core.base.problems import Problem, WorkerProblem
 from core.training.carried import Carried
 from core.training.checkpoint import Saved
+from core.training.devices import titles_of
 from core.training.duty import DutyCycle
 from core.training.following import Following
 from core.training.metrics import EpochMeter, EpochMetrics, Sink, write_all
+from core.training.replicas import MEANINGLESS_BATCHES_MAX
 from core.training.round import Learner
 from core.training.standstill import Standstill
 from core.training.state_frames import SavedStep, state_fields
@@ -22,6 +24,7 @@ from core.workers.frames import (
     Absorb,
     Collect,
     Collected,
+    Computes,
     Evaluate,
     Evaluated,
     Go,
@@ -42,8 +45,6 @@ from core.workers.frames import (
 )
 
 PROGRESS_INTERVAL_S = 0.25
-MEANINGLESS_BATCHES_MAX = 100
-"""So many gradients in a row that are not finite mean that the model is lost."""
 
 
 class Conversation:
@@ -116,7 +117,8 @@ class Conversation:
                 set_aside=aside,
             )
         )
-        learner.data.start()
+        for replica in learner.replicas.each:
+            replica.data.start()
 
     def run(self, inbox: "queue.Queue[ToWorker]") -> None:
         """Listen and train for ever; the process ends when its stdin closes."""
@@ -133,6 +135,7 @@ class Conversation:
         """
         if self._step is not None and (self._step.told.is_set() or not self.training):
             self.settle()
+        self._tell_who_left()
         wait_s = self._duty.rest_s if self.training else None
         try:
             frame = inbox.get(block=wait_s != 0.0, timeout=wait_s)
@@ -144,12 +147,16 @@ class Conversation:
     def hear(self, frame: ToWorker) -> None:
         """Do what one frame says, once the engine knows of the last step; to stand still waits for no disk.
 
+        No device computes meanwhile.
+
         Raises:
             Problem: it cannot be done, and the worker has to end.
         """
+        self._learner.replicas.rest()
         match frame:
             case Throttle():
                 self._duty.set_share(frame.share)
+                self._learner.replicas.set_share(frame.share)
                 torch.set_num_threads(frame.threads)
             case Resume() if self._standstill is not None:
                 self.settle()
@@ -239,6 +246,13 @@ class Conversation:
         except Problem as problem:
             sys.stderr.write(f"{problem}\n")
 
+    def _tell_who_left(self) -> None:
+        replicas = self._learner.replicas
+        if replicas.left:
+            names = [replica.device for replica in replicas.each]
+            self._say(Computes(device=",".join(names), title=titles_of(names), note=" ".join(replicas.left)))
+            replicas.left.clear()
+
     def settle(self) -> None:
         """Wait until the last step's state is saved and the engine knows.
 
@@ -260,18 +274,15 @@ class Conversation:
             raise WorkerProblem(
                 "The model gives numbers that are not finite.", hint="Training goes on from the last saved state."
             )
-        now = self._clock()
-        if (
-            self._step is None
-            and learner.samples
-            and (self._said_at is None or now - self._said_at >= PROGRESS_INTERVAL_S)
-        ):
+        now, beside = self._clock(), learner.replicas.beside
+        samples = learner.rule.samples + beside
+        if self._step is None and samples and (self._said_at is None or now - self._said_at >= PROGRESS_INTERVAL_S):
             self._said_at = now
             self._say(
                 Progress(
                     epoch=learner.state.epoch,
-                    samples=learner.samples,
-                    ahead=learner.rule.ahead,
+                    samples=samples,
+                    ahead=learner.rule.ahead + (beside if self._round is not None else 0),
                     samples_per_s=learner.samples_per_s * self._duty.share,
                     loss=learner.loss,
                 )

@@ -6,12 +6,14 @@ prints them as JSON, do so: both are children that may crash.
 
 import json
 import sys
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Final
 
 import torch
 
-from core.api.settings import AUTO, CPU
+from core.api.settings import ALL, AUTO, CPU
 from core.base.problems import BadInput
 
 SIDE: Final = 64
@@ -34,11 +36,17 @@ class Device:
 
 @dataclass(frozen=True, slots=True)
 class DeviceChoice:
-    """The device to compute on, and what people should know about it."""
+    """The devices to compute on, and what people should know about them."""
 
-    device: Device
+    devices: tuple[Device, ...]
+    """At least one; the first holds the state."""
     note: str = ""
-    """A sentence where it is not the one that was wanted; empty otherwise."""
+    """A sentence where they are not those that were wanted; empty otherwise."""
+
+    @property
+    def names(self) -> list[str]:
+        """What torch calls them, in their order."""
+        return [device.name for device in self.devices]
 
 
 PROCESSOR: Final = Device(CPU, "processor")
@@ -58,29 +66,47 @@ def accelerators() -> list[Device]:
 
 
 def choose(wish: str) -> DeviceChoice:
-    """The device that a person wants, or the best one for "auto"; the processor where it cannot compute.
+    """The devices that a person wants and that compute right; the processor where there are none.
 
     Args:
-        wish: "auto", "cpu", or a device's name; without a number the first of its kind.
+        wish: "auto": the best one; "all"; or names with commas between them, of which one without a number means the
+            first of its kind.
     """
-    if wish == CPU:
-        return DeviceChoice(PROCESSOR)
-    found = accelerators()
-    wanted = [device for device in found if wish in {AUTO, device.name, device.name.partition(":")[0]}]
-    refusals = []
-    for device in wanted:
-        refusal = why_not(device)
-        if not refusal:
-            return DeviceChoice(device)
-        refusals.append(f"{device.title} ({device.name}) {refusal}")
-    if refusals:
-        return DeviceChoice(PROCESSOR, f"{refusals[0]}: training uses the processor.")
-    if wish == AUTO:
-        return DeviceChoice(PROCESSOR)
+    found = accelerators() if wish != CPU else []
+    chosen: list[Device] = []
+    problems, missing = [], False
+    for name in wish.split(","):
+        wanted = _called(name, found)
+        refusals = []
+        for device in wanted:
+            refusal = "" if device == PROCESSOR else why_not(device)
+            if refusal:
+                refusals.append(f"{device.title} ({device.name}) {refusal}")
+            elif device not in chosen:
+                chosen.append(device)
+            if not refusal and name != ALL:
+                refusals.clear()
+                break
+        if not wanted and name != AUTO:
+            refusals, missing = [f"There is no device {name} here now"], True
+        problems += refusals if name == ALL else refusals[:1]
+    devices = tuple(chosen) or (PROCESSOR,)
+    if not problems:
+        return DeviceChoice(devices)
+    uses = " and ".join("the processor" if device == PROCESSOR else device.name for device in devices)
     there = ", ".join(device.name for device in [*found, PROCESSOR])
     return DeviceChoice(
-        PROCESSOR, f"There is no device {wish} here now: training uses the processor. There are: {there}."
+        devices, f"{'; '.join(problems)}: training uses {uses}.{f' There are: {there}.' if missing else ''}"
     )
+
+
+def _called(name: str, found: list[Device]) -> list[Device]:
+    """The devices that a name may mean, the first to be preferred."""
+    if name == CPU:
+        return [PROCESSOR]
+    if name == ALL:
+        return [*found, PROCESSOR]
+    return [device for device in found if name in {AUTO, device.name, device.name.partition(":")[0]}]
 
 
 def why_not(device: Device) -> str:
@@ -118,6 +144,12 @@ def title_of(name: str) -> str:
         return PROCESSOR.title
     module = torch.get_device_module(kind)
     return str(module.get_device_name(int(number or 0))) if hasattr(module, "get_device_name") else kind.upper()
+
+
+def titles_of(names: Sequence[str]) -> str:
+    """How people call several devices together: "2 x NVIDIA H100, processor"."""
+    counted = Counter(title_of(name) for name in names)
+    return ", ".join(f"{count} x {title}" if count > 1 else title for title, count in counted.items())
 
 
 def _described(kind: str, number: int) -> Device:

@@ -90,13 +90,13 @@ class WorkerLoop:
             manifest=manifest,
             states=folder / "states",
             seed=SEED,
-            device=order.device,
+            devices=[order.device],
             clock=time.perf_counter,
         )
         self._arena = Arena.create(folder / "arena", self._learner.numel)
         self._batches = 0
         """Passes since the last step."""
-        size = self._learner.micro_batch
+        size = self._learner.first.micro_batch
         if order.micro_batch is None:
             self._search()
         else:
@@ -108,7 +108,7 @@ class WorkerLoop:
         """Train for about so long; see `Loop.turn`."""
         learner, samples, steps = self._learner, 0, list[float]()
         learner.state.saving.result()  # of the last turn's
-        waited_s, began = learner.data.waited_s, Measured()
+        waited_s, began = learner.first.data.waited_s, Measured()
         while not samples or began.seconds < seconds:
             before = learner.samples
             learner.accumulate()
@@ -117,15 +117,15 @@ class WorkerLoop:
             if self._batches >= step_batches:
                 steps.append(self._step())
         step_s = sum(steps) / len(steps) if steps else None
-        return began.taken(samples, waited_s=learner.data.waited_s - waited_s, step_s=step_s)
+        return began.taken(samples, waited_s=learner.first.data.waited_s - waited_s, step_s=step_s)
 
     def _search(self) -> None:
         """Let it find the best number of samples of a pass, and use up the batches of other sizes."""
         learner, began = self._learner, Measured()
-        while learner.micro_batch.fit is None and began.seconds < SEARCH_S:
+        while learner.first.micro_batch.fit is None and began.seconds < SEARCH_S:
             learner.accumulate()
-        learner.micro_batch.fix(learner.micro_batch.size)
-        for _ in range(AHEAD_MAX + 1 if learner.micro_batch.size > 1 else 0):
+        learner.first.micro_batch.fix(learner.first.micro_batch.size)
+        for _ in range(AHEAD_MAX + 1 if learner.first.micro_batch.size > 1 else 0):
             learner.accumulate()
 
     def _step(self) -> float:

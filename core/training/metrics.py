@@ -43,7 +43,7 @@ class EpochMetrics(msgspec.Struct, frozen=True, kw_only=True):
     tokens_per_s: float | None
     """None: the task's samples have no tokens."""
     data_wait_s: float
-    """For how long computing waited for batches."""
+    """For how long computing waited for batches, on the first of several devices."""
     step_s: float
     """For how long the optimiser's step kept this computer from computing; alone its checkpoint is part of that."""
     dropped: int
@@ -97,7 +97,7 @@ class EpochMeter:
         self._noise = NoiseScale()
         self._began = clock()
         self._step_began = self._step_s = 0.0
-        self._waited, self._dropped = learner.data.waited_s, learner.rule.dropped
+        self._waited, self._dropped = learner.first.data.waited_s, learner.rule.dropped
         self._samples, self._loss, self._norm, self._rate = 0, 0.0, 0.0, 0.0
 
     @property
@@ -146,7 +146,7 @@ class EpochMeter:
             clipped=learner.optimizer.clipping.clipped,
             samples_per_s=speed,
             tokens_per_s=speed * tokens if tokens else None,
-            data_wait_s=learner.data.waited_s - self._waited,
+            data_wait_s=learner.first.data.waited_s - self._waited,
             step_s=self._step_s,
             dropped=learner.rule.dropped - self._dropped,
             noise_scale=self._noise.samples,
@@ -155,7 +155,7 @@ class EpochMeter:
             states_alike=averaged.states_alike if averaged is not None else None,
             states_heard=averaged.states_heard if averaged is not None else None,
         )
-        self._began, self._waited, self._dropped = now, learner.data.waited_s, learner.rule.dropped
+        self._began, self._waited, self._dropped = now, learner.first.data.waited_s, learner.rule.dropped
         return metrics
 
 

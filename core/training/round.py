@@ -2,8 +2,7 @@
 
 # ruff: noqa: N803 - names of arrays end in their shapes
 
-import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from functools import partial
@@ -13,28 +12,22 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from core.api.settings import CPU
 from core.base.content import DIGEST_BYTES, digest
 from core.base.manifest import Manifest
 from core.base.problems import WorkerProblem
 from core.base.state_header import ANCESTORS_MAX, MARK_BYTES, StateHeader
 from core.tasks.task import Evaluation, Task
-from core.training.backprop import Backprop
 from core.training.checkpoint import Checkpoints, Saved
-from core.training.devices import title_of
 from core.training.flat import FlatParameters
-from core.training.kept import KeptFits
-from core.training.micro_batch import MicroBatch, lacked_memory, samples_that_fit
 from core.training.optimizers import optimizer_of
-from core.training.precision import precision_on
-from core.training.read_ahead import ReadAhead
 from core.training.replay import ReplayedSteps
+from core.training.replica import Passes, Replica
+from core.training.replicas import Replicas
 from core.training.rules import rule_of
+from core.training.shared_batches import SharedBatches
 
 TARGET_PASSES = 8
 """A pass is at most such a part of a step's samples."""
-SPEED_MEMORY = 0.1
-"""Weight of the newest batch in the smoothed speed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +73,7 @@ class Learner:
         manifest: Its numbers.
         states: Folder of the checkpoints.
         seed: This peer's order of the data.
-        device: Where to compute.
+        devices: Where to compute, as torch calls them, at least one; the first holds the state.
         clock: Seconds that only go forward.
     """
 
@@ -91,12 +84,11 @@ class Learner:
         manifest: Manifest,
         states: Path,
         seed: int,
-        device: str,
+        devices: Sequence[str],
         clock: Callable[[], float],
     ) -> None:
         self.task = task
-        self._clock = clock
-        self._model = task.model(int.from_bytes(manifest.id[:8], "big")).to(device)
+        self._model = task.model(int.from_bytes(manifest.id[:8], "big")).to(devices[0])
         self._model.train()
         self.parameters = FlatParameters(self._model)
         optimizer = optimizer_of(manifest.optimizer, self.parameters)
@@ -115,26 +107,24 @@ class Learner:
         """Whether equal states and means lead to equal bits on every machine."""
         self.replay = ReplayedSteps(self.rule, self._checkpoints)
         """To be followed by setting `state`."""
-        self.samples_per_s = 0.0
         self.state = self._newest() or self._save(0, manifest.id, ancestors=b"", ledger=b"", means=b"")
         self.rule.begin(self.state.epoch)
         order = digest(f"{seed} {self.state.epoch}".encode())
         most = max(1, manifest.target_samples // TARGET_PASSES)
-        precision = precision_on(device, manifest.precision_name).precision
-        self.backprop = Backprop(task, self._model, self.parameters, precision)
-        """Computes gradients."""
-        self.compiles = False
-        """Whether layers shall be compiled, once it is known how many samples a pass takes."""
-        self._fits = KeptFits(states.parent / "micro_batch.json", _about_fit(self.parameters, device, precision.name))
-        size = self.micro_batch = MicroBatch(
-            task.micro_batch,
-            most=min(most, self.rule.batch_max or most),
-            room=partial(samples_that_fit, task.sample_bytes) if device == CPU else lambda: math.inf,
-            found=self._fits.fit,
+        passes = Passes(
+            task=task,
+            batches=SharedBatches(partial(task.batches, int.from_bytes(order[:8], "big"))),
+            samples_max=min(most, max(1, self.rule.batch_max // len(devices)) if self.rule.batch_max else most),
+            precision=manifest.precision_name,
+            fits=states.parent / "micro_batch.json",
+            clock=clock,
         )
-        """How many samples a pass takes on this machine."""
-        self.data = ReadAhead(partial(task.batches, int.from_bytes(order[:8], "big"), size.next_size))
-        """This peer's batches, made from its `start` on."""
+        self.first = Replica(passes, self._model, self.parameters)
+        """Has the parameters with which all devices compute."""
+        self.replicas = Replicas(self.first, self.rule, clock)
+        """What computes gradients; while it stands still, the rule has all of them."""
+        for device in devices[1:]:
+            self.replicas.add(passes, self._model, device)
 
     @property
     def numel(self) -> int:
@@ -149,7 +139,12 @@ class Learner:
     @property
     def samples(self) -> int:
         """Samples accumulated and not averaged yet, those of a contribution that is being averaged included."""
-        return self.rule.samples
+        return self.replicas.samples
+
+    @property
+    def samples_per_s(self) -> float:
+        """Smoothed speed of all devices together."""
+        return self.replicas.samples_per_s
 
     @property
     def damaged(self) -> list[Path]:
@@ -159,10 +154,10 @@ class Learner:
     @property
     def loss(self) -> float:
         """Mean training loss of `samples`, in the task's unit."""
-        return self.rule.loss
+        return self.replicas.loss
 
     def accumulate(self) -> bool:
-        """Compute one batch's gradient and give it to the rule.
+        """Compute one batch's gradient on the first device, while the others compute theirs, and give it to the rule.
 
         Returns:
             Whether it counted: a gradient that is not finite does not, nor one for which memory did not suffice.
@@ -171,34 +166,11 @@ class Learner:
             BadInput: there is nothing to learn from.
             WorkerProblem: memory does not suffice for a single sample.
         """
-        began, waited_s = self._clock(), self.data.waited_s
-        batch = next(self.data)
-        while batch.samples > self.micro_batch.room:
-            batch = next(self.data)  # made before memory ran short
-        try:
-            if self.micro_batch.recompute:
-                self.backprop.recompute()
-            counted = self.rule.add(samples=batch.samples, loss=self.backprop.run(batch))
-        except (RuntimeError, MemoryError) as error:
-            if not lacked_memory(error):
-                raise
-            self.parameters.gradients_N.zero_()
-            if torch.accelerator.is_available():
-                torch.accelerator.empty_cache()
-            self.micro_batch.ran_out(batch.samples)
-            return False
-        seconds = self._clock() - began
-        self.micro_batch.took(batch.samples, seconds - (self.data.waited_s - waited_s))
-        if self.micro_batch.fit is not None:
-            self._fits.keep(self.micro_batch.fit)
-            if self.compiles:
-                self.backprop.compile()
-                self.compiles = False
-        self._measure(batch.samples, seconds)
-        return counted
+        return self.replicas.accumulate()
 
     def hand_over(self) -> NDArray[np.float32]:
         """The contribution to a round that begins, shape (N,); where computing goes on, it is for the step after."""
+        self.replicas.rest()
         contribution: NDArray[np.float32] = self.rule.hand_over().numpy()
         return contribution
 
@@ -224,6 +196,7 @@ class Learner:
         Raises:
             WorkerProblem: the mean is not finite, or what the step makes of it is not; the last saved state holds.
         """
+        self.replicas.rest()
         self.rule.absorb(torch.from_numpy(np.array(mean_N, dtype=np.float32)))
         if not self._checkpoints.is_finite:
             self.state = self._newest() or self.state
@@ -243,6 +216,7 @@ class Learner:
             Damaged: the file is not that state of this collaboration; nothing has changed.
             NoSpace: the disk is full.
         """
+        self.replicas.rest()
         name = self._checkpoints.load(path, wanted=(epoch, lineage))
         self.rule.begin(epoch)
         ancestors, means = bytes.fromhex(name.ancestors), bytes.fromhex(name.means)
@@ -254,7 +228,7 @@ class Learner:
         """Measure the shared state on what is never learned from."""
         self._model.eval()
         try:
-            with self.rule.shared(), self.backprop.uncompiled():
+            with self.rule.shared(), self.first.backprop.uncompiled():
                 return self.task.evaluate(self._model)
         finally:
             self._model.train()
@@ -270,16 +244,3 @@ class Learner:
             epoch=epoch, lineage=lineage, ancestors=ancestors, ledger=ledger, means=means, saving=saving
         )
         return self.state
-
-    def _measure(self, samples: int, seconds: float) -> None:
-        speed = samples / max(seconds, 1e-9)
-        old = self.samples_per_s
-        self.samples_per_s = (
-            speed if not old else math.exp((1 - SPEED_MEMORY) * math.log(old) + SPEED_MEMORY * math.log(speed))
-        )
-
-
-def _about_fit(parameters: FlatParameters, device: str, precision: str) -> str:
-    """What is found out about passes is about this model on this device, in this version of torch."""
-    model = digest(repr(parameters.spans).encode()).hex()[:16]
-    return " / ".join((title_of(device), precision, f"torch {torch.__version__}", f"model {model}"))

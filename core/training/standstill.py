@@ -6,6 +6,7 @@ from collections.abc import Iterable
 import torch
 
 from core.base.problems import WorkerProblem
+from core.training.replicas import said
 from core.training.round import Learner
 
 
@@ -19,20 +20,25 @@ class Standstill:
     """
 
     def __init__(self, learner: Learner) -> None:
-        self._parked: Parked | None = None
+        self._replicas = replicas = learner.replicas
+        replicas.rest()
         learner.rule.take_back()
-        learner.data.stop()
-        if learner.parameters.values_N.device.type != "cpu":
-            self._parked = Parked((*learner.parameters.memory, *learner.rule.vectors))
+        for replica in replicas.each:
+            replica.data.stop()
+        self._parked = Parked(_on_devices((*learner.parameters.memory, *learner.rule.vectors)))
+        self._others = [(other, Parked(_on_devices(other.memory))) for other in replicas.others]
 
     def end(self) -> None:
-        """Have the learner as it was; its data goes on with `start`.
+        """Have the learner as it was; its data goes on with `start`.  Another device than the first may be gone.
 
         Raises:
-            WorkerProblem: the device cannot be used any more, or has no room.
+            WorkerProblem: the first device cannot be used any more, or has no room.
         """
-        if self._parked is None:
-            return
+        for other, parked in self._others:
+            try:
+                parked.bring_back()
+            except RuntimeError as error:
+                self._replicas.leave(other, said(error))
         try:
             self._parked.bring_back()
         except RuntimeError as error:
@@ -40,6 +46,11 @@ class Standstill:
                 f"The device could not be used again: {str(error).splitlines()[0]}",
                 hint="Training goes on from the last saved state.",
             ) from error
+
+
+def _on_devices(tensors: Iterable[torch.Tensor]) -> Iterable[torch.Tensor]:
+    """Those that are not in the computer's own memory, which the system swaps out by itself."""
+    return (tensor for tensor in tensors if tensor.device.type != "cpu")
 
 
 class Parked:

@@ -68,7 +68,7 @@ class Start(Frame, frozen=True, kw_only=True, tag="start"):
     seed: int
     """Decides this peer's order of the data; differs from peer to peer."""
     device: str = "cpu"
-    """The one that the person wants, or "auto"."""
+    """Those that the person wants, with commas between them; "auto" or "all"."""
     threads: int = 1
     compile: bool = False
     """Have the model's layers compiled."""
@@ -212,14 +212,14 @@ class StateFrame(Frame, frozen=True, kw_only=True):
 
 
 class Computes(Frame, frozen=True, kw_only=True, tag="computes"):
-    """The device is chosen, and has computed something; the model is still to be made."""
+    """The devices are chosen, and have computed something; the model is still to be made.  Or one of them has left."""
 
     device: str
-    """As torch calls it."""
+    """As torch calls them, with commas between them."""
     title: str
-    """As people call it."""
+    """As people call them."""
     note: str = ""
-    """A sentence where it is not the one that the person wants."""
+    """A sentence where they are not those that the person wants."""
 
 
 class WorkerReady(StateFrame, frozen=True, kw_only=True, tag="ready"):

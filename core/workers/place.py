@@ -13,7 +13,7 @@ class WorkerShare:
     """What a worker may use of this computer."""
 
     device: str
-    """ "auto", "cpu", or another as torch calls it."""
+    """ "auto", "all", or devices as torch calls them, with commas between them."""
     threads: int
     """At its start; `core.workers.frames.Throttle` changes it."""
     compile: bool = False

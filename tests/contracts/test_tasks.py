@@ -187,7 +187,7 @@ def test_a_task_names_its_loss_and_its_baselines(task: Task) -> None:
 
 def test_the_recipe_of_the_task_teaches_it(founded: Founded, tmp_path: Path) -> None:
     learner = Learner(
-        task=founded.open(), manifest=founded.manifest, states=tmp_path, seed=0, device="cpu", clock=ticking()
+        task=founded.open(), manifest=founded.manifest, states=tmp_path, seed=0, devices=["cpu"], clock=ticking()
     )
     before = learner.evaluate().score.loss
     for epoch in range(1, 6):

@@ -34,12 +34,13 @@ class Gradients:
         self._parameters = parameters
         self._optimizer = optimizer
         self._overlaps = overlaps
+        self.batch_max = None
+        """Gradients add up, whatever the batches."""
         self._epoch = 0
         self._sum = GradientSum(torch.zeros_like(parameters.values_N))
         self._other: GradientSum | None = None
         """The second one, on the same device; made when it is first needed."""
         self._aside: GradientSum | None = None
-        self.dropped = 0
 
     @property
     def samples(self) -> int:
@@ -63,13 +64,14 @@ class Gradients:
         return (self._aside or self._sum).single
 
     @property
-    def batch_max(self) -> None:
-        """Gradients add up, whatever the batches."""
+    def dropped(self) -> int:
+        """Batches whose gradient was not finite, since the start."""
+        return sum(kept.dropped for kept in self._sums)
 
     @property
     def vectors(self) -> list[torch.Tensor]:
         """The sums of gradients, with that of a contribution that is out."""
-        return [kept.gradients_N for kept in (self._sum, self._other, self._aside) if kept is not None]
+        return [kept.gradients_N for kept in self._sums]
 
     def begin(self, epoch: int) -> None:
         """Forget everything that was added, what is set aside included."""
@@ -80,9 +82,11 @@ class Gradients:
 
     def add(self, *, samples: int, loss: float) -> bool:
         """Add one batch's gradient; returns whether it was finite, so that it counted."""
-        counted = self._sum.add(self._parameters.gradients_N, samples=samples, loss=loss)
-        self.dropped += not counted
-        return counted
+        return self._sum.add(self._parameters.gradients_N, samples=samples, loss=loss)
+
+    def take(self, other: GradientSum) -> None:
+        """Add what another device has added up."""
+        self._sum.take(other)
 
     def hand_over(self) -> torch.Tensor:
         """The mean gradient over all samples, shape (N,); where rounds overlap, they are set aside."""
@@ -115,6 +119,10 @@ class Gradients:
             self._aside.clear()
             self._other, self._aside = self._aside, None
             self._epoch += 1
+
+    @property
+    def _sums(self) -> list[GradientSum]:
+        return [kept for kept in (self._sum, self._other, self._aside) if kept is not None]
 
     def shared(self) -> AbstractContextManager[None]:
         """Nothing to do: parameters change in `absorb` only."""

@@ -69,7 +69,6 @@ class LocalSteps:
         self._stepped_loss = 0.0
         """Their losses added up."""
         self.ahead = 0
-        self.dropped = 0
 
     @property
     def samples(self) -> int:
@@ -84,6 +83,11 @@ class LocalSteps:
     @property
     def single(self) -> None:
         """The way that several steps have led has no noise scale."""
+
+    @property
+    def dropped(self) -> int:
+        """Batches whose gradient was not finite, since the start."""
+        return self._batch.dropped
 
     @property
     def batch_max(self) -> int:
@@ -105,10 +109,13 @@ class LocalSteps:
     def add(self, *, samples: int, loss: float) -> bool:
         """Add one batch's gradient, and take a local step if it is due; returns whether the batch counted."""
         counted = self._batch.add(self._parameters.gradients_N, samples=samples, loss=loss)
-        self.dropped += not counted
         if self._batch.samples >= self._numbers.samples and self._steps < self._numbers.steps - 1:
             self._step()
         return counted
+
+    def take(self, other: GradientSum) -> None:
+        """Add what another device has added up, to the next local step."""
+        self._batch.take(other)
 
     def hand_over(self) -> torch.Tensor:
         """Take the last local step; then shared parameters less local ones, shape (N,)."""

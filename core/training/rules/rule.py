@@ -14,6 +14,7 @@ from core.base.problems import WorkerProblem
 from core.training.flat import FlatParameters
 from core.training.noise_scale import SquaredNorm
 from core.training.optimizers import Optimizer
+from core.training.rules.sums import GradientSum
 
 
 class RuleNumbers(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -84,6 +85,13 @@ class Rule(Protocol):
 
         Returns:
             Whether it counted: it does not when a number in it is not finite.
+        """
+
+    def take(self, other: GradientSum) -> None:
+        """Add what another device has added up at the same parameters; nothing is left there.
+
+        Raises:
+            RuntimeError: that device cannot be read any more; nothing has changed here.
         """
 
     def hand_over(self) -> torch.Tensor:

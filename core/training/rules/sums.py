@@ -20,6 +20,8 @@ class GradientSum:
     squares: float = 0.0
     """Squared norms of the batches' gradients, each weighted by the number of its samples."""
     batches: int = 0
+    dropped: int = 0
+    """Batches that did not count, since the start."""
 
     def add(self, gradients_N: torch.Tensor, *, samples: int, loss: float) -> bool:
         """Add the gradient of one batch, then clear it.
@@ -40,6 +42,7 @@ class GradientSum:
             self.gradients_N.add_(gradients_N, alpha=samples)
             self.loss += samples * loss
             self.samples += samples
+        self.dropped += not finite
         gradients_N.zero_()
         return finite
 
@@ -53,15 +56,17 @@ class GradientSum:
         return SquaredNorm(self.squares / self.samples, self.samples / self.batches) if self.samples else None
 
     def take(self, other: "GradientSum") -> None:
-        """Take over what another has added up; nothing is left there."""
-        self.gradients_N.add_(other.gradients_N)
+        """Take over what another has added up, on this device or another one; nothing is left there."""
+        self.gradients_N.add_(other.gradients_N.to(self.gradients_N.device))
         self.loss += other.loss
         self.samples += other.samples
         self.squares += other.squares
         self.batches += other.batches
+        self.dropped += other.dropped
+        other.dropped = 0
         other.clear()
 
     def clear(self) -> None:
-        """Start anew at zero gradients and no samples."""
+        """Start anew at zero gradients and no samples; what was dropped stays so."""
         self.gradients_N.zero_()
         self.loss, self.samples, self.squares, self.batches = 0.0, 0, 0.0, 0

@@ -1,6 +1,6 @@
 """A task of a few numbers, and an independent LAMB."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -83,8 +83,16 @@ def ticking(step_s: float = 0.1):
     return clock
 
 
-def learner(states: Path, *, seed: int = 0, task: SmallTask | None = None, manifest: Manifest = MANIFEST) -> Learner:
-    return Learner(task=task or SmallTask(), manifest=manifest, states=states, seed=seed, device="cpu", clock=ticking())
+def learner(
+    states: Path,
+    *,
+    seed: int = 0,
+    task: SmallTask | None = None,
+    manifest: Manifest = MANIFEST,
+    devices: Sequence[str] = ("cpu",),
+) -> Learner:
+    task = task or SmallTask()
+    return Learner(task=task, manifest=manifest, states=states, seed=seed, devices=devices, clock=ticking())
 
 
 class PlainLamb:

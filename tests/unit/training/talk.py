@@ -2,6 +2,7 @@
 
 import queue
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -41,9 +42,15 @@ class Talk:
 
 
 def talk(
-    folder: Path, *, task: SmallTask | None = None, manifest: Manifest = MANIFEST, sinks=(), **start: object
+    folder: Path,
+    *,
+    task: SmallTask | None = None,
+    manifest: Manifest = MANIFEST,
+    sinks=(),
+    devices: Sequence[str] = ("cpu",),
+    **start: object,
 ) -> Talk:
-    peer = learner(folder / "states", task=task, manifest=manifest)
+    peer = learner(folder / "states", task=task, manifest=manifest, devices=devices)
     arena = Arena.create(folder / "arena", peer.numel)
     said: list[frames.ToEngine] = []
     first = frames.Start(manifest_path="", blobs_dir="", state_dir="", arena_path="", seed=0, **start)

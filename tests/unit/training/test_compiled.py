@@ -149,12 +149,12 @@ def test_memory_that_lacks_gives_compiled_layers_up(capfd: pytest.CaptureFixture
 def test_layers_are_compiled_once_the_size_is_known(tmp_path: Path) -> None:
     sizes: list[int] = []
     peer = learner(tmp_path, manifest=msgspec.structs.replace(MANIFEST, target_samples=16))
-    peer.backprop.compile = lambda: sizes.append(peer.micro_batch.size)  # type: ignore[method-assign]
-    peer.compiles = True
+    peer.first.backprop.compile = lambda: sizes.append(peer.first.micro_batch.size)  # type: ignore[method-assign]
+    peer.first.compiles = True
     for _ in range(200):
         peer.accumulate()
-    assert peer.micro_batch.fit is not None
-    assert sizes == [peer.micro_batch.fit.size]
+    assert peer.first.micro_batch.fit is not None
+    assert sizes == [peer.first.micro_batch.fit.size]
 
 
 def test_a_folder_that_has_grown_begins_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -105,7 +105,7 @@ def test_unequal_workers_equal_one_process_with_their_batches(tmp_path: Path, *,
     fresh = BigBatch(task, replace(manifest, averaging=AveragingNumbers()))
     tasks = [Recorded(task, size) for size in SIZES]
     peers = [
-        Learner(task=one, manifest=manifest, states=tmp_path / str(n), seed=n, device="cpu", clock=ticking())
+        Learner(task=one, manifest=manifest, states=tmp_path / str(n), seed=n, devices=["cpu"], clock=ticking())
         for n, one in enumerate(tasks)
     ]
     mean = AGGREGATORS["mean"]()

@@ -38,7 +38,7 @@ def test_an_epoch_is_measured_as_plain_numpy_computes_it(tmp_path: Path) -> None
     meter = EpochMeter(peer, ticking(1.0))
     rates, noise = [meter.learning_rate], NoiseScale()
     for epoch in (1, 2):
-        before = peer.data.waited_s
+        before = peer.first.data.waited_s
         for _ in range(4):
             peer.accumulate()
         single = peer.rule.single
@@ -57,7 +57,7 @@ def test_an_epoch_is_measured_as_plain_numpy_computes_it(tmp_path: Path) -> None
         assert found.learning_rate == pytest.approx(0.05 * epoch / 3)
         assert (found.step_s, found.samples_per_s) == (1.0, pytest.approx(samples / found.seconds))
         assert found.tokens_per_s == pytest.approx(7 * found.samples_per_s)
-        assert found.data_wait_s == pytest.approx(peer.data.waited_s - before)
+        assert found.data_wait_s == pytest.approx(peer.first.data.waited_s - before)
     assert rates == pytest.approx([0.05 / 3, 0.1 / 3, 0.05])
 
 

@@ -132,8 +132,8 @@ def test_local_steps_are_no_larger_on_fast_machines(tmp_path) -> None:
     target = {"target_samples": 4096}
     local = learner(tmp_path / "local", manifest=msgspec.structs.replace(MANIFEST, rule=rule, **target))
     plain = learner(tmp_path / "plain", manifest=msgspec.structs.replace(MANIFEST, **target))
-    assert settle(local.micro_batch, CARD)[-1] == 16
-    assert settle(plain.micro_batch, CARD)[-1] == 512
+    assert settle(local.first.micro_batch, CARD)[-1] == 16
+    assert settle(plain.first.micro_batch, CARD)[-1] == 512
 
 
 def test_a_slow_beginning_is_not_the_last_word() -> None:
@@ -199,7 +199,7 @@ def test_layers_are_recomputed_where_one_sample_lacks_memory(tmp_path) -> None:
     assert plain.accumulate()
     narrow = learner(tmp_path / "narrow", task=Narrow(task.kept - 1))
     assert [narrow.accumulate() for _ in range(2)] == [False, True]
-    assert narrow.micro_batch.recompute
+    assert narrow.first.micro_batch.recompute
     assert (narrow.hand_over() == plain.hand_over()).all()
 
 
@@ -208,15 +208,15 @@ def test_what_was_found_is_there_at_the_next_start(tmp_path) -> None:
     first = learner(tmp_path / "states", manifest=few)
     for _ in range(200):
         first.accumulate()
-    found = first.micro_batch.fit
+    found = first.first.micro_batch.fit
     assert found is not None
     kept = msgspec.json.decode((tmp_path / "micro_batch.json").read_bytes())
     (about,) = kept
     assert about.startswith(f"processor / fp32 / torch {torch.__version__} / model ")
     again = learner(tmp_path / "states", manifest=few)
-    assert (again.micro_batch.fit, again.micro_batch.size) == (found, found.size)
+    assert (again.first.micro_batch.fit, again.first.micro_batch.size) == (found, found.size)
     other = msgspec.structs.replace(few, precision="tf32")
-    assert learner(tmp_path / "states of another", manifest=other).micro_batch.fit is None
+    assert learner(tmp_path / "states of another", manifest=other).first.micro_batch.fit is None
 
 
 def test_a_size_that_is_fixed_is_never_left() -> None:

@@ -140,7 +140,7 @@ def test_an_overflow_by_the_scale_loses_no_batch(tmp_path: Path) -> None:
     peer = learner(tmp_path, task=Steep(), manifest=FP16)
     exact = Steep().model(int.from_bytes(FP16.id[:8], "big")).double()
     assert all(peer.accumulate() for _ in BATCHES)
-    scale = peer.backprop.scale
+    scale = peer.first.backprop.scale
     assert scale is not None
     assert LEAST < scale.value < FIRST
     assert peer.rule.dropped == 0
@@ -177,5 +177,5 @@ def test_what_no_scale_mends_is_dropped(tmp_path: Path, factor: float, passes: i
     assert peer.rule.dropped == 1
     assert peer.samples == BATCHES[0].samples + BATCHES[2].samples
     assert task.passes == 2 + passes
-    assert peer.backprop.scale is not None
-    assert peer.backprop.scale.value == FIRST
+    assert peer.first.backprop.scale is not None
+    assert peer.first.backprop.scale.value == FIRST
