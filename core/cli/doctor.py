@@ -213,12 +213,21 @@ def training(examined: Examined) -> Finding:
         return Finding("problem", "torch is installed, but does not start.", install)
     found = msgspec.json.decode(said.splitlines()[-1], type=list[dict[str, str | int]])
     titles = [f"{each['title']} ({each['name']})" for each in found]
+    wish = load_settings(examined.home.settings_file).settings.device
+    there = {"auto", "all", *(name for each in found for name in (each["name"], str(each["name"]).partition(":")[0]))}
+    if missing := [name for name in wish.split(",") if name not in there]:
+        return Finding(
+            "note",
+            f"Training can use {', '.join(titles)}; the settings say {wish}, and there is no {', '.join(missing)} now.",
+            "Choose others: potluck settings device auto",
+        )
     if len(titles) == 1:
         return Finding("fine", "Training runs on the processor; torch finds no other device here.")
-    wish = load_settings(examined.home.settings_file).settings.device
-    said = "the first of them is used" if wish == "auto" else f"the settings say {wish}"
+    said = {"auto": "the first of them is used", "all": "all are used"}.get(wish, f"the settings say {wish}")
     return Finding(
-        "fine", f"Training can use {', '.join(titles)}; {said}.", "Another is chosen as in: potluck settings device cpu"
+        "fine",
+        f"Training can use {', '.join(titles)}; {said}.",
+        "Another is chosen as in: potluck settings device cpu; several as in: potluck settings device cuda:0,cpu",
     )
 
 

@@ -68,5 +68,7 @@ def _add_recipe(command: argparse.ArgumentParser, *, optional: bool = False) -> 
 
 
 def _add_machine(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--device", default="cpu", metavar="NAME", help="such as cuda (default: cpu)")
+    command.add_argument(
+        "--device", default="cpu", metavar="NAME", help="such as cuda, or cuda:0,cuda:1 (default: cpu)"
+    )
     command.add_argument("--threads", type=whole(0, 1024), metavar="N", help="processor threads (default: all but one)")

@@ -41,7 +41,8 @@ examples:
   potluck settings computing always       whatever the rules say; also gpu, network; rules, never
   potluck settings hours "mon-fri 20:00-07:00, sat sun"
                                           when Potluck may work; always for no schedule
-  potluck settings device cpu             what trains: auto, cpu, cuda, cuda:1, mps, xpu
+  potluck settings device cpu             what trains: auto, all, cpu, cuda, cuda:1, mps, xpu
+  potluck settings device cuda:0,cuda:1   several at once
   potluck settings threads 4              processor threads that train; 0: all cores but one
   potluck settings compile yes            have torch compile the model's layers; pays on some devices
   potluck settings keep 30                minutes that training keeps its memory while it rests, to go on at once

@@ -308,13 +308,17 @@ def _programs(field: str, value: object) -> tuple[str, ...]:
 
 
 def _device(field: str, value: object) -> str:
-    if not isinstance(value, str) or not re.fullmatch(DEVICE_PATTERN, value):
+    names = re.sub(", +", ",", value) if isinstance(value, str) else ""
+    if not re.fullmatch(DEVICE_PATTERN, names):
         raise BadSetting(
             field,
             "This is no device that can train.",
-            hint="Choose auto, cpu, cuda, cuda:1, mps or xpu; potluck doctor says which there are.",
+            hint="Choose auto, all, or one or more of cpu, cuda, cuda:1, mps and xpu with commas between them; "
+            "potluck doctor says which there are.",
         )
-    return value
+    if len(set(names.split(","))) <= names.count(","):
+        raise BadSetting(field, "A device is named twice.", hint="Name each device once.")
+    return names
 
 
 def _name(field: str, value: object) -> str:

@@ -37,7 +37,7 @@ class Settings(UseRules, frozen=True, kw_only=True):
     threads: Annotated[int, Meta(ge=0, le=THREADS_MAX)] = 0
     """Processor threads of the worker; 0: all cores but one."""
     device: Annotated[str, Meta(pattern=DEVICE_PATTERN)] = "auto"
-    """What the worker computes on: "auto", "cpu", or a device as torch calls it."""
+    """What the worker computes on: "auto", "all", or devices as torch calls them, with commas between them."""
     compile: bool = False
     """Whether the worker has a model's layers compiled."""
     keep_minutes: Annotated[int, Meta(ge=0, le=KEEP_MINUTES_MAX)] = 10

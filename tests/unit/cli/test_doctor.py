@@ -119,6 +119,10 @@ CARD = '{"name": "cuda:0", "title": "A card", "memory_bytes": 1}'
         (f"[{CPU}]\n", "auto", ("fine", "on the processor")),
         (f"A warning.\n[{CARD}, {CPU}]\n", "auto", ("fine", "A card (cuda:0), processor (cpu); the first of them")),
         (f"[{CARD}, {CPU}]\n", "cpu", ("fine", "the settings say cpu")),
+        (f"[{CARD}, {CPU}]\n", "all", ("fine", "all are used")),
+        (f"[{CARD}, {CPU}]\n", "cuda:0,cpu", ("fine", "the settings say cuda:0,cpu")),
+        (f"[{CARD}, {CPU}]\n", "cuda:1,cpu", ("note", "there is no cuda:1 now")),
+        (f"[{CPU}]\n", "mps", ("note", "there is no mps now")),
         ("", "auto", ("problem", "does not start")),
     ],
 )

@@ -19,7 +19,7 @@ WISH = {
     "relay": False,
     "hours": "Mon-Fri  20:00-07:00,  sat sun",
     "port": 24_000,
-    "device": "cuda:1",
+    "device": "cuda:1, cpu",
     "threads": 3,
     "compile": True,
     "keep_minutes": 0,
@@ -38,6 +38,7 @@ WISH = {
     "name": "Ada's  laptop ",
 }
 SHOWN = {
+    "device": "cuda:1,cpu",
     "month_bytes": 50_000_000_000,
     "hours": "mon-fri 20:00-07:00, sat sun",
     "computing": UseSwitch(),
@@ -84,6 +85,11 @@ def test_all_of_them_are_kept_told_and_shown(tmp_path):
         *(({"name": bad}, "no name that") for bad in (None, 3, "x" * 41, "é" * 40, "<b>", "a\u202eb", "=1+1")),
         ({"name": "\u0410da"}, "several alphabets"),
         *(({"device": bad}, "no device that can train") for bad in ("gpu", "cuda:", "cuda:1 ", "", None, 0, "meta")),
+        *(
+            ({"device": bad}, "no device that can train")
+            for bad in ("auto,cpu", "cuda:0,", ",cpu", "cpu;mps", "cpu," * 16)
+        ),
+        ({"device": "cuda:0,cpu,cuda:0"}, "named twice"),
         *(({"keep_minutes": bad}, "no number of minutes") for bad in (-1, 1.0, True, None, 10**9, "2")),
         *(({"threads": bad}, "no number of threads") for bad in (-1, 1.0, True, None, 10**9, "2")),
         ({"port": 24000.0}, "whole number"),
