@@ -136,7 +136,7 @@ class Controls:
         switches, decision = installation.preferences.settings.switches, installation.usage_policy.decision
         rests = {
             "computing": decision.computing,
-            "gpu": decision.gpus.get(decision.device),
+            "gpu": decision.gpu,
             "network": decision.network,
         }
         at = Standpoint(

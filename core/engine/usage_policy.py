@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Meta
 
 from core.api.modes import ALWAYS, UseMode
-from core.api.settings import AUTO
+from core.api.settings import ALL, AUTO
 from core.api.verdict import Verdict
 from core.api.week import read_week
 from core.base.problems import Problem
@@ -218,8 +218,8 @@ class UsagePolicy:
 
 
 def _named(settings: Settings) -> str:
-    """The device that the settings name; empty: the worker finds one."""
-    return "" if settings.device == AUTO else settings.device
+    """The devices that the settings name; empty: the worker finds some."""
+    return "" if settings.device in {AUTO, ALL} else settings.device
 
 
 def _limits(settings: Settings, now: float) -> Limits:

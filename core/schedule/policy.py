@@ -51,7 +51,7 @@ class Circumstances:
     """Of the rules, where this computer is."""
     month_used_bytes: int = 0
     device: str = ""
-    """What training computes on, as torch calls it; empty: not known yet."""
+    """What training computes on, as torch calls it, with commas between several devices; empty: not known yet."""
     latches: Latches = field(default_factory=dict)
     """Of the decision before; empty at first, and after a change of the rules."""
 
@@ -72,9 +72,10 @@ class Decision:
 
     computing: Verdict | None
     gpus: Mapping[str, Verdict | None]
-    """By name, as torch calls each: those that are sensed, and the one that training computes on."""
+    """By name, as torch calls each: those that are sensed, and those that training computes on."""
     network: Verdict | None
-    device: str
+    devices: tuple[str, ...]
+    """What training computes on."""
     profile: ComputeProfile
     latches: Latches
     """For the next decision."""
@@ -82,9 +83,17 @@ class Decision:
     """First moment, unix seconds, at which time alone may make another decision of this; None: there is none."""
 
     @property
+    def gpu(self) -> Verdict | None:
+        """Why a graphics card that training computes on may not be used; None: all of them may, or there is none."""
+        return next((reason for device in self.devices if (reason := self.gpus.get(device)) is not None), None)
+
+    @property
     def rest(self) -> Verdict | None:
-        """Why nothing may be trained: nobody would get what is trained without the network."""
-        return self.computing or self.gpus.get(self.device) or self.network
+        """Why nothing may be trained: nobody would get what is trained without the network.
+
+        Training on several devices rests when one of them must.
+        """
+        return self.computing or self.gpu or self.network
 
 
 def decide(sensed: Sensed, rules: UseRules, switches: Switches, at: Circumstances) -> Decision:
@@ -96,10 +105,11 @@ def decide(sensed: Sensed, rules: UseRules, switches: Switches, at: Circumstance
         switches: The person's.
         at: The rest.
     """
-    device = f"{at.device}:0" if at.device in _FIRST_OF_KIND else at.device
+    devices = tuple(f"{name}:0" if name in _FIRST_OF_KIND else name for name in at.device.split(","))
     cards = {gpu.name: gpu for gpu in sensed.gpus}
-    if device not in PROCESSOR:
-        cards.setdefault(device, SensedGpu(name=device))
+    for device in devices:
+        if device not in PROCESSOR:
+            cards.setdefault(device, SensedGpu(name=device))
     latches, releases = _latched([*_readings(sensed, rules, cards.values())], at)
     used = in_use(sensed, rules)
     case = _Case(sensed, rules, switches, at, latches, used)
@@ -109,7 +119,7 @@ def decide(sensed: Sensed, rules: UseRules, switches: Switches, at: Circumstance
         computing=computing,
         gpus={name: computing or next(case.gpu(name), None) for name in cards},
         network=next(case.network(), None),
-        device=device,
+        devices=devices,
         profile=_profile(rules, used=used),
         latches=latches,
         changes=min(moments, default=None),

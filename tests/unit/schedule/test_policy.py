@@ -97,7 +97,7 @@ def test_each_rule_forbids_computing_by_itself(sensed, rules, why):
         (Sensed(gpus=(SensedGpu(name="cuda:1", busy=0.9),)), UseRules(), None),
     ],
 )
-@pytest.mark.parametrize("device", ["cuda:0", "cuda"])
+@pytest.mark.parametrize("device", ["cuda:0", "cuda", "cpu,cuda", "cuda:2,cuda:0,cpu"])
 def test_each_rule_of_a_card_forbids_that_card_alone(sensed, rules, why, device):
     decision = decided(sensed, rules, device=device)
     assert decision.computing is None
