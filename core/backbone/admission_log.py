@@ -36,6 +36,19 @@ class Admitted(msgspec.Struct, frozen=True, kw_only=True):
     """When, Unix seconds."""
 
 
+class BadInvitation(NotTrusted):
+    """An invitation that lets nobody in.
+
+    Args:
+        why: Completes the code `link.WHY`.
+        message: The same as a sentence.
+    """
+
+    def __init__(self, why: str, message: str) -> None:
+        super().__init__(message, hint="Ask the organiser for a new link.")
+        self.code = f"link.{why}"
+
+
 class NameTaken(BadInput):
     """The name belongs to another key."""
 
@@ -99,15 +112,28 @@ class AdmissionLog:
         known = self.name_of(key)
         if known is not None:
             return known
+        self.enter(key, name, invitation=self.valid(invitations, secret, now=now).id, now=now)
+        return name
+
+    def valid(self, invitations: list[Invitation], secret: str, *, now: float) -> Invitation:
+        """The invitation with this secret, if it lets somebody in now.
+
+        Args:
+            invitations: Those that hold.
+            secret: What the newcomer says.
+            now: Unix seconds.
+
+        Raises:
+            BadInvitation: it is wrong, used up, or has expired.
+        """
         invitation = found_in(invitations, secret)
         if invitation is None:
-            raise NotTrusted("This invitation is not valid.", hint="Ask for a new link.")
+            raise BadInvitation("withdrawn", "This invitation is not valid; the organiser may have withdrawn it.")
         if invitation.has_expired(now):
-            raise NotTrusted("This invitation has expired.", hint="Ask for a new link.")
+            raise BadInvitation("expired", "This invitation has expired.")
         if invitation.is_used_up(self.used(invitation)):
-            raise NotTrusted("This invitation has been used as often as it may be.", hint="Ask for a new link.")
-        self.enter(key, name, invitation=invitation.id, now=now)
-        return name
+            raise BadInvitation("full", "This invitation has been used as often as it may be.")
+        return invitation
 
     def enter(self, key: PeerId, name: str, *, invitation: str, now: float) -> None:
         """Write down a new key.

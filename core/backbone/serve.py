@@ -19,7 +19,7 @@ from core.backbone.charter import Charter, read_charter_records
 from core.backbone.kept_states import KeptStates
 from core.backbone.link import Link
 from core.backbone.remembered import RememberedContacts
-from core.backbone.welcome import KnownPeer, WelcomeDesk
+from core.backbone.welcome import KnownPeer, WelcomeDesk, presence
 from core.base.problems import Busy, Damaged, Problem, RemoteProblem
 from core.base.signing import SEED_BYTES, KeyPair
 from core.ledger.receipts import ReceiptLog
@@ -180,6 +180,7 @@ class Backbone:
             now=clock.now,
             trace=self._session.peer.trace,
         )
+        self._desk.presence = lambda: presence(self._session.peer.view(clock.now()))
         self._desk_context = server_context(key=self._key, pass_der=self._new_pass())
         self._port = 0
         self.moved_from = 0

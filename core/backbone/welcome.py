@@ -4,6 +4,7 @@ GET  /v1/manifest      the signed manifest; checked by the newcomer against the 
 GET  /v1/authority     the authority's certificate; checked against the key in the manifest
 GET  /v1/time/<nonce>  the time, signed by the authority for this nonce in hex (core.backbone.signed_time)
 GET  /v1/blobs/<hex>   a blob; checked against its digest
+POST /v1/invitation    InvitationCheck in, CollaborationNow out: whether an invitation holds, and what goes on
 POST /v1/pass          PassRequest in, PassGrant out: invitation and certificate request for a short-lived pass
 
 What the worst stranger gains: from one address so many answers about passes as `ASKED_PER_S` says, and so many new
@@ -15,7 +16,7 @@ import asyncio
 import logging
 import ssl
 from collections.abc import Callable, Sequence
-from typing import Annotated, Final
+from typing import Annotated, Final, TypeVar
 
 import msgspec
 from aiohttp import web
@@ -33,6 +34,7 @@ from core.base.trace import Trace
 from core.base.wire import PROTOCOL, Schema
 from core.net.guarded_server import GuardedServer, listening_sockets
 from core.net.listening import ANY, ANY6
+from core.swarm.view import ParticipantView
 
 _LOG = logging.getLogger(__name__)
 
@@ -64,6 +66,30 @@ class PassRequest(msgspec.Struct, frozen=True):
     device: Annotated[str, Meta(max_length=40)]
     protocol: Annotated[int, Meta(ge=0, lt=2**53)] = 1
     """The newcomer's `core.base.wire.PROTOCOL`; the first did not say so."""
+
+
+class InvitationCheck(msgspec.Struct, frozen=True):
+    """What a program sends for a person who looks at a link before they decide."""
+
+    invite: Annotated[str, Meta(max_length=128)]
+    protocol: Annotated[int, Meta(ge=0, lt=2**53)]
+    """Of the program."""
+
+
+class CollaborationNow(msgspec.Struct, frozen=True):
+    """The collaboration at this moment, as the backbone sees it."""
+
+    computers: Annotated[int, Meta(ge=0, lt=2**31)] = 0
+    """That are here; the backbone itself does not count."""
+    samples_per_s: Annotated[float, Meta(ge=0, lt=1e12)] = 0.0
+    """All of them together."""
+    epoch: Annotated[int, Meta(ge=0, lt=2**53)] = 0
+
+
+def presence(view: ParticipantView) -> CollaborationNow:
+    """What a backbone's participant sees of its collaboration, for people who are not in it yet."""
+    speeds = [report.samples_per_s for peer, report in view.peers.items() if peer not in view.silent]
+    return CollaborationNow(len(speeds), sum(speeds), view.followed.epoch if view.followed is not None else 0)
 
 
 class KnownPeer(msgspec.Struct, frozen=True):
@@ -100,9 +126,16 @@ TOO_OFTEN: Final = JoinRefusal(
     "too_often", "Too many computers at this address have asked to join.", "Wait for half a minute."
 )
 OUT_OF_ORDER: Final = JoinRefusal("busy", "The backbone lets nobody in at present.", "Tell the organiser.")
+NEWER: Final = "link.newer"
+"""Code of a refusal: the collaboration's protocol is newer than the newcomer's."""
+OLDER: Final = "link.older"
 REQUESTS: Final = Schema(PassRequest, named="a request for a pass", bytes_max=REQUEST_BYTES_MAX, form="json")
+CHECKS: Final = Schema(InvitationCheck, named="a question about an invitation", bytes_max=1024, form="json")
 GRANTS: Final = Schema(PassGrant, named="a pass with contacts", bytes_max=GRANT_BYTES_MAX, form="json")
 REFUSALS: Final = Schema(JoinRefusal, named="a refusal", bytes_max=GRANT_BYTES_MAX, form="json")
+
+
+Asked = TypeVar("Asked", InvitationCheck, PassRequest)
 
 
 class WelcomeDesk:
@@ -130,6 +163,8 @@ class WelcomeDesk:
         self._authority = authority
         self._admission_log = admission_log
         self._contacts = contacts
+        self.presence: Callable[[], CollaborationNow] = CollaborationNow
+        """Says what goes on in the collaboration; the owner of the desk may set it."""
         self._now = now
         self._trace = trace
         self._asked = RateLimit[str](rate_per_s=ASKED_PER_S, burst=ASKED_BURST)
@@ -150,6 +185,7 @@ class WelcomeDesk:
                 web.get("/v1/authority", self._certificate),
                 web.get(f"/v1/time/{{nonce:[0-9a-f]{{{2 * TIME_NONCE_BYTES}}}}}", self._time),
                 web.get("/v1/blobs/{digest:[0-9a-f]{64}}", self._blob),
+                web.post("/v1/invitation", self._invitation),
                 web.post("/v1/pass", self._pass),
             ]
         )
@@ -190,21 +226,26 @@ class WelcomeDesk:
             raise web.HTTPNotFound
         return web.FileResponse(self._charter.blobs / name)
 
+    async def _invitation(self, request: web.Request) -> web.Response:
+        asked = await self._received(request, CHECKS, self._now())
+        if isinstance(asked, web.Response):
+            return asked
+        try:
+            self._admission_log.valid(self._charter.invitations, asked.invite, now=self._now())
+        except NotTrusted as problem:
+            return self._refuse(403, JoinRefusal(problem.code, problem.message, problem.hint))
+        except Problem as problem:
+            _LOG.warning("no invitation can be looked at: %s", problem)
+            return self._refuse(503, OUT_OF_ORDER)
+        return web.Response(body=msgspec.json.encode(self.presence()), content_type="application/json")
+
     async def _pass(self, request: web.Request) -> web.Response:
-        host, now = household(request.remote or "::"), self._now()
-        if not self._asked.admits(host, now):
-            return self._refuse(429, TOO_OFTEN)
+        now = self._now()
+        asked = await self._received(request, REQUESTS, now)
+        if isinstance(asked, web.Response):
+            return asked
         try:
-            async with asyncio.timeout(REQUEST_S):
-                asked = REQUESTS.decode(await request.read())
-        except (TimeoutError, ConnectionError):
-            return self._refuse(408, JoinRefusal("bad_input", "The request did not arrive in time."))
-        except WireProblem:
-            return self._refuse(400, JoinRefusal("bad_input", "This is not a request for a pass."))
-        if asked.protocol != PROTOCOL:
-            return self._refuse(400, other_protocol(asked.protocol))
-        try:
-            grant = self._grant(asked, host, now)
+            grant = self._grant(asked, household(request.remote or "::"), now)
         except (NotTrusted, BadInput, ProofProblem) as problem:
             status = 403 if isinstance(problem, NotTrusted) else 400
             return self._refuse(status, JoinRefusal(problem.code, problem.message, problem.hint))
@@ -215,6 +256,21 @@ class WelcomeDesk:
             return self._refuse(429, TOO_OFTEN)
         self._trace.mark("welcome.pass")
         return web.Response(body=msgspec.json.encode(grant), content_type="application/json")
+
+    async def _received(self, request: web.Request, schema: Schema[Asked], now: float) -> Asked | web.Response:
+        """What a stranger asks for, or the refusal of an unreadable, too frequent or other version's request."""
+        if not self._asked.admits(household(request.remote or "::"), now):
+            return self._refuse(429, TOO_OFTEN)
+        try:
+            async with asyncio.timeout(REQUEST_S):
+                asked = schema.decode(await request.read())
+        except (TimeoutError, ConnectionError):
+            return self._refuse(408, JoinRefusal("bad_input", "The request did not arrive in time."))
+        except WireProblem:
+            return self._refuse(400, JoinRefusal("bad_input", "This request cannot be read."))
+        if asked.protocol != PROTOCOL:
+            return self._refuse(400, other_protocol(asked.protocol))
+        return asked
 
     def _grant(self, asked: PassRequest, host: str, now: float) -> PassGrant | None:
         """A pass for a newcomer or a member; None: its household has asked too often.
@@ -257,7 +313,7 @@ async def _without_version(_: web.Request, response: web.StreamResponse) -> None
 def other_protocol(theirs: int) -> JoinRefusal:
     """Why a newcomer of another version is turned away; `theirs` is its protocol."""
     if theirs < PROTOCOL:
-        return JoinRefusal("bad_input", "The collaboration uses a newer version of Potluck.", "Update Potluck.")
+        return JoinRefusal(NEWER, "The collaboration uses a newer version of Potluck.", "Update Potluck.")
     return JoinRefusal(
-        "bad_input", "The collaboration uses an older version of Potluck.", "Ask the organiser to update the backbone."
+        OLDER, "The collaboration uses an older version of Potluck.", "Ask the organiser to update the backbone."
     )

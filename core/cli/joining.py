@@ -5,12 +5,15 @@ import asyncio
 import contextlib
 import sys
 
+import msgspec
+
+from core.api.look import LinkLook
 from core.api.numbers import volume
-from core.backbone.join import Invited, look
 from core.backbone.link import SCHEME, Link, parse_link
-from core.backbone.support import check_averaging
+from core.backbone.look import Invited, look
 from core.base.ids import fingerprint
 from core.base.problems import BadInput
+from core.cli.estimate import computer_facts, estimate, rows_of
 from core.cli.say import say_json
 from core.cli.tables import clean
 from core.control.client import ControlClient, NotRunning
@@ -30,12 +33,14 @@ def join(args: argparse.Namespace) -> int:
     home = Home.find(args.home)
     collaborations = Collaborations(home)
     link = _link(args.which, collaborations)
-    invited = asyncio.run(look(link, Clock().now))
-    check_averaging(invited.manifest.averaging)
-    if args.json:
-        say_json({"event": "collaboration", **description(invited)})
-    else:
-        print(_as_text(invited))
+    member = any(kept.link.manifest_id == link.manifest_id for kept in collaborations.all())
+    invited = asyncio.run(look(link, Clock().now, member=member))
+    if args.show or not args.yes:
+        shown = description(invited, home)
+        if args.json:
+            say_json({"event": "collaboration", **msgspec.to_builtins(shown)})
+        else:
+            print(_as_text(shown))
     if args.show:
         return 0
     if not args.yes and not _agrees():
@@ -79,18 +84,22 @@ def collaborations(args: argparse.Namespace) -> int:
     return 0
 
 
-def description(invited: Invited) -> dict[str, str | int]:
+def description(invited: Invited, home: Home) -> LinkLook:
     """What a person should know before joining."""
     manifest = invited.manifest
-    return {
-        "id": manifest.id.hex(),
-        "name": clean(manifest.name),
-        "organiser": clean(manifest.organiser),
-        "fingerprint": fingerprint(manifest.authority_id),
-        "summary": clean(manifest.summary),
-        "task": clean(manifest.task),
-        "download_bytes": invited.download_bytes,
-    }
+    here = asyncio.run(computer_facts(home))
+    return LinkLook(
+        id=manifest.id.hex(),
+        name=clean(manifest.name),
+        organiser=clean(manifest.organiser),
+        fingerprint=fingerprint(manifest.authority_id),
+        summary=clean(manifest.summary),
+        task=clean(manifest.task),
+        download_bytes=invited.download_bytes,
+        computers=invited.present.computers if invited.present is not None else None,
+        estimate=asyncio.run(estimate(invited, here)),
+        computer=here,
+    )
 
 
 def _link(which: str, kept: Collaborations) -> Link:
@@ -105,15 +114,15 @@ def _link(which: str, kept: Collaborations) -> Link:
     return kept.find(words).link
 
 
-def _as_text(invited: Invited) -> str:
-    """For a person: name, organiser, purpose, and what is downloaded."""
-    words = description(invited)
+def _as_text(shown: LinkLook) -> str:
+    """For a person: name, organiser, purpose, what is downloaded, and what taking part comes to here."""
     rows = (
-        ("Collaboration", words["name"]),
-        ("Organised by", words["organiser"]),
-        ("Fingerprint", words["fingerprint"]),
-        ("What for", words["summary"] or "The organiser does not say."),
-        ("Download", f"{volume(invited.download_bytes)} of files, then the model; numbers only, no programs"),
+        ("Collaboration", shown.name),
+        ("Organised by", shown.organiser),
+        ("Fingerprint", shown.fingerprint),
+        ("What for", shown.summary or "The organiser does not say."),
+        ("Download", f"{volume(shown.download_bytes)} of files, then the model; numbers only, no programs"),
+        *rows_of(shown),
     )
     return "\n".join(f"{name:<14} {text}" for name, text in rows)
 

@@ -36,6 +36,7 @@ PARTS: Mapping[str, str] = MappingProxyType(
     {
         "alone": "core.training.alone",
         "app": "app.__main__",
+        "costs": "core.tasks.costs",
         "prepare": "core.training.prepare",
         "senses": "core.schedule.senses.__main__",
         "use-model": "core.training.use",

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from core.backbone.join import look
 from core.backbone.link import Link
+from core.backbone.look import look
 from core.base.problems import NotTrusted, UserProblem
 from core.base.trace import Trace
 from core.control.client import ControlClient

@@ -1,0 +1,114 @@
+"""A look at a link before joining, at a real welcome desk: what is shown, and each way in which it leads nowhere."""
+
+import asyncio
+import dataclasses
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from core.backbone.charter import Charter
+from core.backbone.invitations import new_invitation, write_invitations
+from core.backbone.link import Link
+from core.backbone.look import LinkProblem, look
+from core.base.signing import KeyPair
+from core.base.trace import Trace
+from core.base.wire import PROTOCOL
+from core.storage.paths import Home
+from tests.process.test_collaborations import potluck
+from tests.process.test_joining import NOW, desk, joining
+from tests.process.test_joining import found as found_desk
+
+pytestmark = pytest.mark.process
+
+
+def invited(charter: Charter, link: Link, **limits: float) -> Link:
+    one = new_invitation(**limits)
+    write_invitations(charter.folder, [*charter.invitations, one])
+    return dataclasses.replace(link, invite=one.secret)
+
+
+def seen(charter: Charter, make: Callable[[Link], Link], *, member: bool = False) -> str:
+    """The code of the look at the link that `make` makes of a good one; empty: it leads to the collaboration."""
+
+    async def run() -> str:
+        async with desk(charter, Trace()) as link:
+            try:
+                found = await look(make(link), lambda: NOW, member=member)
+            except LinkProblem as problem:
+                return problem.code if f"{problem.message[-1]}{problem.hint[-1]}" == ".." else "no sentence"
+            assert found.manifest == charter.manifest
+            return ""
+
+    return asyncio.run(run())
+
+
+def test_good_link_is_no_problem(tmp_path: Path) -> None:
+    assert seen(found_desk(tmp_path), lambda link: link) == ""
+
+
+def test_expired_and_withdrawn_invitations_are_told_apart(tmp_path: Path) -> None:
+    charter = found_desk(tmp_path)
+    assert seen(charter, lambda link: invited(charter, link, expires=NOW - 1)) == "link.expired"
+    assert seen(charter, lambda link: invited(charter, link, expires=NOW + 1)) == ""
+    assert seen(charter, lambda link: dataclasses.replace(link, invite="guess")) == "link.withdrawn"
+
+
+def test_member_may_look_after_its_invitation_ended(tmp_path: Path) -> None:
+    charter = found_desk(tmp_path)
+    assert seen(charter, lambda link: invited(charter, link, expires=NOW - 1), member=True) == ""
+
+
+def test_used_up_invitation_is_full(tmp_path: Path) -> None:
+    charter = found_desk(tmp_path)
+
+    async def run() -> None:
+        async with desk(charter, Trace()) as link:
+            one = invited(charter, link, uses_max=1)
+            await look(one, lambda: NOW)
+            newcomer = joining(one, tmp_path, KeyPair.generate())
+            await newcomer.try_once(username="Ada", device="", now=lambda: NOW)
+            with pytest.raises(LinkProblem) as told:
+                await look(one, lambda: NOW)
+            assert told.value.code == "link.full"
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize(("protocol", "code"), [(PROTOCOL - 1, "link.newer"), (PROTOCOL + 1, "link.older")])
+def test_other_version_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, protocol: int, code: str) -> None:
+    monkeypatch.setattr("core.backbone.look.PROTOCOL", protocol)
+    assert seen(found_desk(tmp_path), lambda link: link) == code
+
+
+def test_desk_that_cannot_read_its_charter_is_closed(tmp_path: Path) -> None:
+    charter = found_desk(tmp_path)
+
+    def spoil(link: Link) -> Link:
+        (charter.folder / "invitations.json").write_bytes(b"{")
+        return link
+
+    assert seen(charter, spoil) == "link.closed"
+
+
+def test_nobody_at_the_address_is_unreachable(tmp_path: Path) -> None:
+    charter = found_desk(tmp_path)
+    assert seen(charter, lambda link: dataclasses.replace(link, port=1)) == "link.unreachable"
+
+
+def test_show_prints_the_estimate_and_changes_nothing(tmp_path: Path) -> None:
+    charter, home = found_desk(tmp_path), Home(tmp_path / "home")
+
+    async def run() -> None:
+        async with desk(charter, Trace()) as link:
+            where = ["--home", home.directory, "--json"]
+            code, (told,), _ = await asyncio.to_thread(potluck, "join", "-", "--show", *where, stdin=f"{link}\n")
+            assert code == 0
+            assert told["computers"] == 0
+            assert told["estimate"]["share"] == 1.0
+            assert told["estimate"]["memory_bytes"] > 700_000_000
+            assert told["estimate"]["day_bytes"] is None  # nobody computes: how fast it goes is not known
+            assert told["computer"]["cores"] >= told["computer"]["threads"] >= 1
+            assert not home.directory.exists()
+
+    asyncio.run(run())
