@@ -12,8 +12,8 @@ from app.choices import Choices, Closing
 from app.client import Client
 from app.engine_process import EngineProcess, own_program
 from app.intents import Intents
-from app.joining import JoinCommand
 from app.notifier import Notifier
+from app.own_commands import OwnCommands
 from app.starting import Starter
 from app.store import Store
 from app.theme import Theme
@@ -52,7 +52,7 @@ class Application(QObject):
         self.intents = Intents(self.client.call, self.store, self)
         self.theme = Theme(qt, self.choices.theme)
         self.window = MainWindow(
-            self.store, self.intents, JoinCommand(home, own_program(), self), theme=self.theme, choices=self.choices
+            self.store, self.intents, OwnCommands.of(home, own_program(), self), theme=self.theme, choices=self.choices
         )
         self.tray = Tray(self.store, self.window.actions_, self)
         self.notifier = Notifier(self.store, self.choices, tell=self.tray.tell, seen=self.window.isVisible)

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QApplication
 
 from app.choices import Choices, ThemeChoice
 from app.intents import Intents
-from app.joining import JoinCommand
+from app.own_commands import OwnCommands
 from app.store import Store
 from app.theme import Theme
 from app.views.main_window import MainWindow
@@ -49,7 +49,7 @@ def take(
     with tempfile.TemporaryDirectory() as folder:
         choices = Choices(Path(folder) / "window.ini")
         intents = Intents(_nobody, store)
-        window = MainWindow(store, intents, JoinCommand(Path(folder), ()), theme=colours, choices=choices)
+        window = MainWindow(store, intents, OwnCommands.of(Path(folder), ()), theme=colours, choices=choices)
         window.resize(*size)
         if shown is not None:
             store.put(shown)

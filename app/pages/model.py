@@ -7,8 +7,10 @@ from app.models.tables import peers_table
 from app.pages.page import GAP, Page
 from app.store import Store
 from app.theme import Theme
+from app.trying import TryCommand
 from app.views.sentences import Sentences
 from app.views.table import Panel
+from app.views.try_box import TryBox
 from app.widgets.curve import Curve
 from app.widgets.labels import Elided, card, label, sentence
 from core.api.snapshot import LossView, Snapshot
@@ -19,9 +21,10 @@ SENTENCES = 3
 class ModelPage(Page):
     """The page for somebody who wants to see the model learn."""
 
-    def __init__(self, store: Store, theme: Theme) -> None:
+    def __init__(self, store: Store, command: TryCommand, theme: Theme) -> None:
         super().__init__(store, text.tr("Model"))
         tr = text.tr
+        self.trying = TryBox(command, theme)
         self._collaboration = Elided(tone="muted")
         self.heldout = Curve(theme, tr("Errors on text that it has never seen"), colour="warm")
         self.training = Curve(theme, tr("Errors on text that it learns from"))
@@ -71,6 +74,9 @@ class ModelPage(Page):
         column.addStretch(1)
         grid.addWidget(frame, 1, 0)
         grid.addWidget(self.peers, 1, 1)
+        asked, row = card(margin=2 * GAP, spacing=GAP)
+        row.addWidget(self.trying)
+        grid.addWidget(asked, 2, 0, 1, 2)
         for place in (0, 1):
             grid.setColumnStretch(place, 1)
             grid.setRowStretch(place, 1)

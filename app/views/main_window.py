@@ -7,7 +7,8 @@ from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QStackedWidget, QVBoxLay
 from app import text
 from app.choices import Choices
 from app.intents import Intents
-from app.joining import Answer, JoinCommand
+from app.joining import Answer
+from app.own_commands import OwnCommands
 from app.pages.about import AboutPage
 from app.pages.home import HomePage
 from app.pages.model import ModelPage
@@ -38,7 +39,7 @@ class MainWindow(QMainWindow):
     Args:
         store: The verdict, and the last snapshot.
         intents: Takes the person's intents.
-        command: Looks at links, and joins.
+        commands: Of Potluck, that the window runs.
         theme: The colours.
         choices: The person's choices about the window.
     """
@@ -47,7 +48,9 @@ class MainWindow(QMainWindow):
     start_asked = Signal()
     """The person wants the engine started again."""
 
-    def __init__(self, store: Store, intents: Intents, command: JoinCommand, *, theme: Theme, choices: Choices) -> None:
+    def __init__(
+        self, store: Store, intents: Intents, commands: OwnCommands, *, theme: Theme, choices: Choices
+    ) -> None:
         super().__init__()
         self._store = store
         self._failure: ProblemView | None = None
@@ -56,7 +59,7 @@ class MainWindow(QMainWindow):
         self.banner = Banner()
         self.start_page = StartPage()
         self.home = HomePage(store, intents, self.actions_, theme)
-        self.model = ModelPage(store, theme)
+        self.model = ModelPage(store, commands.trying, theme)
         self.people = PeoplePage(store, theme)
         self.pages: dict[str, Page] = {
             "home": self.home,
@@ -72,7 +75,7 @@ class MainWindow(QMainWindow):
         )
         self.status = StatusLine()
         self.settings = SettingsDialog(intents, theme, self)
-        self.join = JoinDialog(command, self)
+        self.join = JoinDialog(commands.joining, self)
         self._stack = QStackedWidget()
         self._build()
         self._connect()

@@ -1,6 +1,7 @@
 """`potluck try`: what the newest model says of a text."""
 
 import argparse
+import sys
 import tempfile
 from pathlib import Path
 from typing import Any, Final
@@ -21,21 +22,22 @@ def run(args: argparse.Namespace) -> int:
         UserProblem: there is no model yet, or the text cannot be used.
         WorkerProblem: the process with the model failed.
     """
-    if len(args.text) > TEXT_CHARS_MAX:
+    text = sys.stdin.readline(TEXT_CHARS_MAX + 1).rstrip("\n") if args.text == "-" else args.text
+    if len(text) > TEXT_CHARS_MAX:
         raise BadInput(
-            f"The text is too long: it has {len(args.text)} letters, and {TEXT_CHARS_MAX} are allowed.",
+            f"The text is too long: {TEXT_CHARS_MAX} letters are allowed.",
             hint="Give a sentence or two.",
         )
     kept = kept_model(args)
     with tempfile.TemporaryDirectory(prefix="potluck-") as scratch:
         state = newest_state(kept, Path(scratch))
-        said = use_model(kept, state, ["try", "--", args.text], json=args.json)
+        said = use_model(kept, state, ["try", "--", text], json=args.json)
     if args.json:
         say_json({**said, "collaboration": kept.manifest.id.hex(), "epoch": state.header.epoch})
     elif said["event"] == "filled":
         print("\n".join(_lines(said)))
     else:
-        print(args.text + "".join(map(_shown, said["text"])))
+        print(text + "".join(map(_shown, said["text"])))
     return 0
 
 

@@ -5,6 +5,7 @@ Letters of shapes: T pieces in the text, V in the vocabulary.
 
 # ruff: noqa: N803, N806 - names of arrays end in their shapes
 
+import re
 from dataclasses import dataclass
 from typing import Final
 
@@ -21,6 +22,8 @@ LETTERS: Final = 200
 TEMPERATURE: Final = 0.7
 """Scores are divided by it before a piece is drawn: below 1 the probable becomes more probable."""
 SEED: Final = 0
+UNDERSCORES: Final = "_{2,}"
+"""What a person writes for a blank, as a pattern."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,19 +52,20 @@ def filled(model: Pretrained, text: str) -> FilledBlanks:
 
     Args:
         model: Fills blanks.
-        text: Has a blank or more.
+        text: Has a blank or more: the tokenizer's, or two underscores and more.
 
     Raises:
         BadInput: it has none, or is too long.
     """
     tokenizer = model.tokenizer
+    text = re.sub(UNDERSCORES, tokenizer.mask_token, text)
     pieces = tokenizer(text, return_tensors="pt", return_offsets_mapping=True)
     pieces_T, spans_T = pieces["input_ids"][0], pieces.pop("offset_mapping")[0].tolist()
     places = (pieces_T == tokenizer.mask_token_id).nonzero().flatten().tolist()
     if not places:
         raise BadInput(
-            f"The text has no blank to fill: write {tokenizer.mask_token} where a word is missing.",
-            hint=f'For example: potluck try "People bring their {tokenizer.mask_token} computers"',
+            "The text has no blank to fill: write ___ where a word is missing.",
+            hint='For example: potluck try "People bring their ___ computers"',
         )
     if len(pieces_T) > tokenizer.model_max_length:
         raise BadInput(

@@ -84,7 +84,7 @@ def parts(qt, tmp_path):
 
     from app.choices import Choices
     from app.intents import Intents
-    from app.joining import JoinCommand
+    from app.own_commands import OwnCommands
     from app.store import Store
     from app.theme import Theme
     from app.views.main_window import MainWindow
@@ -94,7 +94,7 @@ def parts(qt, tmp_path):
     intents = Intents(lambda method, wish=None: calls.append(method if wish is None else (method, wish)), store)
     choices = Choices(tmp_path / "window.ini")
     theme = Theme(qt, choices.theme)
-    window = MainWindow(store, intents, JoinCommand(tmp_path, ()), theme=theme, choices=choices)
+    window = MainWindow(store, intents, OwnCommands.of(tmp_path, ()), theme=theme, choices=choices)
     made = SimpleNamespace(
         store=store,
         intents=intents,

@@ -55,6 +55,10 @@ def test_blank_gets_the_pieces_that_fit_its_place(albert: Pretrained, tmp_path: 
     assert [guess.probability for guess in found] == pytest.approx([plain[name] for name in expected], rel=1e-4)
 
 
+def test_underscores_are_a_blank(albert: Pretrained) -> None:
+    assert filled(albert, "the ____ shares __ work") == filled(albert, "the [MASK] shares [MASK] work")
+
+
 def test_each_blank_is_filled_with_its_best_piece(albert: Pretrained) -> None:
     found = filled(albert, "the [MASK] of [MASK]")
     assert len(found.blanks) == 2

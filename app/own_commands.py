@@ -1,0 +1,29 @@
+"""Commands of Potluck that the window runs as programs of their own."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from PySide6.QtCore import QObject
+
+from app.joining import JoinCommand
+from app.trying import TryCommand
+
+
+@dataclass(frozen=True)
+class OwnCommands:
+    """All of them.  Each runs at most once at a time."""
+
+    joining: JoinCommand
+    trying: TryCommand
+
+    @classmethod
+    def of(cls, home: Path, program: Sequence[str], parent: QObject | None = None) -> "OwnCommands":
+        """Make them for one home.
+
+        Args:
+            home: The home that they are about.
+            program: How a command of Potluck is run.
+            parent: Owns them.
+        """
+        return cls(JoinCommand(home, program, parent), TryCommand(home, program, parent))

@@ -1,0 +1,84 @@
+"""Try the model: a text with blanks, what the newest model puts there, and how sure it is."""
+
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QPushButton, QVBoxLayout, QWidget
+
+from app import text
+from app.theme import Theme
+from app.trying import TEXT_LETTERS_MAX, ModelAnswer, TryCommand
+from app.widgets.bars import Bars
+from app.widgets.labels import label, sentence
+
+BLANKS = 3
+"""Number of blanks whose words are shown with bars."""
+EXAMPLE = "This function returns the ___ of a file."
+
+
+class TryBox(QWidget):
+    """A line to write in, a button, and the answer below.
+
+    Args:
+        command: Asks the model.
+        theme: The colours.
+    """
+
+    def __init__(self, command: TryCommand, theme: Theme) -> None:
+        super().__init__()
+        tr = text.tr
+        self._command = command
+        self.line = QLineEdit(tr(EXAMPLE))
+        self.line.setMaxLength(TEXT_LETTERS_MAX)
+        self.line.setAccessibleName(tr("Text for the model"))
+        self.line.setPlaceholderText(tr("Write a sentence, with ___ for a word that is missing"))
+        self.button = QPushButton(tr("&Ask the model"))
+        self.said = sentence(factor=1.1)
+        self.said.setAccessibleName(tr("What the model says"))
+        self._titles = [label(bold=True) for _ in range(BLANKS)]
+        self.bars = [Bars(theme, tr("Words for blank {number}").format(number=n + 1)) for n in range(BLANKS)]
+        title = label(tr("Try it"), bold=True)
+        title.setBuddy(self.line)
+        self._build(title)
+        self.line.returnPressed.connect(self.ask)
+        self.button.clicked.connect(self.ask)
+        self._show_bars([])
+
+    def ask(self) -> None:
+        """Ask the model about what stands in the line."""
+        if not self.line.text().strip():
+            self.said.setText(text.tr("Write a sentence first, with ___ for a word that is missing."))
+            return
+        self.button.setEnabled(False)
+        self.said.setText(text.tr("The newest model on this computer is asked: this takes some seconds…"))
+        self._show_bars([])
+        self._command.ask(self.line.text(), self._answered)
+
+    def _answered(self, answer: ModelAnswer) -> None:
+        self.button.setEnabled(True)
+        problem = answer.problem
+        if problem is not None:
+            self.said.setText(text.one_line(f"{problem.message} {problem.hint}"))
+            return
+        begun = self.line.text() if answer.event == "continued" else ""
+        self.said.setText(text.one_line(begun + answer.text))
+        self._show_bars([[(text.plain(one.text), one.probability) for one in blank] for blank in answer.blanks])
+
+    def _show_bars(self, blanks: list[list[tuple[str, float]]]) -> None:
+        shown = blanks[:BLANKS]
+        for place, bars in enumerate(self.bars):
+            rows = shown[place] if place < len(shown) else []
+            bars.show_rows(rows)
+            bars.setVisible(bool(rows))
+            self._titles[place].setText(text.tr("Blank {number}").format(number=place + 1))
+            self._titles[place].setVisible(bool(rows) and len(shown) > 1)
+
+    def _build(self, title: QLabel) -> None:
+        row = QHBoxLayout()
+        row.addWidget(self.line, stretch=1)
+        row.addWidget(self.button)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addWidget(title)
+        column.addLayout(row)
+        column.addWidget(self.said)
+        for name, bars in zip(self._titles, self.bars, strict=True):
+            column.addWidget(name)
+            column.addWidget(bars)
