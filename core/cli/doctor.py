@@ -19,6 +19,7 @@ from typing import Final, Literal, TypeVar
 import msgspec
 
 from core.base.problems import Problem
+from core.cli.doctor_senses import in_words, sense_now
 from core.cli.options import Commands, add_home, add_json
 from core.cli.say import say_json
 from core.cli.settings import ask_port
@@ -286,6 +287,12 @@ def network_finding(known: NetworkSense, *, allowed: bool) -> Finding:
             return Finding("note", sentence, _COSTS_UNKNOWN)
 
 
+def senses(_: Examined) -> Finding:
+    """Find out what this system tells of its use, which the rules for when to run need."""
+    told, lacking = in_words(sense_now())
+    return Finding("note" if lacking else "fine", told, lacking)
+
+
 def in_time(call: Callable[[], T], timeout_s: float) -> T:
     """The answer of something that may hang, asked in a thread that ends with the process.
 
@@ -318,4 +325,5 @@ CHECKS: Final[tuple[tuple[str, Check], ...]] = (
     ("disk", disk),
     ("training", training),
     ("window", window),
+    ("senses", senses),
 )

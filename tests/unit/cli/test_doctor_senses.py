@@ -1,0 +1,27 @@
+"""What the doctor says of a system that tells much, little or nothing."""
+
+from core.cli.doctor_senses import in_words
+from core.schedule.sensed import Sensed, SensedGpu
+
+
+def test_all_that_is_told_is_said():
+    sensed = Sensed(
+        idle_s=41.0, on_battery=True, battery=0.5, full_screen=False, remote=True, celsius=61.0,
+        gpus=(SensedGpu(name="cuda:0", busy=0.5),),
+    )  # fmt: skip
+    told, lacking = in_words(sensed)
+    assert lacking == ""
+    for words in ("for 41 s", "on its battery, 50% charged", "no program fills", "from afar", "61 °C", "cuda:0"):
+        assert words in told
+
+
+def test_what_is_not_told_is_said():
+    told, lacking = in_words(Sensed(idle_s=0.0, on_battery=False, full_screen=True, remote=False))
+    assert told.startswith("This system tells: somebody is at it now; it runs on mains; a program fills")
+    assert lacking == "It does not tell of the processor's heat: rules about that stop nothing here."
+
+
+def test_system_that_tells_nothing_is_said_to():
+    told, lacking = in_words(Sensed())
+    assert told == "This system tells: nothing about its use."
+    assert "the last key or touch, the battery, programs that fill the screen, remote desktop and" in lacking
