@@ -27,7 +27,7 @@ from core.training.rules import rule_of
 from core.training.shared_batches import SharedBatches
 
 TARGET_PASSES = 8
-"""A pass is at most such a part of a step's samples."""
+"""The passes of all devices together are at most such a part of a step's samples."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,11 +110,11 @@ class Learner:
         self.state = self._newest() or self._save(0, manifest.id, ancestors=b"", ledger=b"", means=b"")
         self.rule.begin(self.state.epoch)
         order = digest(f"{seed} {self.state.epoch}".encode())
-        most = max(1, manifest.target_samples // TARGET_PASSES)
+        most = manifest.target_samples // TARGET_PASSES
         passes = Passes(
             task=task,
             batches=SharedBatches(partial(task.batches, int.from_bytes(order[:8], "big"))),
-            samples_max=min(most, max(1, self.rule.batch_max // len(devices)) if self.rule.batch_max else most),
+            samples_max=max(1, min(most, self.rule.batch_max or most) // len(devices)),
             precision=manifest.precision_name,
             fits=states.parent / "micro_batch.json",
             clock=clock,
