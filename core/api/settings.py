@@ -10,6 +10,9 @@ RATE_BYTES_S_MIN = 5000.0
 RATE_BYTES_S_MAX = 1e11
 MONTH_BYTES_MIN = 10**6
 MONTH_BYTES_MAX = 10**15
+MEMORY_BYTES_MIN = 256 * 10**6
+"""With less not even torch could be loaded."""
+MEMORY_BYTES_MAX = 10**14
 PORT_MIN = 1024
 """Systems keep the ports below for themselves."""
 PORT_MAX = 65_535
@@ -29,7 +32,7 @@ DEVICE_PATTERN = f"^(auto|all|{_ONE_DEVICE}(,{_ONE_DEVICE}){{0,15}})$"
 
 FIELDS = (
     *UseRules.__struct_fields__, *SUBJECTS, "upload_bytes_s", "download_bytes_s", "relay", "port", "device", "threads",
-    "compile", "keep_minutes", "keep_awake", "name"
+    "memory_bytes", "compile", "keep_minutes", "keep_awake", "name"
 )  # fmt: skip
 """Of `SettingsView`, those that `configure` changes."""
 PROBLEM_PREFIX = "setting."
@@ -54,6 +57,8 @@ class SettingsView(UseRules, frozen=True, kw_only=True):
     "all": every one."""
     threads: int = 0
     """Processor threads that train; 0: all cores but one."""
+    memory_bytes: int | None = None
+    """Of this computer's memory training takes no more; None: half of what is free."""
     compile: bool = False
     """Whether a model's layers are compiled before they train."""
     keep_minutes: int = 10

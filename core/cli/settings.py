@@ -44,6 +44,7 @@ examples:
   potluck settings device cpu             what trains: auto, all, cpu, cuda, cuda:1, mps, xpu
   potluck settings device cuda:0,cuda:1   several at once
   potluck settings threads 4              processor threads that train; 0: all cores but one
+  potluck settings memory 4GB             what training may take of the computer's memory; none for half of what is free
   potluck settings compile yes            have torch compile the model's layers; pays on some devices
   potluck settings keep 30                minutes that training keeps its memory while it rests, to go on at once
   potluck settings awake yes              do not let this computer fall asleep while it contributes
@@ -71,6 +72,11 @@ def _limit(rate_bytes_s: float | None) -> str:
 def _month(shown: SettingsView) -> str:
     limit = "no limit" if shown.month_bytes is None else volume(shown.month_bytes)
     return limit if shown.month_used_bytes is None else f"{limit}; {volume(shown.month_used_bytes)} used so far"
+
+
+def _memory(shown: SettingsView) -> str:
+    limit = "no limit" if shown.memory_bytes is None else volume(shown.memory_bytes)
+    return f"{limit} (of the computer's memory, for training)"
 
 
 def _yes(on: bool) -> str:  # noqa: FBT001 - what is shown
@@ -109,6 +115,7 @@ ROWS: Final[Mapping[str, SettingRow]] = MappingProxyType(
         "hours": SettingRow("hours", str, lambda shown: shown.hours),
         "device": SettingRow("device", str, lambda shown: shown.device),
         "threads": SettingRow("threads", read_whole, lambda shown: str(shown.threads or "all cores but one")),
+        "memory": SettingRow("memory_bytes", read_volume, _memory),
         "compile": SettingRow(
             "compile",
             read_choice,

@@ -38,6 +38,8 @@ class Settings(UseRules, frozen=True, kw_only=True):
     """Processor threads of the worker; 0: all cores but one."""
     device: Annotated[str, Meta(pattern=DEVICE_PATTERN)] = "auto"
     """What the worker computes on: "auto", "all", or devices as torch calls them, with commas between them."""
+    memory_bytes: Annotated[int, Meta(gt=0)] | None = None
+    """The worker takes no more of this computer's memory; None: half of what is free at its start."""
     compile: bool = False
     """Whether the worker has a model's layers compiled."""
     keep_minutes: Annotated[int, Meta(ge=0, le=KEEP_MINUTES_MAX)] = 10

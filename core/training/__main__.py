@@ -127,6 +127,7 @@ def open_conversation(start: Start, say: Callable[[ToEngine], None], clock: Call
     from core.training.backprop import keep_compiled  # noqa: PLC0415
     from core.training.conversation import Conversation  # noqa: PLC0415
     from core.training.devices import choose, titles_of  # noqa: PLC0415
+    from core.training.memory_limit import keep_within  # noqa: PLC0415
     from core.training.metrics import sinks_of  # noqa: PLC0415
     from core.training.precision import precision_on  # noqa: PLC0415
     from core.training.round import Learner  # noqa: PLC0415
@@ -144,6 +145,8 @@ def open_conversation(start: Start, say: Callable[[ToEngine], None], clock: Call
         notes.append("Layers are compiled only where a single device trains.")
     say(Computes(device=",".join(names), title=titles_of(names), note=" ".join(filter(None, notes))))
     learner = Learner(task=task, manifest=manifest, states=states, seed=start.seed, devices=names, clock=clock)
+    if start.memory_bytes is not None:
+        keep_within(learner, start.memory_bytes, device=names[0])
     if start.compile and len(names) == 1:
         keep_compiled(states.parent / "compiled")
         learner.first.compiles = True

@@ -95,6 +95,20 @@ class MicroBatch:
         self.size = self._most = samples
         self.room, self._settled = float(samples), True
 
+    def keep_within(self, room: Callable[[], float]) -> None:
+        """Take no more samples than there is room for, besides what holds already.
+
+        Args:
+            room: How many more samples may be taken now.
+        """
+        fits, more = room(), self._more
+        self._more = lambda: min(more(), room())
+        self.recompute = self.recompute or fits < 1
+        self.size = int(max(1, min(self.size, fits)))
+        settled = self._settled
+        self._begin_anew()
+        self._settled = settled
+
     def took(self, samples: int, seconds: float) -> None:
         """A pass over so many samples took so long."""
         if self._settled:

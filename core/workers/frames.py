@@ -72,6 +72,8 @@ class Start(Frame, frozen=True, kw_only=True, tag="start"):
     threads: int = 1
     compile: bool = False
     """Have the model's layers compiled."""
+    memory_bytes: int | None = None
+    """Of the computer's memory, not a graphics card's, take no more; None: half of what is free."""
     hold: bool = False
     """Do not train until Go."""
     hold_at_epoch: int | None = None

@@ -1,7 +1,7 @@
 """Where a worker finds and leaves its things, and what it may use of this computer."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from core.base.manifest import Manifest
@@ -17,11 +17,12 @@ class WorkerShare:
     threads: int
     """At its start; `core.workers.frames.Throttle` changes it."""
     compile: bool = False
+    memory_bytes: int | None = None
 
     def needs_another(self, other: "WorkerShare") -> bool:
         """Whether a worker that was started with this cannot go on with the other."""
         compiled = other.compile and self.threads != other.threads
-        return compiled or (self.device, self.compile) != (other.device, other.compile)
+        return compiled or replace(self, threads=0) != replace(other, threads=0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

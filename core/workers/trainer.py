@@ -236,6 +236,7 @@ class Trainer:
             device=self._fallback.choose(share.device, notice=self._notice),
             threads=share.threads,
             compile=share.compile,
+            memory_bytes=share.memory_bytes,
             hold=True,
             hold_at_epoch=place.last_epoch,
             metrics=place.metrics,

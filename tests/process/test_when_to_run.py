@@ -138,6 +138,23 @@ def test_real_key_press_suspends_and_idle_time_resumes(tmp_path: Path, monkeypat
         asyncio.run(run(environ))
 
 
+def test_too_little_memory_is_told_and_can_be_raised(tmp_path: Path) -> None:
+    charter = found(tmp_path, target_samples=100_000)
+
+    async def run() -> None:
+        async with collaboration(charter, tmp_path) as swarm:
+            ada = swarm.join("ada", "--stay")
+            await ada.until(lambda news: news.verdict.code is TRAINS)
+            await potluck(ada, "settings", "memory", "256MB")
+            told = await ada.until(lambda news: news.verdict.code is VerdictCode.PROBLEM)
+            assert "and you allow 256 MB." in told.sentence
+            assert (await potluck(ada, "status"))[0] == 4
+            await potluck(ada, "settings", "memory", "16GB")
+            await ada.until(lambda news: news.verdict.code is TRAINS)
+
+    asyncio.run(run())
+
+
 def test_a_pause_ends_by_itself_or_is_taken_back(tmp_path: Path) -> None:
     charter = found(tmp_path, target_samples=100_000)
 

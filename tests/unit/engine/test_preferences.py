@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from core.api.modes import ALWAYS, OFF, UseSwitch
 from core.api.settings import FIELDS, RATE_BYTES_S_MIN
 from core.base.problems import BadInput, UserProblem
-from core.engine.preferences import BadSetting, Preferences, changed, view
+from core.engine.preferences import Preferences, changed, view
+from core.engine.setting_checks import BadSetting
 from core.net.pace import SMALLEST_BYTES_S
 from core.storage.settings import Settings, load_settings
 
@@ -35,6 +36,7 @@ WISH = {
     "celsius_max": 85,
     "busy_percent": None,
     "battery_percent": 0,
+    "memory_bytes": 4_000_000_000,
     "name": "Ada's  laptop ",
 }
 SHOWN = {
@@ -97,6 +99,7 @@ def test_all_of_them_are_kept_told_and_shown(tmp_path):
         *(({"idle_minutes": bad}, "from 1 to 1440.") for bad in (0, 1441, None, "3")),
         *(({"share": bad}, "from 1 to 100.") for bad in (0, 101, None, True)),
         *(({"celsius_max": bad}, "from 30 to 120, or no limit.") for bad in (0, 29, 121, "hot")),
+        *(({"memory_bytes": bad}, "Allow at least 256 MB") for bad in (0, 1e6, True, "4GB", 1e300)),
         ({"battery_percent": 101}, "from 1 to 100, or 0 to let it run empty."),
         *(({"gpu": bad}, "Choose always, rules, never.") for bad in ("sometimes", None, True, ["never"])),
         *(({"programs": bad}, "no list of programs") for bad in ("steam", None, [1], ["a"] * 33)),

@@ -163,6 +163,19 @@ def test_no_memory_for_a_sample_recomputes_its_layers() -> None:
     assert set(settle(size, CARD)) == {1}
 
 
+@pytest.mark.parametrize(("limit", "begun", "recomputes"), [(10_000.0, 512, False), (60.0, 60, False), (0.5, 1, True)])
+def test_another_limit_counts_besides_the_first(limit: float, begun: int, *, recomputes: bool) -> None:
+    size = MicroBatch(32, most=4096, room=lambda: 2000.0, found=BatchFit(512))
+    size.keep_within(lambda: limit)
+    assert (size.size, size.recompute) == (begun, recomputes)
+    grows = MicroBatch(32, most=4096)
+    grows.keep_within(lambda: 3.0)
+    for _ in range(200):
+        grows.took(samples := grows.next_size(), 0.001 * samples**0.5)
+        assert samples <= 4
+    assert grows.size == 4
+
+
 @pytest.mark.parametrize(("room", "begun"), [(10_000.0, 512), (100.0, 100), (0.5, 1)])
 def test_a_start_goes_on_with_what_was_found(room: float, begun: int) -> None:
     size = MicroBatch(32, most=4096, room=lambda: room, found=BatchFit(512))

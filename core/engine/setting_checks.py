@@ -1,0 +1,246 @@
+"""What each setting may be; the bad ones get a sentence that says what is wrong and what to do."""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final, TypeGuard
+
+from core.api.modes import SUBJECTS, UseMode, UseSwitch
+from core.api.numbers import speed, volume
+from core.api.rules import PROGRAM_LETTERS_MAX, PROGRAMS_MAX, THREADS_MAX
+from core.api.settings import (
+    DEVICE_PATTERN,
+    KEEP_MINUTES_MAX,
+    MEMORY_BYTES_MAX,
+    MEMORY_BYTES_MIN,
+    MONTH_BYTES_MAX,
+    MONTH_BYTES_MIN,
+    PORT_MAX,
+    PORT_MIN,
+    PROBLEM_PREFIX,
+    RATE_BYTES_S_MAX,
+    RATE_BYTES_S_MIN,
+)
+from core.api.week import BadWeek, read_week, tidied
+from core.backbone.names import NAME_CHARS_MAX, check_name, usable_name
+from core.base.problems import BadInput
+
+HUGE: Final = 1e18
+"""Beyond it nothing is a number of bytes."""
+_NO_LIMIT: Final = "Choose no limit instead."
+
+
+@dataclass(frozen=True, slots=True)
+class WholeNumber:
+    """What a setting that is a whole number may be."""
+
+    low: int
+    high: int
+    called: str
+    """As in "This is no ..."."""
+    zero: str = ""
+    """What 0 does, where it is allowed beside the others."""
+    no_limit: bool = False
+    """Whether it can be none."""
+
+
+_PERCENTAGE: Final = "percentage that a rule can have"
+WHOLE: Final[Mapping[str, WholeNumber]] = MappingProxyType(
+    {
+        "port": WholeNumber(
+            PORT_MIN, PORT_MAX, "port that a program may choose", zero="to have one drawn at the next start"
+        ),
+        "threads": WholeNumber(1, THREADS_MAX, "number of threads", zero="for all cores but one"),
+        "in_use_threads": WholeNumber(1, THREADS_MAX, "number of threads", zero="for as many as otherwise"),
+        "keep_minutes": WholeNumber(1, KEEP_MINUTES_MAX, "number of minutes", zero="to give the memory back at once"),
+        "idle_minutes": WholeNumber(1, 1440, "number of minutes"),
+        "battery_percent": WholeNumber(1, 100, _PERCENTAGE, zero="to let it run empty"),
+        "share": WholeNumber(1, 100, _PERCENTAGE),
+        "in_use_share": WholeNumber(1, 100, _PERCENTAGE),
+        "busy_percent": WholeNumber(1, 100, _PERCENTAGE, no_limit=True),
+        "gpu_busy_percent": WholeNumber(1, 100, _PERCENTAGE, no_limit=True),
+        "celsius_max": WholeNumber(30, 120, "temperature that a rule can have", no_limit=True),
+        "watts_max": WholeNumber(1, 10_000, "number of watts", no_limit=True),
+    }
+)
+
+
+class BadSetting(BadInput):
+    """A choice that cannot be.  Its code tells which field it is about.
+
+    Args:
+        field: Of `core.api.settings.FIELDS`.
+        message: What is wrong, as a sentence.
+        hint: What to do.
+    """
+
+    def __init__(self, field: str, message: str, *, hint: str) -> None:
+        super().__init__(message, hint=hint)
+        self.code = f"{PROBLEM_PREFIX}{field}"
+
+
+def checked(field: str, value: object) -> object:
+    """A value as it is kept.
+
+    Args:
+        field: Of `core.api.settings.FIELDS`.
+        value: As a client wishes it.
+
+    Raises:
+        BadSetting: it cannot be.
+    """
+    if field in WHOLE:
+        return _whole(field, value)
+    return _CHECKS.get(field, _yes_or_no)(field, value)
+
+
+def _yes_or_no(field: str, value: object) -> bool:
+    if not isinstance(value, bool):
+        raise BadSetting(field, "This can only be on or off.", hint="Say yes or no.")
+    return value
+
+
+def _rate(field: str, value: object) -> float | None:
+    if value is None:
+        return None
+    if not _is_number(value):
+        raise BadSetting(field, "A limit is a number of bytes a second.", hint=_NO_LIMIT)
+    rate = float(value)
+    if rate < RATE_BYTES_S_MIN:
+        raise BadSetting(
+            field,
+            f"With {speed(max(0.0, rate))} this computer could not stay in touch with the others.",
+            hint=f"Allow at least {speed(RATE_BYTES_S_MIN)}, or pause Potluck while it should use no network.",
+        )
+    if rate > RATE_BYTES_S_MAX:
+        raise BadSetting(field, "No connection is that fast.", hint=_NO_LIMIT)
+    return rate
+
+
+def _month(field: str, value: object) -> int | None:
+    if value is None:
+        return None
+    if not _is_number(value):
+        raise BadSetting(field, "A limit is a number of bytes a month.", hint=_NO_LIMIT)
+    month = round(value)
+    if month < MONTH_BYTES_MIN:
+        raise BadSetting(
+            field,
+            f"With {volume(max(0, month))} a month this computer could not take part.",
+            hint=f"Allow at least {volume(MONTH_BYTES_MIN)}, or pause Potluck while it should use no network.",
+        )
+    if month > MONTH_BYTES_MAX:
+        raise BadSetting(field, "Nobody uses that much in a month.", hint=_NO_LIMIT)
+    return month
+
+
+def _memory(field: str, value: object) -> int | None:
+    if value is None:
+        return None
+    if not _is_number(value) or not MEMORY_BYTES_MIN <= value <= MEMORY_BYTES_MAX:
+        raise BadSetting(
+            field,
+            "Training cannot keep to that much memory.",
+            hint=f"Allow at least {volume(MEMORY_BYTES_MIN)}, or choose no limit.",
+        )
+    return round(value)
+
+
+def _hours(field: str, value: object) -> str:
+    try:
+        read_week(value if isinstance(value, str) else "")
+    except BadWeek as bad:
+        raise BadSetting(field, bad.message, hint=bad.hint) from bad
+    return tidied(str(value))
+
+
+def _whole(field: str, value: object) -> int | None:
+    bounds = WHOLE[field]
+    if value is None and bounds.no_limit:
+        return None
+    low = 0 if bounds.zero else bounds.low
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, int)
+        or (value != low and not bounds.low <= value <= bounds.high)
+    ):
+        otherwise = f", or 0 {bounds.zero}" if bounds.zero else ", or no limit" if bounds.no_limit else ""
+        raise BadSetting(
+            field,
+            f"This is no {bounds.called}.",
+            hint=f"Choose a whole number from {bounds.low} to {bounds.high}{otherwise}.",
+        )
+    return value
+
+
+def _switch(field: str, value: object) -> UseSwitch:
+    if value not in list(UseMode):
+        raise BadSetting(field, "This is no place of a switch.", hint=f"Choose {', '.join(UseMode)}.")
+    return UseSwitch(mode=UseMode(str(value)))
+
+
+def _programs(field: str, value: object) -> tuple[str, ...]:
+    """Names as `core.schedule.sensed.Sensed.programs` has them, each once."""
+    listed = value if isinstance(value, list) else [None]
+    named = [name for name in listed if isinstance(name, str)]
+    if len(named) < len(listed) or len(named) > PROGRAMS_MAX:
+        raise BadSetting(field, "This is no list of programs.", hint=f"Name at most {PROGRAMS_MAX} programs.")
+    names = dict.fromkeys(name.strip().lower().removesuffix(".exe") for name in named)
+    for name in names:
+        if not name or len(name) > PROGRAM_LETTERS_MAX or not name.isprintable() or "/" in name or "\\" in name:
+            raise BadSetting(
+                field,
+                f"{name[:40]!a} is no name of a program.",
+                hint="Name it as the system's list of running programs does, without a folder: blender, steam.",
+            )
+    return tuple(names)
+
+
+def _device(field: str, value: object) -> str:
+    names = re.sub(", +", ",", value) if isinstance(value, str) else ""
+    if not re.fullmatch(DEVICE_PATTERN, names):
+        raise BadSetting(
+            field,
+            "This is no device that can train.",
+            hint="Choose auto, all, or one or more of cpu, cuda, cuda:1, mps and xpu with commas between them; "
+            "potluck doctor says which there are.",
+        )
+    if len(set(names.split(","))) <= names.count(","):
+        raise BadSetting(field, "A device is named twice.", hint="Name each device once.")
+    return names
+
+
+def _name(field: str, value: object) -> str:
+    name = " ".join(value.split()) if isinstance(value, str) else None
+    if name is None or len(name) > NAME_CHARS_MAX or (name and usable_name(name) != name):
+        raise BadSetting(
+            field,
+            "This is no name that the others could read.",
+            hint=f"Choose one of at most {NAME_CHARS_MAX} letters, digits and spaces.",
+        )
+    if name:
+        try:
+            check_name(name)
+        except BadInput as bad:
+            raise BadSetting(field, bad.message, hint=bad.hint) from bad
+    return name
+
+
+def _is_number(value: object) -> TypeGuard[int | float]:
+    return isinstance(value, int | float) and not isinstance(value, bool) and -HUGE <= value <= HUGE
+
+
+_CHECKS: Final[Mapping[str, Callable[[str, object], object]]] = MappingProxyType(
+    {
+        "upload_bytes_s": _rate,
+        "download_bytes_s": _rate,
+        "month_bytes": _month,
+        "memory_bytes": _memory,
+        "hours": _hours,
+        "programs": _programs,
+        "device": _device,
+        "name": _name,
+        **dict.fromkeys(SUBJECTS, _switch),
+    }
+)
