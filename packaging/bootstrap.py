@@ -141,6 +141,7 @@ def main(argv: list[str]) -> int:
         environment.install(python, EXTRAS[words.command], words.torch, steps)
         if words.command == "test":
             libraries.install_missing(python, libraries.TEST_PLUGINS, steps)
+            libraries.install_test_programs(steps)
             return run_tests(python, words, steps)
         if has_screen(dict(os.environ)) and not headless:
             wayland = bool(os.environ.get("WAYLAND_DISPLAY"))

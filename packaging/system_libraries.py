@@ -59,6 +59,15 @@ FONTS = ("fonts-dejavu-core", "dejavu-sans-fonts", "ttf-dejavu")
 """Without any font a window has no words."""
 FONT_FOLDERS = ("/usr/share/fonts", "/usr/local/share/fonts", "~/.local/share/fonts", "~/.fonts")
 
+# Programs with which tests type, look and speak on a bus, and what they are packed in.
+TEST_PROGRAMS = {
+    "Xvfb": ("xvfb", "xorg-x11-server-Xvfb", "xorg-server-xvfb"),
+    "openbox": ("openbox", "openbox", "openbox"),
+    "xdotool": ("xdotool", "xdotool", "xdotool"),
+    "dbus-daemon": ("dbus-daemon", "dbus-daemon", "dbus"),
+    "dbusmock": ("python3-dbusmock", "python3-dbusmock", "python-dbusmock"),
+}
+
 # The program that installs, in the order of the columns above, and its words.
 INSTALLERS = {
     "apt-get": ["apt-get", "install", "-y", "--no-install-recommends"],
@@ -148,6 +157,32 @@ def install_missing(python: Path, plugins: tuple[str, ...], steps: Steps) -> Non
     left = missing_libraries(files)
     if left:
         raise SetupProblem(f"The window needs libraries that this system still lacks: {', '.join(left)}")
+
+
+def install_test_programs(steps: Steps) -> None:
+    """Install the programs that some tests need, where we may; without them these tests are skipped."""
+    if sys.platform != "linux":
+        return
+    missing = [name for name in TEST_PROGRAMS if not has_program(name)]
+    program = installer()
+    if not missing or program is None or os.geteuid() != 0:
+        return
+    column = list(INSTALLERS).index(program)
+    try:
+        system_install([TEST_PROGRAMS[name][column] for name in missing], "tests use programs of the system", steps)
+    except SetupProblem:
+        steps.say(f"not installed, so that some tests are skipped: {', '.join(missing)}")
+
+
+def has_program(name: str) -> bool:
+    """Whether a program is here, or dbusmock, a module of the system's own Python."""
+    if name != "dbusmock":
+        return shutil.which(name) is not None
+    question = ["/usr/bin/python3", "-c", "import dbusmock"]
+    try:
+        return subprocess.run(question, capture_output=True, check=False).returncode == 0
+    except OSError:
+        return False
 
 
 def system_install(packages: list[str], why: str, steps: Steps) -> None:

@@ -5,6 +5,8 @@ Their libraries are imported for those alone that may find something: the proces
 # ruff: noqa: PLC0415
 
 from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
 
 from core.schedule.senses import heat
 from core.schedule.senses.battery import LOOK_S, battery
@@ -12,6 +14,9 @@ from core.schedule.senses.findings import Sense
 from core.schedule.senses.nvidia import Nvidia
 from core.schedule.senses.periodic import Periodic
 from core.schedule.senses.processes import Processes
+
+NVIDIA: Final = ("/dev/nvidiactl", "/dev/dxg")
+"""What the driver makes on Linux, and in Linux on Windows; without it NVML is 3 MiB for nothing."""
 
 
 def senses_of(platform: str, environ: Mapping[str, str], pid: int) -> list[Sense]:
@@ -26,7 +31,9 @@ def senses_of(platform: str, environ: Mapping[str, str], pid: int) -> list[Sense
     senses: list[Sense] = [processes]
     match platform:
         case "linux":
-            senses += [*_linux(processes), *_linux_desktop(environ), Nvidia(lambda: processes.own)]
+            senses += [*_linux(processes), *_linux_desktop(environ)]
+            if any(Path(each).exists() for each in NVIDIA):
+                senses.append(Nvidia(lambda: processes.own))
         case "win32":
             senses += [*_windows(), Nvidia(lambda: processes.own)]
         case "darwin":
