@@ -21,6 +21,8 @@ class DayGift(msgspec.Struct, frozen=True, kw_only=True):
     """That became part of a model, by the receipts of that day."""
     bytes_sent: int = 0
     bytes_received: int = 0
+    joules: float = 0.0
+    """Drawn more than by an idle computer, as far as that is known (`core.engine.gift.drawn_watts`)."""
 
 
 class GiftHistory(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,6 +33,10 @@ class GiftHistory(msgspec.Struct, frozen=True, kw_only=True):
     """Days on which something was given, the oldest first."""
     streak: int = 0
     """Days in a row with contributing, up to today or yesterday."""
+    kwh_cents: int = 0
+    """Price of a kilowatt-hour, in hundredths of the person's money; 0: not told."""
+    kwh_grams: int = 0
+    """Carbon dioxide for a kilowatt-hour; 0: not told."""
 
 
 class ReceiptView(msgspec.Struct, frozen=True, kw_only=True):

@@ -32,7 +32,7 @@ DEVICE_PATTERN = f"^(auto|all|{_ONE_DEVICE}(,{_ONE_DEVICE}){{0,15}})$"
 
 FIELDS = (
     *UseRules.__struct_fields__, *SUBJECTS, "upload_bytes_s", "download_bytes_s", "relay", "port", "device", "threads",
-    "memory_bytes", "compile", "keep_minutes", "keep_awake", "name"
+    "memory_bytes", "compile", "keep_minutes", "keep_awake", "name", "energy_watts", "energy_cents", "energy_grams"
 )  # fmt: skip
 """Of `SettingsView`, those that `configure` changes."""
 PROBLEM_PREFIX = "setting."
@@ -65,6 +65,12 @@ class SettingsView(UseRules, frozen=True, kw_only=True):
     """How long training keeps its memory while it rests, to go on at once; 0: not at all."""
     keep_awake: bool = False
     """Whether the computer does not fall asleep by itself while it contributes."""
+    energy_watts: int = 0
+    """What this computer draws more while it contributes, as its owner knows it; 0: as it is measured or estimated."""
+    energy_cents: int = 0
+    """Price of a kilowatt-hour, in hundredths of the owner's money; 0: not told."""
+    energy_grams: int = 0
+    """Carbon dioxide for a kilowatt-hour; 0: not told."""
     month_used_bytes: int | None = None
     """Sent and received in this month; None: not known."""
     name: str = ""

@@ -49,6 +49,9 @@ examples:
   potluck settings keep 30                minutes that training keeps its memory while it rests, to go on at once
   potluck settings awake yes              do not let this computer fall asleep while it contributes
   potluck settings name "Ada"             how collaborations that are joined from now on call this computer
+  potluck settings energy-watts 45        watts it draws more while it contributes; 0: measured or estimated
+  potluck settings energy-cents 32        price of a kilowatt-hour, and grams of carbon dioxide for it: My gift shows
+  potluck settings energy-grams 380       what yours comes to
   potluck settings port 24000             where other volunteers call, from the next start on; 0: any
   potluck settings -                      change several at once, from a line of JSON: {"threads": 2, "share": 50}
   potluck settings port test              have others call now, and say what came of it
@@ -127,6 +130,11 @@ ROWS: Final[Mapping[str, SettingRow]] = MappingProxyType(
             read_choice,
             lambda shown: f"{_yes(shown.keep_awake)} (the computer does not fall asleep while it contributes)",
         ),
+        "energy-watts": SettingRow(
+            "energy_watts", read_whole, lambda shown: f"{shown.energy_watts or 'as measured or estimated'} (W)"
+        ),
+        "energy-cents": SettingRow("energy_cents", read_whole, lambda shown: str(shown.energy_cents or "not told")),
+        "energy-grams": SettingRow("energy_grams", read_whole, lambda shown: str(shown.energy_grams or "not told")),
         "computing": SettingRow("computing", str.lower, partial(_switch, "computing")),
         "gpu": SettingRow("gpu", str.lower, partial(_switch, "gpu")),
         "network": SettingRow("network", str.lower, partial(_switch, "network")),

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
+import msgspec
 import psutil
 
 from core.api.reports import (
@@ -48,7 +49,12 @@ class EngineReports:
 
     async def history(self, days: int) -> GiftHistory:
         """What this computer gave on the last days."""
-        return self._installation.days.history(days)
+        settings = self._installation.preferences.settings
+        return msgspec.structs.replace(
+            self._installation.days.history(days),
+            kwh_cents=settings.energy_cents,
+            kwh_grams=settings.energy_grams,
+        )
 
     async def receipts(self, since: int) -> ReceiptList:
         """The rounds that this computer was in, the newest first.

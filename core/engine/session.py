@@ -20,7 +20,7 @@ from core.base.ids import PeerId
 from core.base.problems import Busy, NoSpace, Problem
 from core.engine.allowed_use import AllowedUse, share_of
 from core.engine.clock_watch import ClockWatch, contacts_of
-from core.engine.gift import count_gifts
+from core.engine.gift import count_gifts, watts_of
 from core.engine.installation import Installation
 from core.engine.journal import Journal
 from core.engine.network_monitor import network_monitor_of
@@ -113,6 +113,7 @@ class VolunteerSession:
         """
         preferences, session = self._installation.preferences, self._session
         unfollow = preferences.follow(lambda chosen: session.deliver(RelayAllowed(_relay(chosen))))
+        watts = partial(watts_of, self._installation)
         watch = ClockWatch(self._installation, self._joining, session, begin_again=self._begin_again)
         try:
             async with asyncio.TaskGroup() as group:
@@ -125,7 +126,7 @@ class VolunteerSession:
                     group.create_task(self.journal.keep(lambda: session.peer.contacts)),
                     group.create_task(self._use.keep()),
                     group.create_task(watch.keep()),
-                    group.create_task(count_gifts(self._installation.days, self._given)),
+                    group.create_task(count_gifts(self._installation.days, self._given, watts)),
                 ]
                 if session.locator is not None:
                     monitor = network_monitor_of(

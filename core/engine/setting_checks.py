@@ -61,6 +61,9 @@ WHOLE: Final[Mapping[str, WholeNumber]] = MappingProxyType(
         "busy_percent": WholeNumber(1, 100, _PERCENTAGE, no_limit=True),
         "gpu_busy_percent": WholeNumber(1, 100, _PERCENTAGE, no_limit=True),
         "celsius_max": WholeNumber(30, 120, "temperature that a rule can have", no_limit=True),
+        "energy_watts": WholeNumber(1, 10_000, "number of watts", zero="to have it measured or estimated"),
+        "energy_cents": WholeNumber(1, 10_000, "price of a kilowatt-hour, in cents", zero="for none"),
+        "energy_grams": WholeNumber(1, 10_000, "number of grams", zero="for none"),
         "watts_max": WholeNumber(1, 10_000, "number of watts", no_limit=True),
     }
 )

@@ -67,7 +67,9 @@ class UsagePolicy:
         self._alone = alone
         self._offset_s = offset_s or _local_offset_s
         self._costs = False
-        self._sensed, self._sensed_at = Sensed(), 0.0
+        self.sensed = Sensed()
+        """What the senses found last."""
+        self._sensed_at = 0.0
         self._device = _named(settings)
         self._latches: Latches = {}
         self._looked = asyncio.Event()
@@ -100,7 +102,7 @@ class UsagePolicy:
 
     def sense(self, sensed: Sensed) -> None:
         """The senses have found this just now."""
-        self._sensed, self._sensed_at = sensed, self._now()
+        self.sensed, self._sensed_at = sensed, self._now()
         self.look()
 
     def computes_on(self, device: str) -> None:
@@ -112,7 +114,7 @@ class UsagePolicy:
     @property
     def decision(self) -> Decision:
         """What may be used at this moment, and why not."""
-        now, sensed, settings = self._now(), self._sensed, self._settings
+        now, sensed, settings = self._now(), self.sensed, self._settings
         idle_s = None if sensed.idle_s is None else sensed.idle_s + max(0.0, now - self._sensed_at)
         sensed = replace(sensed, idle_s=idle_s, metered=self._costs if sensed.metered is None else sensed.metered)
         switches = settings.switches

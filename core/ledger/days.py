@@ -30,6 +30,7 @@ class GiftTotals:
     samples: int = 0
     bytes_sent: int = 0
     bytes_received: int = 0
+    joules: float = 0.0
 
     def __sub__(self, other: "GiftTotals") -> "GiftTotals":
         """What was added since `other`; what went back, as after a file was set aside, counts nothing."""
@@ -38,6 +39,7 @@ class GiftTotals:
             samples=max(0, self.samples - other.samples),
             bytes_sent=max(0, self.bytes_sent - other.bytes_sent),
             bytes_received=max(0, self.bytes_received - other.bytes_received),
+            joules=max(0.0, self.joules - other.joules),
         )
 
 
@@ -69,6 +71,7 @@ class Days:
             samples=min(COUNT_MAX, before.samples + given.samples),
             bytes_sent=min(COUNT_MAX, before.bytes_sent + given.bytes_sent),
             bytes_received=min(COUNT_MAX, before.bytes_received + given.bytes_received),
+            joules=before.joules + given.joules,
         )
         for old in sorted(self._days)[:-DAYS_MAX]:
             del self._days[old]

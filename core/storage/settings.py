@@ -46,6 +46,12 @@ class Settings(UseRules, frozen=True, kw_only=True):
     """How long a worker that rests keeps its memory, to go on at once; 0: it ends."""
     keep_awake: bool = False
     """Whether the computer does not fall asleep by itself while it contributes."""
+    energy_watts: Annotated[int, Meta(ge=0, le=10_000)] = 0
+    """What this computer draws more while it contributes; 0: as it is measured or estimated."""
+    energy_cents: Annotated[int, Meta(ge=0, le=10_000)] = 0
+    """Price of a kilowatt-hour, in hundredths of the owner's money; 0: not told."""
+    energy_grams: Annotated[int, Meta(ge=0, le=10_000)] = 0
+    """Carbon dioxide for a kilowatt-hour; 0: not told."""
     port: Annotated[int, Meta(ge=0, le=65_535)] = 0
     """Port for peers, drawn once and kept, so that a router's rule stays right; 0 until drawn."""
 

@@ -7,17 +7,19 @@ from types import SimpleNamespace
 import msgspec
 import pytest
 
+from core.api.look import THREAD_WATTS
 from core.api.snapshot import Notice
 from core.averaging.receipts.receipt import Deed, Receipt, Statement, attest
 from core.base.ids import PeerId, fingerprint, hashed_key
 from core.base.signing import KeyPair
 from core.control.notices import NoticeRing
-from core.engine.gift import count_gifts
+from core.engine.gift import count_gifts, drawn_watts
 from core.engine.notice_file import NoticeFile
 from core.engine.options import EngineOptions
 from core.engine.reports import EngineReports, folder_bytes, receipt_view
 from core.ledger.checked_receipt import check
 from core.ledger.days import Days, GiftTotals
+from core.schedule.sensed import Sensed, SensedGpu
 from core.storage.paths import Home
 from core.storage.settings import Settings
 
@@ -117,7 +119,7 @@ def test_counted_gifts_are_kept_at_the_end(installation):
         return sums.pop(0) if len(sums) > 1 else sums[0]
 
     async def test():
-        task = asyncio.create_task(count_gifts(installation.days, given, interval_s=0.0))
+        task = asyncio.create_task(count_gifts(installation.days, given, lambda: 45.0, interval_s=0.0))
         for _ in range(10):
             await asyncio.sleep(0)
         task.cancel()
@@ -125,4 +127,12 @@ def test_counted_gifts_are_kept_at_the_end(installation):
 
     asyncio.run(test())
     day = Days(installation.options.home.directory, lambda: 1_795_000_000.0).history(1).days[0]
-    assert (day.seconds, day.samples) == (4, 2)
+    assert (day.seconds, day.samples, day.joules) == (4, 2, 4 * 45.0)
+
+
+def test_watts_are_the_owners_else_measured_else_a_rule():
+    card = SensedGpu(name="cuda:0", watts=200.0)
+    settings = Settings(threads=4)
+    assert drawn_watts(settings, Sensed()) == 4 * THREAD_WATTS
+    assert drawn_watts(settings, Sensed(watts=60.0, gpus=(card, SensedGpu(name="cuda:1")))) == 260.0
+    assert drawn_watts(Settings(energy_watts=45), Sensed(watts=60.0)) == 45
