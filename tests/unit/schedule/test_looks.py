@@ -15,6 +15,7 @@ from core.schedule.senses.macos_desktop import last_input as macos_input
 from core.schedule.senses.nvidia import Nvidia
 from core.schedule.senses.periodic import Periodic
 from core.schedule.senses.rapl import Rapl
+from core.schedule.senses.registry import senses_of
 from core.schedule.senses.windows_desktop import desktop, last_input
 
 
@@ -203,3 +204,13 @@ def session(uid, **changes):
 )
 def test_sessions_of_others_count_in_foreground(sessions, expected):
     assert others(sessions, uid=1, now=100.0) == expected
+
+
+@pytest.mark.parametrize("platform", ["linux", "win32", "darwin", "freebsd14"])
+def test_each_system_has_senses_of_distinct_names(platform):
+    if platform == "linux":
+        pytest.importorskip("jeepney")
+    for environ in ({}, {"DISPLAY": ":0"}, {"DISPLAY": ":0", "WAYLAND_DISPLAY": "wayland-0"}):
+        names = [sense.name for sense in senses_of(platform, environ, 1)]
+        assert len(names) == len(set(names)), names
+        assert ("input (X)" in names) == (platform == "linux" and "DISPLAY" in environ and len(environ) == 1)
