@@ -32,13 +32,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.screenshot is not None:
         return _refuse(why) if (why := launch.screenshot(options)) else 0
     home = (options.home or home_dir()).expanduser().absolute()
-    return launch.run(home, engine=None if options.attach else options.engine, link=options.link)
+    return launch.run(home, engine=None if options.attach else options.engine, link=options.link, hidden=options.hidden)
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="potluck", description="The window of Potluck.")
     parser.add_argument("link", nargs="?", default="", metavar="LINK", help="potluck://… of a collaboration to join")
     parser.add_argument("--home", type=Path, help="home directory of the engine")
+    parser.add_argument("--hidden", action="store_true", help="open in the tray only, as at login")
     parser.add_argument("--attach", action="store_true", help="never start an engine")
     parser.add_argument(
         "--engine", nargs=argparse.REMAINDER, default=[], metavar="WORD", help="further words for an engine; the last"

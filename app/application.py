@@ -10,9 +10,10 @@ from PySide6.QtWidgets import QApplication
 from app import text
 from app.choices import Choices, Closing
 from app.client import Client
-from app.engine_process import EngineProcess, own_program
+from app.engine_process import OR_ALONE, EngineProcess, own_program
 from app.intents import Intents
 from app.notifier import Notifier
+from app.opening import Opening, opening
 from app.own_commands import OwnCommands
 from app.starting import Starter
 from app.store import Store
@@ -21,6 +22,7 @@ from app.views import settings
 from app.views.closing import ClosingQuestion
 from app.views.main_window import MainWindow
 from app.views.tray import Tray
+from app.welcome import Welcome
 from core.api.commands import ModelEvaluation
 from core.api.snapshot import ProblemView
 
@@ -46,6 +48,7 @@ class Application(QObject):
     ) -> None:
         super().__init__()
         qt.setQuitOnLastWindowClosed(False)
+        self._home = home
         self.choices = Choices(home / "window.ini")
         self.store = Store(self)
         self.client = Client(home, chance or random.SystemRandom(), self)
@@ -59,26 +62,46 @@ class Application(QObject):
         self.question = ClosingQuestion(self.window, text.where_it_hides(tray=self.tray.available))
         self.process = EngineProcess(home, engine or (), self)
         self.starter = Starter(self.process, self.store, may_start=engine is not None)
+        self._welcome = Welcome(self.window.join, self.choices, self)
         self._connected = False
         self._leaving = False
         self._patience = QTimer(self, singleShot=True, interval=QUIT_PATIENCE_MS)
         self._wire()
         qt.commitDataRequest.connect(self._session_ends)
 
-    def start(self, link: str = "") -> None:
+    def start(self, link: str = "", *, hidden: bool = False) -> None:
         """Open the window, and look for the engine.
 
         Args:
             link: Of a collaboration: the person is asked about it first, before anything is computed; empty: none.
+            hidden: Whether only the tray shows it; minimised where there is no tray.
         """
+        if opening(self._home, self.choices) is Opening.ALONE:
+            self.process.add_word(OR_ALONE)
         self.window.restoreGeometry(self.choices.geometry)
-        self.window.show()
         self.tray.show()
+        if not hidden:
+            self.window.show()
+        elif not self.tray.available:
+            self.window.showMinimized()
         if link:
             self.window.join.finished.connect(self.client.start, Qt.ConnectionType.SingleShotConnection)
             self.window.join.ask(link)
         else:
             self.client.start()
+
+    def welcome(self, link: str = "") -> None:
+        """Open the first-run pages; no engine is looked for, and nothing computes, before the person starts it.
+
+        Args:
+            link: Of a collaboration, which is looked at first; empty: none.
+        """
+        self._welcome.begin(link)
+
+    def come_forward(self) -> None:
+        """Bring the window to the front, or the first-run pages while they are open."""
+        if not self._welcome.come_forward():
+            self.window.come_forward()
 
     def leave(self, *, stop: bool = True) -> None:
         """Go away.
@@ -103,6 +126,8 @@ class Application(QObject):
 
     def _wire(self) -> None:
         client, window = self.client, self.window
+        self._welcome.chosen.connect(self.start)
+        self._welcome.refused.connect(lambda: self.leave(stop=False))
         client.snapshot_came.connect(self.store.put)
         client.notice_came.connect(window.status.show_news)
         client.show_asked.connect(window.come_forward)

@@ -73,6 +73,15 @@ class Choices:
         self._settings.setValue("hint_shown", "yes" if value else "no")
 
     @property
+    def alone(self) -> bool:
+        """Whether the person chose to train alone on this computer, before joining anybody."""
+        return self._settings.value("alone", "no") == "yes"
+
+    @alone.setter
+    def alone(self, value: bool) -> None:
+        self._settings.setValue("alone", "yes" if value else "no")
+
+    @property
     def geometry(self) -> QByteArray:
         """Where the window was (QWidget.saveGeometry); empty at first."""
         value = self._settings.value("geometry")

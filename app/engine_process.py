@@ -20,9 +20,13 @@ def own_program() -> list[str]:
     return [sys.executable] if getattr(sys, "frozen", False) else [sys.executable, "-m", "core"]
 
 
+OR_ALONE = "--or-embedded"
+"""Has an engine train alone on this computer where no collaboration was joined: only after the person chose that."""
+
+
 def engine_command(home: Path) -> list[str]:
-    """How to start an engine on `home`: in the collaboration that was joined last, else alone on this computer."""
-    return [*own_program(), "engine", "--home", str(home), "--or-embedded", "--stay"]
+    """How to start an engine on `home`, in the collaboration that was joined last."""
+    return [*own_program(), "engine", "--home", str(home), "--stay"]
 
 
 class EngineProcess(QObject):
@@ -71,6 +75,12 @@ class EngineProcess(QObject):
             return text.engine_not_started(error.strerror or str(error))
         self._looking.start()
         return ""
+
+    def add_word(self, word: str) -> None:
+        """Start engines with a further word from now on, before those of the person."""
+        at = len(engine_command(self._home))
+        if self._command and word not in self._command:
+            self._command.insert(min(at, len(self._command)), word)
 
     def forget_dead(self) -> None:
         """Another engine is connected: how an earlier one ended is no news any more."""

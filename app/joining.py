@@ -1,13 +1,30 @@
 """Asks `potluck join` about a link, and has it join: the same program as on the command line, without its questions."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
 from PySide6.QtCore import QObject, QProcess
 
 from app import text
+from core.api.look import LinkLook
+from core.api.settings import Wish
 from core.api.snapshot import ProblemView
+
+
+@dataclass(frozen=True, slots=True)
+class Habits:
+    """What the person chose beside a collaboration.
+
+    Attributes:
+        wish: Settings, as `core.api.settings.Wish`.
+        at_login: Whether the window starts, hidden, with the person's login.
+    """
+
+    wish: Wish
+    at_login: bool = False
+
 
 Told = Callable[["Answer"], object]
 
@@ -17,15 +34,13 @@ class Answer(msgspec.Struct, frozen=True):
 
     event: str = ""
     name: str = ""
-    organiser: str = ""
-    fingerprint: str = ""
-    summary: str = ""
-    download_bytes: int = 0
     running: bool = False
     """An engine runs, and goes to the collaboration."""
     code: str = ""
     message: str = ""
     hint: str = ""
+    look: LinkLook | None = None
+    """What the link leads to, where that was asked."""
 
     @property
     def problem(self) -> ProblemView | None:
@@ -34,7 +49,7 @@ class Answer(msgspec.Struct, frozen=True):
 
 
 class JoinCommand(QObject):
-    """Runs the command, one at a time; a new question ends the one before.
+    """Runs commands, one after the other; a new question ends the one before.
 
     Args:
         home: The home in which a collaboration is kept.
@@ -48,12 +63,28 @@ class JoinCommand(QObject):
         self._process: QProcess | None = None
 
     def look(self, link: str, told: Told) -> None:
-        """Find out who runs the collaboration of a link and what for."""
-        self._run(link, "--show", told)
+        """Find out who runs the collaboration of a link, what for, and what it takes here."""
+        self._run(["join", "-", "--show"], text.one_line(link), told)
 
     def join(self, link: str, told: Told) -> None:
         """Make it the current one; an engine that runs goes there."""
-        self._run(link, "--yes", told)
+        self._run(["join", "-", "--yes"], text.one_line(link), told)
+
+    def begin(self, link: str, habits: Habits, told: Told) -> None:
+        """Keep the person's choices, then join.
+
+        Args:
+            link: Of the collaboration; empty: this computer trains alone.
+            habits: The choices.
+            told: Hears the first problem, or the end.
+        """
+        words = [["startup", "links"], *([["startup", "window"]] if habits.at_login else [])]
+        steps = [(each, "") for each in words]
+        if habits.wish:
+            steps.append((["settings", "-"], msgspec.json.encode(habits.wish).decode()))
+        if link:
+            steps.append((["join", "-", "--yes"], text.one_line(link)))
+        self._step(steps, told)
 
     def stop(self) -> None:
         """Nobody waits for the answer any more."""
@@ -64,17 +95,30 @@ class JoinCommand(QObject):
             self._process.deleteLater()
             self._process = None
 
-    def _run(self, link: str, how: str, told: Told) -> None:
+    def _step(self, steps: Sequence[tuple[list[str], str]], told: Told) -> None:
+        """Take the steps one after the other.  That of `startup` may fail: the system may have no place for it."""
+        (words, line), *others = steps
+
+        def go_on(answer: Answer) -> None:
+            if words[0] == "startup":
+                answer = Answer("startup")
+            if answer.problem is not None or not others:
+                told(answer)
+            else:
+                self._step(others, told)
+
+        self._run(words, line, go_on)
+
+    def _run(self, words: Sequence[str], line: str, told: Told) -> None:
         self.stop()
         process = self._process = QProcess(self)
         process.finished.connect(lambda *_: told(self._answer(process)))
         process.errorOccurred.connect(
             lambda error: told(_nothing()) if error is QProcess.ProcessError.FailedToStart else None
         )
-        words = [*self._program[1:], "join", "-", how, "--json", "--home", str(self._home)]
-        process.start(self._program[0], words)
+        process.start(self._program[0], [*self._program[1:], *words, "--json", "--home", str(self._home)])
         # By stdin: other people of this computer can read command lines, and the link holds an invitation.
-        process.write(f"{text.one_line(link)}\n".encode())
+        process.write(f"{line}\n".encode())
         process.closeWriteChannel()
 
     def _answer(self, process: QProcess) -> Answer:
@@ -82,9 +126,12 @@ class JoinCommand(QObject):
         self._process = None
         process.deleteLater()
         try:
-            return msgspec.json.decode(lines[-1], type=Answer) if lines else _nothing()
+            answer = msgspec.json.decode(lines[-1], type=Answer) if lines else _nothing()
+            if answer.event == "collaboration":
+                answer = msgspec.structs.replace(answer, look=msgspec.json.decode(lines[-1], type=LinkLook))
         except msgspec.DecodeError:
             return _nothing()
+        return answer
 
 
 def _nothing() -> Answer:

@@ -10,19 +10,21 @@ from PySide6.QtWidgets import QApplication
 
 from app import screenshot as picture
 from app.application import Application
-from app.choices import ThemeChoice
-from app.engine_process import engine_command
+from app.choices import Choices, ThemeChoice
+from app.engine_process import OR_ALONE, engine_command
+from app.opening import Opening, opening
 from app.signals import Interrupts
 from app.single import SingleWindow
 
 
-def run(home: Path, *, engine: Sequence[str] | None, link: str) -> int:
+def run(home: Path, *, engine: Sequence[str] | None, link: str, hidden: bool = False) -> int:
     """The window of `home`, or the one that is there already, brought to the front.
 
     Args:
         home: The home directory, absolute.
         engine: Further words for an engine that the window starts; None: it never starts one.
         link: Of a collaboration, which the window asks about; empty: none.
+        hidden: Whether only the tray shows the window at first; where nothing was chosen yet, nothing starts then.
 
     Returns:
         The exit code.
@@ -31,13 +33,21 @@ def run(home: Path, *, engine: Sequence[str] | None, link: str) -> int:
     single = SingleWindow(home)
     if not single.claim(link):
         return 0
-    application = Application(home, qt, engine=None if engine is None else [*engine_command(home), *engine])
-    single.show_asked.connect(application.window.come_forward)
+    # Further words say what an engine is to do; a window without an engine of its own asks nothing.
+    welcomes = engine is not None and not engine and opening(home, Choices(home / "window.ini")) is Opening.FIRST_RUN
+    if welcomes and hidden:
+        return 0
+    command = None if engine is None else [*engine_command(home), *([OR_ALONE, *engine] if engine else [])]
+    application = Application(home, qt, engine=command)
+    single.show_asked.connect(application.come_forward)
     interrupts = Interrupts()
     interrupts.came.connect(application.leave)
     single.link_given.connect(application.window.join.ask)
     application.left.connect(qt.quit)
-    application.start(link)
+    if welcomes:
+        application.welcome(link)
+    else:
+        application.start(link, hidden=hidden)
     code = qt.exec()
     interrupts.close()
     single.release()

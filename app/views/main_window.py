@@ -17,7 +17,7 @@ from app.pages.people import PeoplePage
 from app.store import Store
 from app.theme import Theme
 from app.views.actions import Actions
-from app.views.join_dialog import JoinDialog
+from app.views.first_run.wizard import JoinDialog
 from app.views.menus import Menus
 from app.views.rail import Rail
 from app.views.settings import SettingsDialog

@@ -157,7 +157,7 @@ def _tell(args: argparse.Namespace, event: str, said: str, *, running: bool, **m
 def _next(kept: Collaborations) -> str:
     link = kept.current
     if link is None:
-        return "No collaboration is left: the window trains alone on this computer from now on."
+        return "No collaboration is left: nothing computes for others here until you join one."
     return f"The current one is {clean(kept.find(link.manifest_id.hex()).name)}."
 
 

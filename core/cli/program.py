@@ -55,6 +55,7 @@ def parser() -> argparse.ArgumentParser:
         epilog="Without a command the window opens.",
     )
     top.add_argument("--version", action="store_true", help="print the version and end")
+    top.add_argument("--hidden", action="store_true", help="open the window in the tray only, as at login")
     add_home(top)
     top.set_defaults(run=window.run, json=False, home=None, link="")
     commands = top.add_subparsers(title="commands", metavar="COMMAND")

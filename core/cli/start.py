@@ -81,7 +81,8 @@ async def _run_engine(args: argparse.Namespace) -> int:
         link = None if alone else named or collaborations.current
         if link is None and not args.embedded and not args.or_embedded:
             raise BadInput(
-                "No collaboration is named.", hint="Give its link with --join, or bring one along with --embedded."
+                "This computer takes part in no collaboration.",
+                hint="Join one with its link: in the window, or with potluck join LINK. Or train alone: --embedded.",
             )
         running = [Engine(_engine_options(args, home, alone=link is None), clock, _senses(home))]
         code = await _run_once(running[0], link, args)

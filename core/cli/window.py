@@ -28,5 +28,6 @@ def run(args: argparse.Namespace) -> int:
     """
     require_window()
     words = ["--home", str(args.home)] if args.home is not None else []
+    words += ["--hidden"] if args.hidden else []
     words += [args.link] if args.link else []
     return int(importlib.import_module("app.__main__").main(words) or 0)

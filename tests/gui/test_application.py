@@ -200,7 +200,7 @@ def test_one_window_a_home(qt, tmp_path, until):
 
 
 def test_commands(monkeypatch, tmp_path):
-    words = ["engine", "--home", str(tmp_path), "--or-embedded", "--stay"]
+    words = ["engine", "--home", str(tmp_path), "--stay"]
     assert engine_command(tmp_path) == [sys.executable, "-m", "core", *words]
     monkeypatch.setattr(sys, "frozen", True, raising=False)
     assert engine_command(tmp_path)[:2] == [sys.executable, "engine"]

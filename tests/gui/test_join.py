@@ -9,7 +9,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QLabel, QLineEdit
 
 from app.joining import JoinCommand
-from app.views.join_dialog import JoinDialog
+from app.views.first_run.wizard import JoinDialog
 
 LINK = f"potluck://pot.example:4000/{'ab' * 32}#invitation"
 PROGRAM = """
@@ -17,12 +17,15 @@ import json, sys
 from pathlib import Path
 link = sys.stdin.readline().strip()
 with Path(sys.argv[sys.argv.index("--home") + 1], "calls").open("a") as calls:
-    calls.write(json.dumps([link, [word for word in sys.argv if word in ("--show", "--yes", "join", "-")]]) + "\\n")
+    words = [word for word in sys.argv[1:sys.argv.index("--json")]]
+    calls.write(json.dumps([link, words]) + "\\n")
 if "refused" in link:
     said = {"event": "problem", "code": "user", "message": "The backbone does not answer.", "hint": "Try later."}
 elif "--show" in sys.argv:
     said = {"event": "collaboration", "name": "Poems", "organiser": "Ada\\u202e", "fingerprint": "0123 4567",
-            "summary": "A model that writes <b>poems</b>.", "download_bytes": 1_234_567, "id": "ab"}
+            "summary": "A model that writes <b>poems</b>.", "download_bytes": 1_234_567, "id": "ab", "task": "gpt",
+            "computers": 31, "estimate": {"memory_bytes": 900_000_000, "share": 1 / 32, "watts": 45.0},
+            "computer": {"cores": 8, "threads": 7, "memory_bytes": 16_000_000_000, "disk_free_bytes": 50_000_000_000}}
 else:
     said = {"event": "joined", "running": True}
 print(json.dumps(said))

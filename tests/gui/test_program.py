@@ -82,7 +82,7 @@ def test_words_for_the_engine_are_passed_on(monkeypatch):
     for words in (["--engine", "--peers", "2", "--recipe", "small-gpt"], ["potluck://there"], ["--attach"]):
         assert main(["--home", "x", *words]) == 0
     assert seen == [
-        {"engine": ["--peers", "2", "--recipe", "small-gpt"], "link": ""},
-        {"engine": [], "link": "potluck://there"},
-        {"engine": None, "link": ""},
+        {"engine": ["--peers", "2", "--recipe", "small-gpt"], "link": "", "hidden": False},
+        {"engine": [], "link": "potluck://there", "hidden": False},
+        {"engine": None, "link": "", "hidden": False},
     ]

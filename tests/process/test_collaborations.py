@@ -136,7 +136,7 @@ def test_engine_remembers_the_link_that_it_was_started_with(tmp_path: Path) -> N
     assert Collaborations(home).leave("").link == link
     code, _, err = potluck(*words)
     assert code == 2
-    assert "No collaboration is named" in err
+    assert "takes part in no collaboration" in err
 
 
 def test_several_settings_are_changed_at_once_or_none(tmp_path: Path) -> None:

@@ -1,0 +1,59 @@
+"""What a link leads to: the collaboration, what it takes on this computer, and an estimate."""
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QFormLayout, QFrame, QLabel, QScrollArea, QVBoxLayout, QWidget
+
+from app import link_look, text
+from app.widgets.labels import card, label, sentence
+from core.api.look import LinkLook
+
+MARGIN = 8
+
+
+class LookPage(QScrollArea):
+    """Two cards, scrolled where the window is low."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setWidgetResizable(True)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setAccessibleName(text.tr("The collaboration and this computer"))
+        self._values: dict[str, QLabel] = {}
+
+    @property
+    def facts(self) -> dict[str, str]:
+        """What is shown, by name; empty: nothing yet."""
+        return {name: value.text() for name, value in self._values.items()}
+
+    def show_look(self, look: LinkLook | None) -> None:
+        """Show what a link leads to; None: nothing is known."""
+        self._values = {}
+        inner = QWidget()
+        inner.setObjectName("page")
+        column = QVBoxLayout(inner)
+        column.setContentsMargins(0, 0, MARGIN, 0)
+        if look is not None:
+            column.addWidget(self._card(text.tr("The collaboration"), link_look.facts(look)))
+            column.addWidget(self._card(text.tr("On this computer"), link_look.here(look)))
+        column.addStretch(1)
+        self.setWidget(inner)
+
+    def _card(self, title: str, rows: Sequence[tuple[str, str, str]]) -> QFrame:
+        frame, column = card()
+        column.addWidget(label(title, bold=True))
+        form = QFormLayout()
+        form.setLabelAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
+        form.setHorizontalSpacing(2 * MARGIN)
+        for name, row, words in rows:
+            value = self._values[name] = sentence()
+            value.setText(words)
+            value.setAccessibleName(row)
+            value.setTextInteractionFlags(
+                Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
+            )
+            form.addRow(label(row, tone="muted"), value)
+        column.addLayout(form)
+        return frame
