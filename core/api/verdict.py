@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from core.api.numbers import amount, gathered
+from core.api.numbers import amount
 
 
 class VerdictCode(StrEnum):
@@ -55,7 +55,7 @@ SENTENCES: Final[Mapping[tuple[VerdictCode, str], str]] = MappingProxyType(
             "This computer is in use. Potluck continues when nobody has touched it for {minutes} min."
         ),
         (VerdictCode.RESTING, "schedule"): (
-            "This is outside the hours that you chose. Potluck continues {opening} at the earliest."
+            "This is outside the hours that you chose. Potluck continues {moment} at the earliest."
         ),
         (VerdictCode.RESTING, "program"): "Potluck rests while {program} runs, as you chose.",
         (VerdictCode.RESTING, "full_screen"): "Potluck rests while a program fills the screen.",
@@ -132,6 +132,9 @@ SENTENCES: Final[Mapping[tuple[VerdictCode, str], str]] = MappingProxyType(
 )
 """By code and reason; the three that count (`_counted`) and a problem's own words stand apart."""
 
+WHOLE: Final = ("stage", "why")
+"""Arguments that are sentences themselves."""
+
 HEADLINES: Final[Mapping[VerdictCode, str]] = MappingProxyType(
     {
         VerdictCode.CONTRIBUTING: "Contributing",
@@ -207,27 +210,29 @@ def sentence(verdict: Verdict, translate: Callable[[str], str] = str) -> str:
         translate: Gives a sentence with its fields in braces in the person's language.
     """
     if verdict.code is VerdictCode.PROBLEM:
-        return str(verdict.args.get("message", ""))
+        return translate(str(verdict.args.get("message", "")))
     template = SENTENCES.get((verdict.code, verdict.reason))
     if template is None:
         return _counted(verdict, translate)
-    return translate(template).format_map({"pieces": _pieces(verdict, translate), **verdict.args})
+    made: dict[str, str | int] = {"pieces": _pieces(verdict, translate), "moment": _moment(verdict, translate)}
+    made |= {name: translate(str(verdict.args[name])) for name in WHOLE if name in verdict.args}
+    return translate(template).format_map({**verdict.args, **made})
 
 
 def _counted(verdict: Verdict, translate: Callable[[str], str]) -> str:
     """The sentences about samples and company, which depend on numbers."""
     numbers = {name: value for name, value in verdict.args.items() if isinstance(value, int)}
     others, samples, target, epoch = (numbers.get(name, 0) for name in ("others", "samples", "target", "epoch"))
-    company = {0: "alone for now", 1: "together with one other"}.get(others, "together with {others} others")
-    words = {"company": translate(company).format(others=others), "epoch": epoch + 1, "target": amount(target)}
+    alone, one = translate("alone for now"), translate("together with one other")
+    company = {0: alone, 1: one}.get(others, translate("together with {others} others").format(others=others))
+    words = {"company": company, "epoch": epoch + 1, "target": amount(target), "samples": amount(samples)}
     if verdict.reason == "averaging":
         meanwhile = translate(" while training goes on") if numbers.get("overlaps") else ""
         told = translate("Averaging {company}{meanwhile}: everyone's work becomes epoch {epoch} of the model.")
         return told.format(meanwhile=meanwhile, **words)
     if samples >= target:
         return translate("Training {company}: all {target} samples for epoch {epoch} are gathered.").format(**words)
-    told = translate("Training {company}: {gathered} for epoch {epoch}.")
-    return told.format(gathered=gathered(samples, target), **words)
+    return translate("Training {company}: {samples} of {target} samples for epoch {epoch}.").format(**words)
 
 
 def _pieces(verdict: Verdict, translate: Callable[[str], str]) -> str:
@@ -235,3 +240,12 @@ def _pieces(verdict: Verdict, translate: Callable[[str], str]) -> str:
     if "total" not in verdict.args:
         return ""
     return translate(", {done} of {total} pieces are here").format_map(verdict.args)
+
+
+def _moment(verdict: Verdict, translate: Callable[[str], str]) -> str:
+    """When a rest ends: "at 20:00", "on Saturday at 07:00"; without a clock time only other hours end it."""
+    if "clock" not in verdict.args:
+        return translate("with other hours")
+    if "day" not in verdict.args:
+        return translate("at {clock}").format_map(verdict.args)
+    return translate("on {day} at {clock}").format(day=translate(str(verdict.args["day"])), clock=verdict.args["clock"])

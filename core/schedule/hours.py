@@ -54,14 +54,17 @@ class Hours:
             at = reached
         return None
 
-    def words(self, moment: float, now: float) -> str:
-        """When `moment` is, for a sentence that is still right tomorrow: "at 20:00", "on Saturday at 07:00"."""
-        then = self._minute(moment)
-        day = "" if then // DAY_MINUTES == self._minute(now) // DAY_MINUTES else self._day(then)
-        return f"{day}at {clock(then)}"
+    def wall_time(self, moment: float, now: float) -> dict[str, str | int]:
+        """When `moment` is, for a sentence that is still right tomorrow.
 
-    def _day(self, minute: int) -> str:
-        return f"on {DAYS[minute % WEEK_MINUTES // DAY_MINUTES].capitalize()} "
+        Returns:
+            Arguments of a verdict: `clock` such as "07:00"; on another day than `now` also `day` such as "Saturday".
+        """
+        then = self._minute(moment)
+        at: dict[str, str | int] = {"clock": clock(then)}
+        if then // DAY_MINUTES == self._minute(now) // DAY_MINUTES:
+            return at
+        return {**at, "day": DAYS[then % WEEK_MINUTES // DAY_MINUTES].capitalize()}
 
     def _minute(self, moment: float) -> int:
         """Of the wall clock, counted from a Monday's midnight."""

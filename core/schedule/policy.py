@@ -210,15 +210,15 @@ class _Case:
         now, hours = self.at.now, self.at.hours
         if not hours.open(now):
             opens = hours.next_change(now)
-            opening = hours.words(opens, now) if opens is not None else "with other hours"
-            yield verdicts.resting("schedule", until=opens, opening=opening)
+            moment = hours.wall_time(opens, now) if opens is not None else {}
+            yield verdicts.resting("schedule", until=opens, **moment)
 
     def _paused(self, subject: str, switch: UseSwitch) -> Verdict:
         until = switch.ends(self.at.now)
         if until is None:
             return verdicts.paused(subject)
-        moment = self.at.hours.words(until, self.at.now)
-        return verdicts.paused(f"{subject}_until".lstrip("_"), until=until, moment=moment)
+        moment = self.at.hours.wall_time(until, self.at.now)
+        return verdicts.paused(f"{subject}_until".lstrip("_"), until=until, **moment)
 
 
 def _profile(rules: UseRules, *, used: bool) -> ComputeProfile:

@@ -185,7 +185,7 @@ STATES = {
     "training": snapshot,
     "averaging": lambda: snapshot(verdicts.contributing("averaging", others=2, epoch=40), samples=2048),
     "paused": lambda: snapshot(verdicts.paused()),
-    "resting": lambda: snapshot(verdicts.resting("schedule", until=1_760_040_000.0, opening="at 20:30")),
+    "resting": lambda: snapshot(verdicts.resting("schedule", until=1_760_040_000.0, clock="20:30")),
     "catching_up": lambda: snapshot(verdicts.starting("catching_up", done=12, total=57)),
     "offline": lambda: snapshot(verdicts.not_connected("offline")),
     "problem": lambda: snapshot(

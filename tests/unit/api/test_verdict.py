@@ -32,8 +32,21 @@ def test_sentences_are_translated_before_they_are_filled_in():
     seen = []
     verdict = verdicts.contributing("training", others=2, samples=40, target=100, epoch=7)
     said = verdicts.sentence(verdict, lambda template: seen.append(template) or template)
-    assert seen == ["together with {others} others", "Training {company}: {gathered} for epoch {epoch}."]
+    assert "together with {others} others" in seen
+    assert seen[-1] == "Training {company}: {samples} of {target} samples for epoch {epoch}."
     assert said == "Training together with 2 others: 40 of 100 samples for epoch 8."
+
+
+def test_end_of_a_rest_is_day_and_time():
+    said = [
+        verdicts.sentence(verdicts.paused("until", until=1.0, **moment))
+        for moment in ({"clock": "20:00"}, {"clock": "07:00", "day": "Saturday"}, {})
+    ]
+    assert [one.removeprefix("Paused by you: nothing is computed. Potluck continues ") for one in said] == [
+        "at 20:00.",
+        "on Saturday at 07:00.",
+        "with other hours.",
+    ]
 
 
 def test_every_code_has_a_headline():

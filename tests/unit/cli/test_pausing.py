@@ -76,7 +76,7 @@ def test_what_cannot_be_switched_gets_one_sentence(home, capsys, words):
         (verdicts.contributing("assisting"), 0),
         (verdicts.starting("trainer"), 0),
         (verdicts.resting("battery"), 3),
-        (verdicts.paused("until", until=1.0, moment="at 13:00"), 3),
+        (verdicts.paused("until", until=1.0, clock="13:00"), 3),
         (verdicts.not_connected("offline"), 4),
         (verdicts.problem("worker", "Gone."), 4),
     ],

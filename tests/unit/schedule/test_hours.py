@@ -111,9 +111,9 @@ def test_moments_between_minutes_and_long_ago():
     assert hours.next_change(-1e9) is not None
 
 
-def test_a_moment_in_words():
+def test_wall_time_of_a_moment():
     hours = Hours(read_week(EXAMPLE), lambda _: 0.0)
     monday = at(0, 2026, 11, 23, 12)
-    assert hours.words(at(0, 2026, 11, 23, 20), monday) == "at 20:00"
-    assert hours.words(at(0, 2026, 11, 24, 7), monday) == "on Tuesday at 07:00"
-    assert hours.words(at(0, 2026, 11, 30, 7), monday) == "on Monday at 07:00"
+    assert hours.wall_time(at(0, 2026, 11, 23, 20), monday) == {"clock": "20:00"}
+    assert hours.wall_time(at(0, 2026, 11, 24, 7), monday) == {"clock": "07:00", "day": "Tuesday"}
+    assert hours.wall_time(at(0, 2026, 11, 30, 7), monday) == {"clock": "07:00", "day": "Monday"}
