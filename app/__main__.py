@@ -47,6 +47,7 @@ def _parser() -> argparse.ArgumentParser:
     developer = parser.add_argument_group("for developers")
     developer.add_argument("--screenshot", type=Path, metavar="FILE", help="draw the window into a picture and end")
     developer.add_argument("--snapshot", type=Path, metavar="FILE", help="what it shows: a snapshot as JSON")
+    developer.add_argument("--reports", type=Path, metavar="FILE", help="and answers for its pages, as JSON by method")
     developer.add_argument("--size", type=_size, default=(1100, 720), metavar="WxH")
     developer.add_argument("--page", default="home", metavar="NAME", help="the page that is open (default: home)")
     developer.add_argument("--theme", choices=("light", "dark"), default="light")

@@ -7,7 +7,7 @@ from pathlib import Path
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
 from PySide6.QtWidgets import QApplication
 
-from app import text
+from app import reports, text
 from app.choices import Choices, Closing
 from app.client import Client
 from app.engine_process import OR_ALONE, EngineProcess, own_program
@@ -54,9 +54,8 @@ class Application(QObject):
         self.client = Client(home, chance or random.SystemRandom(), self)
         self.intents = Intents(self.client.call, self.store, self)
         self.theme = Theme(qt, self.choices.theme)
-        self.window = MainWindow(
-            self.store, self.intents, OwnCommands.of(home, own_program(), self), theme=self.theme, choices=self.choices
-        )
+        self.commands = OwnCommands.of(home, own_program(), self)
+        self.window = MainWindow(self.store, self.intents, self.commands, theme=self.theme, choices=self.choices)
         self.tray = Tray(self.store, self.window.actions_, self)
         self.notifier = Notifier(self.store, self.choices, tell=self.tray.tell, seen=self.window.isVisible)
         self.question = ClosingQuestion(self.window, text.where_it_hides(tray=self.tray.available))
@@ -153,6 +152,8 @@ class Application(QObject):
             self.finish()
         elif method in settings.METHODS:
             self.window.settings.show_answer(method, result)
+        elif method in reports.KINDS:
+            self.window.reports.put(method, result)
         elif isinstance(result, ModelEvaluation):
             self.window.status.tell(text.evaluated(result))
 
@@ -163,6 +164,8 @@ class Application(QObject):
         if method in settings.METHODS and self.window.settings.isVisible():
             self.window.settings.show_failure(method, problem)
             return
+        if method in reports.KINDS:
+            return  # the page stays as it was, and asks again
         if method in {"pause", "resume"}:
             self.intents.forget()
         self.window.show_failure(problem)
@@ -202,5 +205,6 @@ class Application(QObject):
         """Stop the client and the timers, let the engine's process go, and say that the application has left."""
         self._patience.stop()
         self.client.stop()
+        self.commands.doctor.stop()
         self.process.let_go()
         self.left.emit()

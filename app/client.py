@@ -10,13 +10,14 @@ import threading
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 import msgspec
 from PySide6.QtCore import QObject, Signal
 from websockets.exceptions import InvalidStatus, WebSocketException
 from websockets.sync.client import ClientConnection, connect
 
-from app import text
+from app import reports, text
 from core.api.commands import (
     ENGINE_FILE_BYTES_MAX,
     ENGINE_MESSAGE_BYTES_MAX,
@@ -34,8 +35,14 @@ RETRY_FIRST_S = 0.1
 RETRY_MAX_S = 2.0
 PENDING_MAX = 64
 """Calls whose answers are awaited; more are not sent."""
-RESULTS: Mapping[str, type[msgspec.Struct]] = MappingProxyType(
-    {"evaluate": ModelEvaluation, "settings": SettingsView, "configure": SettingsView, "test_port": PortTest}
+RESULTS: Mapping[str, Any] = MappingProxyType(
+    {
+        "evaluate": ModelEvaluation,
+        "settings": SettingsView,
+        "configure": SettingsView,
+        "test_port": PortTest,
+        **reports.KINDS,
+    }
 )
 """Types of the methods' results; other results are not used here."""
 

@@ -58,6 +58,10 @@ class Intents(QObject):
         """Look at the held-out text now."""
         self._call("evaluate")
 
+    def ask(self, method: str, params: Wish | None = None) -> None:
+        """Ask for a report (`core.api.reports`)."""
+        self._call(method, params)
+
     def read_settings(self) -> None:
         """Ask for the person's network settings."""
         self._call("settings")

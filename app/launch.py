@@ -62,18 +62,18 @@ def screenshot(options: argparse.Namespace) -> str:
     """
     qt = make_application()
     try:
-        saved = picture.take(
-            qt,
-            options.screenshot,
-            snapshot=options.snapshot,
+        shown = picture.Picture(
+            page=options.page,
             size=options.size,
             theme=ThemeChoice(options.theme),
-            page=options.page,
+            snapshot=options.snapshot,
+            reports=options.reports,
         )
+        saved = picture.take(qt, options.screenshot, shown)
     except KeyError:
         return f"There is no page {options.page}."
     except (OSError, msgspec.DecodeError) as error:
-        return f"The snapshot cannot be read: {error}."
+        return f"What is to be shown cannot be read: {error}."
     return "" if saved else f"The picture cannot be written: {options.screenshot}."
 
 

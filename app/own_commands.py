@@ -6,6 +6,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject
 
+from app.doctor import DoctorCommand
 from app.joining import JoinCommand
 from app.trying import TryCommand
 
@@ -16,6 +17,7 @@ class OwnCommands:
 
     joining: JoinCommand
     trying: TryCommand
+    doctor: DoctorCommand
 
     @classmethod
     def of(cls, home: Path, program: Sequence[str], parent: QObject | None = None) -> "OwnCommands":
@@ -26,4 +28,6 @@ class OwnCommands:
             program: How a command of Potluck is run.
             parent: Owns them.
         """
-        return cls(JoinCommand(home, program, parent), TryCommand(home, program, parent))
+        return cls(
+            JoinCommand(home, program, parent), TryCommand(home, program, parent), DoctorCommand(home, program, parent)
+        )

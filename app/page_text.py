@@ -1,11 +1,12 @@
 """The sentences of the pages, which `app.text` has no room for.  All go through `tr`."""
 
-from datetime import datetime
+from datetime import date, datetime, timedelta
 
-from app.text import count, one_line, per_second, plain, tr
-from core.api.numbers import per_hundred
-from core.api.snapshot import LeaderboardRow, LossView, Snapshot
-from core.api.verdict import Verdict, VerdictCode, sentence
+from app.text import count, duration, one_line, per_second, plain, size, tr
+from core.api.numbers import amount, per_hundred
+from core.api.reports import DayGift, GiftHistory, MachineView, ReceiptList, ReceiptView
+from core.api.snapshot import LeaderboardRow, LossView, Mine, Notice, Snapshot
+from core.api.verdict import SENTENCES, Verdict, VerdictCode, sentence
 
 
 def moment(unix_s: float) -> str:
@@ -59,6 +60,174 @@ def guesses(meaning: LossView) -> str:
     return tr("It fills {right} {guesses} right, in text that it has never seen.").format(
         right=per_hundred(meaning.score.right), guesses=one_line(tr(meaning.guesses))
     )
+
+
+def gift(today: DayGift) -> str:
+    """What came of a day's time, in plain units."""
+    if today.samples:
+        said = tr("{samples} samples became part of the model.").format(samples=count(today.samples))
+    else:
+        said = tr("Nothing became part of the model yet today.")
+    traffic = tr("{sent} sent, {received} received.")
+    return f"{said} {traffic.format(sent=size(today.bytes_sent), received=size(today.bytes_received))}"
+
+
+def last_days(history: GiftHistory, number: int) -> list[tuple[date, float]]:
+    """Each of the last days with its seconds of contributing, today last."""
+    given = {one.day: one.seconds for one in history.days}
+    today = date.fromisoformat(history.today)
+    shown = [today - timedelta(days=ago) for ago in reversed(range(number))]
+    return [(one, given.get(one.isoformat(), 0.0)) for one in shown]
+
+
+def days(seconds: list[float]) -> str:
+    """A row of days in words."""
+    active = sum(one > 0 for one in seconds)
+    if not active:
+        return tr("No contribution in the last {days} days yet.").format(days=len(seconds))
+    return tr("{duration} on {active} of {days} days").format(
+        duration=duration(sum(seconds)), active=active, days=len(seconds)
+    )
+
+
+def day(one: date) -> str:
+    """A day as Tue 24 Nov."""
+    return f"{one:%a} {one.day} {one:%b}"
+
+
+# My gift
+
+
+def all_given(me: Mine) -> str:
+    """What this computer gave to the collaboration, in all."""
+    return tr("{samples} samples in {epochs} rounds, in {duration} of contributing").format(
+        samples=count(me.samples), epochs=count(me.epochs), duration=duration(me.contributing_s)
+    )
+
+
+def pending(me: Mine) -> str:
+    """What was computed and has not become part of the model."""
+    if not me.samples_pending:
+        return ""
+    return tr("{samples} more are computed and wait for the next round.").format(samples=count(me.samples_pending))
+
+
+def device(me: Mine) -> str:
+    """What this computer computes on."""
+    return tr("Computed on: {device}").format(device=one_line(me.device)) if me.device else ""
+
+
+def streak(days_in_a_row: int) -> str:
+    """Days in a row; empty where there is none."""
+    if days_in_a_row < 2:
+        return ""
+    return tr("{days} days in a row").format(days=count(days_in_a_row))
+
+
+def credit(receipts: ReceiptList) -> str:
+    """What was done for the others beside training."""
+    said = []
+    if receipts.reduced:
+        averaged = tr("Averaged {numbers} numbers for everybody in {rounds} rounds.")
+        said.append(averaged.format(numbers=count(receipts.reduced), rounds=count(receipts.rounds)))
+    if receipts.relayed_bytes:
+        said.append(
+            tr("Passed on {size} for computers that cannot be called.").format(size=size(receipts.relayed_bytes))
+        )
+    return " ".join(said)
+
+
+def energy(history: GiftHistory) -> str:
+    """What the shown days took of electricity, and what that means; empty where nothing is known."""
+    kwh = sum(one.joules for one in history.days) / 3.6e6
+    if kwh < 0.005:
+        return ""
+    said = [tr("About {kwh} kWh").format(kwh=amount(kwh, decimals=2))]
+    if history.kwh_cents:
+        said.append(tr("{money} in your money").format(money=amount(kwh * history.kwh_cents / 100, decimals=2)))
+    if history.kwh_grams:
+        said.append(tr("{kilos} kg of carbon dioxide").format(kilos=amount(kwh * history.kwh_grams / 1000, decimals=2)))
+    return ", ".join(said)
+
+
+def receipt_short(row: ReceiptView) -> str:
+    """What became of this computer's part of a round, in a few words."""
+    words = {
+        "accepted": tr("In the model"),
+        "alone": tr("Signed by nobody else"),
+        "helped": tr("Helped to average"),
+        "nothing": tr("Did not arrive in time"),
+        "invalid": tr("Signatures do not fit"),
+    }
+    return "  " + words.get(row.verdict, row.verdict[:20])
+
+
+def receipt(row: ReceiptView) -> str:
+    """The same in whole sentences, with who has signed it."""
+    words = {
+        "accepted": tr("The others have signed that it became part of the model."),
+        "alone": tr("It became part of the model, but nobody else has signed that, which proves nothing to others."),
+        "helped": tr("This computer averaged or passed on what others had computed, and had no samples of its own."),
+        "nothing": tr("It arrived too late or not at all: the round went on without it. The connection may be slow."),
+        "invalid": tr("The receipt is not what its members signed: somebody or the disk has changed it."),
+    }
+    signed = tr("Epoch {epoch}, signed by {signed} of {members}.").format(
+        epoch=count(row.epoch), signed=count(row.signed), members=count(row.members)
+    )
+    return f"{words.get(row.verdict, '')} {signed}".strip()
+
+
+# My computer
+
+
+def machine(view: MachineView) -> dict[str, str]:
+    """The facts of My computer, by their names."""
+    return {
+        "name": view.name,
+        "system": view.system,
+        "processor": view.processor,
+        "threads": tr("{used} of {all}").format(used=view.threads_used, all=view.threads),
+        "device": view.device,
+        "memory": tr("{used} used by Potluck; {free} of {all} free").format(
+            used=size(view.memory_used_bytes), free=size(view.memory_free_bytes), all=size(view.memory_bytes)
+        ),
+        "disk": tr("{used} used by Potluck; {free} free").format(
+            used=size(view.disk_used_bytes), free=size(view.disk_free_bytes)
+        ),
+        "home": view.home,
+    }
+
+
+def level(word: str) -> str:
+    """How a finding is to be taken, for a screen reader."""
+    return {"fine": tr("In order"), "note": tr("Note"), "problem": tr("Problem")}.get(word, word[:20])
+
+
+def findings(levels: list[str]) -> str:
+    """The sum of a check."""
+    if not levels:
+        return tr("The check could not be run. On the command line it is: potluck doctor")
+    problems = levels.count("problem")
+    if problems:
+        return tr("{number} of {all} checks found something that has to be mended.").format(
+            number=problems, all=len(levels)
+        )
+    return tr("Potluck can work here: {all} checks, no problem.").format(all=len(levels))
+
+
+# Activity
+
+
+def notice(row: Notice) -> str:
+    """What happened, in a sentence; of a verdict in the person's language."""
+    kind, _, rest = row.code.partition(".")
+    code, _, reason = rest.partition(".")
+    if kind == "verdict" and code in set(VerdictCode) and (VerdictCode(code), reason) in SENTENCES:
+        try:
+            return one_line(sentence(Verdict(code=VerdictCode(code), reason=reason, args=row.args), tr))
+        except (KeyError, ValueError):  # another version's arguments
+            pass
+    return one_line(row.text)
 
 
 # Model
@@ -139,6 +308,12 @@ def about() -> list[tuple[str, str]]:
             ),
         ),
     ]
+
+
+def made_with(libraries: list[tuple[str, str]]) -> str:
+    """The libraries and their licences."""
+    said = ", ".join(f"{name} ({licence})" if licence else name for name, licence in libraries)
+    return tr("It is made with other free software: {libraries}.").format(libraries=said) if said else ""
 
 
 def version(number: str) -> str:

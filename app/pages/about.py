@@ -1,40 +1,46 @@
 """About and trust: who may let people in, what is sent, under which licence, and by which keys."""
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QFormLayout, QLabel
 
 from app import page_text, text
-from app.pages.page import GAP, Page
+from app.licences import bundled
+from app.pages.asking import AskingPage
+from app.pages.page import GAP
+from app.reports import Reports
 from app.store import Store
+from app.views.facts import Facts
 from app.widgets.labels import card, label, sentence
 from core.api.snapshot import Snapshot
 from core.api.version import VERSION
 
 
-class AboutPage(Page):
+class AboutPage(AskingPage):
     """The page for somebody who wants to know what is installed here, and whom it trusts."""
 
     needs_engine = False
 
-    def __init__(self, store: Store) -> None:
-        super().__init__(store, text.tr("About and trust"))
+    def __init__(self, store: Store, reports: Reports) -> None:
         tr = text.tr
+        super().__init__(store, reports, tr("About and trust"), {"trust": None})
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setAccessibleName(tr("About and trust"))
+        self.facts = Facts(
+            {
+                "name": tr("Name"),
+                "summary": tr("What for"),
+                "organiser": tr("Who lets people in"),
+                "organiser_key": tr("Fingerprint of that key"),
+                "id": tr("Digest of its numbers"),
+                "me": tr("This computer"),
+                "my_key": tr("Fingerprint of its key"),
+            }
+        )
         frame, column = card(margin=2 * GAP, spacing=GAP)
-        self._form = QFormLayout()
-        self._form.setHorizontalSpacing(2 * GAP)
-        self._form.setVerticalSpacing(GAP)
-        self._form.setLabelAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
         column.addWidget(label(tr("This collaboration"), bold=True))
-        column.addLayout(self._form)
-        self._values = {
-            "name": self._row(tr("Name")),
-            "organiser": self._row(tr("Organised by")),
-            "summary": self._row(tr("What for")),
-            "id": self._row(tr("Its number")),
-            "peer": self._row(tr("This computer")),
-        }
+        column.addWidget(self.facts)
+        compare = sentence(tone="muted")
+        compare.setText(tr("Compare a fingerprint with the one that its owner shows you: it cannot be imitated."))
+        column.addWidget(compare)
         self.column.addWidget(frame)
         frame, column = card(margin=2 * GAP, spacing=GAP // 2)
         for title, words in page_text.about():
@@ -46,33 +52,30 @@ class AboutPage(Page):
         self.column.addWidget(frame)
         frame, column = card(margin=2 * GAP, spacing=GAP // 2)
         column.addWidget(label(page_text.version(VERSION), bold=True))
-        line = sentence(tone="muted")
-        line.setText(page_text.licence())
-        column.addWidget(line)
+        self._licence, self._bundled = sentence(tone="muted"), sentence(tone="muted")
+        self._licence.setText(page_text.licence())
+        column.addWidget(self._licence)
+        column.addWidget(self._bundled)
         self.column.addWidget(frame)
         self.column.addStretch(1)
 
     def show_snapshot(self, snapshot: Snapshot) -> None:
         """Show what a snapshot says of the collaboration."""
         known = snapshot.collaboration
-        shown = {
-            "name": known.name if known is not None else "",
-            "organiser": known.organiser if known is not None else "",
-            "summary": known.summary if known is not None else "",
-            "id": known.id if known is not None else "",
-            "peer": f"{snapshot.me.name}, {snapshot.me.peer}",
-        }
-        for name, words in shown.items():
-            self._say(name, words)
-
-    def _say(self, name: str, words: str) -> None:
-        self._values[name].setText(text.one_line(words) or text.NOTHING)
-
-    def _row(self, title: str) -> QLabel:
-        value = sentence()
-        value.setTextInteractionFlags(
-            Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
+        self.facts.show_values(
+            {
+                "name": known.name if known is not None else "",
+                "summary": known.summary if known is not None else "",
+                "organiser": known.organiser if known is not None else "",
+                "id": known.id if known is not None else "",
+                "me": f"{snapshot.me.name}, {snapshot.me.peer}",
+            }
         )
-        value.setAccessibleName(title)
-        self._form.addRow(label(title, tone="muted"), value)
-        return value
+
+    def show_reports(self) -> None:
+        """Show the keys; and, once, what Potluck is made with."""
+        if not self._bundled.text():
+            self._bundled.setText(page_text.made_with(bundled()))
+        trust = self.reports.trust
+        if trust is not None:
+            self.facts.show_values({"organiser_key": trust.organiser, "my_key": trust.mine})

@@ -9,16 +9,20 @@ from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout
 
 from app import page_text, text
 from app.intents import Intents
-from app.pages.page import GAP, Page
+from app.pages.asking import AskingPage
+from app.pages.page import GAP
 from app.pages.verdict_actions import ActionButton
+from app.reports import Reports
 from app.store import Store
 from app.theme import Theme
 from app.views.actions import Actions
 from app.views.header import Header
 from app.views.sentences import Sentences
+from app.widgets.days_picture import DaysPicture
 from app.widgets.labels import Elided, card, label, sentence
 from app.widgets.pot_fill import MINE, OTHERS, PotFill
 from app.widgets.swatch import Swatch
+from core.api.reports import DAYS_MAX, DayGift
 from core.api.snapshot import LossView, Snapshot
 from core.api.verdict import VerdictCode
 
@@ -33,16 +37,22 @@ MOODS: Final[Mapping[VerdictCode, str]] = MappingProxyType(
     }
 )
 
+DAYS_SHOWN: Final = 14
 
-class HomePage(Page):
+
+class HomePage(AskingPage):
     """The page for somebody who looks for a second."""
 
-    def __init__(self, store: Store, intents: Intents, actions: Actions, theme: Theme) -> None:
-        super().__init__(store)
+    def __init__(self, store: Store, reports: Reports, intents: Intents, actions: Actions, theme: Theme) -> None:
+        super().__init__(store, reports, "", {"history": {"days": DAYS_MAX}})
         self.header = Header(store, intents, theme)
-        self.action = ActionButton(store, intents, actions)
+        self.action = ActionButton(store, actions)
         self.pot = PotFill(theme)
         self._level = sentence()
+        self._today = label(factor=1.6, bold=True)
+        self._gift = sentence(tone="muted")
+        self.days = DaysPicture(theme)
+        self._fortnight = sentence(tone="muted")
         self._collaboration = Elided(tone="muted")
         self._model = sentence()
         self._filled = Sentences(1)
@@ -65,6 +75,18 @@ class HomePage(Page):
         self._collaboration.setText(text.collaboration(snapshot))
         self._model.setText(page_text.guesses(meaning) or text.tr("Nobody has looked at what it can do yet."))
         self._filled.show_filled(meaning.filled)
+
+    def show_reports(self) -> None:
+        """Show today's gift, and the last days."""
+        history = self.reports.history
+        if history is None:
+            return
+        today = next((day for day in history.days if day.day == history.today), DayGift(day=history.today))
+        self._today.setText(text.duration(today.seconds))
+        self._gift.setText(page_text.gift(today))
+        days = page_text.last_days(history, DAYS_SHOWN)
+        self.days.show_days(days)
+        self._fortnight.setText(page_text.days([seconds for _, seconds in days]))
 
     def _build(self) -> None:
         frame, column = card(margin=2 * GAP, spacing=GAP)
@@ -90,6 +112,20 @@ class HomePage(Page):
         row.addLayout(words, stretch=1)
         column.addLayout(row)
         self.column.addWidget(frame)
+        lower = QHBoxLayout()
+        lower.setSpacing(GAP)
+        frame, column = card(margin=2 * GAP, spacing=GAP // 2)
+        column.addWidget(label(text.tr("Your gift today"), bold=True))
+        column.addWidget(self._today)
+        column.addWidget(self._gift)
+        column.addStretch(1)
+        lower.addWidget(frame, stretch=1)
+        frame, column = card(margin=2 * GAP, spacing=GAP // 2)
+        column.addWidget(label(text.tr("The last 14 days"), bold=True))
+        column.addWidget(self.days, stretch=1)
+        column.addWidget(self._fortnight)
+        lower.addWidget(frame, stretch=1)
+        self.column.addLayout(lower)
         frame, column = card(margin=2 * GAP, spacing=GAP // 2)
         column.addWidget(label(text.tr("The model"), bold=True))
         column.addWidget(self._collaboration)

@@ -7,7 +7,6 @@ from typing import Final, NamedTuple
 from PySide6.QtWidgets import QPushButton
 
 from app import text
-from app.intents import Intents
 from app.store import Store
 from app.views.actions import Actions
 from core.api.verdict import Verdict, VerdictCode
@@ -17,37 +16,37 @@ class Offer(NamedTuple):
     """A button's words, and what it does."""
 
     words: str
-    does: Callable[[Intents, Actions], object]
+    does: Callable[[Actions], object]
 
 
-def _settings(_: Intents, actions: Actions) -> None:
+def _settings(actions: Actions) -> None:
     actions.settings.trigger()
 
 
-_HOURS = Offer("Change the hours…", _settings)
+def _insist(actions: Actions) -> None:
+    actions.snooze.insist.trigger()
+
+
+_NOW = Offer("Contribute now for 1 hour", _insist)
 _LIMITS = Offer("Change the limits…", _settings)
-OFFERS: Final[Mapping[tuple[VerdictCode, str], Offer]] = MappingProxyType(
-    {
-        (VerdictCode.RESTING, "schedule"): _HOURS,
-        (VerdictCode.RESTING, "schedule_metered"): _HOURS,
-        (VerdictCode.RESTING, "metered"): _LIMITS,
-        (VerdictCode.RESTING, "month"): _LIMITS,
-    }
-)
-"""By code and reason.  Pausing and contributing are the switch's, beside the headline."""
+_NOTHING: Final = frozenset(("finished", "ended"))
+OFFERS: Final[Mapping[str, Offer]] = MappingProxyType({"metered": _LIMITS, "month": _LIMITS})
+"""By reason of a rest; other rules can be overruled.  Pausing is the switch's, beside the headline."""
 
 
 def offer_of(verdict: Verdict) -> Offer | None:
     """The action that is offered with a verdict; None: there is none."""
-    return OFFERS.get((verdict.code, verdict.reason))
+    if verdict.code is not VerdictCode.RESTING or verdict.reason in _NOTHING:
+        return None
+    return OFFERS.get(verdict.reason, _NOW)
 
 
 class ActionButton(QPushButton):
     """Shows the offer of the present verdict, or nothing."""
 
-    def __init__(self, store: Store, intents: Intents, actions: Actions) -> None:
+    def __init__(self, store: Store, actions: Actions) -> None:
         super().__init__()
-        self._store, self._intents, self._actions = store, intents, actions
+        self._store, self._actions = store, actions
         self.clicked.connect(self._do)
         store.changed.connect(self._follow)
         self._follow()
@@ -60,4 +59,4 @@ class ActionButton(QPushButton):
 
     def _do(self) -> None:
         if (offer := offer_of(self._store.verdict)) is not None:
-            offer.does(self._intents, self._actions)
+            offer.does(self._actions)

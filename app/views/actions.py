@@ -38,7 +38,7 @@ class Actions(QObject):
         self.quit = QAction(tr("&Quit Potluck"), self)
         self.toggle.setShortcut(QKeySequence(Qt.Modifier.CTRL | Qt.Key.Key_P))
         self.evaluate.setShortcut(QKeySequence(Qt.Modifier.CTRL | Qt.Key.Key_E))
-        self.settings.setShortcut(QKeySequence(Qt.Modifier.CTRL | Qt.Key.Key_Comma))
+        self.settings.setShortcuts([QKeySequence(Qt.Modifier.CTRL | Qt.Key.Key_Comma), QKeySequence("Ctrl+8")])
         self.settings.setIconText(tr("Settings"))
         self.join.setShortcut(QKeySequence(Qt.Modifier.CTRL | Qt.Key.Key_J))
         self.settings.setMenuRole(QAction.MenuRole.PreferencesRole)
@@ -58,7 +58,10 @@ class Actions(QObject):
             "home": tr("&Home"),
             "model": tr("&Model"),
             "people": tr("&People"),
-            "about": tr("&About and trust"),
+            "gift": tr("My &gift"),
+            "computer": tr("My &computer"),
+            "activity": tr("&Activity"),
+            "about": tr("About and &trust"),
         }
         group, made = QActionGroup(self), {}
         for number, (name, title) in enumerate(titles.items(), 1):

@@ -10,10 +10,14 @@ from app.intents import Intents
 from app.joining import Answer
 from app.own_commands import OwnCommands
 from app.pages.about import AboutPage
+from app.pages.activity import ActivityPage
+from app.pages.computer import ComputerPage
+from app.pages.gift import GiftPage
 from app.pages.home import HomePage
 from app.pages.model import ModelPage
 from app.pages.page import Page
 from app.pages.people import PeoplePage
+from app.reports import Reports
 from app.store import Store
 from app.theme import Theme
 from app.views.actions import Actions
@@ -58,14 +62,18 @@ class MainWindow(QMainWindow):
         self.menus = Menus(self.menuBar(), self.actions_, choices=choices, theme=theme)
         self.banner = Banner()
         self.start_page = StartPage()
-        self.home = HomePage(store, intents, self.actions_, theme)
+        self.reports = Reports(intents, self)
+        self.home = HomePage(store, self.reports, intents, self.actions_, theme)
         self.model = ModelPage(store, commands.trying, theme)
         self.people = PeoplePage(store, theme)
         self.pages: dict[str, Page] = {
             "home": self.home,
             "model": self.model,
             "people": self.people,
-            "about": AboutPage(store),
+            "gift": GiftPage(store, self.reports, theme),
+            "computer": ComputerPage(store, self.reports, commands.doctor),
+            "activity": ActivityPage(store, self.reports, theme),
+            "about": AboutPage(store, self.reports),
         }
         """By the names of their actions."""
         self.rail = Rail(

@@ -85,13 +85,22 @@ def parts(qt, tmp_path):
     from app.choices import Choices
     from app.intents import Intents
     from app.own_commands import OwnCommands
+    from app.reports import KINDS
     from app.store import Store
     from app.theme import Theme
     from app.views.main_window import MainWindow
 
     calls: list[object] = []
+    asked: list[str] = []
     store = Store()
-    intents = Intents(lambda method, wish=None: calls.append(method if wish is None else (method, wish)), store)
+
+    def call(method, wish=None):
+        if method in KINDS:
+            asked.append(method)
+        else:
+            calls.append(method if wish is None else (method, wish))
+
+    intents = Intents(call, store)
     choices = Choices(tmp_path / "window.ini")
     theme = Theme(qt, choices.theme)
     window = MainWindow(store, intents, OwnCommands.of(tmp_path, ()), theme=theme, choices=choices)
@@ -102,6 +111,7 @@ def parts(qt, tmp_path):
         theme=theme,
         window=window,
         calls=calls,
+        asked=asked,
         home=window.home,
     )
     yield made

@@ -4,11 +4,13 @@
 """
 
 import sys
+from datetime import date, timedelta
 from pathlib import Path
 
 import msgspec
 
 from core.api import verdict as verdicts
+from core.api.reports import DayGift, GiftHistory, MachineView, ReceiptList, ReceiptView, TrustView
 from core.api.score import Filled, Score
 from core.api.settings import SettingsView
 from core.api.snapshot import (
@@ -18,6 +20,7 @@ from core.api.snapshot import (
     LeaderboardRow,
     LossView,
     Mine,
+    Notice,
     PeerView,
     ReachView,
     Snapshot,
@@ -181,6 +184,69 @@ def settings() -> SettingsView:
     )
 
 
+def reports() -> dict[str, object]:
+    """Answers for the pages, of somebody who has been here for a while."""
+    today = date(2026, 11, 24)
+    gave = (2.5, 0, 4.2, 6.8, 7.1, 0, 0, 3.3, 5.0, 8.4, 2.2, 6.1, 9.6, 2.17)
+    days = tuple(
+        DayGift(
+            day=(today - timedelta(days=13 - place)).isoformat(),
+            seconds=hours * 3600,
+            samples=round(hours * 61.8 * 3600),
+            bytes_sent=round(hours * 41e6),
+            bytes_received=round(hours * 39e6),
+            joules=hours * 45 * 3600,
+        )
+        for place, hours in enumerate(gave)
+        if hours
+    )
+    kinds = ("accepted", "accepted", "accepted", "nothing", "accepted", "helped", "alone", "accepted")
+    rounds = tuple(
+        ReceiptView(
+            time=1_760_000_000.0 - 45 * place,
+            epoch=40 - place,
+            samples=0 if kind in {"nothing", "helped"} else 700 + 13 * place,
+            reduced=120_000,
+            relayed_bytes=0,
+            signed=1 if kind == "alone" else 3,
+            members=3,
+            verdict=kind,
+        )
+        for place, kind in enumerate(kinds)
+    )
+    machine = MachineView(
+        name="Bee",
+        system="Linux 6.12",
+        processor="AMD Ryzen 7 5800U with Radeon Graphics",
+        threads=16,
+        threads_used=7,
+        memory_bytes=16_400_000_000,
+        memory_free_bytes=9_100_000_000,
+        memory_used_bytes=1_230_000_000,
+        disk_free_bytes=212_000_000_000,
+        disk_used_bytes=340_000_000,
+        home="/home/bee/.local/share/potluck",
+        device="processor",
+    )
+    told = (
+        ("info", "Potluck starts.", "engine.starts"),
+        ("info", "In this collaboration this computer is called Bee.", ""),
+        ("info", "Contributing.", "verdict.contributing.training"),
+        ("warning", "A round of averaging failed (a member left); it is tried again.", "round.lost"),
+        ("info", "Paused by you.", "verdict.paused."),
+        ("info", "Contributing.", "verdict.contributing.training"),
+        ("problem", "The disk is full: the model cannot be saved. Free at least 200 MB.", ""),
+    )
+    notices = [Notice(place, 1_760_000_000.0 + 97 * place, *one) for place, one in enumerate(told, 1)]
+    return {
+        "history": GiftHistory(today=today.isoformat(), days=days, streak=7, kwh_cents=32),
+        "receipts": ReceiptList(receipts=rounds, kept=40, samples_pending=600, rounds=40, reduced=4_800_000),
+        "machine": machine,
+        "trust": TrustView(mine="0123 4567 89ab cdef 0123 4567 89ab cdef", organiser="89ab cdef " * 3 + "89ab cdef"),
+        "activity": notices,
+    }
+
+
 STATES = {
     "training": snapshot,
     "averaging": lambda: snapshot(verdicts.contributing("averaging", others=2, epoch=40), samples=2048),
@@ -206,6 +272,7 @@ def main() -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for name, make in STATES.items():
         (folder / f"{name}.json").write_bytes(msgspec.json.encode(make()))
+    (folder / "reports.json").write_bytes(msgspec.json.encode(reports()))
 
 
 if __name__ == "__main__":

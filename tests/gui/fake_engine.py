@@ -27,6 +27,8 @@ from core.api.verdict import contributing, paused
 
 TOKEN = "a-token-for-tests"
 TARGET = 2048
+REPORTS = frozenset(("history", "receipts", "machine", "trust", "activity"))
+"""What pages ask by themselves."""
 
 
 def _examples():
@@ -108,7 +110,8 @@ class FakeService:
                 self._clients.discard(client)
 
     def _answer(self, client: ServerConnection, request: EngineRequest) -> None:
-        self.calls.append(request.method)
+        if request.method not in REPORTS:
+            self.calls.append(request.method)
         base = {"jsonrpc": "2.0", "id": request.id}
         if request.method not in METHODS:
             self._send(client, base | {"error": {"code": ERROR_METHOD, "message": "There is no such method."}})
@@ -118,6 +121,7 @@ class FakeService:
             self._send(client, base | {"error": error})
             return
         results = {
+            **_examples().reports(),
             "snapshot": self.snapshot,
             "notices": [],
             "evaluate": {

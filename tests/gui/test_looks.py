@@ -13,7 +13,14 @@ from app.theme import DARK, LIGHT
 from app.widgets.curve import Curve, nice_step
 from core.api import verdict as verdicts
 
-TAB_STOPS_MAX = 30
+TAB_STOPS_MAX = 40
+PAGES = ("home", "model", "people", "gift", "computer", "activity", "about")
+
+
+def tell(parts, examples):
+    """All that an engine can tell."""
+    for method, answer in examples.reports().items():
+        parts.window.reports.put(method, answer)
 
 
 def open_page(parts, name):
@@ -51,7 +58,7 @@ def test_no_two_shortcuts_clash(parts, examples):
         assert len(letters) == len(set(letters)), (name, letters)
 
 
-@pytest.mark.parametrize("name", ["home", "model", "people", "about"])
+@pytest.mark.parametrize("name", PAGES)
 def test_tab_reaches_every_control(parts, examples, until, name):
     parts.window.show()
     parts.window.activateWindow()
@@ -105,10 +112,11 @@ def test_steps_of_an_axis_are_round(rough, nice):
     assert nice_step(rough) == pytest.approx(nice)
 
 
-@pytest.mark.parametrize("name", ["home", "model", "people", "about"])
+@pytest.mark.parametrize("name", PAGES)
 @pytest.mark.parametrize("size", [(800, 560), (1100, 720)])
 def test_no_label_is_cut(parts, examples, qt, size, name):
     parts.store.put(examples.snapshot(verdicts.not_connected("backbone", stage="It does not answer. " * 8)))
+    tell(parts, examples)
     parts.window.resize(*size)
     parts.window.show()
     open_page(parts, name)

@@ -50,7 +50,7 @@ def test_a_bad_snapshot_is_a_sentence(qt, tmp_path, capsys, monkeypatch):
     bad = tmp_path / "bad.json"
     bad.write_text("{}")
     assert main(["--screenshot", str(tmp_path / "x.png"), "--snapshot", str(bad)]) == 2
-    assert capsys.readouterr().err.startswith("The snapshot cannot be read")
+    assert capsys.readouterr().err.startswith("What is to be shown cannot be read")
 
 
 def test_without_the_packages(monkeypatch, capsys):

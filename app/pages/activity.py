@@ -1,0 +1,71 @@
+"""Activity: what happened, in sentences, also in earlier runs."""
+
+from typing import Final
+
+from PySide6.QtCore import QModelIndex
+from PySide6.QtWidgets import QTabBar
+
+from app import page_text, text
+from app.models.gift import notices_table
+from app.pages.asking import AskingPage
+from app.reports import Reports
+from app.store import Store
+from app.theme import Theme
+from app.views.table import Panel
+from app.widgets.labels import sentence
+from core.api.snapshot import Notice, Snapshot
+
+FILTERS: Final = ("all", "state", "rounds", "problems")
+
+
+class ActivityPage(AskingPage):
+    """A table of notices with a filter above it, and the chosen one in full below it."""
+
+    def __init__(self, store: Store, reports: Reports, theme: Theme) -> None:
+        tr = text.tr
+        super().__init__(store, reports, tr("Activity"), {"activity": None})
+        self._newest = -1
+        self.filter = QTabBar(drawBase=False, expanding=False)
+        for title in (tr("Everything"), tr("When it ran"), tr("Rounds"), tr("Warnings")):
+            self.filter.addTab(title)
+        self.filter.setAccessibleName(tr("Which of it"))
+        self._model = notices_table(self)
+        self.log = Panel(tr("What happened"), tr("Nothing of this kind."), model=self._model, theme=theme)
+        self._whole = sentence(tone="muted")
+        self.column.addWidget(self.filter)
+        self.column.addWidget(self.log, stretch=1)
+        self.column.addWidget(self._whole)
+        self.filter.currentChanged.connect(self.show_reports)
+        self.log.table.selectionModel().currentRowChanged.connect(self._choose)
+
+    @property
+    def words(self) -> str:
+        """The chosen notice in full, as it is shown."""
+        return self._whole.text()
+
+    def show_snapshot(self, snapshot: Snapshot) -> None:
+        """Something has happened: ask what."""
+        if snapshot.notice_last != self._newest:
+            self._newest = snapshot.notice_last
+            self.ask()
+
+    def show_reports(self) -> None:
+        """Show the notices that the filter lets through, the newest first."""
+        which = FILTERS[self.filter.currentIndex()]
+        self._model.follow([one for one in reversed(self.reports.activity) if _passes(one, which)])
+        self.log.count_rows()
+
+    def _choose(self, current: QModelIndex) -> None:
+        rows = self._model.rows
+        self._whole.setText(page_text.notice(rows[current.row()]) if 0 <= current.row() < len(rows) else "")
+
+
+def _passes(notice: Notice, which: str) -> bool:
+    match which:
+        case "state":
+            return notice.code.startswith(("verdict.", "engine."))
+        case "rounds":
+            return notice.code.startswith("round.")
+        case "problems":
+            return notice.level != "info"
+    return True

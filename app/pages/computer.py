@@ -1,0 +1,97 @@
+"""My computer: what it is, what Potluck uses of it, and what a check finds."""
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QGridLayout, QPushButton, QVBoxLayout, QWidget
+
+from app import page_text, text
+from app.doctor import Checked, DoctorCommand
+from app.pages.asking import AskingPage
+from app.pages.page import GAP
+from app.reports import Reports
+from app.store import Store
+from app.views.facts import Facts
+from app.widgets.icons import Picture
+from app.widgets.labels import card, label, sentence
+
+
+class ComputerPage(AskingPage):
+    """Facts, and the findings of `potluck doctor`."""
+
+    def __init__(self, store: Store, reports: Reports, doctor: DoctorCommand) -> None:
+        tr = text.tr
+        super().__init__(store, reports, tr("My computer"), {"machine": None})
+        self._doctor = doctor
+        self.facts = Facts(
+            {
+                "name": tr("Name"),
+                "system": tr("System"),
+                "processor": tr("Processor"),
+                "threads": tr("Threads that train"),
+                "device": tr("Trains on"),
+                "memory": tr("Memory"),
+                "disk": tr("Disk"),
+                "home": tr("Potluck's files"),
+            }
+        )
+        self.check = QPushButton(tr("Check this comp&uter"))
+        self._said = sentence(tone="muted")
+        self._said.setText(tr("Looks at network, clock, disk, devices and more. It takes some seconds."))
+        self._findings = QVBoxLayout()
+        self._findings.setSpacing(GAP)
+        frame, column = card(margin=2 * GAP)
+        column.addWidget(self.facts)
+        self.column.addWidget(frame)
+        frame, column = card(margin=2 * GAP, spacing=GAP)
+        column.addWidget(label(tr("Is everything here that Potluck needs?"), bold=True))
+        column.addWidget(self._said)
+        column.addLayout(self._findings)
+        column.addWidget(self.check, alignment=Qt.AlignmentFlag.AlignLeft)
+        self.column.addWidget(frame)
+        self.column.addStretch(1)
+        self.check.clicked.connect(self._start)
+        doctor.found.connect(self.show_findings)
+
+    def show_reports(self) -> None:
+        """Show the engine's answer."""
+        machine = self.reports.machine
+        if machine is not None:
+            self.facts.show_values(page_text.machine(machine))
+
+    def show_findings(self, findings: Sequence[Checked]) -> None:
+        """Show what the check has found, problems first."""
+        self.check.setEnabled(True)
+        while (item := self._findings.takeAt(0)) is not None:
+            if (widget := item.widget()) is not None:
+                widget.deleteLater()
+        order = ("problem", "note", "fine")
+        for one in sorted(findings, key=lambda found: order.index(found.level) if found.level in order else 0):
+            self._findings.addWidget(_finding(one))
+        self._said.setText(page_text.findings([one.level for one in findings]))
+
+    def _start(self) -> None:
+        self.check.setEnabled(False)
+        self._said.setText(text.tr("Checking…"))
+        self._doctor.start()
+
+
+def _finding(found: Checked) -> QWidget:
+    """A sign, a sentence, and advice below it."""
+    whole = QWidget()
+    grid = QGridLayout(whole)
+    grid.setContentsMargins(0, 0, 0, 0)
+    grid.setHorizontalSpacing(GAP)
+    grid.setVerticalSpacing(2)
+    sign = {"fine": "finished", "note": "waiting", "problem": "problem"}.get(found.level, "waiting")
+    grid.addWidget(Picture(sign, 1.2), 0, 0, alignment=Qt.AlignmentFlag.AlignTop)
+    said = sentence()
+    said.setText(text.one_line(found.sentence))
+    said.setAccessibleName(f"{page_text.level(found.level)}: {said.text()}")
+    grid.addWidget(said, 0, 1)
+    if found.advice:
+        advice = sentence(tone="muted")
+        advice.setText(text.one_line(found.advice))
+        grid.addWidget(advice, 1, 1)
+    grid.setColumnStretch(1, 1)
+    return whole

@@ -1,0 +1,68 @@
+"""My gift: what this computer gave, day by day and round by round, and what became of it."""
+
+from PySide6.QtWidgets import QGridLayout, QLabel
+
+from app import page_text, text
+from app.models.gift import days_table, receipts_table
+from app.pages.asking import AskingPage
+from app.pages.page import GAP
+from app.reports import Reports
+from app.store import Store
+from app.theme import Theme
+from app.views.table import Panel
+from app.widgets.labels import card, sentence
+from core.api.reports import DAYS_MAX
+from core.api.snapshot import Snapshot
+
+
+class GiftPage(AskingPage):
+    """The page for somebody who wants to know whether it counted."""
+
+    def __init__(self, store: Store, reports: Reports, theme: Theme) -> None:
+        tr = text.tr
+        super().__init__(store, reports, tr("My gift"), {"history": {"days": DAYS_MAX}, "receipts": {"since": 0}})
+        self._all = sentence(factor=1.1)
+        self._streak = sentence()
+        self._pending = sentence()
+        self._credit = sentence(tone="muted")
+        self._device = sentence(tone="muted")
+        self._energy = sentence(tone="muted")
+        self._days = days_table(self)
+        self._receipts = receipts_table(self)
+        self.days = Panel(tr("By day"), tr("Nothing was given yet."), model=self._days, theme=theme)
+        self.receipts = Panel(tr("By round"), tr("Each round leaves a receipt."), model=self._receipts, theme=theme)
+        frame, column = card(margin=2 * GAP, spacing=GAP // 2)
+        for line in (self._all, self._streak, self._pending, self._credit, self._device, self._energy):
+            column.addWidget(line)
+        self.column.addWidget(frame)
+        grid = QGridLayout()
+        grid.setSpacing(GAP)
+        grid.addWidget(self.days, 0, 0)
+        grid.addWidget(self.receipts, 0, 1)
+        grid.setColumnStretch(0, 11)
+        grid.setColumnStretch(1, 10)
+        self.column.addLayout(grid, stretch=1)
+
+    def show_snapshot(self, snapshot: Snapshot) -> None:
+        """Show my sums of a snapshot."""
+        self._all.setText(page_text.all_given(snapshot.me))
+        _say(self._pending, page_text.pending(snapshot.me))
+        _say(self._device, page_text.device(snapshot.me))
+
+    def show_reports(self) -> None:
+        """Show the days and the rounds."""
+        history, receipts = self.reports.history, self.reports.receipts
+        if history is not None:
+            self._days.follow(tuple(reversed(history.days)))
+            self.days.count_rows()
+            _say(self._streak, page_text.streak(history.streak))
+            _say(self._energy, page_text.energy(history))
+        if receipts is not None:
+            self._receipts.follow(receipts.receipts)
+            self.receipts.count_rows()
+            _say(self._credit, page_text.credit(receipts))
+
+
+def _say(line: QLabel, words: str) -> None:
+    line.setText(words)
+    line.setVisible(bool(words))

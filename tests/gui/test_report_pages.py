@@ -1,0 +1,188 @@
+"""Pages that ask the engine: my gift, my computer, activity, about."""
+
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QLabel
+
+from app.doctor import Checked, DoctorCommand
+from app.licences import bundled
+from app.page_text import notice
+from app.pages import asking
+from app.pages.verdict_actions import offer_of
+from core.api import verdict as verdicts
+from core.api.reports import GiftHistory
+from core.api.snapshot import Notice
+from core.api.verdict import SENTENCES, VerdictCode
+
+
+def words(window):
+    return "\n".join(label.text() for label in window.findChildren(QLabel) if label.isVisibleTo(window))
+
+
+@pytest.fixture
+def told(parts, examples):
+    """A window that knows all that an engine can tell."""
+    parts.window.show()
+    parts.store.put(examples.snapshot())
+    for method, answer in examples.reports().items():
+        parts.window.reports.put(method, answer)
+    return parts
+
+
+def open_page(parts, name):
+    parts.window.actions_.pages[name].trigger()
+    return parts.window.pages[name]
+
+
+def column(panel, place):
+    model = panel.table.model()
+    return [model.index(row, place).data() for row in range(model.rowCount())]
+
+
+def test_home_shows_todays_gift_and_fourteen_days(told):
+    said = words(told.home)
+    assert "2 h 10 min" in said
+    assert "samples became part of the model. 89 MB sent, 85 MB received." in said
+    assert "2 d 9 h on 11 of 14 days" in said
+    assert "11 of 14 days" in told.home.days.accessibleName()
+
+
+def test_home_of_a_newcomer_shows_no_gift_yet(told):
+    told.window.reports.put("history", GiftHistory(today="2026-11-24"))
+    assert "Nothing became part of the model yet today." in words(told.home)
+    assert "No contribution in the last 14 days yet." in words(told.home)
+
+
+def test_gift_page_says_what_became_of_each_round(told):
+    page = open_page(told, "gift")
+    assert "7 days in a row" in words(page)
+    assert "600 more are computed" in words(page)
+    assert "About 2.58 kWh, 0.83 in your money" in words(page)
+    assert column(page.days, 0)[0] == "Tue 24 Nov"
+    assert [one.strip() for one in column(page.receipts, 2)][2:7] == [
+        "In the model",
+        "Did not arrive in time",
+        "In the model",
+        "Helped to average",
+        "Signed by nobody else",
+    ]
+    why = page.receipts.table.model().index(3, 2).data(Qt.ItemDataRole.ToolTipRole)
+    assert "the round went on without it" in why
+
+
+def test_computer_page_shows_what_is_used(told):
+    page = open_page(told, "computer")
+    assert page.facts.values["threads"] == "7 of 16"
+    assert page.facts.values["memory"] == "1.2 GB used by Potluck; 9.1 GB of 16 GB free"
+
+
+def test_computer_page_shows_problems_first(told, qt):
+    page = open_page(told, "computer")
+    page.show_findings(
+        [Checked("clock", "fine", "The clock is right."), Checked("disk", "problem", "Full.", "Free it.")]
+    )
+    qt.processEvents()
+    said = words(page)
+    assert said.index("Full.") < said.index("The clock is right.")
+    assert "1 of 2 checks found something that has to be mended." in said
+    page.show_findings([])
+    assert "could not be run" in words(page)
+
+
+def test_doctor_command_passes_on_its_lines(qt, tmp_path, until):
+    lines = ['{"name": "disk", "level": "fine", "sentence": "Room."}']
+    command = DoctorCommand(tmp_path, [sys.executable, "-c", f"print({lines[0]!r})"])
+    found = []
+    command.found.connect(found.append)
+    command.start()
+    assert command.runs
+    until(lambda: found)
+    assert found == [[Checked("disk", "fine", "Room.")]]
+
+
+def test_doctor_command_that_cannot_be_run_finds_nothing(qt, tmp_path, until):
+    command = DoctorCommand(tmp_path, [str(Path(tmp_path, "nothing"))])
+    found = []
+    command.found.connect(found.append)
+    command.start()
+    until(lambda: found)
+    assert found == [[]]
+
+
+def test_doctor_command_can_be_stopped(qt, tmp_path):
+    command = DoctorCommand(tmp_path, [sys.executable, "-c", "import time; time.sleep(60)"])
+    command.found.connect(pytest.fail)
+    command.start()
+    command.stop()
+    assert not command.runs
+
+
+def test_activity_page_filters(told):
+    page = open_page(told, "activity")
+    assert len(column(page.log, 1)) == 7
+    assert column(page.log, 1)[0].startswith("The disk is full")
+    page.filter.setCurrentIndex(1)
+    assert column(page.log, 1)[-1] == "Potluck starts."
+    page.filter.setCurrentIndex(2)
+    assert column(page.log, 1) == ["A round of averaging failed (a member left); it is tried again."]
+    page.filter.setCurrentIndex(3)
+    assert len(column(page.log, 1)) == 2
+    page.log.table.selectRow(0)
+    assert page.words.startswith("The disk is full")
+
+
+def test_activity_asks_when_something_happened(told, examples):
+    open_page(told, "activity")
+    told.asked.clear()
+    told.store.put(examples.snapshot(samples=1300))
+    assert told.asked == []
+    told.store.put(msgspec.structs.replace(examples.snapshot(samples=1300), notice_last=8))
+    assert told.asked == ["activity"]
+
+
+def test_hidden_pages_ask_nothing(told, until, monkeypatch):
+    page = open_page(told, "gift")
+    assert {"history", "receipts"} <= set(told.asked)
+    page.again.setInterval(1)
+    told.asked.clear()
+    until(lambda: told.asked)
+    open_page(told, "people")
+    told.asked.clear()
+    QTest.qWait(20)
+    assert told.asked == []
+    assert asking.AGAIN_MS >= 10_000
+
+
+def test_about_page_shows_fingerprints_and_licences(told):
+    page = open_page(told, "about")
+    assert page.facts.values["my_key"].startswith("0123 4567")
+    assert page.facts.values["organiser_key"].startswith("89ab cdef")
+    assert "PySide6-Essentials (LGPL-3.0-only" in words(page)
+    assert dict(bundled())["msgspec"] == "BSD-3-Clause"
+
+
+def test_notice_of_a_verdict_is_worded_by_its_code():
+    row = Notice(1, 0.0, "info", "English.", "verdict.resting.in_use", {"minutes": 3})
+    assert notice(row).startswith("This computer is in use.")
+    assert notice(msgspec.structs.replace(row, args={})) == "English."
+    assert notice(msgspec.structs.replace(row, code="verdict.dancing.")) == "English."
+
+
+@pytest.mark.parametrize(("code", "reason"), SENTENCES)
+def test_rests_offer_one_action_others_none(code, reason):
+    offer = offer_of(verdicts.Verdict(code=code, reason=reason))
+    assert (offer is not None) == (code is VerdictCode.RESTING and reason not in {"finished", "ended"})
+
+
+def test_overruling_a_rule_asks_the_engine(told, examples):
+    told.store.put(examples.snapshot(verdicts.resting("full_screen")))
+    assert told.home.action.text() == "Contribute now for 1 hour"
+    told.home.action.click()
+    ((method, wish),) = told.calls
+    assert method == "resume"
+    assert wish["until"] > 0
