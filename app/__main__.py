@@ -50,6 +50,7 @@ def _parser() -> argparse.ArgumentParser:
     developer.add_argument("--reports", type=Path, metavar="FILE", help="and answers for its pages, as JSON by method")
     developer.add_argument("--size", type=_size, default=(1100, 720), metavar="WxH")
     developer.add_argument("--page", default="home", metavar="NAME", help="the page that is open (default: home)")
+    developer.add_argument("--language", choices=("en", "de"), default="en")
     developer.add_argument("--theme", choices=("light", "dark"), default="light")
     return parser
 

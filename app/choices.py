@@ -26,6 +26,14 @@ class ThemeChoice(StrEnum):
     DARK = "dark"
 
 
+class LanguageChoice(StrEnum):
+    """The person's choice of the window's language; apart from the system's, the code of a language."""
+
+    SYSTEM = "system"
+    ENGLISH = "en"
+    GERMAN = "de"
+
+
 class Choices:
     """The choices in an ini file; what is missing or damaged there has its default.
 
@@ -53,6 +61,15 @@ class Choices:
     @theme.setter
     def theme(self, value: ThemeChoice) -> None:
         self._settings.setValue("theme", value.value)
+
+    @property
+    def language(self) -> LanguageChoice:
+        """The chosen language of the window."""
+        return _member(LanguageChoice, self._settings.value("language"), LanguageChoice.SYSTEM)
+
+    @language.setter
+    def language(self, value: LanguageChoice) -> None:
+        self._settings.setValue("language", value.value)
 
     @property
     def notifications(self) -> bool:

@@ -10,8 +10,9 @@ from PySide6.QtWidgets import QApplication
 
 from app import screenshot as picture
 from app.application import Application
-from app.choices import Choices, ThemeChoice
+from app.choices import Choices, LanguageChoice, ThemeChoice
 from app.engine_process import OR_ALONE, engine_command
+from app.language import speak
 from app.opening import Opening, opening
 from app.signals import Interrupts
 from app.single import SingleWindow
@@ -33,8 +34,10 @@ def run(home: Path, *, engine: Sequence[str] | None, link: str, hidden: bool = F
     single = SingleWindow(home)
     if not single.claim(link):
         return 0
+    choices = Choices(home / "window.ini")
+    speak(qt, choices.language)
     # Further words say what an engine is to do; a window without an engine of its own asks nothing.
-    welcomes = engine is not None and not engine and opening(home, Choices(home / "window.ini")) is Opening.FIRST_RUN
+    welcomes = engine is not None and not engine and opening(home, choices) is Opening.FIRST_RUN
     if welcomes and hidden:
         return 0
     command = None if engine is None else [*engine_command(home), *([OR_ALONE, *engine] if engine else [])]
@@ -61,6 +64,7 @@ def screenshot(options: argparse.Namespace) -> str:
         A sentence about what prevented it, or nothing.
     """
     qt = make_application()
+    speak(qt, LanguageChoice(options.language))
     try:
         shown = picture.Picture(
             page=options.page,

@@ -2,8 +2,10 @@
 
 from datetime import date, datetime, timedelta
 
-from app.text import count, duration, one_line, per_second, plain, size, tr
-from core.api.numbers import amount, per_hundred
+from PySide6.QtCore import QLocale
+
+from app.text import count, decimal, duration, one_line, per_hundred, per_second, plain, size, tr
+from core.api.numbers import amount
 from core.api.reports import DayGift, GiftHistory, MachineView, ReceiptList, ReceiptView
 from core.api.snapshot import LeaderboardRow, LossView, Mine, Notice, Snapshot
 from core.api.verdict import SENTENCES, Verdict, VerdictCode, sentence
@@ -13,7 +15,9 @@ def moment(unix_s: float) -> str:
     """A time of this day as 14:05, another as 24 Nov 14:05."""
     when = datetime.fromtimestamp(unix_s).astimezone()
     today = datetime.now().astimezone().date() == when.date()
-    return f"{when:%H:%M}" if today else f"{when.day} {when:%b %H:%M}"
+    if today:
+        return f"{when:%H:%M}"
+    return tr("{day} {month} {clock}").format(day=when.day, month=_month(when), clock=f"{when:%H:%M}")
 
 
 def stale(unix_s: float) -> str:
@@ -92,7 +96,12 @@ def days(seconds: list[float]) -> str:
 
 def day(one: date) -> str:
     """A day as Tue 24 Nov."""
-    return f"{one:%a} {one.day} {one:%b}"
+    name = QLocale().dayName(one.isoweekday(), QLocale.FormatType.ShortFormat)
+    return tr("{name} {day} {month}").format(name=name, day=one.day, month=_month(one))
+
+
+def _month(one: date) -> str:
+    return QLocale().monthName(one.month, QLocale.FormatType.ShortFormat)
 
 
 # My gift
@@ -142,11 +151,14 @@ def energy(history: GiftHistory) -> str:
     kwh = sum(one.joules for one in history.days) / 3.6e6
     if kwh < 0.005:
         return ""
-    said = [tr("About {kwh} kWh").format(kwh=amount(kwh, decimals=2))]
+    said = [tr("About {kwh} kWh").format(kwh=decimal(amount(kwh, decimals=2)))]
     if history.kwh_cents:
-        said.append(tr("{money} in your money").format(money=amount(kwh * history.kwh_cents / 100, decimals=2)))
+        said.append(
+            tr("{money} in your money").format(money=decimal(amount(kwh * history.kwh_cents / 100, decimals=2)))
+        )
     if history.kwh_grams:
-        said.append(tr("{kilos} kg of carbon dioxide").format(kilos=amount(kwh * history.kwh_grams / 1000, decimals=2)))
+        kilos = decimal(amount(kwh * history.kwh_grams / 1000, decimals=2))
+        said.append(tr("{kilos} kg of carbon dioxide").format(kilos=kilos))
     return ", ".join(said)
 
 
@@ -227,7 +239,7 @@ def notice(row: Notice) -> str:
             return one_line(sentence(Verdict(code=VerdictCode(code), reason=reason, args=row.args), tr))
         except (KeyError, ValueError):  # another version's arguments
             pass
-    return one_line(row.text)
+    return one_line(tr(row.text))
 
 
 # Model

@@ -6,11 +6,12 @@ All go through `tr`, so that a translation is a Qt catalogue of the context "pot
 import html
 import math
 
-from PySide6.QtCore import QCoreApplication
+from PySide6.QtCore import QCoreApplication, QLocale
 
+from core.api import numbers
 from core.api import verdict as verdicts
 from core.api.commands import ModelEvaluation
-from core.api.numbers import amount, per_hundred
+from core.api.numbers import amount
 from core.api.snapshot import BACKBONE, HELPER, VOLUNTEER, Activity, CurvePoint, LossView, ProblemView, Snapshot
 from core.api.verdict import Verdict
 
@@ -18,17 +19,31 @@ NOTHING = "–"  # noqa: RUF001 - the dash of an empty cell
 
 
 def tr(sentence: str) -> str:
-    """The sentence in the person's language."""
-    return QCoreApplication.translate("potluck", sentence)
+    """The sentence in the person's language.
+
+    Also for what engine and commands say: where a whole sentence of theirs is known it is translated, one with values
+    inside is shown in English.
+    """
+    return QCoreApplication.translate("potluck", sentence) if sentence else ""
+
+
+def later(sentence: str) -> str:
+    """The sentence in English, for a table: `tr` translates it where it is shown."""
+    return sentence
 
 
 # Numbers
 
 
+def decimal(number: str) -> str:
+    """A number that is written with a point, with the person's sign in its place."""
+    return number.replace(".", QLocale().decimalPoint())
+
+
 def count(number: int) -> str:
     """12 288; from ten million on 12.3 M."""
     if abs(number) >= 10_000_000:
-        return f"{amount(number / 1e6, decimals=1)} M"
+        return tr("{number} M").format(number=decimal(amount(number / 1e6, decimals=1)))
     return amount(number)
 
 
@@ -36,7 +51,7 @@ def per_second(rate: float) -> str:
     """Samples a second: 0.42, 3.4, 104."""
     if not math.isfinite(rate) or rate <= 0:
         return "0"
-    return f"{rate:.2f}" if rate < 1 else f"{rate:.1f}" if rate < 10 else count(round(rate))
+    return decimal(f"{rate:.2f}" if rate < 1 else f"{rate:.1f}") if rate < 10 else count(round(rate))
 
 
 def percent(share: float) -> str:
@@ -53,8 +68,15 @@ def size(number: int) -> str:
     for unit in ("kB", "MB", "GB"):
         number_in_unit = number / 1000 ** (1 + ("kB", "MB", "GB").index(unit))
         if number_in_unit < 999.5 or unit == "GB":
-            return f"{number_in_unit:.1f} {unit}" if number_in_unit < 10 else f"{amount(number_in_unit)} {unit}"
+            return (
+                decimal(f"{number_in_unit:.1f} {unit}") if number_in_unit < 10 else f"{amount(number_in_unit)} {unit}"
+            )
     raise AssertionError
+
+
+def volume(number: float) -> str:
+    """An amount of data, finer than `size`: 1.25 MB."""
+    return decimal(numbers.volume(number))
 
 
 def duration(seconds: float) -> str:
@@ -70,7 +92,12 @@ def duration(seconds: float) -> str:
 
 def loss(value: float, unit: str = "") -> str:
     """A loss as people compare them, in a unit of its task: 6.31 nats."""
-    return f"{value:.2f} {tr(unit)}" if unit else f"{value:.2f}"
+    return f"{decimal(f'{value:.2f}')} {tr(unit)}".rstrip()
+
+
+def per_hundred(share: float) -> str:
+    """A share of guesses: "35 of 100"."""
+    return tr("{number} of 100").format(number=round(100 * share))
 
 
 # What is happening
@@ -164,7 +191,7 @@ def here(snapshot: Snapshot) -> str:
 def reach(snapshot: Snapshot) -> str:
     """How other volunteers reach this computer, and what would help; empty where all are on this computer."""
     known = snapshot.reach
-    return one_line(f"{known.sentence} {known.advice}") if known is not None else ""
+    return one_line(f"{tr(known.sentence)} {tr(known.advice)}") if known is not None else ""
 
 
 def traffic(snapshot: Snapshot) -> str:
@@ -219,7 +246,12 @@ def evaluated(seen: ModelEvaluation) -> str:
     return " ".join(said)
 
 
-# Problems of the window itself
+# Problems
+
+
+def problem(view: ProblemView) -> str:
+    """What is wrong, and what to do, on one line."""
+    return one_line(f"{tr(view.message)} {tr(view.hint)}")
 
 
 def engine_away() -> ProblemView:

@@ -27,8 +27,8 @@ def _insist(actions: Actions) -> None:
     actions.snooze.insist.trigger()
 
 
-_NOW = Offer("Contribute now for 1 hour", _insist)
-_LIMITS = Offer("Change the limits…", _settings)
+_NOW = Offer(text.later("Contribute now for 1 hour"), _insist)
+_LIMITS = Offer(text.later("Change the limits…"), _settings)
 _NOTHING: Final = frozenset(("finished", "ended"))
 OFFERS: Final[Mapping[str, Offer]] = MappingProxyType({"metered": _LIMITS, "month": _LIMITS})
 """By reason of a rest; other rules can be overruled.  Pausing is the switch's, beside the headline."""

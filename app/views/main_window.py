@@ -159,6 +159,12 @@ class MainWindow(QMainWindow):
         for action in actions.pages.values():
             action.toggled.connect(self._show)
         self.settings.saved.connect(lambda note: self.status.tell(f"{text.tr('The settings are saved.')} {note}"))
+        for action in self.menus.language_actions.values():
+            action.triggered.connect(
+                lambda: self.status.tell(
+                    text.tr("The window speaks it from its next start on: quit Potluck and open it again.")
+                )
+            )
         self.banner.closed.connect(self._dismiss)
         self.start_page.start_asked.connect(self.start_asked)
         self.start_page.join_asked.connect(self.join.ask)

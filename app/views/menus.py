@@ -7,7 +7,7 @@ from PySide6.QtGui import QAction, QActionGroup
 from PySide6.QtWidgets import QMenu, QMenuBar
 
 from app import text
-from app.choices import Choices, Closing, ThemeChoice
+from app.choices import Choices, Closing, LanguageChoice, ThemeChoice
 from app.theme import Theme
 from app.views.actions import Actions
 
@@ -53,6 +53,14 @@ class Menus:
                 ThemeChoice.DARK: tr("&Dark"),
             },
         )
+        self.language_actions = _choice_menu(
+            view.addMenu(tr("L&anguage")),
+            {
+                LanguageChoice.SYSTEM: tr("Like the &system"),
+                LanguageChoice.ENGLISH: "&English",
+                LanguageChoice.GERMAN: "&Deutsch",
+            },
+        )
         bar.addMenu(tr("&Help")).addAction(actions.pages["about"])
         main.aboutToShow.connect(self.refresh)
         view.aboutToShow.connect(self.refresh)
@@ -60,6 +68,8 @@ class Menus:
             action.triggered.connect(lambda _checked=False, value=closing: self._choose_closing(value))
         for which, action in self.theme_actions.items():
             action.triggered.connect(lambda _checked=False, value=which: self._choose_theme(value))
+        for language, action in self.language_actions.items():
+            action.triggered.connect(lambda _checked=False, value=language: self._choose_language(value))
         self.notifications.triggered.connect(self._choose_notifications)
         self.refresh()
 
@@ -67,6 +77,7 @@ class Menus:
         """Tick the entries of the present choices."""
         self.closing_actions[self._choices.closing].setChecked(True)
         self.theme_actions[self._choices.theme].setChecked(True)
+        self.language_actions[self._choices.language].setChecked(True)
         self.notifications.setChecked(self._choices.notifications)
 
     def _choose_notifications(self, wanted: bool) -> None:  # noqa: FBT001 - a Qt slot of `triggered(bool)`
@@ -74,6 +85,9 @@ class Menus:
 
     def _choose_closing(self, value: Closing) -> None:
         self._choices.closing = value
+
+    def _choose_language(self, value: LanguageChoice) -> None:
+        self._choices.language = value
 
     def _choose_theme(self, value: ThemeChoice) -> None:
         self._choices.theme = value

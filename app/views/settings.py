@@ -67,7 +67,7 @@ class SettingsDialog(QDialog):
             case SettingsView() if method == "configure":
                 self.view = result
                 self.accept()
-                self.saved.emit(result.note)
+                self.saved.emit(text.tr(result.note))
             case SettingsView() if self.view is None:
                 self.view = result
                 self.network.show_settings(result)
@@ -84,7 +84,7 @@ class SettingsDialog(QDialog):
         self._enable(on=self.view is not None)
         field = self.fields.get(problem.code.removeprefix(PROBLEM_PREFIX))
         if field is None:
-            self._say(text.one_line(f"{problem.message} {problem.hint}"))
+            self._say(text.problem(problem))
             announce(self, self.words)
             return
         self._say("")

@@ -61,7 +61,7 @@ class NetworkPage(QWidget):
         self.port.setValue(view.port)
         used = "" if view.month_used_bytes is None else text.size(view.month_used_bytes)
         self.fields["month_bytes"].say(text.tr("{used} used so far").format(used=used) if used else "")
-        self.fields["port"].say(view.note or text.tr("where others call this computer"))
+        self.fields["port"].say(text.tr(view.note) or text.tr("where others call this computer"))
         self._tested.clear()
         self.test.setEnabled(True)
 
@@ -79,11 +79,11 @@ class NetworkPage(QWidget):
 
     def show_test(self, tested: PortTest) -> None:
         """Show the result of a port test, with advice."""
-        self._say_test(f"{tested.sentence} {tested.advice}")
+        self._say_test(f"{text.tr(tested.sentence)} {text.tr(tested.advice)}")
 
     def show_test_failed(self, problem: ProblemView) -> None:
         """Say why the port could not be tested."""
-        self._say_test(f"{problem.message} {problem.hint}")
+        self._say_test(text.problem(problem))
 
     def _say_test(self, words: str) -> None:
         self.test.setEnabled(True)

@@ -3,7 +3,7 @@
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QWidget
 
-from app import text
+from app import page_text, text
 from app.widgets.icons import Picture
 from app.widgets.labels import Elided, label
 from core.api.snapshot import Notice, Snapshot
@@ -59,10 +59,11 @@ class StatusLine(QFrame):
 
     def show_news(self, notice: Notice) -> None:
         """Say what just happened, for a while; not what the sentence on top of the window says already."""
-        if self._is_said(notice.text):
+        words = page_text.notice(notice)
+        if self._is_said(words):
             self._forget()
         else:
-            self._tell(notice.text, NEWS_MS if notice.level == "info" else NEWS_PRESSING_MS)
+            self._tell(words, NEWS_MS if notice.level == "info" else NEWS_PRESSING_MS)
 
     def tell(self, words: str) -> None:
         """Show the answer to a request of the person."""

@@ -10,7 +10,7 @@ from app.widgets.labels import label, sentence
 
 BLANKS = 3
 """Number of blanks whose words are shown with bars."""
-EXAMPLE = "This function returns the ___ of a file."
+EXAMPLE = text.later("This function returns the ___ of a file.")
 
 
 class TryBox(QWidget):
@@ -55,7 +55,7 @@ class TryBox(QWidget):
         self.button.setEnabled(True)
         problem = answer.problem
         if problem is not None:
-            self.said.setText(text.one_line(f"{problem.message} {problem.hint}"))
+            self.said.setText(text.problem(problem))
             return
         begun = self.line.text() if answer.event == "continued" else ""
         self.said.setText(text.one_line(begun + answer.text))

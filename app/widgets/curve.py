@@ -134,7 +134,7 @@ class _Drawing:
             decimals = 0 if step >= 1 else 1 if step >= 0.1 else 2
             box = QRectF(0, at - height / 2, self._area.left() - 8, height)
             flags = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-            self._painter.drawText(box, flags, f"{value:.{decimals}f}")
+            self._painter.drawText(box, flags, text.decimal(f"{value:.{decimals}f}"))
             value += step
         step_x = max(1, round(nice_step((self._last - self._first) / TICKS)))
         for epoch in range(-(-self._first // step_x) * step_x, self._last + 1, step_x):

@@ -60,7 +60,7 @@ class Field:
 
     def show_problem(self, problem: ProblemView | None) -> None:
         """Say what is wrong with what was chosen; None: nothing."""
-        words = text.one_line(f"{problem.message} {problem.hint}") if problem is not None else ""
+        words = text.problem(problem) if problem is not None else ""
         if words == self._problem.text():
             return
         self._problem.setText(words)

@@ -64,7 +64,7 @@ class HabitsPage(QWidget):
         self._problem.setVisible(problem is not None)
         if problem is None:
             return
-        self._problem.setText(text.one_line(f"{problem.message} {problem.hint}"))
+        self._problem.setText(text.problem(problem))
         (self.week if problem.code == "setting.hours" else self.name).setFocus()
 
     def _build(self) -> None:

@@ -77,7 +77,7 @@ class LinkPage(QWidget):
         self._problem.setVisible(problem is not None)
         if problem is None:
             return
-        words = text.one_line(f"{problem.message} {problem.hint}")
+        words = text.problem(problem)
         self._said.setText(words)
         self.again.setVisible(link_look.may_retry(problem.code))
         announce(self, words)

@@ -1,0 +1,151 @@
+"""Brings the translations of the window up to date: `python packaging/translations.py`.
+
+All sentences that the window shows are found in the program's text.  For each language `potluck_*.ts` keeps what is
+translated, loses what the program says no more, and has what is new marked as unfinished; Qt's lrelease makes a `.qm`
+of it, which the window reads.  A translator edits the `.ts`, by hand or with Qt Linguist, and runs this again.
+"""
+
+import ast
+import re
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+FOLDER = ROOT / "resources" / "translations"
+CONTEXT = "potluck"
+MARKS = frozenset(("tr", "later", "translate"))
+"""Functions whose argument is a sentence in English."""
+SPOKEN = (
+    "core/api/week.py", "core/backbone/admission_log.py", "core/backbone/introduction.py",
+    "core/backbone/join.py", "core/backbone/link.py", "core/backbone/look.py", "core/backbone/names.py",
+    "core/backbone/welcome.py", "core/cli/doctor.py", "core/cli/joining.py", "core/cli/kept_model.py",
+    "core/cli/model_process.py", "core/control/connection.py", "core/control/handlers.py", "core/engine",
+    "core/nat/reachability.py", "core/net/listening.py", "core/storage/identity.py",
+    "core/system/atomic_files.py", "core/system/keep_awake.py", "core/system/startup.py",
+    "core/training/conversation.py", "core/training/micro_batch.py", "core/training/replay.py",
+    "core/training/round.py", "core/training/standstill.py", "core/workers/evaluations.py",
+    "core/workers/helper.py", "core/workers/trainer.py", "core/workers/worker.py",
+)  # fmt: skip
+"""Where engine and commands make sentences that the window shows.  Those with values inside stay English."""
+SENTENCE = re.compile(r"\A[A-Z][^\n]* [^\n]*[.…]\Z")
+TABLES = frozenset(("SENTENCES", "HEADLINES"))
+"""Of core/api/verdict.py."""
+TASK_WORDS = (
+    "nats", "blanks", "letters", "word frequencies", "the word before", "letter frequencies", "the letter before"
+)  # fmt: skip
+"""Of core/tasks: units, what is guessed, and what simple models know."""
+
+
+def main() -> int:
+    """Write the files, and print what is left to be translated.
+
+    Returns:
+        The exit code: 1 where something is left.
+    """
+    found, left = sentences(), 0
+    for file in sorted(FOLDER.glob("*.ts")):
+        known = translations(file)
+        file.write_text(catalogue(found, known, language=file.stem.partition("_")[2]), "utf-8", newline="\n")
+        release(file)
+        missing = [sentence for sentence in found if sentence not in known]
+        left += len(missing)
+        print(f"{file.name}: {len(found)} sentences, {len(missing)} of them not translated")
+        print(*(f"  {sentence}" for sentence in missing), sep="\n")
+    return 1 if left else 0
+
+
+def sentences(root: Path = ROOT) -> list[str]:
+    """Every sentence that the window may show, in English, sorted."""
+    found = set(TASK_WORDS)
+    for file in (root / "app").rglob("*.py"):
+        found |= set(marked(_tree(file)))
+    verdict = _tree(root / "core" / "api" / "verdict.py")
+    found |= set(marked(verdict)) | set(tabled(verdict))
+    for place in SPOKEN:
+        for file in [root / place] if place.endswith(".py") else (root / place).glob("*.py"):
+            found |= set(spoken(_tree(file)))
+    return sorted(found)
+
+
+def marked(tree: ast.AST) -> Iterator[str]:
+    """Sentences that are arguments of `tr` and its like."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and _name(node.func) in MARKS:
+            for inner in ast.walk(node.args[0]):
+                if isinstance(inner, ast.Constant) and isinstance(inner.value, str) and inner.value:
+                    yield inner.value
+
+
+def tabled(tree: ast.AST) -> Iterator[str]:
+    """Sentences in the tables by code."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.AnnAssign) and _name(node.target) in TABLES and node.value is not None:
+            for inner in ast.walk(node.value):
+                if isinstance(inner, ast.Dict):
+                    yield from (value.value for value in inner.values if isinstance(value, ast.Constant))
+
+
+def spoken(tree: ast.AST) -> Iterator[str]:
+    """Plain strings that are whole sentences, from a capital letter to a full stop; docstrings are none."""
+    passed_over: set[ast.AST] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr):
+            passed_over.add(node.value)
+        elif isinstance(node, ast.JoinedStr):
+            passed_over.update(ast.walk(node))
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in passed_over:
+            yield from SENTENCE.findall(node.value)
+
+
+def translations(file: Path) -> dict[str, str]:
+    """Finished translations of a `.ts`, by sentence."""
+    known = {}
+    for message in ET.parse(file).iter("message"):  # noqa: S314 - a file of this repository
+        said = message.find("translation")
+        if said is not None and said.text and said.get("type") is None:
+            known[message.findtext("source", "")] = said.text
+    return known
+
+
+def catalogue(found: list[str], known: Mapping[str, str], *, language: str) -> str:
+    """The text of a `.ts`.
+
+    Args:
+        found: The sentences, in English.
+        known: Their translations; what is left out is unfinished.
+        language: Its code, such as "de".
+    """
+    root = ET.Element("TS", version="2.1", language=language, sourcelanguage="en")
+    context = ET.SubElement(root, "context")
+    ET.SubElement(context, "name").text = CONTEXT
+    for sentence in found:
+        message = ET.SubElement(context, "message")
+        ET.SubElement(message, "source").text = sentence
+        said = ET.SubElement(message, "translation", {} if sentence in known else {"type": "unfinished"})
+        said.text = known.get(sentence, "")
+    ET.indent(root, " ")
+    text = ET.tostring(root, encoding="unicode", short_empty_elements=False)
+    return f'<?xml version="1.0" encoding="utf-8"?>\n<!DOCTYPE TS>\n{text}\n'
+
+
+def release(source: Path) -> None:
+    """Make a `.qm` beside a `.ts`, with Qt's lrelease, which comes with PySide6."""
+    import PySide6  # noqa: PLC0415 - nothing else here needs it
+
+    program = Path(PySide6.__path__[0]) / ("lrelease.exe" if sys.platform == "win32" else "lrelease")
+    subprocess.run([str(program), "-silent", str(source), "-qm", str(source.with_suffix(".qm"))], check=True)
+
+
+def _tree(file: Path) -> ast.Module:
+    return ast.parse(file.read_text("utf-8"))
+
+
+def _name(node: ast.AST) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+
+
+if __name__ == "__main__":
+    sys.exit(main())
