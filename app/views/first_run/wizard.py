@@ -115,6 +115,7 @@ class JoinDialog(QDialog):
         if self.pages.currentWidget() is self.links:
             self._look()
         elif self.pages.currentWidget() is self.look and self._first:
+            self._say("")
             self._open_page(self.habits)
             self.habits.name.setFocus()
         else:
