@@ -6,6 +6,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from app.forward import forward
 from app.screen import obstacle
 from core.api.places import home_dir
 
@@ -20,8 +21,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         The exit code: 0, or 2 with a sentence on stderr.
     """
     options = _parser().parse_args(arguments)
+    home = (options.home or home_dir()).expanduser().absolute()
     if options.screenshot is not None:
         os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+    elif not options.hidden and forward(home, options.link):
+        return 0
     sentence = obstacle(os.environ)
     if sentence is not None:
         return _refuse(sentence)
@@ -31,7 +35,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _refuse(f"The window cannot be opened: {error}.")
     if options.screenshot is not None:
         return _refuse(why) if (why := launch.screenshot(options)) else 0
-    home = (options.home or home_dir()).expanduser().absolute()
     return launch.run(home, engine=None if options.attach else options.engine, link=options.link, hidden=options.hidden)
 
 

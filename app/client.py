@@ -68,6 +68,8 @@ class Client(QObject):
     """
 
     snapshot_came = Signal(object)
+    """The newest one: those that came while the receiver was busy are left out."""
+    _arrived = Signal()
     notice_came = Signal(object)
     show_asked = Signal()
     link_changed = Signal(str)
@@ -88,6 +90,8 @@ class Client(QObject):
         self._link = "connecting"
         self._numbers = itertools.count(1)
         self._pending: dict[int, str] = {}
+        self._newest: msgspec.Raw | None = None
+        self._arrived.connect(self._hand_over)
         self._thread = threading.Thread(target=self._run, name="control", daemon=True)
 
     def start(self) -> None:
@@ -190,13 +194,24 @@ class Client(QObject):
     def _take(self, message: EngineMessage) -> None:
         match message.method:
             case "snapshot":
-                self.snapshot_came.emit(msgspec.json.decode(message.params, type=Snapshot))
+                with self._lock:
+                    waits, self._newest = self._newest is not None, message.params
+                if not waits:
+                    self._arrived.emit()
             case "notice":
                 self.notice_came.emit(msgspec.json.decode(message.params, type=Notice))
             case "show":
                 self.show_asked.emit()
             case None:
                 self._take_answer(message)
+
+    def _hand_over(self) -> None:
+        """In the receiver's thread: read what came last."""
+        with self._lock:
+            newest, self._newest = self._newest, None
+        if newest is not None and not self._stopped.is_set():
+            with contextlib.suppress(msgspec.DecodeError):
+                self.snapshot_came.emit(msgspec.json.decode(newest, type=Snapshot))
 
     def _take_answer(self, message: EngineMessage) -> None:
         with self._lock:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-PACKAGES = ("PySide6", "websockets")
+PACKAGES = ("PySide6",)
 INSTALL = "python -m pip install 'potluck[app]'"
 DEBIAN = (
     "libegl1 libgl1 libfontconfig1 libdbus-1-3 libglib2.0-0 libx11-xcb1 libxkbcommon-x11-0 libxcb-cursor0 "

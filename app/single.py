@@ -1,10 +1,11 @@
 """One window a home: a second start brings the first one's window to the front, with the link that it was given."""
 
-import hashlib
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtNetwork import QLocalServer, QLocalSocket
+
+from app.forward import server_name
 
 REACH_TIMEOUT_MS = 500
 LINE_BYTES_MAX = 1024
@@ -24,8 +25,7 @@ class SingleWindow(QObject):
 
     def __init__(self, home: Path, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        digest = hashlib.sha256(str(home).encode()).hexdigest()
-        self._name = f"potluck-{digest[:24]}"
+        self._name = server_name(home)
         self._server = QLocalServer(self)
         self._server.setSocketOptions(QLocalServer.SocketOption.UserAccessOption)
         self._server.newConnection.connect(self._welcome)

@@ -1,14 +1,10 @@
 """What the window knows: the last snapshot, why there is none, and a wish that the engine has not heard of yet."""
 
-import msgspec
 from PySide6.QtCore import QObject, Signal
 
 from core.api import verdict as verdicts
-from core.api.snapshot import Snapshot
+from core.api.snapshot import COUNTERS_S, Snapshot
 from core.api.verdict import Verdict
-
-COUNTERS_S = 10.0
-"""Time between two looks at numbers that always run: bytes, and time given."""
 
 
 class Store(QObject):
@@ -50,7 +46,7 @@ class Store(QObject):
 
     def put(self, snapshot: Snapshot) -> None:
         """Replace the snapshot as a whole.  Where only counters ran on, views hear of it once in a few seconds."""
-        news = self._wanted is not None or not _alike(snapshot, self._snapshot)
+        news = self._wanted is not None or not snapshot.says_the_same(self._snapshot)
         self._snapshot = self.last = snapshot
         if snapshot.contributing == self._wanted:
             self._wanted = None
@@ -69,16 +65,3 @@ class Store(QObject):
         if contributing is not self._wanted:
             self._wanted = contributing
             self.changed.emit()
-
-
-def _alike(one: Snapshot, other: Snapshot | None) -> bool:
-    """Whether two snapshots differ in nothing but numbers that always run."""
-    if other is None:
-        return False
-    mine, theirs = one.me, other.me
-    running = {
-        "bytes_sent": theirs.bytes_sent,
-        "bytes_received": theirs.bytes_received,
-        "contributing_s": theirs.contributing_s,
-    }
-    return msgspec.structs.replace(one, time=other.time, me=msgspec.structs.replace(mine, **running)) == other

@@ -162,6 +162,10 @@ class CurvePoint(msgspec.Struct, frozen=True):
     """On what is never learned from, where a peer looked."""
 
 
+COUNTERS_S = 10.0
+"""Time after which numbers that always run are told, where nothing else has changed."""
+
+
 class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     """All of it.  A client that connects, or connects again, needs nothing else."""
 
@@ -210,6 +214,19 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     def activity(self) -> Activity:
         """The activity that this computer reports in the table of peers."""
         return activity_of(self.verdict)
+
+    def says_the_same(self, other: "Snapshot | None") -> bool:
+        """Whether two snapshots differ in nothing but numbers that always run: the time, bytes, and time given."""
+        if other is None:
+            return False
+        theirs = other.me
+        mine = msgspec.structs.replace(
+            self.me,
+            bytes_sent=theirs.bytes_sent,
+            bytes_received=theirs.bytes_received,
+            contributing_s=theirs.contributing_s,
+        )
+        return msgspec.structs.replace(self, time=other.time, me=mine) == other
 
     @property
     def volunteers(self) -> int:

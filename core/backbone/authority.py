@@ -9,11 +9,12 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import NameOID
 
 from core.backbone.signed_time import SignedTime, time_signed_bytes
+from core.base.bounds import USERNAME_BYTES_MAX
 from core.base.content import digest
 from core.base.ids import PeerId
 from core.base.problems import BadInput, ProofProblem
 from core.base.signing import KeyPair
-from core.net.passes import DEVICE_BYTES_MAX, USERNAME_BYTES_MAX, PassRole, issuer_name, utc
+from core.net.passes import DEVICE_BYTES_MAX, PassRole, issuer_name, utc
 
 LIFETIME_S = 24 * 3600.0
 # The authority's own certificate is always the same bytes: fixed dates, fixed serial, deterministic signature.

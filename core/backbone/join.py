@@ -25,13 +25,14 @@ from core.backbone.welcome import (
     PassGrant,
     PassRequest,
 )
+from core.base.bounds import USERNAME_BYTES_MAX
 from core.base.ids import PeerId
 from core.base.manifest import Manifest
 from core.base.problems import BadInput, NotTrusted, RemoteProblem, WireProblem
 from core.base.signing import KeyPair
 from core.base.wire import PROTOCOL
 from core.net.admission import Admission
-from core.net.passes import USERNAME_BYTES_MAX, pass_request
+from core.net.passes import pass_request
 from core.system.atomic_files import write_atomic
 
 TIMEOUT_S = 20.0

@@ -7,8 +7,8 @@ with the letters that other alphabets share with the Latin one replaced; a name 
 import unicodedata
 from typing import Final
 
+from core.base.bounds import USERNAME_BYTES_MAX
 from core.base.problems import BadInput
-from core.net.passes import USERNAME_BYTES_MAX
 
 NAME_CHARS_MAX: Final = 40
 _MARKUP: Final = frozenset('<>&"\\|`')

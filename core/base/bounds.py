@@ -20,6 +20,8 @@ LOSS_FACTOR: Final = 3.0
 NORM_MAX: Final = 1e18
 """Upper bound on the norm of a contribution or of a part of it: a model with a greater gradient has diverged, and sums
 of numbers within it are finite."""
+USERNAME_BYTES_MAX: Final = 64
+"""Upper bound on the name of a person in a pass, bytes."""
 
 Epoch = Annotated[int, Meta(ge=0, le=EPOCH_MAX)]
 Samples = Annotated[int, Meta(ge=0, le=SAMPLES_MAX)]

@@ -4,11 +4,13 @@ import asyncio
 import contextlib
 from collections import deque
 from collections.abc import AsyncIterator, Mapping
+from http import HTTPStatus
 from types import MappingProxyType
 from typing import Any
 
-import aiohttp
 import msgspec
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus
 
 from core.api.commands import ENGINE_FILE_BYTES_MAX, ENGINE_MESSAGE_BYTES_MAX, EngineFile, EngineMessage, Failure
 from core.api.settings import PortTest, SettingsView, Wish
@@ -20,6 +22,7 @@ from core.system.atomic_files import read_bounded
 NOTICES_HELD = 500
 CONNECT_TIMEOUT_S = 5.0
 CALL_TIMEOUT_S = 60.0
+CLOSE_TIMEOUT_S = 2.0
 
 
 class NotRunning(UserProblem):
@@ -51,7 +54,7 @@ def read_engine_file(home: Home) -> EngineFile | None:
 class ControlClient:
     """A connection to the engine of one home.  Made by `connect`."""
 
-    def __init__(self, socket: aiohttp.ClientWebSocketResponse) -> None:
+    def __init__(self, socket: ClientConnection) -> None:
         self._socket = socket
         self._number = 0
         self._waiting: dict[int, asyncio.Future[EngineMessage]] = {}
@@ -82,16 +85,15 @@ class ControlClient:
             raise _not_running()
         if file.protocol != PROTOCOL_VERSION and not any_version:
             raise UserProblem("The Potluck that runs is of another version.", hint="Stop it with: potluck quit")
-        async with aiohttp.ClientSession() as session:
-            client = cls(await _open(session, file, timeout_s))
-            reader = asyncio.create_task(client._read())
-            try:
-                yield client
-            finally:
-                reader.cancel()
-                with contextlib.suppress(asyncio.CancelledError):
-                    await reader
-                await client._socket.close()
+        client = cls(await _open(file, timeout_s))
+        reader = asyncio.create_task(client._read())
+        try:
+            yield client
+        finally:
+            reader.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await reader
+            await client._socket.close()
 
     async def call(self, method: str, *, timeout_s: float = CALL_TIMEOUT_S, **params: float | str | bool) -> Any:
         """Ask for something.
@@ -159,11 +161,11 @@ class ControlClient:
         request = {"jsonrpc": "2.0", "id": number, "method": method, "params": dict(params)}
         try:
             async with asyncio.timeout(timeout_s):
-                await self._socket.send_str(msgspec.json.encode(request).decode())
+                await self._socket.send(msgspec.json.encode(request).decode())
                 message = await future
         except TimeoutError:
             raise UserProblem("Potluck runs, but does not answer.", hint="Try again in a while.") from None
-        except (ConnectionError, aiohttp.ClientError):
+        except (ConnectionError, ConnectionClosed):
             raise _gone() from None
         finally:
             self._waiting.pop(number, None)
@@ -174,9 +176,9 @@ class ControlClient:
     async def _read(self) -> None:
         """Sort what arrives, until the connection ends."""
         try:
-            async for frame in self._socket:
-                if frame.type is aiohttp.WSMsgType.TEXT:
-                    self._take(msgspec.json.decode(frame.data, type=EngineMessage))
+            with contextlib.suppress(ConnectionClosed):
+                async for frame in self._socket:
+                    self._take(msgspec.json.decode(frame, type=EngineMessage))
         finally:
             self._closed = True
             self._arrived.set()
@@ -200,22 +202,24 @@ class ControlClient:
         self._arrived.set()
 
 
-async def _open(session: aiohttp.ClientSession, file: EngineFile, timeout_s: float) -> aiohttp.ClientWebSocketResponse:
+async def _open(file: EngineFile, timeout_s: float) -> ClientConnection:
     try:
-        async with asyncio.timeout(timeout_s):
-            return await session.ws_connect(
-                f"http://127.0.0.1:{file.port}/control",
-                headers={"Authorization": f"Bearer {file.token}"},
-                max_msg_size=ENGINE_MESSAGE_BYTES_MAX,
-                heartbeat=20.0,
-            )
-    except aiohttp.WSServerHandshakeError as error:
-        if error.status == 503:
+        return await connect(
+            f"ws://127.0.0.1:{file.port}/control",
+            additional_headers={"Authorization": f"Bearer {file.token}"},
+            open_timeout=timeout_s,
+            close_timeout=CLOSE_TIMEOUT_S,
+            max_size=ENGINE_MESSAGE_BYTES_MAX,
+            compression=None,
+            proxy=None,
+        )
+    except InvalidStatus as error:
+        if error.response.status_code == HTTPStatus.SERVICE_UNAVAILABLE:
             raise UserProblem("Too many windows and commands are connected.", hint="Close one of them.") from None
         raise _not_running() from None
-    except (aiohttp.ClientError, OSError) as error:
-        if isinstance(error, TimeoutError):
-            raise
+    except TimeoutError:
+        raise
+    except (InvalidHandshake, OSError):
         raise _not_running() from None
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from aiohttp import web
 
 from core.api.commands import EngineFile
-from core.api.snapshot import PROTOCOL_VERSION, Notice
+from core.api.snapshot import COUNTERS_S, PROTOCOL_VERSION, Notice, Snapshot
 from core.control.announcer import INTERVAL_S, Announcer
 from core.control.claim import claim, new_token, release
 from core.control.connection import Connection
@@ -51,6 +51,8 @@ class ControlService:
         self._server = Server(self._token, self._serve)
         self._file: EngineFile | None = None
         self._announcer: Announcer | None = None
+        self._published: Snapshot | None = None
+        self._published_at = 0.0
         self._empty = asyncio.Event()
         notices.listen(self._notice)
 
@@ -114,7 +116,11 @@ class ControlService:
     def _publish(self) -> None:
         if not self.connections:
             return
-        text = notification("snapshot", self._intents.snapshot())
+        snapshot = self._intents.snapshot()
+        if snapshot.says_the_same(self._published) and snapshot.time - self._published_at < COUNTERS_S:
+            return
+        self._published, self._published_at = snapshot, snapshot.time
+        text = notification("snapshot", snapshot)
         for connection in self.connections:
             connection.offer_snapshot(text)
 

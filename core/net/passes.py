@@ -25,7 +25,6 @@ PASS_BYTES_MAX = 512
 KNOWN_MAX = 10_000
 """Number of peers whose names are remembered."""
 CLOCK_TOLERANCE_S = 60.0
-USERNAME_BYTES_MAX = 64
 DEVICE_BYTES_MAX = 32
 
 # Exceptions that reading a hostile certificate may raise besides ValueError.

@@ -1,6 +1,7 @@
 """The life of the window: starting an engine, closing, the second start."""
 
 import random
+import subprocess
 import sys
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from app import starting
 from app.application import Application
 from app.choices import Closing
 from app.engine_process import EngineProcess, engine_command
+from app.forward import forward
 from app.single import SingleWindow
 
 FAKE = str(Path(__file__).with_name("fake_engine.py"))
@@ -197,6 +199,26 @@ def test_one_window_a_home(qt, tmp_path, until):
     assert second.claim()
     second.release()
     other.release()
+
+
+def test_second_start_needs_no_qt(qt, tmp_path, until):
+    assert not forward(tmp_path, "")
+    first = SingleWindow(tmp_path)
+    asked, links = [], []
+    first.show_asked.connect(lambda: asked.append(1))
+    first.link_given.connect(links.append)
+    assert first.claim()
+    script = (
+        "import sys; from app.__main__ import main; "
+        f"code = main(['--home', {str(tmp_path)!r}, 'potluck://there']); "
+        "sys.exit(code or 3 * any('PySide6' in name for name in sys.modules))"
+    )
+    second = subprocess.Popen([sys.executable, "-c", script])
+    until(lambda: links, 20_000)
+    assert (asked, links) == ([1], ["potluck://there"])
+    assert second.wait(20) == 0
+    first.release()
+    assert not forward(tmp_path, "")
 
 
 def test_commands(monkeypatch, tmp_path):

@@ -1,6 +1,7 @@
 """The client, against a small service."""
 
 import random
+import threading
 
 import msgspec
 import pytest
@@ -109,6 +110,18 @@ def test_it_comes_back(heard, fake_engine, tmp_path, until):
     with fake_engine.FakeService(tmp_path):
         until(lambda: len(heard.snapshots) == 3)
         assert heard.state == ""
+
+
+def test_only_the_newest_snapshot_comes_to_a_busy_window(heard, fake_engine, examples, tmp_path, until):
+    with fake_engine.FakeService(tmp_path) as service:
+        heard.client.start()
+        until(lambda: heard.snapshots and service.clients)
+        before = len(heard.snapshots)
+        for epoch in range(100, 200):
+            service.put(examples.snapshot(epoch=epoch))
+        threading.Event().wait(0.5)  # the window is busy
+        until(lambda: heard.snapshots[-1].epoch == 199)
+        assert len(heard.snapshots) - before < 10
 
 
 def test_engines_that_cannot_be_used(heard, fake_engine, tmp_path, until):

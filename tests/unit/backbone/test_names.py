@@ -1,8 +1,8 @@
 import pytest
 
 from core.backbone.names import NAME_CHARS_MAX, check_name, skeleton, usable_name
+from core.base.bounds import USERNAME_BYTES_MAX
 from core.base.problems import BadInput
-from core.net.passes import USERNAME_BYTES_MAX
 
 
 @pytest.mark.parametrize(
