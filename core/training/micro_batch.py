@@ -7,7 +7,7 @@ import math
 import sys
 from collections import defaultdict
 from collections.abc import Callable
-from typing import Final
+from typing import Final, NamedTuple
 
 import psutil
 
@@ -19,9 +19,11 @@ TIMINGS: Final = 8
 GAIN: Final = 1.1
 """So much faster per sample is a size that is worth its memory."""
 PASS_S: Final = 0.25
-"""A pass may take so long: a round, a pause and the end of a batch wait for it."""
-AGAIN: Final = 2000
-"""Passes after which a size is looked for anew: the computer may have been busy with something else."""
+"""A pass may take so much work: a round, a pause and the end of a batch wait for it."""
+BUSY_PASS_S: Final = 0.75
+"""With what other programs take it may last so long: a worker that takes a second to stand still is ended."""
+AGAIN_S: Final = 60.0
+"""Seconds of passes after which a size is looked for anew: the computer may have been busy with something else."""
 FREE_SHARE: Final = 0.5
 """Of the memory that is free, what passes may take: the person's programs need some, too."""
 _SAID: Final = ("out of memory", "can't allocate memory", "alloc_failed")
@@ -45,13 +47,27 @@ def samples_that_fit(sample_bytes: int) -> float:
     return float(FREE_SHARE * psutil.virtual_memory().available / max(sample_bytes, 1))
 
 
+class _Speed(NamedTuple):
+    """Samples a second."""
+
+    of_work: float
+    of_time: float
+
+    @property
+    def most(self) -> float:
+        """Samples that a pass may take at this speed."""
+        return min(PASS_S * self.of_work, BUSY_PASS_S * self.of_time)
+
+
 class MicroBatch:
-    """Doubles the size while samples come faster, then halves it while they come hardly slower.
+    """Doubles the size while samples come faster, then halves it while they come hardly slower than with the best one.
 
     It begins with one sample, and goes from there to the task's number if that takes no longer than a pass may; or
     where it was the last time.  Two sizes take turns until one of them is better, so that a computer that is slow for
-    a while slows down both.  Where memory does not suffice for one sample, layers are recomputed.  Batches are made
-    ahead, so those of an earlier size still come for a while: each timing counts for its own size.
+    a while slows down both.  Where a pass's work is known besides its duration, that is compared: on a busy processor
+    only short passes are ever left alone, so they would look faster.  Where memory does not suffice for one sample,
+    layers are recomputed.  Batches are made ahead, so those of an earlier size still come for a while: each timing
+    counts for its own size.
 
     Args:
         first: The size that suits most machines, at least 1.
@@ -109,16 +125,23 @@ class MicroBatch:
         self._begin_anew()
         self._settled = settled
 
-    def took(self, samples: int, seconds: float) -> None:
-        """A pass over so many samples took so long."""
+    def took(self, samples: int, seconds: float, work_s: float | None = None) -> None:
+        """A pass over so many samples took so long.
+
+        Args:
+            samples: Of the pass.
+            seconds: From its beginning to its end.
+            work_s: Those in which it computed; None: all of them.
+        """
         if self._settled:
-            self._passes += 1
-            if self._passes >= AGAIN and self.room == math.inf:
+            self._settled_s += seconds
+            if self._settled_s >= AGAIN_S and self.room == math.inf:
                 self._begin_anew()
             return
-        self._speeds[samples].append(samples / max(seconds, 1e-9))
-        if min(len(self._speeds[size]) for size in (self.size, self._other)) >= TIMINGS:
-            self._judge(*(max(self._speeds[size]) for size in (self.size, self._other)))
+        self._timed[samples].append(_Speed(*(samples / max(s, 1e-9) for s in (work_s or seconds, seconds))))
+        pair = [self._timed[size] for size in (self.size, self._other)]
+        if min(map(len, pair)) >= TIMINGS:
+            self._judge(*(_Speed(*map(max, zip(*speeds, strict=True))) for speeds in pair))
 
     def ran_out(self, samples: int) -> None:
         """Memory did not suffice for so many samples: from now on it is half of them, and no more.
@@ -145,35 +168,38 @@ class MicroBatch:
         sys.stderr.write("Memory did not suffice for one sample; from now on its layers are computed twice.\n")
 
     def _begin_anew(self) -> None:
-        self._speeds: dict[int, list[float]] = defaultdict(list)
+        self._timed: dict[int, list[_Speed]] = defaultdict(list)
         self._other = self.size
         """With which the size takes turns; the size itself at first, until its speed is known."""
         self._compared = {self.size}
         self._settled = False
-        self._passes = 0
-        """Since it settled."""
+        self._settled_s = 0.0
+        """Seconds of passes since it settled."""
+        self._best = 0.0
+        """The most samples a second of work, of all sizes that were tried."""
 
-    def _judge(self, speed: float, other_speed: float) -> None:
-        """Take the better of the two sizes, by their samples a second, and find one to compare it with."""
+    def _judge(self, speed: "_Speed", other_speed: "_Speed") -> None:
+        """Take the better of the two sizes, and find one to compare it with."""
+        self._best = max(self._best, speed.of_work, other_speed.of_work)
         if self._other > self.size:
-            better = other_speed >= GAIN * speed
+            better = other_speed.of_work >= GAIN * speed.of_work
         else:
-            better = self.size > PASS_S * speed or GAIN * other_speed >= speed
+            better = self.size > speed.most or GAIN * other_speed.of_work >= self._best
         grows = self._other >= self.size and better
         if better:
             self.size, speed = self._other, other_speed
         half = max(1, self.size // 2)
-        self._other = self._grown(speed) if grows else half
+        self._other = self._grown(speed.most) if grows else half
         if self._other in self._compared:
             self._other = half
         self._settled = self._other in self._compared
         self._compared.add(self._other)
-        self._speeds.clear()
+        self._timed.clear()
 
-    def _grown(self, samples_per_s: float) -> int:
+    def _grown(self, most: float) -> int:
         """The size that is tried next: from one sample straight to what suits most machines, else twice as many."""
         grown = max(2, self._first) if self.size == 1 else 2 * self.size
-        fits = min(self._most, PASS_S * samples_per_s, self.size + self._more())
+        fits = min(self._most, most, self.size + self._more())
         while grown > max(fits, self.size):
             grown //= 2
         return grown

@@ -1,6 +1,8 @@
 """The model on one device, and all that computes gradients with it there."""
 
 import math
+import sys
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -81,6 +83,8 @@ class Replica:
         self.idle_s = 0.0
         """How long passes have waited for other devices so far."""
         self._clock = passes.clock
+        self._works_here = device == CPU and sys.platform != "win32"
+        """Whether the time of the thread that computes tells the work of a pass; Windows counts it in 16 ms."""
 
     def compute(self, add: Adds) -> bool:
         """Compute one batch's gradient and have it added.
@@ -96,6 +100,7 @@ class Replica:
             WorkerProblem: memory does not suffice for a single sample.
         """
         began, waited_s = self._clock(), self.data.waited_s + self.idle_s
+        worked = time.thread_time()
         batch = next(self.data)
         while batch.samples > self.micro_batch.room:
             batch = next(self.data)  # made before memory ran short
@@ -112,7 +117,8 @@ class Replica:
             self.micro_batch.ran_out(batch.samples)
             return False
         seconds = self._clock() - began
-        self.micro_batch.took(batch.samples, seconds - (self.data.waited_s + self.idle_s - waited_s))
+        work_s = time.thread_time() - worked if self._works_here else None
+        self.micro_batch.took(batch.samples, seconds - (self.data.waited_s + self.idle_s - waited_s), work_s)
         if self.compiles and self.micro_batch.fit is not None:
             self.backprop.compile()
             self.compiles = False

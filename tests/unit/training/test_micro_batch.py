@@ -10,7 +10,7 @@ import torch
 
 from core.base.problems import WorkerProblem
 from core.training.kept import BatchFit
-from core.training.micro_batch import AGAIN, PASS_S, TIMINGS, MicroBatch
+from core.training.micro_batch import AGAIN_S, PASS_S, TIMINGS, MicroBatch
 from tests.unit.training.small import MANIFEST, Points, SmallTask, learner
 
 CARD: Callable[[int], float] = lambda samples: 0.013 + samples / 100_000  # noqa: E731
@@ -63,6 +63,49 @@ def test_the_size_stays_small_while_a_computer_wakes_up() -> None:
     passes = count(1)
     waking = settle(MicroBatch(32, most=10_000), lambda samples: FLAT(samples) * (1 + 100 / (next(passes) + 30)))
     assert waking[-1] == 16
+
+
+class Shared:
+    """A processor on which others compute, too: runs of some milliseconds, with waits between them."""
+
+    def __init__(self, *, others: int, seed: int) -> None:
+        self.others, self.random = others, Random(seed)
+        self.run_s = self.random.expovariate(1 / RUN_S)
+
+    def seconds(self, work_s: float) -> float:
+        """How long it takes until so much work is done."""
+        took_s = work_s
+        while work_s > self.run_s:
+            work_s -= self.run_s
+            self.run_s = self.random.expovariate(1 / RUN_S)
+            took_s += self.random.expovariate(1 / RUN_S / self.others) if self.others else 0.0
+        self.run_s -= work_s
+        return took_s
+
+
+RUN_S = 0.006
+
+
+@pytest.mark.parametrize("others", [0, 2, 6, 14])
+@pytest.mark.parametrize(("machine", "last"), [(FLAT, {16}), (lambda samples: 0.008 + samples / 700, {16, 32})])
+def test_a_busy_processor_does_not_change_the_size(
+    machine: Callable[[int], float], last: set[int], others: int
+) -> None:
+    """By duration, a third of these settled at 8 samples or fewer, and one in ten at a single one."""
+    for seed in range(20):
+        size, shared = MicroBatch(32, most=512), Shared(others=others, seed=seed)
+        while size.fit is None:
+            samples = size.next_size()
+            work_s = machine(samples) * shared.random.uniform(0.98, 1.02)
+            size.took(samples, shared.seconds(work_s), work_s)
+        assert size.size in last
+
+
+def test_halves_are_compared_with_the_best_size() -> None:
+    """Each costs 8 % more than the one before: five of them were taken, a third of the speed."""
+    machine = {2**n: 2**n * 0.002 * 1.08 ** (5 - n) for n in range(6)}
+    size = MicroBatch(32, most=32)
+    assert settle(size, lambda samples: machine[samples])[-1] == 16
 
 
 def test_memory_that_ran_out_bounds_the_size() -> None:
@@ -139,7 +182,7 @@ def test_local_steps_are_no_larger_on_fast_machines(tmp_path) -> None:
 def test_a_slow_beginning_is_not_the_last_word() -> None:
     size = MicroBatch(32, most=4096)
     assert settle(size, SLOW)[-1] == 1
-    for _ in range(AGAIN // 400 + 2):
+    for _ in range(2 + round(AGAIN_S / (400 * CARD(1)))):
         last = settle(size, CARD)[-1]
     assert last == 4096
 
@@ -236,7 +279,7 @@ def test_a_size_that_is_fixed_is_never_left() -> None:
     size = MicroBatch(8, most=64)
     settle(size, CARD)
     size.fix(3)
-    for _ in range(2 * AGAIN):
+    for _ in range(100):
         assert size.next_size() == 3
-        size.took(3, CARD(3))
+        size.took(3, AGAIN_S)
     assert size.fit == BatchFit(3)
