@@ -146,7 +146,7 @@ def open_conversation(start: Start, say: Callable[[ToEngine], None], clock: Call
     say(Computes(device=",".join(names), title=titles_of(names), note=" ".join(filter(None, notes))))
     learner = Learner(task=task, manifest=manifest, states=states, seed=start.seed, devices=names, clock=clock)
     if start.memory_bytes is not None:
-        keep_within(learner, start.memory_bytes, device=names[0])
+        keep_within(learner, start.memory_bytes)
     if start.compile and len(names) == 1:
         keep_compiled(states.parent / "compiled")
         learner.first.compiles = True

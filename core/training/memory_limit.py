@@ -8,7 +8,7 @@ from core.base.problems import BadInput
 from core.training.round import Learner
 
 
-def keep_within(learner: Learner, limit_bytes: int, *, device: str) -> None:
+def keep_within(learner: Learner, limit_bytes: int) -> None:
     """Have a worker take no more than this of the computer's memory, as far as the number of samples decides it.
 
     A graphics card's own memory is another matter.
@@ -16,7 +16,6 @@ def keep_within(learner: Learner, limit_bytes: int, *, device: str) -> None:
     Args:
         learner: Its model and optimiser are made; nothing was computed yet.
         limit_bytes: For the whole process.
-        device: On which it computes, the first of them, as torch calls it.
 
     Raises:
         BadInput: it takes more already.
@@ -28,8 +27,7 @@ def keep_within(learner: Learner, limit_bytes: int, *, device: str) -> None:
             f"Training this model takes more than {volume(used)} of memory, and you allow {volume(limit_bytes)}.",
             hint="Allow more, or no limit: potluck settings memory none",
         )
-    if device == CPU:
-        sample_bytes = max(learner.task.sample_bytes, 1)
-        learner.first.micro_batch.keep_within(
-            lambda: max(0.0, (limit_bytes - process.memory_info().rss) / sample_bytes)
-        )
+    sample_bytes = max(learner.task.sample_bytes, 1)
+    for replica in learner.replicas.each:
+        if replica.device == CPU:
+            replica.micro_batch.keep_within(lambda: max(0.0, (limit_bytes - process.memory_info().rss) / sample_bytes))

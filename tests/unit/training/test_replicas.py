@@ -7,6 +7,7 @@ from itertools import islice
 from pathlib import Path
 
 import numpy as np
+import psutil
 import pytest
 import torch
 from msgspec.structs import replace
@@ -15,6 +16,7 @@ from core.base.content import digest
 from core.base.manifest import AveragingNumbers
 from core.base.problems import BadInput
 from core.tasks.task import Losses
+from core.training.memory_limit import keep_within
 from core.training.replicas import MEANINGLESS_BATCHES_MAX
 from core.training.round import Learner
 from core.workers import frames
@@ -313,3 +315,11 @@ def test_each_device_rests_after_its_own_passes(tmp_path: Path) -> None:
     assert {address: len(batches) for address, batches in task.taken.items() if address != first} == {
         other.replica.parameters.values_N.data_ptr(): 1 for other in t.peer.replicas.others
     }
+
+
+def test_memory_limit_holds_for_every_processor(tmp_path: Path) -> None:
+    peer = learner(tmp_path, devices=("cpu", "meta", "cpu"))
+    peer.task.sample_bytes = 10**9
+    keep_within(peer, psutil.Process().memory_info().rss + 10**6)
+    found = {(replica.device, replica.micro_batch.recompute) for replica in peer.replicas.each}
+    assert found == {("cpu", True), ("meta", False)}
