@@ -56,7 +56,7 @@ def estimate(cost: JoinEstimate) -> str:
     if cost.watts is not None:
         known.append(tr("{watts} W while it computes").format(watts=amount(cost.watts)))
     if cost.day_bytes is not None:
-        known.append(tr("{size} a day").format(size=text.volume(cost.day_bytes)))
+        known.append(tr("{size} a day").format(size=text.size(round(cost.day_bytes))))
     unknown = [
         word
         for word, value in (
@@ -72,10 +72,10 @@ def estimate(cost: JoinEstimate) -> str:
 
 
 def _beside(needed: int | None, beside: str, size: int) -> str:
-    have = beside.format(size=text.volume(size))
+    have = beside.format(size=text.size(size))
     if needed is None:
         return tr("Not known before the start; {have}").format(have=have)
-    said = tr("About {needed}; {have}").format(needed=text.volume(needed), have=have)
+    said = tr("About {needed}; {have}").format(needed=text.size(needed), have=have)
     return tr("{said}. That is too little.").format(said=said) if needed > size else said
 
 
@@ -90,7 +90,7 @@ def _line(look: LinkLook) -> str:
     }[computer.metered]
     if cost.epoch_bytes is None:
         return cost_words
-    return tr("Up to {size} each way in an epoch. {cost}").format(size=text.volume(cost.epoch_bytes), cost=cost_words)
+    return tr("Up to {size} each way in an epoch. {cost}").format(size=text.size(cost.epoch_bytes), cost=cost_words)
 
 
 def _reach(look: LinkLook) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFormLayout, QFrame, QLabel, QScrollArea, QVBoxLayout, QWidget
 
 from app import link_look, text
@@ -40,6 +41,19 @@ class LookPage(QScrollArea):
             column.addWidget(self._card(text.tr("On this computer"), link_look.here(look)))
         column.addStretch(1)
         self.setWidget(inner)
+        self._fit()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Of Qt: the texts wrap elsewhere."""
+        super().resizeEvent(event)
+        self._fit()
+
+    def _fit(self) -> None:
+        """Make the content as high as its wrapped texts are at this width: Qt would assume a narrow one."""
+        inner = self.widget()
+        layout = inner.layout() if inner is not None else None
+        if inner is not None and layout is not None:
+            inner.setMinimumHeight(max(0, layout.totalHeightForWidth(self.viewport().width())))
 
     def _card(self, title: str, rows: Sequence[tuple[str, str, str]]) -> QFrame:
         frame, column = card()
