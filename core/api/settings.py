@@ -27,6 +27,8 @@ ALL = "all"
 CPU = "cpu"
 KEEP_MINUTES_MAX = 7 * 24 * 60
 _ONE_DEVICE = "(cpu|mps(:0)?|(cuda|xpu)(:[0-9]{1,2})?)"
+NAME_LETTERS = 40
+"""Upper bound on a person's name, characters (core.backbone.names.NAME_CHARS_MAX)."""
 DEVICE_PATTERN = f"^(auto|all|{_ONE_DEVICE}(,{_ONE_DEVICE}){{0,15}})$"
 """What a worker may compute on, with commas between several; ROCm's devices are called cuda, too."""
 

@@ -303,3 +303,12 @@ def test_settings_fit_the_smallest_window_with_every_message_shown(asked, qt, ch
     edges = {settings.grab().toImage().pixelColor(x, 200).name() for x in range(settings.width())}
     assert len(edges) > 1
     asked.theme.choose(ThemeChoice.LIGHT)
+
+
+def test_name_is_sent_and_its_problem_shown_at_it(asked):
+    network = asked.settings.network
+    network.name.setText("  Ada's   laptop ")
+    asked.settings.save.click()
+    assert asked.calls == [("configure", {"name": "Ada's laptop"})]
+    asked.settings.show_failure("configure", ProblemView("setting.name", "This is no name.", "Choose one."))
+    assert asked.settings.fields["name"].problem == "This is no name. Choose one."

@@ -5,11 +5,10 @@ from PySide6.QtWidgets import QButtonGroup, QCheckBox, QFrame, QLineEdit, QRadio
 from app import text
 from app.joining import Habits
 from app.widgets.labels import card, label, sentence
-from core.api.settings import Wish
+from core.api.settings import NAME_LETTERS, Wish
 from core.api.snapshot import ProblemView
 from core.api.week import BadWeek, read_week
 
-NAME_LETTERS = 40
 HOURS_FIRST = "mon-fri 20:00-07:00, sat sun"
 
 
