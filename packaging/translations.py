@@ -31,6 +31,8 @@ SPOKEN = (
 )  # fmt: skip
 """Where engine and commands make sentences that the window shows.  Those with values inside stay English."""
 SENTENCE = re.compile(r"\A[A-Z][^\n]* [^\n]*[.…]\Z")
+FIELD = re.compile(r"\{\w+\}")
+"""A sentence that is nothing but a value."""
 TABLES = frozenset(("SENTENCES", "HEADLINES"))
 """Of core/api/verdict.py."""
 TASK_WORDS = (
@@ -67,16 +69,15 @@ def sentences(root: Path = ROOT) -> list[str]:
     for place in SPOKEN:
         for file in [root / place] if place.endswith(".py") else (root / place).glob("*.py"):
             found |= set(spoken(_tree(file)))
-    return sorted(found)
+    return sorted(sentence for sentence in found if not FIELD.fullmatch(sentence))
 
 
 def marked(tree: ast.AST) -> Iterator[str]:
     """Sentences that are arguments of `tr` and its like."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and _name(node.func) in MARKS:
-            for inner in ast.walk(node.args[0]):
-                if isinstance(inner, ast.Constant) and isinstance(inner.value, str) and inner.value:
-                    yield inner.value
+        match node:
+            case ast.Call(func=called, args=[ast.Constant(value=str(sentence))]) if _name(called) in MARKS:
+                yield sentence
 
 
 def tabled(tree: ast.AST) -> Iterator[str]:

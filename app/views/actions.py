@@ -34,7 +34,7 @@ class Actions(QObject):
         self.evaluate = QAction(tr("Look at the &held-out text now"), self)
         self.settings = QAction(tr("&Settings…"), self)
         self.join = QAction(tr("&Join a collaboration…"), self)
-        self.close = QAction(tr("&Close window"), self)
+        self.close = QAction(tr("Close &window"), self)
         self.quit = QAction(tr("&Quit Potluck"), self)
         self.toggle.setShortcut(QKeySequence(Qt.Modifier.CTRL | Qt.Key.Key_P))
         self.evaluate.setShortcut(QKeySequence(Qt.Modifier.CTRL | Qt.Key.Key_E))

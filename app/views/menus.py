@@ -37,7 +37,7 @@ class Menus:
                 Closing.QUIT: tr("&Quit Potluck"),
             },
         )
-        self.notifications = main.addAction(tr("&Notifications of the desktop"))
+        self.notifications = main.addAction(tr("Notifica&tions of the desktop"))
         self.notifications.setCheckable(True)
         main.addSeparator()
         main.addAction(actions.close)
@@ -46,7 +46,7 @@ class Menus:
         view.addActions(list(actions.pages.values()))
         view.addSeparator()
         self.theme_actions = _choice_menu(
-            view.addMenu(tr("&Colours")),
+            view.addMenu(tr("Co&lours")),
             {
                 ThemeChoice.SYSTEM: tr("Like the &system"),
                 ThemeChoice.LIGHT: tr("&Light"),
@@ -54,7 +54,7 @@ class Menus:
             },
         )
         self.language_actions = _choice_menu(
-            view.addMenu(tr("L&anguage")),
+            view.addMenu(tr("La&nguage")),
             {
                 LanguageChoice.SYSTEM: tr("Like the &system"),
                 LanguageChoice.ENGLISH: "&English",

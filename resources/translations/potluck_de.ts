@@ -5,2269 +5,2263 @@
   <name>potluck</name>
   <message>
    <source>  What became of it</source>
-   <translation type="unfinished"></translation>
+   <translation>  Was daraus wurde</translation>
   </message>
   <message>
    <source> while training goes on</source>
-   <translation type="unfinished"></translation>
+   <translation>, während das Training weitergeht</translation>
   </message>
   <message>
    <source>&amp;1 hour</source>
-   <translation type="unfinished"></translation>
+   <translation>&amp;1 Stunde</translation>
   </message>
   <message>
    <source>&amp;4 hours</source>
-   <translation type="unfinished"></translation>
+   <translation>&amp;4 Stunden</translation>
   </message>
   <message>
    <source>&amp;Activity</source>
-   <translation type="unfinished"></translation>
+   <translation>&amp;Verlauf</translation>
   </message>
   <message>
    <source>&amp;Always</source>
-   <translation type="unfinished"></translation>
+   <translation>&amp;Immer</translation>
   </message>
   <message>
    <source>&amp;Another link</source>
-   <translation type="unfinished"></translation>
+   <translation>Anderer &amp;Link</translation>
   </message>
   <message>
    <source>&amp;Ask</source>
-   <translation type="unfinished"></translation>
+   <translation>&amp;Nachfragen</translation>
   </message>
   <message>
    <source>&amp;Ask the model</source>
-   <translation type="unfinished"></translation>
+   <translation>Das Modell &amp;fragen</translation>
   </message>
   <message>
    <source>&amp;Back</source>
-   <translation type="unfinished"></translation>
+   <translation>&amp;Zurück</translation>
   </message>
   <message>
    <source>&amp;Cancel</source>
-   <translation type="unfinished"></translation>
+   <translation>&amp;Abbrechen</translation>
   </message>
   <message>
    <source>&amp;Close the window</source>
-   <translation type="unfinished"></translation>
-  </message>
-  <message>
-   <source>&amp;Close window</source>
-   <translation type="unfinished"></translation>
-  </message>
-  <message>
-   <source>&amp;Colours</source>
-   <translation type="unfinished"></translation>
+   <translation>Fenster &amp;schließen</translation>
   </message>
   <message>
    <source>&amp;Contribute</source>
-   <translation type="unfinished"></translation>
+   <translation>&amp;Mitrechnen</translation>
   </message>
   <message>
    <source>&amp;Contribute on without it</source>
-   <translation type="unfinished"></translation>
+   <translation>Ohne Fenster weiter &amp;mitrechnen</translation>
   </message>
   <message>
    <source>&amp;Dark</source>
-   <translation type="unfinished"></translation>
+   <translation>&amp;Dunkel</translation>
   </message>
   <message>
    <source>&amp;Dismiss</source>
-   <translation type="unfinished"></translation>
+   <translation>S&amp;chließen</translation>
   </message>
   <message>
    <source>&amp;Download</source>
-   <translation type="unfinished"></translation>
+   <translation>H&amp;erunterladen</translation>
   </message>
   <message>
    <source>&amp;Help</source>
-   <translation type="unfinished"></translation>
+   <translation>&amp;Hilfe</translation>
   </message>
   <message>
    <source>&amp;Home</source>
-   <translation type="unfinished"></translation>
+   <translation>&amp;Startseite</translation>
   </message>
   <message>
    <source>&amp;Hours</source>
-   <translation type="unfinished"></translation>
+   <translation>&amp;Zeiten</translation>
   </message>
   <message>
    <source>&amp;Join</source>
-   <translation type="unfinished"></translation>
+   <translation>&amp;Beitreten</translation>
   </message>
   <message>
    <source>&amp;Join a collaboration…</source>
-   <translation type="unfinished"></translation>
+   <translation>Einem &amp;Projekt beitreten…</translation>
   </message>
   <message>
    <source>&amp;Join with a link…</source>
-   <translation type="unfinished"></translation>
+   <translation>Mit einem &amp;Link beitreten…</translation>
   </message>
   <message>
    <source>&amp;Light</source>
-   <translation type="unfinished"></translation>
+   <translation>&amp;Hell</translation>
   </message>
   <message>
    <source>&amp;Look at it</source>
-   <translation type="unfinished"></translation>
+   <translation>An&amp;sehen</translation>
   </message>
   <message>
    <source>&amp;Model</source>
-   <translation type="unfinished"></translation>
+   <translation>&amp;Modell</translation>
   </message>
   <message>
    <source>&amp;Next</source>
-   <translation type="unfinished"></translation>
+   <translation>&amp;Weiter</translation>
   </message>
   <message>
    <source>&amp;Nights and weekends</source>
-   <translation type="unfinished"></translation>
-  </message>
-  <message>
-   <source>&amp;Notifications of the desktop</source>
-   <translation type="unfinished"></translation>
+   <translation>Nächte und Wochenen&amp;den</translation>
   </message>
   <message>
    <source>&amp;Open Potluck</source>
-   <translation type="unfinished"></translation>
+   <translation>Potluck öff&amp;nen</translation>
   </message>
   <message>
    <source>&amp;Pause</source>
-   <translation type="unfinished"></translation>
+   <translation>&amp;Anhalten</translation>
   </message>
   <message>
    <source>&amp;People</source>
-   <translation type="unfinished"></translation>
+   <translation>M&amp;itwirkende</translation>
   </message>
   <message>
    <source>&amp;Port</source>
-   <translation type="unfinished"></translation>
+   <translation>&amp;Port</translation>
   </message>
   <message>
    <source>&amp;Potluck</source>
-   <translation type="unfinished"></translation>
+   <translation>&amp;Potluck</translation>
   </message>
   <message>
    <source>&amp;Quit</source>
-   <translation type="unfinished"></translation>
+   <translation>&amp;Beenden</translation>
   </message>
   <message>
    <source>&amp;Quit Potluck</source>
-   <translation type="unfinished"></translation>
+   <translation>Potluck &amp;beenden</translation>
   </message>
   <message>
    <source>&amp;Save</source>
-   <translation type="unfinished"></translation>
+   <translation>&amp;Speichern</translation>
   </message>
   <message>
    <source>&amp;Settings…</source>
-   <translation type="unfinished"></translation>
+   <translation>&amp;Einstellungen…</translation>
   </message>
   <message>
    <source>&amp;Start</source>
-   <translation type="unfinished"></translation>
+   <translation>&amp;Starten</translation>
   </message>
   <message>
    <source>&amp;Start Potluck</source>
-   <translation type="unfinished"></translation>
+   <translation>Potluck &amp;starten</translation>
   </message>
   <message>
    <source>&amp;Test the port</source>
-   <translation type="unfinished"></translation>
+   <translation>Port p&amp;rüfen</translation>
   </message>
   <message>
    <source>&amp;Try again</source>
-   <translation type="unfinished"></translation>
+   <translation>&amp;Noch einmal</translation>
   </message>
   <message>
    <source>&amp;Upload</source>
-   <translation type="unfinished"></translation>
+   <translation>&amp;Hochladen</translation>
   </message>
   <message>
    <source>&amp;View</source>
-   <translation type="unfinished"></translation>
+   <translation>&amp;Ansicht</translation>
   </message>
   <message>
    <source>&amp;Whenever this computer is on, at low priority</source>
-   <translation type="unfinished"></translation>
+   <translation>&amp;Immer wenn dieser Rechner läuft, mit geringem Vorrang</translation>
   </message>
   <message>
    <source>, {done} of {total} pieces are here</source>
-   <translation type="unfinished"></translation>
+   <translation>, {done} von {total} Teilen sind da</translation>
   </message>
   <message>
    <source>1 volunteer here</source>
-   <translation type="unfinished"></translation>
+   <translation>1 wirkt mit</translation>
   </message>
   <message>
    <source>; {name} alone {right}</source>
-   <translation type="unfinished"></translation>
+   <translation>; {name} allein {right}</translation>
   </message>
   <message>
    <source>A day goes from 00:00 to 24:00.</source>
-   <translation type="unfinished"></translation>
+   <translation>Ein Tag geht von 00:00 bis 24:00.</translation>
   </message>
   <message>
    <source>A device is named twice.</source>
-   <translation type="unfinished"></translation>
+   <translation>Ein Gerät ist zweimal genannt.</translation>
   </message>
   <message>
    <source>A limit is a number of bytes a month.</source>
-   <translation type="unfinished"></translation>
+   <translation>Eine Grenze ist eine Anzahl von Bytes im Monat.</translation>
   </message>
   <message>
    <source>A limit is a number of bytes a second.</source>
-   <translation type="unfinished"></translation>
+   <translation>Eine Grenze ist eine Anzahl von Bytes in der Sekunde.</translation>
   </message>
   <message>
    <source>A link looks like potluck://host:port/0123…#invitation; copy the whole of it from the organiser.</source>
-   <translation type="unfinished"></translation>
+   <translation>Ein Link sieht so aus: potluck://rechner:port/0123…#einladung. Bitte den ganzen Link kopieren, wie er von der Leitung kam.</translation>
   </message>
   <message>
    <source>A router's own rule, if you make one, should lead TCP and UDP of this port here; none is needed.</source>
-   <translation type="unfinished"></translation>
+   <translation>Eine eigene Regel im Router sollte TCP und UDP dieses Ports hierher leiten; nötig ist keine.</translation>
   </message>
   <message>
    <source>About and &amp;trust</source>
-   <translation type="unfinished"></translation>
+   <translation>Info und Ver&amp;trauen</translation>
   </message>
   <message>
    <source>About and trust</source>
-   <translation type="unfinished"></translation>
+   <translation>Info und Vertrauen</translation>
   </message>
   <message>
    <source>About {known}: an estimate.</source>
-   <translation type="unfinished"></translation>
+   <translation>Etwa {known}: eine Schätzung.</translation>
   </message>
   <message>
    <source>About {kwh} kWh</source>
-   <translation type="unfinished"></translation>
+   <translation>Etwa {kwh} kWh</translation>
   </message>
   <message>
    <source>About {needed}; {have}</source>
-   <translation type="unfinished"></translation>
+   <translation>Etwa {needed}; {have}</translation>
   </message>
   <message>
    <source>Account</source>
-   <translation type="unfinished"></translation>
+   <translation>Konto</translation>
   </message>
   <message>
    <source>Activity</source>
-   <translation type="unfinished"></translation>
+   <translation>Verlauf</translation>
   </message>
   <message>
    <source>Add `potluck engine` to what your system starts at login.</source>
-   <translation type="unfinished"></translation>
+   <translation>`potluck engine` in die Programme aufnehmen, die das System beim Anmelden startet.</translation>
   </message>
   <message>
    <source>All others are on this computer, so no port has to be open.</source>
-   <translation type="unfinished"></translation>
+   <translation>Alle anderen laufen auf diesem Rechner, also muss kein Port offen sein.</translation>
   </message>
   <message>
    <source>All who take part see this name and what this computer gave; a made-up name is fine.</source>
-   <translation type="unfinished"></translation>
+   <translation>Alle Mitwirkenden sehen diesen Namen und den Beitrag dieses Rechners; ein erfundener Name genügt.</translation>
   </message>
   <message>
    <source>Always on</source>
-   <translation type="unfinished"></translation>
+   <translation>Immer da</translation>
   </message>
   <message>
    <source>Another Potluck just made this computer's key.</source>
-   <translation type="unfinished"></translation>
+   <translation>Ein anderes Potluck hat gerade den Schlüssel dieses Rechners erzeugt.</translation>
   </message>
   <message>
    <source>Any</source>
-   <translation type="unfinished"></translation>
+   <translation>Beliebig</translation>
   </message>
   <message>
    <source>Arrow keys move, Shift and arrow keys mark, Space opens or closes what is marked.</source>
-   <translation type="unfinished"></translation>
+   <translation>Pfeiltasten bewegen, Umschalt und Pfeiltasten markieren, die Leertaste öffnet oder schließt das Markierte.</translation>
   </message>
   <message>
    <source>Ask on a computer that trains.</source>
-   <translation type="unfinished"></translation>
+   <translation>Auf einem Rechner fragen, der trainiert.</translation>
   </message>
   <message>
    <source>Ask the organiser for a new link.</source>
-   <translation type="unfinished"></translation>
+   <translation>Die Leitung des Projekts um einen neuen Link bitten.</translation>
   </message>
   <message>
    <source>Ask the organiser for the link of another collaboration.</source>
-   <translation type="unfinished"></translation>
+   <translation>Die Leitung um den Link eines anderen Projekts bitten.</translation>
   </message>
   <message>
    <source>Ask the organiser for the link.</source>
-   <translation type="unfinished"></translation>
+   <translation>Die Leitung des Projekts um den Link bitten.</translation>
   </message>
   <message>
    <source>Ask the organiser to update the backbone.</source>
-   <translation type="unfinished"></translation>
+   <translation>Die Leitung bitten, den Stützpunkt zu aktualisieren.</translation>
   </message>
   <message>
    <source>Asking the engine…</source>
-   <translation type="unfinished"></translation>
+   <translation>Der Dienst wird gefragt…</translation>
   </message>
   <message>
    <source>Asking the organiser's computer…</source>
-   <translation type="unfinished"></translation>
+   <translation>Der Rechner der Leitung wird gefragt…</translation>
   </message>
   <message>
    <source>Averaged {numbers} numbers for everybody in {rounds} rounds.</source>
-   <translation type="unfinished"></translation>
+   <translation>Hat in {rounds} Runden {numbers} Zahlen für alle gemittelt.</translation>
   </message>
   <message>
    <source>Averaging</source>
-   <translation type="unfinished"></translation>
+   <translation>Mittelt</translation>
   </message>
   <message>
    <source>Averaging {company}{meanwhile}: everyone's work becomes epoch {epoch} of the model.</source>
-   <translation type="unfinished"></translation>
+   <translation>Mittelt {company}{meanwhile}: Aus der Arbeit aller wird Epoche {epoch} des Modells.</translation>
   </message>
   <message>
    <source>Beginning to contribute again…</source>
-   <translation type="unfinished"></translation>
+   <translation>Rechnet gleich wieder mit…</translation>
   </message>
   <message>
    <source>Blank {number}</source>
-   <translation type="unfinished"></translation>
+   <translation>Lücke {number}</translation>
   </message>
   <message>
    <source>By day</source>
-   <translation type="unfinished"></translation>
+   <translation>Nach Tagen</translation>
   </message>
   <message>
    <source>By round</source>
-   <translation type="unfinished"></translation>
+   <translation>Nach Runden</translation>
   </message>
   <message>
    <source>C&amp;ancel</source>
-   <translation type="unfinished"></translation>
+   <translation>&amp;Abbrechen</translation>
   </message>
   <message>
    <source>Carry connections for &amp;others</source>
-   <translation type="unfinished"></translation>
+   <translation>Verbindungen für andere &amp;weiterleiten</translation>
   </message>
   <message>
    <source>Catching up</source>
-   <translation type="unfinished"></translation>
+   <translation>Holt auf</translation>
   </message>
   <message>
    <source>Catching up with the others, who are ahead{pieces}.</source>
-   <translation type="unfinished"></translation>
+   <translation>Holt die anderen ein, die voraus sind{pieces}.</translation>
   </message>
   <message>
    <source>Change its permissions, or set POTLUCK_HOME.</source>
-   <translation type="unfinished"></translation>
+   <translation>Die Zugriffsrechte ändern oder POTLUCK_HOME setzen.</translation>
   </message>
   <message>
    <source>Change the limits…</source>
-   <translation type="unfinished"></translation>
+   <translation>Grenzen ändern…</translation>
   </message>
   <message>
    <source>Check that the file belongs to you.</source>
-   <translation type="unfinished"></translation>
+   <translation>Bitte prüfen, ob die Datei dem eigenen Benutzerkonto gehört.</translation>
   </message>
   <message>
    <source>Check that the folder belongs to you and is not read-only.</source>
-   <translation type="unfinished"></translation>
+   <translation>Bitte prüfen, ob der Ordner dem eigenen Benutzerkonto gehört und beschreibbar ist.</translation>
   </message>
   <message>
    <source>Check the disk.</source>
-   <translation type="unfinished"></translation>
+   <translation>Die Festplatte prüfen.</translation>
   </message>
   <message>
    <source>Check the link and your connection, and try again later.</source>
-   <translation type="unfinished"></translation>
+   <translation>Link und Verbindung prüfen und es später noch einmal versuchen.</translation>
   </message>
   <message>
    <source>Check the network connection, and whether a firewall blocks this program.</source>
-   <translation type="unfinished"></translation>
+   <translation>Die Netzwerkverbindung prüfen, und ob eine Firewall dieses Programm sperrt.</translation>
   </message>
   <message>
    <source>Check this comp&amp;uter</source>
-   <translation type="unfinished"></translation>
+   <translation>Diesen &amp;Rechner prüfen</translation>
   </message>
   <message>
    <source>Check this computer, and say what to do.</source>
-   <translation type="unfinished"></translation>
+   <translation>Diesen Rechner prüfen und sagen, was zu tun ist.</translation>
   </message>
   <message>
    <source>Checking…</source>
-   <translation type="unfinished"></translation>
+   <translation>Wird geprüft…</translation>
   </message>
   <message>
    <source>Choose another name.</source>
-   <translation type="unfinished"></translation>
+   <translation>Einen anderen Namen wählen.</translation>
   </message>
   <message>
    <source>Choose another port.</source>
-   <translation type="unfinished"></translation>
+   <translation>Einen anderen Port wählen.</translation>
   </message>
   <message>
    <source>Choose auto, all, or one or more of cpu, cuda, cuda:1, mps and xpu with commas between them; potluck doctor says which there are.</source>
-   <translation type="unfinished"></translation>
+   <translation>Möglich sind auto, all, oder eines oder mehrere von cpu, cuda, cuda:1, mps und xpu mit Kommas dazwischen; potluck doctor sagt, welche es gibt.</translation>
   </message>
   <message>
    <source>Choose no limit instead.</source>
-   <translation type="unfinished"></translation>
+   <translation>Stattdessen „keine Grenze“ wählen.</translation>
   </message>
   <message>
    <source>Choose one of 1 to 40 letters, digits and spaces.</source>
-   <translation type="unfinished"></translation>
+   <translation>Einen Namen aus 1 bis 40 Buchstaben, Ziffern und Leerzeichen wählen.</translation>
   </message>
   <message>
    <source>Choose one with letters of one.</source>
-   <translation type="unfinished"></translation>
+   <translation>Einen Namen mit Buchstaben einer einzigen Schrift wählen.</translation>
   </message>
   <message>
    <source>Click to open or close all of this day</source>
-   <translation type="unfinished"></translation>
+   <translation>Klicken, um den ganzen Tag zu öffnen oder zu schließen</translation>
   </message>
   <message>
    <source>Click to open or close this hour on all days</source>
-   <translation type="unfinished"></translation>
+   <translation>Klicken, um diese Stunde an allen Tagen zu öffnen oder zu schließen</translation>
+  </message>
+  <message>
+   <source>Close &amp;window</source>
+   <translation>Fenster s&amp;chließen</translation>
   </message>
   <message>
    <source>Close that program, or choose another port; 0 lets the system choose.</source>
-   <translation type="unfinished"></translation>
+   <translation>Jenes Programm beenden oder einen anderen Port wählen; mit 0 wählt das System.</translation>
   </message>
   <message>
    <source>Close the window, or quit Potluck?</source>
-   <translation type="unfinished"></translation>
+   <translation>Fenster schließen oder Potluck beenden?</translation>
+  </message>
+  <message>
+   <source>Co&amp;lours</source>
+   <translation>&amp;Farben</translation>
   </message>
   <message>
    <source>Collaboration</source>
-   <translation type="unfinished"></translation>
+   <translation>Projekt</translation>
   </message>
   <message>
    <source>Compare a fingerprint with the one that its owner shows you: it cannot be imitated.</source>
-   <translation type="unfinished"></translation>
+   <translation>Einen Fingerabdruck mit dem vergleichen, den seine Inhaber zeigen: Er lässt sich nicht nachahmen.</translation>
   </message>
   <message>
    <source>Compare it with another.</source>
-   <translation type="unfinished"></translation>
+   <translation>Mit einer anderen Uhr vergleichen.</translation>
   </message>
   <message>
    <source>Compare the fingerprint with the one that the organiser shows you.</source>
-   <translation type="unfinished"></translation>
+   <translation>Bitte den Fingerabdruck mit dem vergleichen, den die Leitung zeigt.</translation>
   </message>
   <message>
    <source>Computed on: {device}</source>
-   <translation type="unfinished"></translation>
+   <translation>Gerechnet auf: {device}</translation>
   </message>
   <message>
    <source>Computes on</source>
-   <translation type="unfinished"></translation>
+   <translation>Rechnet auf</translation>
   </message>
   <message>
    <source>Connect it to train with others; potluck demo needs no network.</source>
-   <translation type="unfinished"></translation>
+   <translation>Ihn verbinden, um mit anderen zu trainieren; potluck demo braucht kein Netzwerk.</translation>
   </message>
   <message>
    <source>Connect to it</source>
-   <translation type="unfinished"></translation>
+   <translation>Mit ihm verbinden</translation>
   </message>
   <message>
    <source>Contribute</source>
-   <translation type="unfinished"></translation>
+   <translation>Mitrechnen</translation>
   </message>
   <message>
    <source>Contribute &amp;now for 1 hour</source>
-   <translation type="unfinished"></translation>
+   <translation>&amp;Jetzt 1 Stunde mitrechnen</translation>
   </message>
   <message>
    <source>Contribute (Space)</source>
-   <translation type="unfinished"></translation>
+   <translation>Mitrechnen (Leertaste)</translation>
   </message>
   <message>
    <source>Contribute now for 1 hour</source>
-   <translation type="unfinished"></translation>
+   <translation>Jetzt 1 Stunde mitrechnen</translation>
   </message>
   <message>
    <source>Contributing</source>
-   <translation type="unfinished"></translation>
+   <translation>Rechnet mit</translation>
   </message>
   <message>
    <source>Day</source>
-   <translation type="unfinished"></translation>
+   <translation>Tag</translation>
   </message>
   <message>
    <source>Did not arrive in time</source>
-   <translation type="unfinished"></translation>
+   <translation>Kam nicht rechtzeitig an</translation>
   </message>
   <message>
    <source>Digest of its numbers</source>
-   <translation type="unfinished"></translation>
+   <translation>Prüfsumme seiner Zahlen</translation>
   </message>
   <message>
    <source>Disk</source>
-   <translation type="unfinished"></translation>
+   <translation>Festplatte</translation>
   </message>
   <message>
    <source>Do you want to take part?</source>
-   <translation type="unfinished"></translation>
+   <translation>Mitmachen?</translation>
   </message>
   <message>
    <source>Doing</source>
-   <translation type="unfinished"></translation>
+   <translation>Tätigkeit</translation>
   </message>
   <message>
    <source>Download</source>
-   <translation type="unfinished"></translation>
+   <translation>Herunterladen</translation>
   </message>
   <message>
    <source>Each round leaves a receipt.</source>
-   <translation type="unfinished"></translation>
+   <translation>Jede Runde hinterlässt eine Quittung.</translation>
   </message>
   <message>
    <source>Epoch {epoch}</source>
-   <translation type="unfinished"></translation>
+   <translation>Epoche {epoch}</translation>
   </message>
   <message>
    <source>Epoch {epoch}, signed by {signed} of {members}.</source>
-   <translation type="unfinished"></translation>
+   <translation>Epoche {epoch}, unterschrieben von {signed} der {members} Mitglieder.</translation>
   </message>
   <message>
    <source>Errors on text that it has never seen</source>
-   <translation type="unfinished"></translation>
+   <translation>Fehler bei Text, den es nie gesehen hat</translation>
   </message>
   <message>
    <source>Errors on text that it learns from</source>
-   <translation type="unfinished"></translation>
+   <translation>Fehler bei Text, aus dem es lernt</translation>
   </message>
   <message>
    <source>Everybody brings a little computing; together it trains one model. Potluck is free software under the Apache License 2.0, without any warranty.</source>
-   <translation type="unfinished"></translation>
+   <translation>Alle bringen ein wenig Rechenzeit mit; zusammen trainiert das ein Modell. Potluck ist freie Software unter der Apache-Lizenz 2.0, ohne jede Gewährleistung.</translation>
   </message>
   <message>
    <source>Everything</source>
-   <translation type="unfinished"></translation>
+   <translation>Alles</translation>
   </message>
   <message>
    <source>Fingerprint</source>
-   <translation type="unfinished"></translation>
+   <translation>Fingerabdruck</translation>
   </message>
   <message>
    <source>Fingerprint of its key</source>
-   <translation type="unfinished"></translation>
+   <translation>Fingerabdruck seines Schlüssels</translation>
   </message>
   <message>
    <source>Fingerprint of that key</source>
-   <translation type="unfinished"></translation>
+   <translation>Fingerabdruck dieses Schlüssels</translation>
   </message>
   <message>
    <source>Finished</source>
-   <translation type="unfinished"></translation>
+   <translation>Fertig</translation>
   </message>
   <message>
    <source>Finished: epoch {epoch} was the last that was asked for.</source>
-   <translation type="unfinished"></translation>
+   <translation>Fertig: Epoche {epoch} war die letzte, die verlangt war.</translation>
   </message>
   <message>
    <source>Finished: that was the last step that was asked for.</source>
-   <translation type="unfinished"></translation>
+   <translation>Fertig: Das war der letzte Schritt, der verlangt war.</translation>
   </message>
   <message>
    <source>Finished: the model has reached the end of its schedule. Nothing is computed.</source>
-   <translation type="unfinished"></translation>
+   <translation>Fertig: Das Modell hat das Ende seines Plans erreicht. Es wird nichts gerechnet.</translation>
   </message>
   <message>
    <source>Finished: with epoch {epoch} the collaboration has reached the end of its schedule. Nothing is computed.</source>
-   <translation type="unfinished"></translation>
+   <translation>Fertig: Mit Epoche {epoch} hat das Projekt das Ende seines Plans erreicht. Es wird nichts gerechnet.</translation>
   </message>
   <message>
    <source>For a whole day write 00:00-24:00.</source>
-   <translation type="unfinished"></translation>
+   <translation>Ein ganzer Tag ist 00:00-24:00.</translation>
   </message>
   <message>
    <source>Friday</source>
-   <translation type="unfinished"></translation>
+   <translation>Freitag</translation>
   </message>
   <message>
    <source>GB</source>
-   <translation type="unfinished"></translation>
+   <translation>GB</translation>
   </message>
   <message>
    <source>Getting everything ready…</source>
-   <translation type="unfinished"></translation>
+   <translation>Alles wird vorbereitet…</translation>
   </message>
   <message>
    <source>Getting started</source>
-   <translation type="unfinished"></translation>
+   <translation>Der Start</translation>
   </message>
   <message>
    <source>Held-out loss</source>
-   <translation type="unfinished"></translation>
+   <translation>Verlust am Prüftext</translation>
   </message>
   <message>
    <source>Held-out loss at epoch {epoch}: {loss}.</source>
-   <translation type="unfinished"></translation>
+   <translation>Verlust am Prüftext in Epoche {epoch}: {loss}.</translation>
   </message>
   <message>
    <source>Helped to average</source>
-   <translation type="unfinished"></translation>
+   <translation>Half beim Mitteln</translation>
   </message>
   <message>
    <source>Helper</source>
-   <translation type="unfinished"></translation>
+   <translation>Hilft</translation>
   </message>
   <message>
    <source>Helping</source>
-   <translation type="unfinished"></translation>
+   <translation>Hilft</translation>
   </message>
   <message>
    <source>Helping: this computer averages what the others have trained, and trains nothing itself.</source>
-   <translation type="unfinished"></translation>
+   <translation>Hilft: Dieser Rechner mittelt, was die anderen trainiert haben, und trainiert selbst nichts.</translation>
   </message>
   <message>
    <source>Helps to average: this line is too slow for its own gradients.</source>
-   <translation type="unfinished"></translation>
+   <translation>Hilft beim Mitteln: Diese Leitung ist zu langsam für eigene Gradienten.</translation>
   </message>
   <message>
    <source>Hours</source>
-   <translation type="unfinished"></translation>
+   <translation>Zeiten</translation>
   </message>
   <message>
    <source>Hours of the week</source>
-   <translation type="unfinished"></translation>
+   <translation>Stunden der Woche</translation>
   </message>
   <message>
    <source>How others can reach this computer is not known yet.</source>
-   <translation type="unfinished"></translation>
+   <translation>Wie andere diesen Rechner erreichen, ist noch nicht bekannt.</translation>
   </message>
   <message>
    <source>How others reach it</source>
-   <translation type="unfinished"></translation>
+   <translation>Wie andere ihn erreichen</translation>
   </message>
   <message>
    <source>How the others see &amp;you</source>
-   <translation type="unfinished"></translation>
+   <translation>So &amp;heißt dieser Rechner bei den anderen</translation>
   </message>
   <message>
    <source>In &amp;words</source>
-   <translation type="unfinished"></translation>
+   <translation>In W&amp;orten</translation>
   </message>
   <message>
    <source>In a &amp;month</source>
-   <translation type="unfinished"></translation>
+   <translation>Im &amp;Monat</translation>
   </message>
   <message>
    <source>In all</source>
-   <translation type="unfinished"></translation>
+   <translation>Insgesamt</translation>
   </message>
   <message>
    <source>In order</source>
-   <translation type="unfinished"></translation>
+   <translation>In Ordnung</translation>
   </message>
   <message>
    <source>In the model</source>
-   <translation type="unfinished"></translation>
+   <translation>Im Modell</translation>
   </message>
   <message>
    <source>Is everything here that Potluck needs?</source>
-   <translation type="unfinished"></translation>
+   <translation>Ist alles da, was Potluck braucht?</translation>
   </message>
   <message>
    <source>It arrived too late or not at all: the round went on without it. The connection may be slow.</source>
-   <translation type="unfinished"></translation>
+   <translation>Es kam zu spät oder gar nicht an: Die Runde ging ohne weiter. Vielleicht ist die Verbindung langsam.</translation>
   </message>
   <message>
    <source>It became part of the model, but nobody else has signed that, which proves nothing to others.</source>
-   <translation type="unfinished"></translation>
+   <translation>Es wurde Teil des Modells, aber niemand sonst hat das unterschrieben; anderen beweist das nichts.</translation>
   </message>
   <message>
    <source>It begins with the first step.</source>
-   <translation type="unfinished"></translation>
+   <translation>Sie beginnt mit dem ersten Schritt.</translation>
   </message>
   <message>
    <source>It does not cost by the megabyte.</source>
-   <translation type="unfinished"></translation>
+   <translation>Sie kostet nicht nach Datenmenge.</translation>
   </message>
   <message>
    <source>It fills with the first step of the model.</source>
-   <translation type="unfinished"></translation>
+   <translation>Sie füllt sich mit dem ersten Schritt des Modells.</translation>
   </message>
   <message>
    <source>It fills {right} {guesses} right, in text that it has never seen.</source>
-   <translation type="unfinished"></translation>
+   <translation>Es errät {right} {guesses} richtig, in Text, den es nie gesehen hat.</translation>
   </message>
   <message>
    <source>It is made with other free software: {libraries}.</source>
-   <translation type="unfinished"></translation>
+   <translation>Darin steckt andere freie Software: {libraries}.</translation>
   </message>
   <message>
    <source>It is started again.</source>
-   <translation type="unfinished"></translation>
+   <translation>Es wird neu gestartet.</translation>
   </message>
   <message>
    <source>It is started again; the log says more.</source>
-   <translation type="unfinished"></translation>
+   <translation>Es wird neu gestartet; im Protokoll steht mehr.</translation>
   </message>
   <message>
    <source>It takes volunteers outside of this network to find out.</source>
-   <translation type="unfinished"></translation>
+   <translation>Das lässt sich erst mit Mitwirkenden außerhalb dieses Netzwerks herausfinden.</translation>
   </message>
   <message>
    <source>It works well as it is. With UPnP in the router, connections would start a little faster.</source>
-   <translation type="unfinished"></translation>
+   <translation>So funktioniert es gut. Mit UPnP im Router kämen Verbindungen etwas schneller zustande.</translation>
   </message>
   <message>
    <source>Its icon beside the clock brings the window back.</source>
-   <translation type="unfinished"></translation>
+   <translation>Das Symbol neben der Uhr holt das Fenster zurück.</translation>
   </message>
   <message>
    <source>Its learning rate may be too high.</source>
-   <translation type="unfinished"></translation>
+   <translation>Vielleicht ist die Lernrate zu hoch.</translation>
   </message>
   <message>
    <source>Join a collaboration</source>
-   <translation type="unfinished"></translation>
+   <translation>Einem Projekt beitreten</translation>
   </message>
   <message>
    <source>Join again with the organiser's link.</source>
-   <translation type="unfinished"></translation>
+   <translation>Mit dem Link der Leitung neu beitreten.</translation>
   </message>
   <message>
    <source>Joining</source>
-   <translation type="unfinished"></translation>
+   <translation>Tritt bei</translation>
   </message>
   <message>
    <source>Joining the collaboration.</source>
-   <translation type="unfinished"></translation>
+   <translation>Tritt dem Projekt bei.</translation>
   </message>
   <message>
    <source>Joining…</source>
-   <translation type="unfinished"></translation>
+   <translation>Beitritt läuft…</translation>
   </message>
   <message>
    <source>Known after the start only: {unknown}.</source>
-   <translation type="unfinished"></translation>
+   <translation>Erst nach dem Start bekannt: {unknown}.</translation>
   </message>
   <message>
    <source>Known after the start; nothing has to be set up for that.</source>
-   <translation type="unfinished"></translation>
+   <translation>Nach dem Start bekannt; einzurichten ist dafür nichts.</translation>
   </message>
   <message>
-   <source>L&amp;anguage</source>
-   <translation type="unfinished"></translation>
+   <source>La&amp;nguage</source>
+   <translation>S&amp;prache</translation>
   </message>
   <message>
    <source>Large models need more; POTLUCK_HOME can name a folder on another disk.</source>
-   <translation type="unfinished"></translation>
+   <translation>Große Modelle brauchen mehr; POTLUCK_HOME kann einen Ordner auf einer anderen Festplatte nennen.</translation>
   </message>
   <message>
    <source>Leaderboard</source>
-   <translation type="unfinished"></translation>
+   <translation>Rangliste</translation>
   </message>
   <message>
    <source>Leave at least one hour, or pause Potluck with its switch.</source>
-   <translation type="unfinished"></translation>
+   <translation>Mindestens eine Stunde übrig lassen oder Potluck mit dem Schalter anhalten.</translation>
   </message>
   <message>
    <source>Let Potluck train until an epoch has ended, then try again.</source>
-   <translation type="unfinished"></translation>
+   <translation>Potluck trainieren lassen, bis eine Epoche zu Ende ist, dann noch einmal versuchen.</translation>
   </message>
   <message>
    <source>Like the &amp;system</source>
-   <translation type="unfinished"></translation>
+   <translation>Wie das &amp;System</translation>
   </message>
   <message>
    <source>Link</source>
-   <translation type="unfinished"></translation>
+   <translation>Link</translation>
   </message>
   <message>
    <source>Look at the &amp;held-out text now</source>
-   <translation type="unfinished"></translation>
+   <translation>Jetzt am Prüf&amp;text messen</translation>
   </message>
   <message>
    <source>Look into this computer, run programs on it, or have it do more than you allow: your hours and limits are kept by this program alone.</source>
-   <translation type="unfinished"></translation>
+   <translation>In diesen Rechner hineinsehen, Programme darauf ausführen oder ihn mehr tun lassen als erlaubt: Über Zeiten und Grenzen wacht allein dieses Programm.</translation>
   </message>
   <message>
    <source>Looking for the others and for the newest state of the model.</source>
-   <translation type="unfinished"></translation>
+   <translation>Sucht die anderen und den neuesten Stand des Modells.</translation>
   </message>
   <message>
    <source>Looks at network, clock, disk, devices and more. It takes some seconds.</source>
-   <translation type="unfinished"></translation>
+   <translation>Prüft Netzwerk, Uhr, Festplatte, Geräte und mehr. Das dauert einige Sekunden.</translation>
   </message>
   <message>
    <source>Mbit/s</source>
-   <translation type="unfinished"></translation>
+   <translation>Mbit/s</translation>
   </message>
   <message>
    <source>Memory</source>
-   <translation type="unfinished"></translation>
+   <translation>Speicher</translation>
   </message>
   <message>
    <source>Model</source>
-   <translation type="unfinished"></translation>
+   <translation>Modell</translation>
   </message>
   <message>
    <source>Monday</source>
-   <translation type="unfinished"></translation>
+   <translation>Montag</translation>
   </message>
   <message>
    <source>My &amp;computer</source>
-   <translation type="unfinished"></translation>
+   <translation>Mein &amp;Rechner</translation>
   </message>
   <message>
    <source>My &amp;gift</source>
-   <translation type="unfinished"></translation>
+   <translation>Mein &amp;Beitrag</translation>
   </message>
   <message>
    <source>My computer</source>
-   <translation type="unfinished"></translation>
+   <translation>Mein Rechner</translation>
   </message>
   <message>
    <source>My gift</source>
-   <translation type="unfinished"></translation>
+   <translation>Mein Beitrag</translation>
   </message>
   <message>
    <source>Name</source>
-   <translation type="unfinished"></translation>
+   <translation>Name</translation>
   </message>
   <message>
    <source>Name each device once.</source>
-   <translation type="unfinished"></translation>
+   <translation>Jedes Gerät einmal nennen.</translation>
   </message>
   <message>
    <source>Name it as the system's list of running programs does, without a folder: blender, steam.</source>
-   <translation type="unfinished"></translation>
+   <translation>So nennen, wie es in der Liste der laufenden Programme steht, ohne Ordner: blender, steam.</translation>
   </message>
   <message>
    <source>Net&amp;work</source>
-   <translation type="unfinished"></translation>
+   <translation>&amp;Netzwerk</translation>
   </message>
   <message>
    <source>Network</source>
-   <translation type="unfinished"></translation>
+   <translation>Netzwerk</translation>
   </message>
   <message>
    <source>No collaboration is left: nothing computes for others here until you join one.</source>
-   <translation type="unfinished"></translation>
+   <translation>Kein Projekt ist übrig: Bis zum nächsten Beitritt wird hier nichts für andere gerechnet.</translation>
   </message>
   <message>
    <source>No connection is that fast.</source>
-   <translation type="unfinished"></translation>
+   <translation>So schnell ist keine Verbindung.</translation>
   </message>
   <message>
    <source>No contribution in the last {days} days yet.</source>
-   <translation type="unfinished"></translation>
+   <translation>In den letzten {days} Tagen noch nicht mitgerechnet.</translation>
   </message>
   <message>
    <source>No day and no time is named.</source>
-   <translation type="unfinished"></translation>
+   <translation>Es ist weder ein Tag noch eine Zeit genannt.</translation>
   </message>
   <message>
    <source>No free port was found.</source>
-   <translation type="unfinished"></translation>
+   <translation>Es wurde kein freier Port gefunden.</translation>
   </message>
   <message>
    <source>No limit</source>
-   <translation type="unfinished"></translation>
+   <translation>Keine Grenze</translation>
   </message>
   <message>
    <source>No link?</source>
-   <translation type="unfinished"></translation>
+   <translation>Kein Link?</translation>
   </message>
   <message>
    <source>No port for peers is chosen yet; the first start draws one and keeps it.</source>
-   <translation type="unfinished"></translation>
+   <translation>Noch ist kein Port für die anderen gewählt; der erste Start bestimmt einen und behält ihn.</translation>
   </message>
   <message>
    <source>No router is in the way, so a firewall is: allow Potluck in the firewall of this computer.</source>
-   <translation type="unfinished"></translation>
+   <translation>Kein Router ist im Weg, also ist es eine Firewall: Potluck in der Firewall dieses Rechners erlauben.</translation>
   </message>
   <message>
    <source>No training process runs.</source>
-   <translation type="unfinished"></translation>
+   <translation>Es läuft kein Trainingsprozess.</translation>
   </message>
   <message>
    <source>Nobody can be asked here whether to join.</source>
-   <translation type="unfinished"></translation>
+   <translation>Hier kann niemand gefragt werden, ob der Beitritt gewünscht ist.</translation>
   </message>
   <message>
    <source>Nobody has looked at what it can do yet.</source>
-   <translation type="unfinished"></translation>
+   <translation>Noch wurde nicht gemessen, was es kann.</translation>
   </message>
   <message>
    <source>Nobody uses that much in a month.</source>
-   <translation type="unfinished"></translation>
+   <translation>So viel verbraucht niemand im Monat.</translation>
   </message>
   <message>
    <source>Nobody yet.</source>
-   <translation type="unfinished"></translation>
+   <translation>Noch niemand.</translation>
   </message>
   <message>
    <source>None is needed: the link lets you in.</source>
-   <translation type="unfinished"></translation>
+   <translation>Keines nötig: Der Link gewährt den Zutritt.</translation>
   </message>
   <message>
    <source>Not connected</source>
-   <translation type="unfinished"></translation>
+   <translation>Nicht verbunden</translation>
   </message>
   <message>
    <source>Not connected: this is what was known at {moment}.</source>
-   <translation type="unfinished"></translation>
+   <translation>Nicht verbunden: Das ist der Stand von {moment}.</translation>
   </message>
   <message>
    <source>Not known before the start; {have}</source>
-   <translation type="unfinished"></translation>
+   <translation>Vor dem Start nicht bekannt; {have}</translation>
   </message>
   <message>
    <source>Not yet: start pa&amp;used</source>
-   <translation type="unfinished"></translation>
+   <translation>Noch nicht: angehalten s&amp;tarten</translation>
   </message>
   <message>
    <source>Note</source>
-   <translation type="unfinished"></translation>
+   <translation>Hinweis</translation>
   </message>
   <message>
    <source>Nothing became part of the model yet today.</source>
-   <translation type="unfinished"></translation>
+   <translation>Heute wurde noch nichts Teil des Modells.</translation>
   </message>
   <message>
    <source>Nothing has changed.</source>
-   <translation type="unfinished"></translation>
+   <translation>Es hat sich nichts geändert.</translation>
   </message>
   <message>
    <source>Nothing has to be done: the key is then kept in a file that only you can read.</source>
-   <translation type="unfinished"></translation>
+   <translation>Es ist nichts zu tun: Der Schlüssel liegt dann in einer Datei, die nur das eigene Benutzerkonto lesen kann.</translation>
   </message>
   <message>
    <source>Nothing of this kind.</source>
-   <translation type="unfinished"></translation>
+   <translation>Nichts dergleichen.</translation>
   </message>
   <message>
    <source>Nothing was given yet.</source>
-   <translation type="unfinished"></translation>
+   <translation>Noch nichts beigetragen.</translation>
   </message>
   <message>
    <source>Nothing was lost. Free some space; if Potluck has ended, start it again.</source>
-   <translation type="unfinished"></translation>
+   <translation>Es ging nichts verloren. Bitte Platz schaffen; falls Potluck beendet ist, neu starten.</translation>
+  </message>
+  <message>
+   <source>Notifica&amp;tions of the desktop</source>
+   <translation>Benachrichti&amp;gungen</translation>
   </message>
   <message>
    <source>Numbers that say how the model should change, never text or files of yours. With them go your name here, a key that stands for this computer, its address in the network, how fast it computes, and what it is doing. Every connection is encrypted, and both sides prove who they are.</source>
-   <translation type="unfinished"></translation>
+   <translation>Zahlen, die sagen, wie sich das Modell ändern soll, niemals eigene Texte oder Dateien. Mit ihnen gehen der hier gewählte Name, ein Schlüssel, der für diesen Rechner steht, seine Adresse im Netzwerk, wie schnell er rechnet und was er gerade tut. Jede Verbindung ist verschlüsselt, und beide Seiten weisen sich aus.</translation>
   </message>
   <message>
    <source>On macOS links open Potluck once its application lies in the folder Applications.</source>
-   <translation type="unfinished"></translation>
+   <translation>Unter macOS öffnen Links Potluck, sobald das Programm im Ordner Programme liegt.</translation>
   </message>
   <message>
    <source>On this computer</source>
-   <translation type="unfinished"></translation>
+   <translation>Auf diesem Rechner</translation>
   </message>
   <message>
    <source>Only in these &amp;hours:</source>
-   <translation type="unfinished"></translation>
+   <translation>Nur zu diesen Z&amp;eiten:</translation>
   </message>
   <message>
    <source>Only while &amp;nobody uses it</source>
-   <translation type="unfinished"></translation>
+   <translation>Nur wenn ihn &amp;niemand benutzt</translation>
   </message>
   <message>
    <source>Organised by</source>
-   <translation type="unfinished"></translation>
+   <translation>Leitung</translation>
   </message>
   <message>
    <source>Other programs take more than {percent} % of the graphics card. Potluck continues when they need less.</source>
-   <translation type="unfinished"></translation>
+   <translation>Andere Programme belegen mehr als {percent} % der Grafikkarte. Potluck macht weiter, wenn sie weniger brauchen.</translation>
   </message>
   <message>
    <source>Other programs take more than {percent} % of the processor. Potluck continues when they need less.</source>
-   <translation type="unfinished"></translation>
+   <translation>Andere Programme belegen mehr als {percent} % des Prozessors. Potluck macht weiter, wenn sie weniger brauchen.</translation>
   </message>
   <message>
    <source>Other volunteers can reach this computer directly.</source>
-   <translation type="unfinished"></translation>
+   <translation>Die anderen Mitwirkenden erreichen diesen Rechner direkt.</translation>
   </message>
   <message>
    <source>Others are asked to call this computer. This takes some seconds…</source>
-   <translation type="unfinished"></translation>
+   <translation>Andere werden gebeten, diesen Rechner anzurufen. Das dauert einige Sekunden…</translation>
   </message>
   <message>
    <source>Otherwise Potluck rests while the system calls the connection metered.</source>
-   <translation type="unfinished"></translation>
+   <translation>Sonst ruht Potluck, solange das System die Verbindung getaktet nennt.</translation>
   </message>
   <message>
    <source>Pages</source>
-   <translation type="unfinished"></translation>
+   <translation>Seiten</translation>
   </message>
   <message>
    <source>Passed on {size} for computers that cannot be called.</source>
-   <translation type="unfinished"></translation>
+   <translation>Hat {size} für Rechner weitergeleitet, die sich nicht anrufen lassen.</translation>
   </message>
   <message>
    <source>Paste the link that the organiser gave you, or click it where it was sent to you.</source>
-   <translation type="unfinished"></translation>
+   <translation>Den Link der Leitung hier einfügen oder ihn dort anklicken, wo er ankam.</translation>
   </message>
   <message>
    <source>Pause &amp;for</source>
-   <translation type="unfinished"></translation>
+   <translation>Anhalten &amp;für</translation>
   </message>
   <message>
    <source>Pause (Space)</source>
-   <translation type="unfinished"></translation>
+   <translation>Anhalten (Leertaste)</translation>
   </message>
   <message>
    <source>Paused</source>
-   <translation type="unfinished"></translation>
+   <translation>Angehalten</translation>
   </message>
   <message>
    <source>Paused by you: nothing is computed until you switch contributing on again.</source>
-   <translation type="unfinished"></translation>
+   <translation>Von Hand angehalten: Es wird nichts gerechnet, bis das Mitrechnen wieder eingeschaltet wird.</translation>
   </message>
   <message>
    <source>Paused by you: nothing is computed. Potluck continues {moment}.</source>
-   <translation type="unfinished"></translation>
+   <translation>Von Hand angehalten: Es wird nichts gerechnet. Potluck macht {moment} weiter.</translation>
   </message>
   <message>
    <source>People</source>
-   <translation type="unfinished"></translation>
+   <translation>Mitwirkende</translation>
   </message>
   <message>
    <source>People whom the organiser has let in: each computer has a pass that the organiser's key has signed and that ends by itself. All members check each other's passes, what each of them gave is signed by the others, and a computer whose pass is withdrawn is refused by everybody within a minute.</source>
-   <translation type="unfinished"></translation>
+   <translation>Menschen, die die Leitung eingelassen hat: Jeder Rechner hat einen Ausweis, den der Schlüssel der Leitung unterschrieben hat und der von selbst abläuft. Alle prüfen die Ausweise der anderen; was ein Rechner beiträgt, unterschreiben die anderen; und wessen Ausweis entzogen wird, den weisen alle binnen einer Minute ab.</translation>
   </message>
   <message>
    <source>Potluck can work here: {all} checks, no problem.</source>
-   <translation type="unfinished"></translation>
+   <translation>Potluck kann hier arbeiten: {all} Prüfungen, kein Problem.</translation>
   </message>
   <message>
    <source>Potluck ended unexpectedly: nothing is computed.</source>
-   <translation type="unfinished"></translation>
+   <translation>Potluck wurde unerwartet beendet: Es wird nichts gerechnet.</translation>
   </message>
   <message>
    <source>Potluck ended unexpectedly: nothing is computed. It is started again in {seconds} s.</source>
-   <translation type="unfinished"></translation>
+   <translation>Potluck wurde unerwartet beendet: Es wird nichts gerechnet. Neustart in {seconds} s.</translation>
   </message>
   <message>
    <source>Potluck ends.</source>
-   <translation type="unfinished"></translation>
+   <translation>Potluck endet.</translation>
   </message>
   <message>
    <source>Potluck goes on</source>
-   <translation type="unfinished"></translation>
+   <translation>Potluck läuft weiter</translation>
   </message>
   <message>
    <source>Potluck is not running here. This window waits for it to start.</source>
-   <translation type="unfinished"></translation>
+   <translation>Potluck läuft hier nicht. Dieses Fenster wartet auf den Start.</translation>
   </message>
   <message>
    <source>Potluck is not running: nothing is computed.</source>
-   <translation type="unfinished"></translation>
+   <translation>Potluck läuft nicht: Es wird nichts gerechnet.</translation>
   </message>
   <message>
    <source>Potluck is starting.</source>
-   <translation type="unfinished"></translation>
+   <translation>Potluck startet.</translation>
   </message>
   <message>
    <source>Potluck may work</source>
-   <translation type="unfinished"></translation>
+   <translation>Potluck darf arbeiten</translation>
   </message>
   <message>
    <source>Potluck may work for a part of it</source>
-   <translation type="unfinished"></translation>
+   <translation>Potluck darf einen Teil davon arbeiten</translation>
   </message>
   <message>
    <source>Potluck rests</source>
-   <translation type="unfinished"></translation>
+   <translation>Potluck ruht</translation>
   </message>
   <message>
    <source>Potluck rests while a program fills the screen.</source>
-   <translation type="unfinished"></translation>
+   <translation>Potluck ruht, solange ein Programm den Bildschirm füllt.</translation>
   </message>
   <message>
    <source>Potluck rests while {program} runs, as you chose.</source>
-   <translation type="unfinished"></translation>
+   <translation>Potluck ruht wie gewünscht, solange {program} läuft.</translation>
   </message>
   <message>
    <source>Potluck starts.</source>
-   <translation type="unfinished"></translation>
+   <translation>Potluck startet.</translation>
   </message>
   <message>
    <source>Potluck was killed the last time, or the computer lost power.</source>
-   <translation type="unfinished"></translation>
+   <translation>Potluck wurde beim letzten Mal abgebrochen, oder der Strom fiel aus.</translation>
   </message>
   <message>
    <source>Potluck works in the hours that are filled, and rests in the others. Draw over them to change, or use the arrow keys and Space.</source>
-   <translation type="unfinished"></translation>
+   <translation>Potluck arbeitet in den gefüllten Stunden und ruht in den anderen. Zum Ändern darüberziehen oder Pfeiltasten und Leertaste benutzen.</translation>
   </message>
   <message>
    <source>Potluck {version}</source>
-   <translation type="unfinished"></translation>
+   <translation>Potluck {version}</translation>
   </message>
   <message>
    <source>Potluck's files</source>
-   <translation type="unfinished"></translation>
+   <translation>Dateien von Potluck</translation>
   </message>
   <message>
    <source>Prepare the model and the text</source>
-   <translation type="unfinished"></translation>
+   <translation>Modell und Text vorbereiten</translation>
   </message>
   <message>
    <source>Preparing the text ended without a result.</source>
-   <translation type="unfinished"></translation>
+   <translation>Das Vorbereiten des Textes endete ohne Ergebnis.</translation>
   </message>
   <message>
    <source>Problem</source>
-   <translation type="unfinished"></translation>
+   <translation>Problem</translation>
   </message>
   <message>
    <source>Problem: {message}</source>
-   <translation type="unfinished"></translation>
+   <translation>Problem: {message}</translation>
   </message>
   <message>
    <source>Processor</source>
-   <translation type="unfinished"></translation>
+   <translation>Prozessor</translation>
   </message>
   <message>
    <source>Putting everyone's work into the model, {company}.</source>
-   <translation type="unfinished"></translation>
+   <translation>Die Arbeit aller kommt ins Modell, {company}.</translation>
   </message>
   <message>
    <source>Quit in its menu ends everything.</source>
-   <translation type="unfinished"></translation>
+   <translation>„Potluck beenden“ in seinem Menü beendet alles.</translation>
   </message>
   <message>
    <source>Rank</source>
-   <translation type="unfinished"></translation>
+   <translation>Rang</translation>
   </message>
   <message>
    <source>Reading text and preparing what is to be learned.</source>
-   <translation type="unfinished"></translation>
+   <translation>Liest Text und bereitet vor, was gelernt werden soll.</translation>
   </message>
   <message>
    <source>Resting</source>
-   <translation type="unfinished"></translation>
+   <translation>Ruht</translation>
   </message>
   <message>
    <source>Resume contributing, then try again.</source>
-   <translation type="unfinished"></translation>
+   <translation>Das Mitrechnen wieder einschalten, dann noch einmal versuchen.</translation>
   </message>
   <message>
    <source>Role</source>
-   <translation type="unfinished"></translation>
+   <translation>Rolle</translation>
   </message>
   <message>
    <source>Rounds</source>
-   <translation type="unfinished"></translation>
+   <translation>Runden</translation>
   </message>
   <message>
    <source>Samples</source>
-   <translation type="unfinished"></translation>
+   <translation>Beispiele</translation>
   </message>
   <message>
    <source>Samples/s</source>
-   <translation type="unfinished"></translation>
+   <translation>Beispiele/s</translation>
   </message>
   <message>
    <source>Saturday</source>
-   <translation type="unfinished"></translation>
+   <translation>Samstag</translation>
   </message>
   <message>
    <source>Say yes or no.</source>
-   <translation type="unfinished"></translation>
+   <translation>Mit yes oder no antworten.</translation>
   </message>
   <message>
    <source>Settings</source>
-   <translation type="unfinished"></translation>
+   <translation>Einstellungen</translation>
   </message>
   <message>
    <source>Share</source>
-   <translation type="unfinished"></translation>
+   <translation>Anteil</translation>
   </message>
   <message>
    <source>Signatures do not fit</source>
-   <translation type="unfinished"></translation>
+   <translation>Unterschriften passen nicht</translation>
   </message>
   <message>
    <source>Signed by nobody else</source>
-   <translation type="unfinished"></translation>
+   <translation>Sonst unterschrieb niemand</translation>
   </message>
   <message>
    <source>Something went wrong inside Potluck.</source>
-   <translation type="unfinished"></translation>
+   <translation>In Potluck ist etwas schiefgegangen.</translation>
   </message>
   <message>
    <source>Space opens or closes the hour.</source>
-   <translation type="unfinished"></translation>
+   <translation>Die Leertaste öffnet oder schließt die Stunde.</translation>
   </message>
   <message>
    <source>Start &amp;Potluck, hidden, when I log in</source>
-   <translation type="unfinished"></translation>
+   <translation>&amp;Potluck beim Anmelden ohne Fenster starten</translation>
   </message>
   <message>
    <source>Start Potluck again; the log embedded.log says why.</source>
-   <translation type="unfinished"></translation>
+   <translation>Potluck neu starten; den Grund nennt das Protokoll embedded.log.</translation>
   </message>
   <message>
    <source>Start again.</source>
-   <translation type="unfinished"></translation>
+   <translation>Neu starten.</translation>
   </message>
   <message>
    <source>Start again; the log says more.</source>
-   <translation type="unfinished"></translation>
+   <translation>Neu starten; im Protokoll steht mehr.</translation>
   </message>
   <message>
    <source>Start the engine</source>
-   <translation type="unfinished"></translation>
+   <translation>Den Dienst starten</translation>
   </message>
   <message>
    <source>Starting</source>
-   <translation type="unfinished"></translation>
+   <translation>Startet</translation>
   </message>
   <message>
    <source>Starting the engine: the part of Potluck that trains and talks to the others.</source>
-   <translation type="unfinished"></translation>
+   <translation>Startet den Dienst: den Teil von Potluck, der trainiert und mit den anderen spricht.</translation>
   </message>
   <message>
    <source>Status: {words}</source>
-   <translation type="unfinished"></translation>
+   <translation>Zustand: {words}</translation>
   </message>
   <message>
    <source>Sunday</source>
-   <translation type="unfinished"></translation>
+   <translation>Sonntag</translation>
   </message>
   <message>
    <source>System</source>
-   <translation type="unfinished"></translation>
+   <translation>System</translation>
   </message>
   <message>
    <source>Taking part</source>
-   <translation type="unfinished"></translation>
+   <translation>Machen mit</translation>
   </message>
   <message>
    <source>Tell the organiser.</source>
-   <translation type="unfinished"></translation>
+   <translation>Der Leitung Bescheid geben.</translation>
   </message>
   <message>
    <source>Text for the model</source>
-   <translation type="unfinished"></translation>
+   <translation>Text für das Modell</translation>
   </message>
   <message>
    <source>The Potluck that runs in the background is of another version. Stop it with: potluck quit</source>
-   <translation type="unfinished"></translation>
+   <translation>Im Hintergrund läuft ein Potluck in einer anderen Version. Es lässt sich so beenden: potluck quit</translation>
   </message>
   <message>
    <source>The backbone did not start.</source>
-   <translation type="unfinished"></translation>
+   <translation>Der Stützpunkt ist nicht gestartet.</translation>
   </message>
   <message>
    <source>The backbone gave the pass of another computer.</source>
-   <translation type="unfinished"></translation>
+   <translation>Der Stützpunkt gab den Ausweis eines anderen Rechners.</translation>
   </message>
   <message>
    <source>The backbone has lost its port to another program.</source>
-   <translation type="unfinished"></translation>
+   <translation>Der Stützpunkt hat seinen Port an ein anderes Programm verloren.</translation>
   </message>
   <message>
    <source>The backbone lets nobody in at present.</source>
-   <translation type="unfinished"></translation>
+   <translation>Der Stützpunkt lässt zurzeit niemanden ein.</translation>
   </message>
   <message>
    <source>The backbone offers another collaboration than the link names.</source>
-   <translation type="unfinished"></translation>
+   <translation>Der Stützpunkt bietet ein anderes Projekt an, als der Link nennt.</translation>
   </message>
   <message>
    <source>The battery holds less than {percent} %. Potluck continues when it is plugged in.</source>
-   <translation type="unfinished"></translation>
+   <translation>Der Akku hat weniger als {percent} %. Potluck macht weiter, wenn das Netzteil angeschlossen ist.</translation>
   </message>
   <message>
    <source>The check could not be run. On the command line it is: potluck doctor</source>
-   <translation type="unfinished"></translation>
+   <translation>Die Prüfung ließ sich nicht ausführen. Auf der Befehlszeile heißt sie: potluck doctor</translation>
   </message>
   <message>
    <source>The clock is kept right by the system.</source>
-   <translation type="unfinished"></translation>
+   <translation>Das System stellt die Uhr.</translation>
   </message>
   <message>
    <source>The clock shows a possible time; joining compares it with the collaboration's.</source>
-   <translation type="unfinished"></translation>
+   <translation>Die Uhr zeigt eine mögliche Zeit; der Beitritt vergleicht sie mit der des Projekts.</translation>
   </message>
   <message>
    <source>The collaboration</source>
-   <translation type="unfinished"></translation>
+   <translation>Das Projekt</translation>
   </message>
   <message>
    <source>The collaboration and this computer</source>
-   <translation type="unfinished"></translation>
+   <translation>Das Projekt und dieser Rechner</translation>
   </message>
   <message>
    <source>The collaboration uses a newer version of Potluck.</source>
-   <translation type="unfinished"></translation>
+   <translation>Das Projekt benutzt eine neuere Version von Potluck.</translation>
   </message>
   <message>
    <source>The collaboration uses an older version of Potluck.</source>
-   <translation type="unfinished"></translation>
+   <translation>Das Projekt benutzt eine ältere Version von Potluck.</translation>
   </message>
   <message>
    <source>The engine cannot be reached right now.</source>
-   <translation type="unfinished"></translation>
+   <translation>Der Dienst ist gerade nicht erreichbar.</translation>
   </message>
   <message>
    <source>The engine could not be started: {why}.</source>
-   <translation type="unfinished"></translation>
+   <translation>Der Dienst ließ sich nicht starten: {why}.</translation>
   </message>
   <message>
    <source>The engine has not joined a collaboration yet.</source>
-   <translation type="unfinished"></translation>
+   <translation>Der Dienst ist noch keinem Projekt beigetreten.</translation>
   </message>
   <message>
    <source>The engine is starting; this window connects to it in a moment.</source>
-   <translation type="unfinished"></translation>
+   <translation>Der Dienst startet; dieses Fenster verbindet sich gleich mit ihm.</translation>
   </message>
   <message>
    <source>The file with this computer's key is damaged.</source>
-   <translation type="unfinished"></translation>
+   <translation>Die Datei mit dem Schlüssel dieses Rechners ist beschädigt.</translation>
   </message>
   <message>
    <source>The graphics card rests while this computer is in use. Potluck continues when nobody has touched it for {minutes} min.</source>
-   <translation type="unfinished"></translation>
+   <translation>Die Grafikkarte ruht, solange dieser Rechner benutzt wird. Potluck macht weiter, wenn ihn {minutes} min lang niemand angerührt hat.</translation>
   </message>
   <message>
    <source>The graphics card took more than {watts} W. Potluck continues in a minute or two.</source>
-   <translation type="unfinished"></translation>
+   <translation>Die Grafikkarte nahm mehr als {watts} W auf. Potluck macht in ein, zwei Minuten weiter.</translation>
   </message>
   <message>
    <source>The graphics card was hotter than {celsius} °C. Potluck continues when it has cooled down.</source>
-   <translation type="unfinished"></translation>
+   <translation>Die Grafikkarte war heißer als {celsius} °C. Potluck macht weiter, wenn sie abgekühlt ist.</translation>
   </message>
   <message>
    <source>The last 14 days</source>
-   <translation type="unfinished"></translation>
+   <translation>Die letzten 14 Tage</translation>
   </message>
   <message>
    <source>The link could not be looked at.</source>
-   <translation type="unfinished"></translation>
+   <translation>Der Link ließ sich nicht ansehen.</translation>
   </message>
   <message>
    <source>The log says more.</source>
-   <translation type="unfinished"></translation>
+   <translation>Im Protokoll steht mehr.</translation>
   </message>
   <message>
    <source>The loss curve is empty: it begins with the first epoch.</source>
-   <translation type="unfinished"></translation>
+   <translation>Die Verlustkurve ist leer: Sie beginnt mit der ersten Epoche.</translation>
   </message>
   <message>
    <source>The mean of a round could not be read, or nobody had asked for it.</source>
-   <translation type="unfinished"></translation>
+   <translation>Der Mittelwert einer Runde ließ sich nicht lesen, oder niemand hatte danach gefragt.</translation>
   </message>
   <message>
    <source>The message is not JSON.</source>
-   <translation type="unfinished"></translation>
+   <translation>Die Nachricht ist kein JSON.</translation>
   </message>
   <message>
    <source>The model</source>
-   <translation type="unfinished"></translation>
+   <translation>Das Modell</translation>
   </message>
   <message>
    <source>The model gave no answer.</source>
-   <translation type="unfinished"></translation>
+   <translation>Das Modell gab keine Antwort.</translation>
   </message>
   <message>
    <source>The model gives numbers that are not finite.</source>
-   <translation type="unfinished"></translation>
+   <translation>Das Modell liefert Zahlen, die nicht endlich sind.</translation>
   </message>
   <message>
    <source>The model's loss is not a finite number.</source>
-   <translation type="unfinished"></translation>
+   <translation>Der Verlust des Modells ist keine endliche Zahl.</translation>
   </message>
   <message>
    <source>The model, as numbers, and files that the collaboration names by their digest, such as a vocabulary. Never programs: new code comes with a new version of Potluck only, which you install yourself.</source>
-   <translation type="unfinished"></translation>
+   <translation>Das Modell, als Zahlen, und Dateien, die das Projekt mit ihrer Prüfsumme nennt, etwa ein Wortschatz. Niemals Programme: Neues kommt nur mit einer neuen Version von Potluck, die von Hand installiert wird.</translation>
   </message>
   <message>
    <source>The month's limit for the network is used up. Potluck continues with the next month.</source>
-   <translation type="unfinished"></translation>
+   <translation>Die Monatsgrenze für das Netzwerk ist erreicht. Potluck macht im nächsten Monat weiter.</translation>
   </message>
   <message>
    <source>The newest model on this computer is asked: this takes some seconds…</source>
-   <translation type="unfinished"></translation>
+   <translation>Das neueste Modell auf diesem Rechner wird gefragt: Das dauert einige Sekunden…</translation>
   </message>
   <message>
    <source>The organiser does not say.</source>
-   <translation type="unfinished"></translation>
+   <translation>Die Leitung sagt es nicht.</translation>
   </message>
   <message>
    <source>The organiser has shut this computer out of the collaboration.</source>
-   <translation type="unfinished"></translation>
+   <translation>Die Leitung hat diesen Rechner vom Projekt ausgeschlossen.</translation>
   </message>
   <message>
    <source>The organiser's computer does not say.</source>
-   <translation type="unfinished"></translation>
+   <translation>Der Rechner der Leitung sagt es nicht.</translation>
   </message>
   <message>
    <source>The others have signed that it became part of the model.</source>
-   <translation type="unfinished"></translation>
+   <translation>Die anderen haben unterschrieben, dass es Teil des Modells wurde.</translation>
   </message>
   <message>
    <source>The pot is cold</source>
-   <translation type="unfinished"></translation>
+   <translation>Der Topf ist kalt</translation>
   </message>
   <message>
    <source>The pot is full: everyone's samples become the next step of the model.</source>
-   <translation type="unfinished"></translation>
+   <translation>Der Topf ist voll: Aus den Beispielen aller wird der nächste Schritt des Modells.</translation>
   </message>
   <message>
    <source>The process with the model ended without an answer.</source>
-   <translation type="unfinished"></translation>
+   <translation>Der Prozess mit dem Modell endete ohne Antwort.</translation>
   </message>
   <message>
    <source>The processor took more than {watts} W. Potluck continues in a minute or two.</source>
-   <translation type="unfinished"></translation>
+   <translation>Der Prozessor nahm mehr als {watts} W auf. Potluck macht in ein, zwei Minuten weiter.</translation>
   </message>
   <message>
    <source>The processor was hotter than {celsius} °C. Potluck continues when it has cooled down.</source>
-   <translation type="unfinished"></translation>
+   <translation>Der Prozessor war heißer als {celsius} °C. Potluck macht weiter, wenn er abgekühlt ist.</translation>
   </message>
   <message>
    <source>The receipt is not what its members signed: somebody or the disk has changed it.</source>
-   <translation type="unfinished"></translation>
+   <translation>Die Quittung ist nicht die, die unterschrieben wurde: Jemand oder die Festplatte hat sie verändert.</translation>
   </message>
   <message>
    <source>The request did not arrive in time.</source>
-   <translation type="unfinished"></translation>
+   <translation>Die Anfrage kam nicht rechtzeitig an.</translation>
   </message>
   <message>
    <source>The router lets nobody in, and no relay has been found yet.</source>
-   <translation type="unfinished"></translation>
+   <translation>Der Router lässt niemanden herein, und noch wurde kein Vermittler gefunden.</translation>
   </message>
   <message>
    <source>The router lets nobody in. Other volunteers reach this computer through a relay.</source>
-   <translation type="unfinished"></translation>
+   <translation>Der Router lässt niemanden herein. Die anderen Mitwirkenden erreichen diesen Rechner über einen Vermittler.</translation>
   </message>
   <message>
    <source>The router says that it forwards the port, so another one stands before it, or a firewall on this computer keeps others out. Allow Potluck in the firewall; of another router it is no harm.</source>
-   <translation type="unfinished"></translation>
+   <translation>Der Router sagt, dass er den Port weiterleitet; also steht ein weiterer davor, oder eine Firewall auf diesem Rechner sperrt andere aus. Potluck in der Firewall erlauben; ein weiterer Router schadet nicht.</translation>
   </message>
   <message>
    <source>The server at the backbone's address cannot prove that it is this collaboration's backbone.</source>
-   <translation type="unfinished"></translation>
+   <translation>Der Server an der Adresse des Stützpunkts kann nicht beweisen, dass er der Stützpunkt dieses Projekts ist.</translation>
   </message>
   <message>
    <source>The server at the link's address cannot prove that it is this collaboration's backbone.</source>
-   <translation type="unfinished"></translation>
+   <translation>Der Server an der Adresse des Links kann nicht beweisen, dass er der Stützpunkt dieses Projekts ist.</translation>
   </message>
   <message>
    <source>The settings are saved.</source>
-   <translation type="unfinished"></translation>
+   <translation>Die Einstellungen sind gespeichert.</translation>
   </message>
   <message>
    <source>The system does not keep its clock right by itself.</source>
-   <translation type="unfinished"></translation>
+   <translation>Das System stellt die Uhr nicht von selbst.</translation>
   </message>
   <message>
    <source>The system does not let Potluck keep this computer awake.</source>
-   <translation type="unfinished"></translation>
+   <translation>Das System lässt nicht zu, dass Potluck diesen Rechner wach hält.</translation>
   </message>
   <message>
    <source>The system does not say whether it costs.</source>
-   <translation type="unfinished"></translation>
+   <translation>Ob sie etwas kostet, sagt das System nicht.</translation>
   </message>
   <message>
    <source>The system does not say whether its clock is kept right.</source>
-   <translation type="unfinished"></translation>
+   <translation>Ob die Uhr richtig gestellt wird, sagt das System nicht.</translation>
   </message>
   <message>
    <source>The system says that it costs by the megabyte: Potluck leaves it alone.</source>
-   <translation type="unfinished"></translation>
+   <translation>Sie kostet nach Datenmenge, sagt das System: Potluck rührt sie nicht an.</translation>
   </message>
   <message>
    <source>The system's keyring answers.</source>
-   <translation type="unfinished"></translation>
+   <translation>Der Schlüsselbund des Systems antwortet.</translation>
   </message>
   <message>
    <source>The system's keyring is switched off by POTLUCK_KEYRING.</source>
-   <translation type="unfinished"></translation>
+   <translation>Der Schlüsselbund des Systems ist mit POTLUCK_KEYRING abgeschaltet.</translation>
   </message>
   <message>
    <source>The training process did not answer any more.</source>
-   <translation type="unfinished"></translation>
+   <translation>Der Trainingsprozess antwortete nicht mehr.</translation>
   </message>
   <message>
    <source>The training process does not answer.</source>
-   <translation type="unfinished"></translation>
+   <translation>Der Trainingsprozess antwortet nicht.</translation>
   </message>
   <message>
    <source>The training process stopped.</source>
-   <translation type="unfinished"></translation>
+   <translation>Der Trainingsprozess hat aufgehört.</translation>
   </message>
   <message>
    <source>The training process was started twice.</source>
-   <translation type="unfinished"></translation>
+   <translation>Der Trainingsprozess wurde zweimal gestartet.</translation>
   </message>
   <message>
    <source>The training program is starting.</source>
-   <translation type="unfinished"></translation>
+   <translation>Das Trainingsprogramm startet.</translation>
   </message>
   <message>
    <source>The window can open.</source>
-   <translation type="unfinished"></translation>
+   <translation>Das Fenster lässt sich öffnen.</translation>
   </message>
   <message>
    <source>The window is minimised then: this desktop has no place for icons.</source>
-   <translation type="unfinished"></translation>
+   <translation>Das Fenster wird dann minimiert: Diese Arbeitsfläche hat keinen Platz für Symbole.</translation>
   </message>
   <message>
    <source>The window is not installed.</source>
-   <translation type="unfinished"></translation>
+   <translation>Das Fenster ist nicht installiert.</translation>
   </message>
   <message>
    <source>The window speaks it from its next start on: quit Potluck and open it again.</source>
-   <translation type="unfinished"></translation>
+   <translation>Das Fenster spricht sie ab dem nächsten Start: Potluck beenden und wieder öffnen.</translation>
   </message>
   <message>
    <source>There is no connection to other volunteers.</source>
-   <translation type="unfinished"></translation>
+   <translation>Es gibt keine Verbindung zu anderen Mitwirkenden.</translation>
   </message>
   <message>
    <source>There is no connection to other volunteers: this computer trains alone, and its work may not be kept.</source>
-   <translation type="unfinished"></translation>
+   <translation>Es gibt keine Verbindung zu anderen Mitwirkenden: Dieser Rechner trainiert allein, und seine Arbeit geht vielleicht verloren.</translation>
   </message>
   <message>
    <source>This can only be on or off.</source>
-   <translation type="unfinished"></translation>
+   <translation>Das kann nur ein oder aus sein.</translation>
   </message>
   <message>
    <source>This collaboration</source>
-   <translation type="unfinished"></translation>
+   <translation>Dieses Projekt</translation>
   </message>
   <message>
    <source>This computer</source>
-   <translation type="unfinished"></translation>
+   <translation>Dieser Rechner</translation>
   </message>
   <message>
    <source>This computer averaged or passed on what others had computed, and had no samples of its own.</source>
-   <translation type="unfinished"></translation>
+   <translation>Dieser Rechner mittelte oder leitete weiter, was andere gerechnet hatten, und hatte keine eigenen Beispiele.</translation>
   </message>
   <message>
    <source>This computer cannot be kept awake: neither systemd-inhibit nor caffeinate is installed.</source>
-   <translation type="unfinished"></translation>
+   <translation>Dieser Rechner lässt sich nicht wach halten: Weder systemd-inhibit noch caffeinate ist installiert.</translation>
   </message>
   <message>
    <source>This computer has joined no collaboration.</source>
-   <translation type="unfinished"></translation>
+   <translation>Dieser Rechner ist keinem Projekt beigetreten.</translation>
   </message>
   <message>
    <source>This computer helps with averaging and holds no model.</source>
-   <translation type="unfinished"></translation>
+   <translation>Dieser Rechner hilft beim Mitteln und hat kein Modell.</translation>
   </message>
   <message>
    <source>This computer is behind a router. Other volunteers reach it directly after a short introduction.</source>
-   <translation type="unfinished"></translation>
+   <translation>Dieser Rechner steht hinter einem Router. Die anderen Mitwirkenden erreichen ihn nach kurzer Vermittlung direkt.</translation>
   </message>
   <message>
    <source>This computer is in no network now.</source>
-   <translation type="unfinished"></translation>
+   <translation>Dieser Rechner ist gerade in keinem Netzwerk.</translation>
   </message>
   <message>
    <source>This computer is in no network.</source>
-   <translation type="unfinished"></translation>
+   <translation>Dieser Rechner ist in keinem Netzwerk.</translation>
   </message>
   <message>
    <source>This computer is in use. Potluck continues when nobody has touched it for {minutes} min.</source>
-   <translation type="unfinished"></translation>
+   <translation>Dieser Rechner wird benutzt. Potluck macht weiter, wenn ihn {minutes} min lang niemand angerührt hat.</translation>
   </message>
   <message>
    <source>This computer runs on its battery. Potluck continues when it is plugged in.</source>
-   <translation type="unfinished"></translation>
+   <translation>Dieser Rechner läuft mit Akku. Potluck macht weiter, wenn das Netzteil angeschlossen ist.</translation>
   </message>
   <message>
    <source>This computer's clock agrees with the collaboration's time again.</source>
-   <translation type="unfinished"></translation>
+   <translation>Die Uhr dieses Rechners stimmt wieder mit der Zeit des Projekts überein.</translation>
   </message>
   <message>
    <source>This computer's clock is wrong by years.</source>
-   <translation type="unfinished"></translation>
+   <translation>Die Uhr dieses Rechners geht um Jahre falsch.</translation>
   </message>
   <message>
    <source>This computer's clock went back: its files are from the future.</source>
-   <translation type="unfinished"></translation>
+   <translation>Die Uhr dieses Rechners ging zurück: Seine Dateien stammen aus der Zukunft.</translation>
   </message>
   <message>
    <source>This computer's key is damaged.</source>
-   <translation type="unfinished"></translation>
+   <translation>Der Schlüssel dieses Rechners ist beschädigt.</translation>
   </message>
   <message>
    <source>This computer's key is in the system's keyring, and the keyring does not open.</source>
-   <translation type="unfinished"></translation>
+   <translation>Der Schlüssel dieses Rechners liegt im Schlüsselbund des Systems, und der lässt sich nicht öffnen.</translation>
   </message>
   <message>
    <source>This computer's key is no longer in the system's keyring.</source>
-   <translation type="unfinished"></translation>
+   <translation>Der Schlüssel dieses Rechners liegt nicht mehr im Schlüsselbund des Systems.</translation>
   </message>
   <message>
    <source>This computer's memory does not suffice to train this model.</source>
-   <translation type="unfinished"></translation>
+   <translation>Der Speicher dieses Rechners reicht nicht, um dieses Modell zu trainieren.</translation>
   </message>
   <message>
    <source>This connection costs money by the megabyte. Potluck continues with another one.</source>
-   <translation type="unfinished"></translation>
+   <translation>Diese Verbindung kostet nach Datenmenge. Potluck macht mit einer anderen weiter.</translation>
   </message>
   <message>
    <source>This description of hours is too long.</source>
-   <translation type="unfinished"></translation>
+   <translation>Diese Beschreibung der Zeiten ist zu lang.</translation>
   </message>
   <message>
    <source>This function returns the ___ of a file.</source>
-   <translation type="unfinished"></translation>
+   <translation>This function returns the ___ of a file.</translation>
   </message>
   <message>
    <source>This invitation has been used as often as it may be.</source>
-   <translation type="unfinished"></translation>
+   <translation>Diese Einladung wurde so oft benutzt, wie sie darf.</translation>
   </message>
   <message>
    <source>This invitation has expired.</source>
-   <translation type="unfinished"></translation>
+   <translation>Diese Einladung ist abgelaufen.</translation>
   </message>
   <message>
    <source>This invitation is not valid; the organiser may have withdrawn it.</source>
-   <translation type="unfinished"></translation>
+   <translation>Diese Einladung gilt nicht; vielleicht hat die Leitung sie zurückgezogen.</translation>
   </message>
   <message>
    <source>This is no device that can train.</source>
-   <translation type="unfinished"></translation>
+   <translation>Das ist kein Gerät, das trainieren kann.</translation>
   </message>
   <message>
    <source>This is no list of programs.</source>
-   <translation type="unfinished"></translation>
+   <translation>Das ist keine Liste von Programmen.</translation>
   </message>
   <message>
    <source>This is no name that the others could read.</source>
-   <translation type="unfinished"></translation>
+   <translation>Diesen Namen könnten die anderen nicht lesen.</translation>
   </message>
   <message>
    <source>This is no place of a switch.</source>
-   <translation type="unfinished"></translation>
+   <translation>So kann ein Schalter nicht stehen.</translation>
   </message>
   <message>
    <source>This is no time that can be waited for.</source>
-   <translation type="unfinished"></translation>
+   <translation>Auf diese Zeit lässt sich nicht warten.</translation>
   </message>
   <message>
    <source>This is not a Potluck link.</source>
-   <translation type="unfinished"></translation>
+   <translation>Das ist kein Link von Potluck.</translation>
   </message>
   <message>
    <source>This is outside the hours that you chose. Potluck continues {moment} at the earliest.</source>
-   <translation type="unfinished"></translation>
+   <translation>Jetzt ist keine der gewählten Zeiten. Potluck macht frühestens {moment} weiter.</translation>
   </message>
   <message>
    <source>This link does not say which collaboration it leads to.</source>
-   <translation type="unfinished"></translation>
+   <translation>Dieser Link sagt nicht, zu welchem Projekt er führt.</translation>
   </message>
   <message>
    <source>This link has no invitation.</source>
-   <translation type="unfinished"></translation>
+   <translation>Dieser Link enthält keine Einladung.</translation>
   </message>
   <message>
    <source>This request cannot be read.</source>
-   <translation type="unfinished"></translation>
+   <translation>Diese Anfrage ist nicht lesbar.</translation>
   </message>
   <message>
    <source>This system has no systemd, which would start the engine.</source>
-   <translation type="unfinished"></translation>
+   <translation>Dieses System hat kein systemd, das den Dienst starten würde.</translation>
   </message>
   <message>
    <source>This version of Potluck cannot read the collaboration.</source>
-   <translation type="unfinished"></translation>
+   <translation>Diese Version von Potluck kann das Projekt nicht lesen.</translation>
   </message>
   <message>
    <source>Threads that train</source>
-   <translation type="unfinished"></translation>
+   <translation>Stränge, die trainieren</translation>
   </message>
   <message>
    <source>Three volunteers on this computer train a small model together, at low priority. Nothing leaves this computer; you can join others at any time.</source>
-   <translation type="unfinished"></translation>
+   <translation>Auf diesem Rechner trainieren drei Mitwirkende zusammen ein kleines Modell, mit geringem Vorrang. Nichts verlässt diesen Rechner; ein Beitritt zu anderen ist jederzeit möglich.</translation>
   </message>
   <message>
    <source>Through a router; nothing has to be set up for that. The window says more after the start.</source>
-   <translation type="unfinished"></translation>
+   <translation>Durch einen Router; einzurichten ist dafür nichts. Nach dem Start sagt das Fenster mehr.</translation>
   </message>
   <message>
    <source>Thursday</source>
-   <translation type="unfinished"></translation>
+   <translation>Donnerstag</translation>
   </message>
   <message>
    <source>Time</source>
-   <translation type="unfinished"></translation>
+   <translation>Dauer</translation>
   </message>
   <message>
    <source>To join without a question, add --yes.</source>
-   <translation type="unfinished"></translation>
+   <translation>Mit --yes geht der Beitritt ohne Frage.</translation>
   </message>
   <message>
    <source>Too many computers at this address have asked to join.</source>
-   <translation type="unfinished"></translation>
+   <translation>Zu viele Rechner an dieser Adresse wollten beitreten.</translation>
   </message>
   <message>
    <source>Too many requests are under way.</source>
-   <translation type="unfinished"></translation>
+   <translation>Zu viele Anfragen sind unterwegs.</translation>
   </message>
   <message>
    <source>Too many windows and commands are connected to the engine. Close one of them.</source>
-   <translation type="unfinished"></translation>
+   <translation>Zu viele Fenster und Befehle sind mit dem Dienst verbunden. Bitte eines davon schließen.</translation>
   </message>
   <message>
    <source>Traffic</source>
-   <translation type="unfinished"></translation>
+   <translation>Daten</translation>
   </message>
   <message>
    <source>Train a model together</source>
-   <translation type="unfinished"></translation>
+   <translation>Zusammen ein Modell trainieren</translation>
   </message>
   <message>
    <source>Training</source>
-   <translation type="unfinished"></translation>
+   <translation>Trainiert</translation>
   </message>
   <message>
    <source>Training cannot keep to that much memory.</source>
-   <translation type="unfinished"></translation>
+   <translation>Mit so viel Speicher kommt das Training nicht aus.</translation>
   </message>
   <message>
    <source>Training ended at its start again and again; it is tried with the processor alone.</source>
-   <translation type="unfinished"></translation>
+   <translation>Das Training endete immer wieder beim Start; jetzt wird es allein mit dem Prozessor versucht.</translation>
   </message>
   <message>
    <source>Training goes on from the last saved state.</source>
-   <translation type="unfinished"></translation>
+   <translation>Das Training geht vom zuletzt gespeicherten Stand aus weiter.</translation>
   </message>
   <message>
    <source>Training goes on from the last saved state; if it happens again, the learning rate is too high.</source>
-   <translation type="unfinished"></translation>
+   <translation>Das Training geht vom zuletzt gespeicherten Stand aus weiter; geschieht es wieder, ist die Lernrate zu hoch.</translation>
   </message>
   <message>
    <source>Training goes on from the last state that is whole.</source>
-   <translation type="unfinished"></translation>
+   <translation>Das Training geht vom letzten heilen Stand aus weiter.</translation>
   </message>
   <message>
    <source>Training loss</source>
-   <translation type="unfinished"></translation>
+   <translation>Verlust beim Training</translation>
   </message>
   <message>
    <source>Training runs on the processor; torch finds no other device here.</source>
-   <translation type="unfinished"></translation>
+   <translation>Das Training läuft auf dem Prozessor; torch findet hier kein anderes Gerät.</translation>
   </message>
   <message>
    <source>Training {company}.</source>
-   <translation type="unfinished"></translation>
+   <translation>Trainiert {company}.</translation>
   </message>
   <message>
    <source>Training {company}: all {target} samples for epoch {epoch} are gathered.</source>
-   <translation type="unfinished"></translation>
+   <translation>Trainiert {company}: Alle {target} Beispiele für Epoche {epoch} sind beisammen.</translation>
   </message>
   <message>
    <source>Training {company}: {samples} of {target} samples for epoch {epoch}.</source>
-   <translation type="unfinished"></translation>
+   <translation>Trainiert {company}: {samples} von {target} Beispielen für Epoche {epoch}.</translation>
   </message>
   <message>
    <source>Trains on</source>
-   <translation type="unfinished"></translation>
+   <translation>Trainiert auf</translation>
   </message>
   <message>
    <source>Try again in a moment.</source>
-   <translation type="unfinished"></translation>
+   <translation>Gleich noch einmal versuchen.</translation>
   </message>
   <message>
    <source>Try again when more volunteers are here.</source>
-   <translation type="unfinished"></translation>
+   <translation>Noch einmal versuchen, wenn mehr Mitwirkende da sind.</translation>
   </message>
   <message>
    <source>Try it</source>
-   <translation type="unfinished"></translation>
+   <translation>Ausprobieren</translation>
   </message>
   <message>
    <source>Try it alone &amp;first</source>
-   <translation type="unfinished"></translation>
+   <translation>Erst &amp;für sich allein ausprobieren</translation>
   </message>
   <message>
    <source>Tuesday</source>
-   <translation type="unfinished"></translation>
+   <translation>Dienstag</translation>
   </message>
   <message>
    <source>Turn on UPnP or NAT-PMP in the router, or forward the port that `potluck doctor` names to this computer. Until then it trains as usual, but does not average for others.</source>
-   <translation type="unfinished"></translation>
+   <translation>Im Router UPnP oder NAT-PMP einschalten, oder den Port, den `potluck doctor` nennt, an diesen Rechner weiterleiten. Bis dahin trainiert er wie sonst, mittelt aber nicht für andere.</translation>
   </message>
   <message>
    <source>Turn on automatic date and time in the system's settings; other computers refuse messages of a wrong time.</source>
-   <translation type="unfinished"></translation>
+   <translation>In den Einstellungen des Systems Datum und Uhrzeit automatisch stellen lassen; andere Rechner weisen Nachrichten mit falscher Zeit ab.</translation>
   </message>
   <message>
    <source>Unlock the keyring (and unset POTLUCK_KEYRING), then start Potluck again.</source>
-   <translation type="unfinished"></translation>
+   <translation>Den Schlüsselbund entsperren (und POTLUCK_KEYRING löschen), dann Potluck neu starten.</translation>
   </message>
   <message>
    <source>Until &amp;tomorrow</source>
-   <translation type="unfinished"></translation>
+   <translation>Bis &amp;morgen</translation>
   </message>
   <message>
    <source>Up to {size} each way in an epoch. {cost}</source>
-   <translation type="unfinished"></translation>
+   <translation>Je Epoche bis zu {size} in jede Richtung. {cost}</translation>
   </message>
   <message>
    <source>Update Potluck, then open the link again.</source>
-   <translation type="unfinished"></translation>
+   <translation>Potluck aktualisieren, dann den Link wieder öffnen.</translation>
   </message>
   <message>
    <source>Update Potluck.</source>
-   <translation type="unfinished"></translation>
+   <translation>Potluck aktualisieren.</translation>
   </message>
   <message>
    <source>Use connections that &amp;cost money by the megabyte</source>
-   <translation type="unfinished"></translation>
+   <translation>Verbindungen &amp;benutzen, die nach Datenmenge kosten</translation>
   </message>
   <message>
    <source>Volunteer</source>
-   <translation type="unfinished"></translation>
+   <translation>Mitwirkend</translation>
   </message>
   <message>
    <source>Volunteers that nobody can call reach others through this computer, within small limits.</source>
-   <translation type="unfinished"></translation>
+   <translation>Mitwirkende, die niemand anrufen kann, erreichen andere durch diesen Rechner, in engen Grenzen.</translation>
   </message>
   <message>
    <source>Wait for half a minute.</source>
-   <translation type="unfinished"></translation>
+   <translation>Eine halbe Minute warten.</translation>
   </message>
   <message>
    <source>Wait for their answers.</source>
-   <translation type="unfinished"></translation>
+   <translation>Auf ihre Antworten warten.</translation>
   </message>
   <message>
    <source>Waiting</source>
-   <translation type="unfinished"></translation>
+   <translation>Wartet</translation>
   </message>
   <message>
    <source>Warming up the pot</source>
-   <translation type="unfinished"></translation>
+   <translation>Der Topf wird warm</translation>
   </message>
   <message>
    <source>Warnings</source>
-   <translation type="unfinished"></translation>
+   <translation>Warnungen</translation>
   </message>
   <message>
    <source>Wednesday</source>
-   <translation type="unfinished"></translation>
+   <translation>Mittwoch</translation>
   </message>
   <message>
    <source>Welcome to Potluck</source>
-   <translation type="unfinished"></translation>
+   <translation>Willkommen bei Potluck</translation>
   </message>
   <message>
    <source>What comes to this computer</source>
-   <translation type="unfinished"></translation>
+   <translation>Was auf diesen Rechner kommt</translation>
   </message>
   <message>
    <source>What for</source>
-   <translation type="unfinished"></translation>
+   <translation>Wozu</translation>
   </message>
   <message>
    <source>What happened</source>
-   <translation type="unfinished"></translation>
+   <translation>Was geschah</translation>
   </message>
   <message>
    <source>What it can do now</source>
-   <translation type="unfinished"></translation>
+   <translation>Was es jetzt kann</translation>
   </message>
   <message>
    <source>What leaves this computer</source>
-   <translation type="unfinished"></translation>
+   <translation>Was diesen Rechner verlässt</translation>
   </message>
   <message>
    <source>What the model says</source>
-   <translation type="unfinished"></translation>
+   <translation>Was das Modell sagt</translation>
   </message>
   <message>
    <source>What the organiser cannot do</source>
-   <translation type="unfinished"></translation>
+   <translation>Was die Leitung nicht kann</translation>
   </message>
   <message>
    <source>When</source>
-   <translation type="unfinished"></translation>
+   <translation>Wann</translation>
   </message>
   <message>
    <source>When it computes</source>
-   <translation type="unfinished"></translation>
+   <translation>Wann er rechnet</translation>
   </message>
   <message>
    <source>When it ran</source>
-   <translation type="unfinished"></translation>
+   <translation>Wann es lief</translation>
   </message>
   <message>
    <source>When the window c&amp;loses</source>
-   <translation type="unfinished"></translation>
+   <translation>Beim &amp;Schließen des Fensters</translation>
   </message>
   <message>
    <source>Which of it</source>
-   <translation type="unfinished"></translation>
+   <translation>Was davon</translation>
   </message>
   <message>
    <source>Who is here</source>
-   <translation type="unfinished"></translation>
+   <translation>Wer da ist</translation>
   </message>
   <message>
    <source>Who lets people in</source>
-   <translation type="unfinished"></translation>
+   <translation>Wer andere einlässt</translation>
   </message>
   <message>
    <source>Who may take part</source>
-   <translation type="unfinished"></translation>
+   <translation>Wer mitmachen darf</translation>
   </message>
   <message>
    <source>With no hour left, Potluck would never work.</source>
-   <translation type="unfinished"></translation>
+   <translation>Ohne eine einzige Stunde würde Potluck nie arbeiten.</translation>
   </message>
   <message>
    <source>Without its window Potluck goes on contributing. {place} When you quit, nothing is computed any more.
 
 Your answer is remembered. You can change it in the menu Potluck, When the window closes.</source>
-   <translation type="unfinished"></translation>
+   <translation>Ohne Fenster rechnet Potluck weiter mit. {place} Nach dem Beenden wird nichts mehr gerechnet.
+
+Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim Schließen des Fensters.</translation>
   </message>
   <message>
    <source>Words for blank {number}</source>
-   <translation type="unfinished"></translation>
+   <translation>Wörter für Lücke {number}</translation>
   </message>
   <message>
    <source>Write a sentence first, with ___ for a word that is missing.</source>
-   <translation type="unfinished"></translation>
+   <translation>Bitte erst einen Satz schreiben, mit ___ für ein fehlendes Wort.</translation>
   </message>
   <message>
    <source>Write a sentence, with ___ for a word that is missing</source>
-   <translation type="unfinished"></translation>
+   <translation>Einen Satz schreiben, mit ___ für ein fehlendes Wort</translation>
   </message>
   <message>
    <source>You and this computer</source>
-   <translation type="unfinished"></translation>
+   <translation>Name und Zeiten</translation>
   </message>
   <message>
    <source>You are not on the leaderboard yet: it counts what has become part of the model.</source>
-   <translation type="unfinished"></translation>
+   <translation>Noch nicht auf der Rangliste: Sie zählt, was Teil des Modells geworden ist.</translation>
   </message>
   <message>
    <source>You are number {rank} of {all}.</source>
-   <translation type="unfinished"></translation>
+   <translation>Platz {rank} von {all}.</translation>
   </message>
   <message>
    <source>You switched the graphics card off for Potluck, and training runs on it.</source>
-   <translation type="unfinished"></translation>
+   <translation>Die Grafikkarte ist für Potluck abgeschaltet, und auf ihr läuft das Training.</translation>
   </message>
   <message>
    <source>You switched the graphics card off for Potluck, and training runs on it. Potluck continues {moment}.</source>
-   <translation type="unfinished"></translation>
+   <translation>Die Grafikkarte ist für Potluck abgeschaltet, und auf ihr läuft das Training. Potluck macht {moment} weiter.</translation>
   </message>
   <message>
    <source>You switched the network off for Potluck: nobody would get what is trained, so nothing is.</source>
-   <translation type="unfinished"></translation>
+   <translation>Das Netzwerk ist für Potluck abgeschaltet: Niemand bekäme, was trainiert wird, also wird nichts trainiert.</translation>
   </message>
   <message>
    <source>You switched the network off for Potluck: nobody would get what is trained, so nothing is. Potluck continues {moment}.</source>
-   <translation type="unfinished"></translation>
+   <translation>Das Netzwerk ist für Potluck abgeschaltet: Niemand bekäme, was trainiert wird, also wird nichts trainiert. Potluck macht {moment} weiter.</translation>
   </message>
   <message>
    <source>You take part in {name}.</source>
-   <translation type="unfinished"></translation>
+   <translation>Dieser Rechner macht jetzt mit bei {name}.</translation>
+  </message>
+  <message>
+   <source>Your &amp;name</source>
+   <translation>N&amp;ame</translation>
   </message>
   <message>
    <source>Your gift today</source>
-   <translation type="unfinished"></translation>
+   <translation>Der Beitrag von heute</translation>
   </message>
   <message>
    <source>Your name</source>
-   <translation type="unfinished"></translation>
+   <translation>Name</translation>
   </message>
   <message>
    <source>alone for now</source>
-   <translation type="unfinished"></translation>
+   <translation>vorerst allein</translation>
   </message>
   <message>
    <source>as the system calls this computer</source>
-   <translation type="unfinished"></translation>
+   <translation>wie dieser Rechner im System heißt</translation>
+  </message>
+  <message>
+   <source>as the system says</source>
+   <translation>wie das System sagt</translation>
   </message>
   <message>
    <source>at {clock}</source>
-   <translation type="unfinished"></translation>
+   <translation>um {clock} Uhr</translation>
   </message>
   <message>
    <source>averaged {numbers} numbers for everybody in {rounds} rounds</source>
-   <translation type="unfinished"></translation>
+   <translation>mittelte in {rounds} Runden {numbers} Zahlen für alle</translation>
   </message>
   <message>
    <source>blanks</source>
-   <translation type="unfinished"></translation>
+   <translation>Lücken</translation>
   </message>
   <message>
-   <source>day</source>
-   <translation type="unfinished"></translation>
+   <source>how collaborations that you join from now on call this computer</source>
+   <translation>so nennen ihn Projekte, denen er von jetzt an beitritt</translation>
   </message>
   <message>
    <source>letter frequencies</source>
-   <translation type="unfinished"></translation>
+   <translation>Buchstabenhäufigkeiten</translation>
   </message>
   <message>
    <source>letters</source>
-   <translation type="unfinished"></translation>
+   <translation>Buchstaben</translation>
   </message>
   <message>
    <source>loss{unit} by epoch; lower is better</source>
-   <translation type="unfinished"></translation>
-  </message>
-  <message>
-   <source>message</source>
-   <translation type="unfinished"></translation>
+   <translation>Verlust{unit} nach Epochen; weniger ist besser</translation>
   </message>
   <message>
    <source>nats</source>
-   <translation type="unfinished"></translation>
+   <translation>nat</translation>
   </message>
   <message>
    <source>nobody here yet</source>
-   <translation type="unfinished"></translation>
+   <translation>noch niemand da</translation>
   </message>
   <message>
    <source>on {day} at {clock}</source>
-   <translation type="unfinished"></translation>
+   <translation>am {day} um {clock} Uhr</translation>
   </message>
   <message>
    <source>passed on {size} for computers that cannot be called</source>
-   <translation type="unfinished"></translation>
-  </message>
-  <message>
-   <source>potluck</source>
-   <translation type="unfinished"></translation>
+   <translation>leitete {size} für Rechner weiter, die sich nicht anrufen lassen</translation>
   </message>
   <message>
    <source>power</source>
-   <translation type="unfinished"></translation>
+   <translation>Strom</translation>
   </message>
   <message>
    <source>sent {sent}, received {received}</source>
-   <translation type="unfinished"></translation>
+   <translation>{sent} gesendet, {received} empfangen</translation>
   </message>
   <message>
    <source>share</source>
-   <translation type="unfinished"></translation>
+   <translation>Anteil</translation>
   </message>
   <message>
    <source>the letter before</source>
-   <translation type="unfinished"></translation>
+   <translation>der Buchstabe davor</translation>
   </message>
   <message>
    <source>the others</source>
-   <translation type="unfinished"></translation>
+   <translation>die anderen</translation>
   </message>
   <message>
    <source>the word before</source>
-   <translation type="unfinished"></translation>
+   <translation>das Wort davor</translation>
   </message>
   <message>
    <source>this computer</source>
-   <translation type="unfinished"></translation>
+   <translation>dieser Rechner</translation>
   </message>
   <message>
    <source>today</source>
-   <translation type="unfinished"></translation>
+   <translation>heute</translation>
   </message>
   <message>
    <source>together with one other</source>
-   <translation type="unfinished"></translation>
+   <translation>zusammen mit einem anderen</translation>
   </message>
   <message>
    <source>together with {others} others</source>
-   <translation type="unfinished"></translation>
+   <translation>zusammen mit {others} anderen</translation>
   </message>
   <message>
    <source>traffic a day</source>
-   <translation type="unfinished"></translation>
+   <translation>Daten am Tag</translation>
   </message>
   <message>
    <source>what is received</source>
-   <translation type="unfinished"></translation>
+   <translation>was empfangen wird</translation>
   </message>
   <message>
    <source>what is sent</source>
-   <translation type="unfinished"></translation>
+   <translation>was gesendet wird</translation>
   </message>
   <message>
    <source>where others call this computer</source>
-   <translation type="unfinished"></translation>
+   <translation>wo andere diesen Rechner anrufen</translation>
   </message>
   <message>
    <source>with other hours</source>
-   <translation type="unfinished"></translation>
+   <translation>mit anderen Zeiten</translation>
   </message>
   <message>
    <source>word frequencies</source>
-   <translation type="unfinished"></translation>
+   <translation>Worthäufigkeiten</translation>
   </message>
   <message>
    <source>{all} samples a second together, {mine} of them on this computer</source>
-   <translation type="unfinished"></translation>
+   <translation>zusammen {all} Beispiele in der Sekunde, davon {mine} auf diesem Rechner</translation>
   </message>
   <message>
    <source>{days} days in a row</source>
-   <translation type="unfinished"></translation>
+   <translation>{days} Tage in Folge</translation>
   </message>
   <message>
    <source>{day} {month} {clock}</source>
-   <translation type="unfinished"></translation>
+   <translation>{day}. {month} {clock}</translation>
   </message>
   <message>
    <source>{day}, {start} to {end}: {state}</source>
-   <translation type="unfinished"></translation>
+   <translation>{day}, {start} bis {end}: {state}</translation>
   </message>
   <message>
    <source>{duration} on {active} of {days} days</source>
-   <translation type="unfinished"></translation>
+   <translation>{duration} an {active} von {days} Tagen</translation>
   </message>
   <message>
    <source>{kilos} kg of carbon dioxide</source>
-   <translation type="unfinished"></translation>
+   <translation>{kilos} kg Kohlendioxid</translation>
   </message>
   <message>
    <source>{money} in your money</source>
-   <translation type="unfinished"></translation>
+   <translation>{money} in eigener Währung</translation>
   </message>
   <message>
    <source>{name} (you)</source>
-   <translation type="unfinished"></translation>
+   <translation>{name} (hier)</translation>
   </message>
   <message>
    <source>{name} alone: {loss}</source>
-   <translation type="unfinished"></translation>
+   <translation>{name} allein: {loss}</translation>
   </message>
   <message>
    <source>{name} is {samples} behind.</source>
-   <translation type="unfinished"></translation>
+   <translation>{name} liegt {samples} dahinter.</translation>
   </message>
   <message>
    <source>{name} {day} {month}</source>
-   <translation type="unfinished"></translation>
+   <translation>{name} {day}. {month}</translation>
   </message>
   <message>
    <source>{name}, organised by {organiser}</source>
-   <translation type="unfinished"></translation>
+   <translation>{name}, Leitung: {organiser}</translation>
   </message>
   <message>
    <source>{name}, peer {peer}, {epochs} epochs</source>
-   <translation type="unfinished"></translation>
+   <translation>{name}, Kennung {peer}, {epochs} Epochen</translation>
   </message>
   <message>
    <source>{name}, {role}, peer {peer}, at epoch {epoch}, {samples} samples in this one</source>
-   <translation type="unfinished"></translation>
+   <translation>{name}, {role}, Kennung {peer}, in Epoche {epoch}, darin {samples} Beispiele</translation>
   </message>
   <message>
    <source>{number} M</source>
-   <translation type="unfinished"></translation>
+   <translation>{number} Mio.</translation>
   </message>
   <message>
    <source>{number} always on</source>
-   <translation type="unfinished"></translation>
+   <translation>{number} immer da</translation>
   </message>
   <message>
    <source>{number} computers now</source>
-   <translation type="unfinished"></translation>
+   <translation>Jetzt {number} Rechner</translation>
   </message>
   <message>
    <source>{number} of 100</source>
-   <translation type="unfinished"></translation>
+   <translation>{number} von 100</translation>
   </message>
   <message>
    <source>{number} of {all} checks found something that has to be mended.</source>
-   <translation type="unfinished"></translation>
+   <translation>{number} von {all} Prüfungen fanden etwas, das zu beheben ist.</translation>
   </message>
   <message>
    <source>{number} volunteers here</source>
-   <translation type="unfinished"></translation>
+   <translation>{number} wirken mit</translation>
   </message>
   <message>
    <source>{right} {guesses} right at epoch {epoch}</source>
-   <translation type="unfinished"></translation>
+   <translation>{right} {guesses} richtig in Epoche {epoch}</translation>
   </message>
   <message>
    <source>{said}. That is too little.</source>
-   <translation type="unfinished"></translation>
+   <translation>{said}. Das ist zu wenig.</translation>
   </message>
   <message>
    <source>{samples} more are computed and wait for the next round.</source>
-   <translation type="unfinished"></translation>
+   <translation>{samples} weitere sind gerechnet und warten auf die nächste Runde.</translation>
   </message>
   <message>
    <source>{samples} of {target} samples for the model's next step, {mine} from this computer</source>
-   <translation type="unfinished"></translation>
+   <translation>{samples} von {target} Beispielen für den nächsten Schritt des Modells, {mine} von diesem Rechner</translation>
   </message>
   <message>
    <source>{samples} samples became part of the model.</source>
-   <translation type="unfinished"></translation>
+   <translation>{samples} Beispiele wurden Teil des Modells.</translation>
   </message>
   <message>
    <source>{samples} samples in {epochs} rounds, in {duration} of contributing</source>
-   <translation type="unfinished"></translation>
+   <translation>{samples} Beispiele in {epochs} Runden, in {duration} Rechenzeit</translation>
   </message>
   <message>
    <source>{samples} samples more to reach {name}.</source>
-   <translation type="unfinished"></translation>
+   <translation>Noch {samples} Beispiele bis {name}.</translation>
   </message>
   <message>
    <source>{sent} sent, {received} received.</source>
-   <translation type="unfinished"></translation>
+   <translation>{sent} gesendet, {received} empfangen.</translation>
   </message>
   <message>
    <source>{share} of this collaboration</source>
-   <translation type="unfinished"></translation>
+   <translation>{share} dieses Projekts</translation>
   </message>
   <message>
    <source>{size} a day</source>
-   <translation type="unfinished"></translation>
+   <translation>{size} am Tag</translation>
   </message>
   <message>
    <source>{size} are free</source>
-   <translation type="unfinished"></translation>
+   <translation>{size} sind frei</translation>
   </message>
   <message>
    <source>{size} in this computer</source>
-   <translation type="unfinished"></translation>
+   <translation>{size} in diesem Rechner</translation>
   </message>
   <message>
    <source>{size} of files, then the model from other volunteers; numbers only, no programs</source>
-   <translation type="unfinished"></translation>
-  </message>
-  <message>
-   <source>{stage}</source>
-   <translation type="unfinished"></translation>
+   <translation>{size} an Dateien, dann das Modell von anderen Mitwirkenden; nur Zahlen, keine Programme</translation>
   </message>
   <message>
    <source>{threads} of {cores} processor threads, at low priority{cards}</source>
-   <translation type="unfinished"></translation>
+   <translation>{threads} von {cores} Prozessorsträngen, mit geringem Vorrang{cards}</translation>
   </message>
   <message>
    <source>{title}: {first} at epoch {first_epoch}, {last} at epoch {last_epoch}.</source>
-   <translation type="unfinished"></translation>
+   <translation>{title}: {first} in Epoche {first_epoch}, {last} in Epoche {last_epoch}.</translation>
   </message>
   <message>
    <source>{used} of {all}</source>
-   <translation type="unfinished"></translation>
+   <translation>{used} von {all}</translation>
   </message>
   <message>
    <source>{used} used by Potluck; {free} free</source>
-   <translation type="unfinished"></translation>
+   <translation>{used} belegt von Potluck; {free} frei</translation>
   </message>
   <message>
    <source>{used} used by Potluck; {free} of {all} free</source>
-   <translation type="unfinished"></translation>
+   <translation>{used} belegt von Potluck; {free} von {all} frei</translation>
   </message>
   <message>
    <source>{used} used so far</source>
-   <translation type="unfinished"></translation>
+   <translation>bisher {used} verbraucht</translation>
   </message>
   <message>
    <source>{watts} W while it computes</source>
-   <translation type="unfinished"></translation>
-  </message>
-  <message>
-   <source>{why}</source>
-   <translation type="unfinished"></translation>
+   <translation>{watts} W beim Rechnen</translation>
   </message>
  </context>
 </TS>

@@ -78,7 +78,19 @@ def until(qt) -> Callable[..., None]:
 
 
 @pytest.fixture
-def parts(qt, tmp_path):
+def language(request, qt) -> Iterator[str]:
+    """The code of the language that the window speaks in this test: English, unless the test asks for another one."""
+    from app.choices import LanguageChoice
+    from app.language import speak
+
+    code = getattr(request, "param", "en")
+    speak(qt, LanguageChoice(code))
+    yield code
+    speak(qt, LanguageChoice.ENGLISH)
+
+
+@pytest.fixture
+def parts(qt, tmp_path, language):
     """A window without an engine: store, intents, theme, choices, and the calls that were made."""
     from types import SimpleNamespace
 

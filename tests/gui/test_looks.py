@@ -9,6 +9,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QProgressBar, QTableView, QWidget
 
 from app.choices import ThemeChoice
+from app.language import LANGUAGES
 from app.theme import DARK, LIGHT
 from app.widgets.curve import Curve, nice_step
 from core.api import verdict as verdicts
@@ -38,6 +39,7 @@ def test_shortcuts_open_pages(parts, examples, until):
         assert parts.window.open_page == name
 
 
+@pytest.mark.parametrize("language", LANGUAGES, indirect=True)
 def test_no_two_shortcuts_clash(parts, examples):
     """On each page: all actions and buttons with their shortcuts and mnemonics."""
     parts.window.show()
@@ -114,6 +116,7 @@ def test_steps_of_an_axis_are_round(rough, nice):
 
 @pytest.mark.parametrize("name", PAGES)
 @pytest.mark.parametrize("size", [(800, 560), (1100, 720)])
+@pytest.mark.parametrize("language", LANGUAGES, indirect=True)
 def test_no_label_is_cut(parts, examples, qt, size, name):
     parts.store.put(examples.snapshot(verdicts.not_connected("backbone", stage="It does not answer. " * 8)))
     tell(parts, examples)

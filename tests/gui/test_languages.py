@@ -1,0 +1,176 @@
+"""The window's languages: complete, alike in their fields and mnemonics, and chosen as the person wants it."""
+
+import importlib.util
+import os
+import re
+import string
+import subprocess
+import sys
+from datetime import date, datetime
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QCoreApplication, QLocale, QTranslator
+from PySide6.QtWidgets import QDialogButtonBox, QMenu
+
+import resources
+from app import page_text, text
+from app.choices import Choices, LanguageChoice
+from app.language import LANGUAGES, SOURCE, language_of
+from app.pages.verdict_actions import OFFERS
+from core.api import verdict as verdicts
+from core.api.verdict import HEADLINES, SENTENCES, Verdict, VerdictCode
+
+ROOT = Path(__file__).parents[2]
+SPEC = importlib.util.spec_from_file_location("packaging_translations", ROOT / "packaging" / "translations.py")
+catalogues = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(catalogues)
+FOUND = catalogues.sentences()
+OTHERS = [code for code in LANGUAGES if code != SOURCE]
+RUN = "python packaging/translations.py"
+
+
+@pytest.fixture(params=OTHERS)
+def known(request):
+    """The finished translations of a language, by sentence."""
+    return catalogues.translations(resources.file("translations", f"potluck_{request.param}.ts"))
+
+
+def fields(sentence):
+    return sorted(name for _, name, _, _ in string.Formatter().parse(sentence) if name)
+
+
+def test_every_sentence_is_translated(known):
+    assert set(FOUND) - set(known) == set(), f"run {RUN}, and translate what it lists"
+    assert set(known) - set(FOUND) == set(), f"run {RUN}"
+
+
+def test_fields_and_mnemonics_are_the_same(known):
+    for sentence, said in known.items():
+        assert fields(said) == fields(sentence), said
+        assert len(re.findall("&[^& ]", said)) == len(re.findall("&[^& ]", sentence)) <= 1, said
+        assert said[-1] == sentence[-1] or sentence[-1] not in ".…:", said
+
+
+@pytest.mark.parametrize("code", OTHERS)
+def test_compiled_catalogue_is_current(code, qt):
+    known = catalogues.translations(resources.file("translations", f"potluck_{code}.ts"))
+    compiled = QTranslator()
+    assert compiled.load(str(resources.file("translations", f"potluck_{code}.qm")))
+    wrong = {one for one, said in known.items() if compiled.translate(catalogues.CONTEXT, one) != said}
+    assert not wrong, f"run {RUN}"
+
+
+def test_extraction_finds_each_kind_of_sentence():
+    assert {"&Save", "Change the limits…", "Paused", "The training program is starting.", "blanks"} <= set(FOUND)
+    assert {"at {clock}", "This invitation has expired.", "No limit"} <= set(FOUND)
+    assert not {"{stage}", "{why}", "potluck", "day"} & set(FOUND)
+
+
+@pytest.mark.parametrize("language", OTHERS, indirect=True)
+def test_every_verdict_has_its_own_words(language):
+    for code in VerdictCode:
+        assert text.tr(HEADLINES[code]) != HEADLINES[code] or code is VerdictCode.PROBLEM
+    for (code, reason), sentence in SENTENCES.items():
+        values = dict.fromkeys(fields(sentence), "7")
+        verdict = Verdict(code=code, reason=reason, args=values)
+        said = text.sentence(verdict)
+        assert "{" not in said
+        assert said != verdicts.sentence(verdict) or catalogues.FIELD.fullmatch(sentence), said
+    for others in range(3):
+        for samples in (40, 100):
+            verdict = verdicts.contributing("training", others=others, samples=samples, target=100, epoch=7)
+            assert_translated(verdict)
+        assert_translated(verdicts.contributing("averaging", others=others, overlaps=1, epoch=7))
+
+
+def assert_translated(verdict):
+    """All that the verdict's sentence is made of stands in the catalogue."""
+    asked = []
+    verdicts.sentence(verdict, lambda one: asked.append(one) or one)
+    assert set(asked) <= set(FOUND)
+
+
+@pytest.mark.parametrize("language", OTHERS, indirect=True)
+def test_sentences_of_the_engine_are_translated_whole(language):
+    said = text.sentence(verdicts.starting("preparing", stage="Joining the collaboration."))
+    assert said == text.tr("Joining the collaboration.") != "Joining the collaboration."
+    assert text.sentence(verdicts.problem("x", "It broke on line 7.")) == "It broke on line 7."
+    for offer in OFFERS.values():
+        assert text.tr(offer.words) != offer.words
+
+
+@pytest.mark.parametrize("language", LANGUAGES, indirect=True)
+@pytest.mark.parametrize("contributing", [True, False])
+def test_no_mnemonic_is_twice_in_a_menu(parts, examples, language, contributing):
+    parts.store.put(examples.STATES["training" if contributing else "paused"]())
+    menus = [action.menu() for action in parts.window.menuBar().actions()]
+    menus += [menu for one in menus for menu in one.findChildren(QMenu)] + [parts.window.actions_.snooze.menu]
+    for titles in [parts.window.menuBar().actions(), *(menu.actions() for menu in menus)]:
+        letters = [mark[1].lower() for action in titles if (mark := re.search("&([^&])", action.text()))]
+        assert len(letters) == len(set(letters)), [action.text() for action in titles]
+
+
+@pytest.mark.parametrize("language", ["de"], indirect=True)
+def test_numbers_and_dates_are_german(language, qt):
+    shown = (text.size(3_400_000), text.per_second(0.42), text.count(12_345_678), text.loss(4.81, "nats"))
+    assert shown == ("3,4 MB", "0,42", "12,3 Mio.", "4,81 nat")
+    assert text.count(12_288) == "12 288"
+    assert text.per_hundred(0.35) == "35 von 100"
+    assert page_text.day(date(2026, 3, 24)) in {"Di 24. März", "Di. 24. März"}
+    assert page_text.moment(datetime(2020, 10, 5, 14, 5).astimezone().timestamp()).startswith("5. Okt")
+
+
+@pytest.mark.parametrize("language", ["de"], indirect=True)
+def test_qt_speaks_german_too(language):
+    box = QDialogButtonBox(QDialogButtonBox.StandardButton.Cancel)
+    assert box.button(QDialogButtonBox.StandardButton.Cancel).text().replace("&", "") == "Abbrechen"
+
+
+@pytest.mark.parametrize(
+    ("choice", "system", "code"),
+    [
+        ("system", ["de-AT", "de-Latn-AT", "de"], "de"),
+        ("system", ["fr-FR", "fr", "de", "en"], "de"),
+        ("system", ["fr-FR", "fr"], "en"),
+        ("system", ["C"], "en"),
+        ("system", [], "en"),
+        ("de", ["en-GB", "en"], "de"),
+        ("en", ["de-DE"], "en"),
+    ],
+)
+def test_the_language_is_the_persons_or_the_systems(choice, system, code):
+    assert language_of(LanguageChoice(choice), system) == code
+
+
+@pytest.mark.skipif(sys.platform in {"win32", "darwin"}, reason="there the system's language is no variable")
+def test_the_systems_language_is_spoken_from_the_start():
+    program = (
+        "from app.launch import make_application\nfrom app.language import speak\nfrom app import text\n"
+        "from app.choices import LanguageChoice\nqt = make_application()\nspeak(qt, LanguageChoice.SYSTEM)\n"
+        "print(text.tr('Paused'), text.size(3_400_000))"
+    )
+    environment = {**os.environ, "LC_ALL": "de_AT.UTF-8", "LANGUAGE": "", "PYTHONPATH": str(ROOT)}
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, check=True, timeout=60)
+    assert done.stdout.decode().split() == [*catalogues.translations(
+        resources.file("translations", "potluck_de.ts"))["Paused"].split(), "3,4", "MB"]  # fmt: skip
+
+
+def test_the_choice_is_kept_and_its_effect_is_told(parts):
+    parts.window.menus.language_actions[LanguageChoice.GERMAN].trigger()
+    parts.choices.save()
+    assert parts.choices.language is LanguageChoice.GERMAN
+    assert "next start" in parts.window.status.news
+    parts.window.menus.refresh()
+    assert parts.window.menus.language_actions[LanguageChoice.GERMAN].isChecked()
+
+
+def test_an_unknown_language_in_the_file_is_the_systems(tmp_path):
+    (tmp_path / "window.ini").write_text("[General]\nlanguage=tlh\n")
+    assert Choices(tmp_path / "window.ini").language is LanguageChoice.SYSTEM
+
+
+def test_speaking_english_again_leaves_nothing_behind(language):
+    assert language == SOURCE
+    assert QCoreApplication.translate("potluck", "Paused") == "Paused"
+    assert QLocale().decimalPoint() == "."
