@@ -48,6 +48,15 @@ class Answer(msgspec.Struct, frozen=True):
         return ProblemView(self.code, self.message, self.hint) if self.event in {"", "problem"} else None
 
 
+class KeptLink(msgspec.Struct, frozen=True):
+    """A collaboration that this computer has joined."""
+
+    id: str
+    name: str
+    current: bool
+    """Whether an engine goes there."""
+
+
 class JoinCommand(QObject):
     """Runs commands, one after the other; a new question ends the one before.
 
@@ -64,11 +73,23 @@ class JoinCommand(QObject):
 
     def look(self, link: str, told: Told) -> None:
         """Find out who runs the collaboration of a link, what for, and what it takes here."""
-        self._run(["join", "-", "--show"], text.one_line(link), told)
+        self._run(["join", "-", "--show"], text.one_line(link), lambda lines: told(_answer(lines)))
 
     def join(self, link: str, told: Told) -> None:
         """Make it the current one; an engine that runs goes there."""
-        self._run(["join", "-", "--yes"], text.one_line(link), told)
+        self._run(["join", "-", "--yes"], text.one_line(link), lambda lines: told(_answer(lines)))
+
+    def kept(self, told: Callable[[list[KeptLink]], object]) -> None:
+        """List the collaborations that were joined and not left, the current one first."""
+        self._run(["collaborations"], "", lambda lines: told(_kept(lines)))
+
+    def go(self, kept: KeptLink, told: Told) -> None:
+        """Make one that was joined the current one; an engine that runs goes there."""
+        self._run(["join", kept.id, "--yes"], "", lambda lines: told(_answer(lines)))
+
+    def leave(self, kept: KeptLink, told: Told) -> None:
+        """Forget the link of one that was joined."""
+        self._run(["leave", kept.id], "", lambda lines: told(_answer(lines)))
 
     def begin(self, link: str, habits: Habits, told: Told) -> None:
         """Keep the person's choices, then join.
@@ -107,31 +128,41 @@ class JoinCommand(QObject):
             else:
                 self._step(others, told)
 
-        self._run(words, line, go_on)
+        self._run(words, line, lambda lines: go_on(_answer(lines)))
 
-    def _run(self, words: Sequence[str], line: str, told: Told) -> None:
+    def _run(self, words: Sequence[str], line: str, take: Callable[[list[bytes]], object]) -> None:
         self.stop()
         process = self._process = QProcess(self)
-        process.finished.connect(lambda *_: told(self._answer(process)))
-        process.errorOccurred.connect(
-            lambda error: told(_nothing()) if error is QProcess.ProcessError.FailedToStart else None
-        )
+        process.finished.connect(lambda *_: take(self._lines(process)))
+        process.errorOccurred.connect(lambda error: take([]) if error is QProcess.ProcessError.FailedToStart else None)
         process.start(self._program[0], [*self._program[1:], *words, "--json", "--home", str(self._home)])
         # By stdin: other people of this computer can read command lines, and the link holds an invitation.
         process.write(f"{line}\n".encode())
         process.closeWriteChannel()
 
-    def _answer(self, process: QProcess) -> Answer:
-        lines = bytes(process.readAllStandardOutput().data()).splitlines()
+    def _lines(self, process: QProcess) -> list[bytes]:
+        """What the command has printed; it has ended."""
         self._process = None
         process.deleteLater()
-        try:
-            answer = msgspec.json.decode(lines[-1], type=Answer) if lines else _nothing()
-            if answer.event == "collaboration":
-                answer = msgspec.structs.replace(answer, look=msgspec.json.decode(lines[-1], type=LinkLook))
-        except msgspec.DecodeError:
-            return _nothing()
-        return answer
+        return bytes(process.readAllStandardOutput().data()).splitlines()
+
+
+def _answer(lines: list[bytes]) -> Answer:
+    """The last line of a command, which says how it went."""
+    try:
+        answer = msgspec.json.decode(lines[-1], type=Answer) if lines else _nothing()
+        if answer.event == "collaboration":
+            answer = msgspec.structs.replace(answer, look=msgspec.json.decode(lines[-1], type=LinkLook))
+    except msgspec.DecodeError:
+        return _nothing()
+    return answer
+
+
+def _kept(lines: list[bytes]) -> list[KeptLink]:
+    try:
+        return [msgspec.json.decode(line, type=KeptLink) for line in lines]
+    except msgspec.DecodeError:
+        return []
 
 
 def _nothing() -> Answer:

@@ -47,7 +47,8 @@ def join(args: argparse.Namespace) -> int:
         print("Nothing has changed.")
         return 0
     collaborations.keep(link, invited.signed)
-    _tell(args, "joined", f"You take part in {clean(invited.manifest.name)}.", running=asyncio.run(_go_there(home)))
+    name = clean(invited.manifest.name)
+    _tell(args, "joined", f"You take part in {name}.", running=asyncio.run(_go_there(home)), name=name)
     return 0
 
 

@@ -187,3 +187,34 @@ def test_what_opens_follows_from_what_was_chosen(tmp_path):
     assert opening(tmp_path, choices) is Opening.ALONE
     (tmp_path / "collaborations.json").write_text('{"links": ["potluck://x"]}')
     assert opening(tmp_path, choices) is Opening.JOINED
+
+
+def listed(pages):
+    names = pages.links.kept.names
+    return [names.itemText(place) for place in range(names.count())]
+
+
+def test_joined_before_leads_back(pages, parts, tmp_path, until):
+    parts.window.show()
+    pages.ask()
+    until(lambda: listed(pages) == ["Poems (now)", "Maps"], 20_000)
+    kept = pages.links.kept
+    assert not kept.go.isEnabled()
+    kept.names.setCurrentIndex(1)
+    press(kept.go, Qt.Key.Key_Space)
+    until(lambda: pages.answers, 20_000)
+    assert calls(tmp_path)[-1][1] == ["join", "cd", "--yes"]
+    assert not pages.isVisible()
+
+
+def test_leaving_is_asked_twice(pages, parts, tmp_path, until):
+    parts.window.show()
+    pages.ask()
+    until(lambda: len(listed(pages)) == 2, 20_000)
+    kept = pages.links.kept
+    kept.names.setCurrentIndex(1)
+    press(kept.leave, Qt.Key.Key_Space)
+    assert "Press again" in kept.said
+    press(kept.leave, Qt.Key.Key_Space)
+    until(lambda: listed(pages) == ["Poems (now)"], 20_000)
+    assert ["leave", "cd"] in [words for _, words in calls(tmp_path)]

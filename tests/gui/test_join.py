@@ -26,8 +26,16 @@ elif "--show" in sys.argv:
             "summary": "A model that writes <b>poems</b>.", "download_bytes": 1_234_567, "id": "ab", "task": "gpt",
             "computers": 31, "estimate": {"memory_bytes": 900_000_000, "share": 1 / 32, "watts": 45.0},
             "computer": {"cores": 8, "threads": 7, "memory_bytes": 16_000_000_000, "disk_free_bytes": 50_000_000_000}}
+elif "collaborations" in sys.argv:
+    left = "leave" in Path(sys.argv[sys.argv.index("--home") + 1], "calls").read_text()
+    print(json.dumps({"id": "ab", "name": "Poems", "current": True}))
+    if not left:
+        print(json.dumps({"id": "cd", "name": "Maps", "current": False}))
+    sys.exit()
+elif "leave" in sys.argv:
+    said = {"event": "left"}
 else:
-    said = {"event": "joined", "running": True}
+    said = {"event": "joined", "running": True, "name": "Poems"}
 print(json.dumps(said))
 """
 

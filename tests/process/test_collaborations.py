@@ -44,7 +44,7 @@ def test_a_link_is_shown_joined_and_left(tmp_path: Path) -> None:
             assert code == 2
             assert "--yes" in err
             code, told, _ = await asyncio.to_thread(potluck, "join", link, "--yes", *where)
-            assert (code, told[-1]) == (0, {"event": "joined", "running": False})
+            assert (code, told[-1]) == (0, {"event": "joined", "running": False, "name": "n"})
             assert Collaborations(home).current == link
             code, told, _ = await asyncio.to_thread(potluck, "collaborations", *where)
             assert [(each["name"], each["current"]) for each in told] == [("n", True)]

@@ -4,6 +4,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QPushButton, QVBoxLayout, QWidget
 
 from app import link_look, text
+from app.views.first_run.kept import KeptBox
 from app.widgets.field import announce
 from app.widgets.labels import card, label, sentence
 from core.api.snapshot import ProblemView
@@ -12,17 +13,22 @@ LETTERS_MAX = 600
 
 
 class LinkPage(QWidget):
-    """A field for the link; below it the problem with it, or another way to begin."""
+    """A field for the link; below it the problem with it, or another way to begin.
+
+    Args:
+        kept: What was joined before.
+    """
 
     again_asked = Signal()
     """The same link is to be looked at again."""
     alone_asked = Signal()
 
-    def __init__(self) -> None:
+    def __init__(self, kept: KeptBox) -> None:
         super().__init__()
         tr = text.tr
         self.link = QLineEdit(maxLength=LETTERS_MAX, placeholderText="potluck://…")
         self.link.setAccessibleName(tr("Link"))
+        self.kept = kept
         self._problem, problem = card()
         self._said = sentence(tone="problem")
         self.again = QPushButton(tr("&Try again"))
@@ -54,7 +60,7 @@ class LinkPage(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(10)
-        for part in (intro, self.link, self._problem, self._alone):
+        for part in (intro, self.link, self._problem, self._alone, self.kept):
             column.addWidget(part)
         column.addStretch(1)
         self.again.clicked.connect(self.again_asked)

@@ -9,6 +9,7 @@ from app.joining import Answer, Habits, JoinCommand
 from app.link_look import SCHEME
 from app.views.first_run.facts import LookPage
 from app.views.first_run.habits import HabitsPage
+from app.views.first_run.kept import KeptBox
 from app.views.first_run.link import LinkPage
 from app.widgets.labels import label, sentence
 
@@ -37,7 +38,7 @@ class JoinDialog(QDialog):
         self._first = False
         self._shown = ""
         """The link whose collaboration is shown; empty: none is."""
-        self.links, self.look, self.habits = LinkPage(), LookPage(), HabitsPage()
+        self.links, self.look, self.habits = LinkPage(KeptBox(command)), LookPage(), HabitsPage()
         self.link = self.links.link
         self._title = label(factor=1.4, bold=True)
         self.pages = QStackedWidget()
@@ -49,6 +50,8 @@ class JoinDialog(QDialog):
         self.link.textChanged.connect(self._changed)
         self.links.again_asked.connect(self._look)
         self.links.alone_asked.connect(lambda: self._start(alone=True))
+        self.links.kept.went.connect(self.accept)
+        self.links.kept.went.connect(self.joined)
         self.yes.clicked.connect(self._go_on)
         self.no.clicked.connect(self.reject)
         self.back.clicked.connect(self._go_back)
@@ -84,6 +87,8 @@ class JoinDialog(QDialog):
         self.activateWindow()
         if link:
             self._look()
+        elif not self._first:
+            self.links.kept.refresh()
 
     def _changed(self) -> None:
         """Another link: nothing is known of it yet."""

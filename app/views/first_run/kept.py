@@ -1,0 +1,96 @@
+"""The collaborations that this computer has joined: go back to one, or leave it."""
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QComboBox, QFrame, QHBoxLayout, QPushButton, QVBoxLayout
+
+from app import text
+from app.joining import Answer, JoinCommand, KeptLink
+from app.widgets.labels import label, sentence
+
+LETTERS = 24
+"""Width of the list at least; longer names are cut there, and whole where it is open."""
+
+
+class KeptBox(QFrame):
+    """A list with two buttons; hidden where nothing was joined.
+
+    Args:
+        command: Lists, goes and leaves.
+    """
+
+    went = Signal(object)
+    """The Answer of the command: another collaboration is the current one."""
+
+    def __init__(self, command: JoinCommand) -> None:
+        super().__init__()
+        self.setObjectName("card")
+        tr = text.tr
+        self._command = command
+        self._kept: list[KeptLink] = []
+        self._sure = False
+        """Whether the person was told what leaving means."""
+        self.names = QComboBox(sizeAdjustPolicy=QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        self.names.setMinimumContentsLength(LETTERS)
+        self.names.setAccessibleName(tr("Joined before"))
+        self.go = QPushButton(tr("&Go there"))
+        self.leave = QPushButton(tr("Lea&ve it"))
+        self._said = sentence(tone="muted")
+        column = QVBoxLayout(self)
+        column.addWidget(label(tr("Joined before"), bold=True))
+        row = QHBoxLayout()
+        row.addWidget(self.names, stretch=1)
+        for button in (self.go, self.leave):
+            button.setAutoDefault(False)
+            row.addWidget(button)
+        column.addLayout(row)
+        column.addWidget(self._said)
+        self.names.currentIndexChanged.connect(self._choose)
+        self.go.clicked.connect(self._go)
+        self.leave.clicked.connect(self._leave)
+        self.hide()
+
+    @property
+    def said(self) -> str:
+        """What leaving means, or what came of it."""
+        return self._said.text()
+
+    def refresh(self) -> None:
+        """Ask what was joined."""
+        self._command.kept(self._show)
+
+    def _show(self, kept: list[KeptLink]) -> None:
+        self._kept = kept
+        self.names.clear()
+        self.names.addItems(
+            [text.tr("{name} (now)").format(name=text.one_line(each.name)) if each.current else text.one_line(each.name)
+             for each in kept]
+        )  # fmt: skip
+        self.setVisible(bool(kept))
+
+    def _choose(self, place: int) -> None:
+        self._sure = False
+        self.go.setEnabled(0 <= place < len(self._kept) and not self._kept[place].current)
+        self._say("")
+
+    def _go(self) -> None:
+        self._say(text.tr("Asking the organiser's computer…"))
+        self._command.go(self._kept[self.names.currentIndex()], self._take)
+
+    def _leave(self) -> None:
+        if not self._sure:
+            self._sure = True
+            self._say(text.tr("Its link is forgotten then, its files stay. Press again to leave."))
+            return
+        self._command.leave(self._kept[self.names.currentIndex()], self._take)
+
+    def _take(self, answer: Answer) -> None:
+        if answer.problem is not None:
+            self._say(text.problem(answer.problem))
+        elif answer.event == "joined":
+            self.went.emit(answer)
+        else:
+            self.refresh()
+
+    def _say(self, words: str) -> None:
+        self._said.setText(words)
+        self._said.setVisible(bool(words))
