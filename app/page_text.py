@@ -8,7 +8,7 @@ from app.text import count, decimal, duration, one_line, per_hundred, per_second
 from core.api.numbers import amount
 from core.api.reports import DayGift, GiftHistory, MachineView, ReceiptList, ReceiptView
 from core.api.snapshot import LeaderboardRow, LossView, Mine, Notice, Snapshot
-from core.api.verdict import SENTENCES, Verdict, VerdictCode, sentence
+from core.api.verdict import SENTENCES, Verdict, VerdictCode, headline, sentence
 
 
 def moment(unix_s: float) -> str:
@@ -123,7 +123,7 @@ def pending(me: Mine) -> str:
 
 def device(me: Mine) -> str:
     """What this computer computes on."""
-    return tr("Computed on: {device}").format(device=one_line(me.device)) if me.device else ""
+    return tr("Computed on: {device}").format(device=one_line(tr(me.device))) if me.device else ""
 
 
 def streak(days_in_a_row: int) -> str:
@@ -199,7 +199,7 @@ def machine(view: MachineView) -> dict[str, str]:
         "system": view.system,
         "processor": view.processor,
         "threads": tr("{used} of {all}").format(used=view.threads_used, all=view.threads),
-        "device": view.device,
+        "device": tr(view.device),
         "memory": tr("{used} used by Potluck; {free} of {all} free").format(
             used=size(view.memory_used_bytes), free=size(view.memory_free_bytes), all=size(view.memory_bytes)
         ),
@@ -234,6 +234,8 @@ def notice(row: Notice) -> str:
     """What happened, in a sentence; of a verdict in the person's language."""
     kind, _, rest = row.code.partition(".")
     code, _, reason = rest.partition(".")
+    if kind == "verdict" and code == VerdictCode.CONTRIBUTING:
+        return f"{headline(Verdict(code=VerdictCode.CONTRIBUTING), tr)}."
     if kind == "verdict" and code in set(VerdictCode) and (VerdictCode(code), reason) in SENTENCES:
         try:
             return one_line(sentence(Verdict(code=VerdictCode(code), reason=reason, args=row.args), tr))
@@ -320,6 +322,11 @@ def about() -> list[tuple[str, str]]:
             ),
         ),
     ]
+
+
+def grouped(digest: str) -> str:
+    """A digest in groups of eight, which lines can be broken between."""
+    return " ".join(digest[place : place + 8] for place in range(0, len(digest), 8))
 
 
 def made_with(libraries: list[tuple[str, str]]) -> str:

@@ -35,10 +35,11 @@ FIELD = re.compile(r"\{\w+\}")
 """A sentence that is nothing but a value."""
 TABLES = frozenset(("SENTENCES", "HEADLINES"))
 """Of core/api/verdict.py."""
-TASK_WORDS = (
-    "nats", "blanks", "letters", "word frequencies", "the word before", "letter frequencies", "the letter before"
+SINGLE_WORDS = (
+    "processor", "nats", "blanks", "letters", "word frequencies", "the word before", "letter frequencies",
+    "the letter before",
 )  # fmt: skip
-"""Of core/tasks: units, what is guessed, and what simple models know."""
+"""Of the engine and of core/tasks: a device, units, what is guessed, and what simple models know."""
 
 
 def main() -> int:
@@ -61,7 +62,7 @@ def main() -> int:
 
 def sentences(root: Path = ROOT) -> list[str]:
     """Every sentence that the window may show, in English, sorted."""
-    found = set(TASK_WORDS)
+    found = set(SINGLE_WORDS)
     for file in (root / "app").rglob("*.py"):
         found |= set(marked(_tree(file)))
     verdict = _tree(root / "core" / "api" / "verdict.py")

@@ -67,7 +67,7 @@ class AboutPage(AskingPage):
                 "name": known.name if known is not None else "",
                 "summary": known.summary if known is not None else "",
                 "organiser": known.organiser if known is not None else "",
-                "id": known.id if known is not None else "",
+                "id": page_text.grouped(known.id) if known is not None else "",
                 "me": f"{snapshot.me.name}, {snapshot.me.peer}",
             }
         )

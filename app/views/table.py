@@ -3,7 +3,7 @@
 from typing import Any
 
 from PySide6.QtCore import QEvent, Qt
-from PySide6.QtGui import QKeyEvent
+from PySide6.QtGui import QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QFrame, QGridLayout, QHeaderView, QTableView
 
 from app.models.keyed_table import KeyedTable
@@ -13,6 +13,9 @@ from app.widgets.rows import RowDelegate
 
 ROWS_LEAST = 4
 """Rows that are seen at least, however low the window is."""
+
+STRETCHED_LETTERS = 11
+"""Room of the column that takes what the others leave, at least."""
 
 
 class Panel(QFrame):
@@ -84,6 +87,15 @@ class Table(QTableView):
             header.setSectionResizeMode(place, mode)
             if letters:
                 header.resizeSection(place, metrics.horizontalAdvance("0") * letters)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Of Qt: where the room does not suffice for all, columns on the right are hidden."""
+        super().resizeEvent(event)
+        digit = self.fontMetrics().horizontalAdvance("0")
+        room = self.viewport().width() // digit - STRETCHED_LETTERS
+        for place, letters in enumerate(self._letters):
+            room -= letters
+            self.setColumnHidden(place, bool(letters) and room < 0)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Of Qt: Escape clears the selection."""

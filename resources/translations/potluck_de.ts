@@ -72,6 +72,10 @@
    <translation>H&amp;erunterladen</translation>
   </message>
   <message>
+   <source>&amp;Go there</source>
+   <translation>&amp;Dorthin</translation>
+  </message>
+  <message>
    <source>&amp;Help</source>
    <translation>&amp;Hilfe</translation>
   </message>
@@ -525,11 +529,11 @@
   </message>
   <message>
    <source>Errors on text that it has never seen</source>
-   <translation>Fehler bei Text, den es nie gesehen hat</translation>
+   <translation>Fehler bei unbekanntem Text</translation>
   </message>
   <message>
    <source>Errors on text that it learns from</source>
-   <translation>Fehler bei Text, aus dem es lernt</translation>
+   <translation>Fehler beim Lerntext</translation>
   </message>
   <message>
    <source>Everybody brings a little computing; together it trains one model. Potluck is free software under the Apache License 2.0, without any warranty.</source>
@@ -716,12 +720,20 @@
    <translation>Vielleicht ist die Lernrate zu hoch.</translation>
   </message>
   <message>
+   <source>Its link is forgotten then, its files stay. Press again to leave.</source>
+   <translation>Der Link wird dann vergessen, die Dateien bleiben. Zum Verlassen noch einmal drücken.</translation>
+  </message>
+  <message>
    <source>Join a collaboration</source>
    <translation>Einem Projekt beitreten</translation>
   </message>
   <message>
    <source>Join again with the organiser's link.</source>
    <translation>Mit dem Link der Leitung neu beitreten.</translation>
+  </message>
+  <message>
+   <source>Joined before</source>
+   <translation>Früher beigetreten</translation>
   </message>
   <message>
    <source>Joining</source>
@@ -750,6 +762,10 @@
   <message>
    <source>Large models need more; POTLUCK_HOME can name a folder on another disk.</source>
    <translation>Große Modelle brauchen mehr; POTLUCK_HOME kann einen Ordner auf einer anderen Festplatte nennen.</translation>
+  </message>
+  <message>
+   <source>Lea&amp;ve it</source>
+   <translation>&amp;Verlassen</translation>
   </message>
   <message>
    <source>Leaderboard</source>
@@ -1185,7 +1201,7 @@
   </message>
   <message>
    <source>Signed by nobody else</source>
-   <translation>Sonst unterschrieb niemand</translation>
+   <translation>Nicht bezeugt</translation>
   </message>
   <message>
    <source>Something went wrong inside Potluck.</source>
@@ -2021,7 +2037,7 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   </message>
   <message>
    <source>loss{unit} by epoch; lower is better</source>
-   <translation>Verlust{unit} nach Epochen; weniger ist besser</translation>
+   <translation>Verlust{unit}; weniger ist besser</translation>
   </message>
   <message>
    <source>nats</source>
@@ -2042,6 +2058,10 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   <message>
    <source>power</source>
    <translation>Strom</translation>
+  </message>
+  <message>
+   <source>processor</source>
+   <translation>Prozessor</translation>
   </message>
   <message>
    <source>sent {sent}, received {received}</source>
@@ -2130,6 +2150,10 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   <message>
    <source>{money} in your money</source>
    <translation>{money} in eigener Währung</translation>
+  </message>
+  <message>
+   <source>{name} (now)</source>
+   <translation>{name} (jetzt)</translation>
   </message>
   <message>
    <source>{name} (you)</source>

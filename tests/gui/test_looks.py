@@ -130,6 +130,11 @@ def test_no_label_is_cut(parts, examples, qt, size, name):
         needed = label.heightForWidth(label.width()) if label.wordWrap() else label.sizeHint().height()
         assert label.height() >= needed, label.text()
         assert label.wordWrap() or label.width() >= label.minimumSizeHint().width(), label.text()
+    page = parts.window.pages[name]
+    assert page.widget().width() <= page.viewport().width()
+    for table in page.findChildren(QTableView):
+        assert table.columnWidth(table.model().letters.index(0)) >= 8 * table.fontMetrics().horizontalAdvance("0")
+        assert table.horizontalHeader().length() <= table.viewport().width()
     assert (parts.window.width(), parts.window.height()) == size
 
 
