@@ -35,7 +35,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _refuse(f"The window cannot be opened: {error}.")
     if options.screenshot is not None:
         return _refuse(why) if (why := launch.screenshot(options)) else 0
-    return launch.run(home, engine=None if options.attach else options.engine, link=options.link, hidden=options.hidden)
+    opened = launch.Opened(link=options.link, hidden=options.hidden, page=options.page, tell=options.tell)
+    return launch.run(home, opened, engine=None if options.attach else options.engine)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -51,8 +52,9 @@ def _parser() -> argparse.ArgumentParser:
     developer.add_argument("--screenshot", type=Path, metavar="FILE", help="draw the window into a picture and end")
     developer.add_argument("--snapshot", type=Path, metavar="FILE", help="what it shows: a snapshot as JSON")
     developer.add_argument("--reports", type=Path, metavar="FILE", help="and answers for its pages, as JSON by method")
+    developer.add_argument("--tell", action="store_true", help="print a word once the window shows an engine's state")
     developer.add_argument("--size", type=_size, default=(1100, 720), metavar="WxH")
-    developer.add_argument("--page", default="home", metavar="NAME", help="the page that is open (default: home)")
+    developer.add_argument("--page", default="home", metavar="NAME", help="the page that is open first (default: home)")
     developer.add_argument("--language", choices=("en", "de"), default="en")
     developer.add_argument("--theme", choices=("light", "dark"), default="light")
     return parser

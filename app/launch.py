@@ -3,6 +3,7 @@
 import argparse
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
@@ -18,27 +19,40 @@ from app.signals import Interrupts
 from app.single import SingleWindow
 
 
-def run(home: Path, *, engine: Sequence[str] | None, link: str, hidden: bool = False) -> int:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opened:
+    """How a window opens."""
+
+    link: str = ""
+    """Of a collaboration, which the window asks about; empty: none."""
+    hidden: bool = False
+    """Whether only the tray shows the window at first; where nothing was chosen yet, nothing starts then."""
+    page: str = "home"
+    """The page that is open first."""
+    tell: bool = False
+    """Whether a word is printed once the window shows an engine's state: for measurements."""
+
+
+def run(home: Path, how: Opened, *, engine: Sequence[str] | None) -> int:
     """The window of `home`, or the one that is there already, brought to the front.
 
     Args:
         home: The home directory, absolute.
+        how: How it opens.
         engine: Further words for an engine that the window starts; None: it never starts one.
-        link: Of a collaboration, which the window asks about; empty: none.
-        hidden: Whether only the tray shows the window at first; where nothing was chosen yet, nothing starts then.
 
     Returns:
         The exit code.
     """
     qt = make_application()
     single = SingleWindow(home)
-    if not single.claim(link):
+    if not single.claim(how.link):
         return 0
     choices = Choices(home / "window.ini")
     speak(qt, choices.language)
     # Further words say what an engine is to do; a window without an engine of its own asks nothing.
     welcomes = engine is not None and not engine and opening(home, choices) is Opening.FIRST_RUN
-    if welcomes and hidden:
+    if welcomes and how.hidden:
         return 0
     command = None if engine is None else [*engine_command(home), *([OR_ALONE, *engine] if engine else [])]
     application = Application(home, qt, engine=command)
@@ -47,14 +61,30 @@ def run(home: Path, *, engine: Sequence[str] | None, link: str, hidden: bool = F
     interrupts.came.connect(application.leave)
     single.link_given.connect(application.window.join.ask)
     application.left.connect(qt.quit)
+    application.window.actions_.pages.get(how.page, application.window.actions_.pages["home"]).setChecked(True)
+    if how.tell:
+        _tell(application)
     if welcomes:
-        application.welcome(link)
+        application.welcome(how.link)
     else:
-        application.start(link, hidden=hidden)
+        application.start(how.link, hidden=how.hidden)
     code = qt.exec()
     interrupts.close()
     single.release()
     return code
+
+
+def _tell(application: Application) -> None:
+    """Print a word, once the page that shows the first snapshot was drawn."""
+
+    def look() -> None:
+        if application.store.snapshot is not None and application.window.shows_page:
+            application.store.changed.disconnect(look)
+            application.window.repaint()
+            sys.stdout.write("usable\n")
+            sys.stdout.flush()
+
+    application.store.changed.connect(look)
 
 
 def screenshot(options: argparse.Namespace) -> str:

@@ -199,7 +199,7 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def sentence(self) -> str:
-        """The verdict in plain words."""
+        """The verdict as a sentence in plain words."""
         return verdicts.sentence(self.verdict)
 
     @property

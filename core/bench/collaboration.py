@@ -183,7 +183,7 @@ def _counted(news: Snapshot) -> int:
 
 @asynccontextmanager
 async def running_collaboration(
-    charter: Charter, folder: Path, peers: int, *, settings: Sequence[Settings] = ()
+    charter: Charter, folder: Path, peers: int, *, settings: Sequence[Settings] = (), senses: bool = False
 ) -> AsyncIterator[BenchCollaboration]:
     """Run a backbone and several engines, each with a worker; they end with the context.
 
@@ -192,6 +192,7 @@ async def running_collaboration(
         folder: For their homes and logs.
         peers: Number of engines.
         settings: Of each; without them, the usual ones.
+        senses: Whether the engines look at how this computer is used, which costs a child process each.
     """
     make_directory(folder)
     homes = [Home(folder / f"peer-{number}") for number in range(peers)]
@@ -209,12 +210,12 @@ async def running_collaboration(
                 save_settings(home.settings_file, settings[number])
             where = ["--bind", EVERYWHERE, "--host", LOOPBACK, "--port", "0", "--name", f"peer {number}"]
             words = ["engine", "--home", str(home.directory), "--join", link, *where]
-            await stack.enter_async_context(_process(words, folder / f"peer-{number}.log"))
+            await stack.enter_async_context(_process(words, folder / f"peer-{number}.log", senses=senses))
         yield BenchCollaboration(charter, homes)
 
 
 @asynccontextmanager
-async def _process(words: list[str], log: Path) -> AsyncIterator[asyncio.subprocess.Process]:
+async def _process(words: list[str], log: Path, *, senses: bool = False) -> AsyncIterator[asyncio.subprocess.Process]:
     """Start one of this program's commands, which ends with this process."""
     with log.open("wb") as file:
         process = await asyncio.create_subprocess_exec(
@@ -224,7 +225,7 @@ async def _process(words: list[str], log: Path) -> AsyncIterator[asyncio.subproc
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE if words[0] == "backbone" else subprocess.DEVNULL,
             stderr=file,
-            env={**os.environ, "POTLUCK_KEYRING": "off", "POTLUCK_SENSES": "off"},
+            env={**os.environ, "POTLUCK_KEYRING": "off", **({} if senses else {"POTLUCK_SENSES": "off"})},
         )
     try:
         yield process

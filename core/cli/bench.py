@@ -81,12 +81,10 @@ def add(commands: Commands) -> None:
     )
     overlap.set_defaults(run=_measuring("core.bench.overlap:run"))
 
+    _add_desk(parts)
     _add_training(parts)
 
-    streams = parts.add_parser("streams", help="one encrypted stream between two processes")
-    add_json(streams)
-    streams.add_argument("--mebibytes", type=whole(1, 100_000), default=256, metavar="N", help="default: 256")
-    streams.set_defaults(run=_measuring("core.bench.streams:run"))
+    _add_streams(parts)
 
     groups = parts.add_parser("groups", help="the best size of a group for a number of peers and a failure rate")
     add_json(groups)
@@ -123,6 +121,20 @@ def add(commands: Commands) -> None:
     plan.add_argument("--repeats", type=whole(1, 1000), default=7, metavar="N", help="fleets a size (default: 7)")
     plan.add_argument("--seed", type=whole(0, 10**9), default=1, metavar="N", help="which fleets (default: 1)")
     plan.set_defaults(run=_measuring("core.bench.plan:run"))
+
+
+def _add_streams(parts: Commands) -> None:
+    streams = parts.add_parser("streams", help="one encrypted stream between two processes")
+    add_json(streams)
+    streams.add_argument("--mebibytes", type=whole(1, 100_000), default=256, metavar="N", help="default: 256")
+    streams.set_defaults(run=_measuring("core.bench.streams:run"))
+
+
+def _add_desk(parts: Commands) -> None:
+    desk = parts.add_parser("desk", help="what window, engine and command line cost at rest, and how soon they come")
+    add_json(desk)
+    desk.add_argument("--seconds", type=whole(1, 600), default=10, metavar="S", help="of each look (default: 10)")
+    desk.set_defaults(run=_measuring("core.bench.desk:run"))
 
 
 def _add_optimizer(parts: Commands) -> None:

@@ -78,11 +78,11 @@ def test_words_for_the_engine_are_passed_on(monkeypatch):
     from app import launch
 
     seen = []
-    monkeypatch.setattr(launch, "run", lambda home, **told: seen.append(told) or 0)
+    monkeypatch.setattr(launch, "run", lambda home, how, engine: seen.append((engine, how)) or 0)
     for words in (["--engine", "--peers", "2", "--recipe", "small-gpt"], ["potluck://there"], ["--attach"]):
         assert main(["--home", "x", *words]) == 0
     assert seen == [
-        {"engine": ["--peers", "2", "--recipe", "small-gpt"], "link": "", "hidden": False},
-        {"engine": [], "link": "potluck://there", "hidden": False},
-        {"engine": None, "link": "", "hidden": False},
+        (["--peers", "2", "--recipe", "small-gpt"], launch.Opened()),
+        ([], launch.Opened(link="potluck://there")),
+        (None, launch.Opened()),
     ]

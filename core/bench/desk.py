@@ -1,0 +1,211 @@
+"""`potluck bench desk`: what window, engine and command line cost at rest and with many people, and how soon they come.
+
+A real engine, paused in a collaboration on this computer, and real windows; drawn offscreen where there is no display.
+"""
+
+import argparse
+import asyncio
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Final
+
+import msgspec
+import psutil
+
+from core.api.modes import OFF
+from core.base.problems import Problem
+from core.bench.charters import charter_of
+from core.bench.collaboration import running_collaboration
+from core.control.client import ControlClient, NotRunning
+from core.storage.paths import Home
+from core.storage.settings import Settings
+from core.system.child_process import own_command
+
+MEBIBYTE: Final = 1 << 20
+START_S: Final = 60.0
+RUNS: Final = 5
+SETTLE_S: Final = 5.0
+"""Between a start and a look at rest."""
+PEOPLE: Final = 200
+PAGES: Final = ("home", "model", "people")
+
+
+class DeskFigure(msgspec.Struct, frozen=True):
+    """One figure with its target; both in the same unit."""
+
+    name: str
+    value: float
+    target: float
+    unit: str
+
+
+class DeskReport(msgspec.Struct, frozen=True, kw_only=True):
+    """All figures of one run."""
+
+    bench: str = "desk"
+    platform: str
+    figures: tuple[DeskFigure, ...]
+
+
+def run(args: argparse.Namespace) -> int:
+    """Measure everything, and print a table of the figures.
+
+    Raises:
+        Problem: something did not start.
+    """
+    with tempfile.TemporaryDirectory(prefix="potluck-desk-") as folder:
+        report = asyncio.run(_measured(Path(folder), float(args.seconds)))
+    sys.stdout.write(f"{msgspec.json.encode(report).decode() if args.json else as_table(report)}\n")
+    return 0
+
+
+def as_table(report: DeskReport) -> str:
+    """The figures below each other, a star behind those that miss their target."""
+    lines = [f"Window drawn on: {report.platform}", f"{'':44}{'measured':>12}{'target':>10}"]
+    for one in report.figures:
+        missed = "" if one.value <= one.target else "  *"
+        lines.append(f"{one.name:44}{one.value:>9.2f} {one.unit:<3}{one.target:>7g}{missed}")
+    return "\n".join(lines)
+
+
+async def _measured(folder: Path, seconds: float) -> DeskReport:
+    figures = [
+        DeskFigure("potluck --help", _seconds(["--help"]), 0.2, "s"),
+        DeskFigure("potluck status, no engine", _seconds(["status", "--home", str(folder / "none")]), 0.2, "s"),
+    ]
+    charter = await charter_of(folder / "charter")
+    paused = [Settings(computing=OFF)]
+    async with running_collaboration(charter, folder / "run", 1, settings=paused, senses=True):
+        home = folder / "run" / "peer-0"
+        engine = await _engine(Home(home))
+        await asyncio.sleep(SETTLE_S)
+        figures += await _at_rest("engine at rest", engine, seconds, share=0.3, mebibytes=60)
+        figures.append(DeskFigure("potluck status", _seconds(["status", "--home", str(home)]), 0.2, "s"))
+        starts = []
+        for _ in range(RUNS):
+            async with _window(home) as (window, usable_s):
+                starts.append(usable_s)
+        figures.append(DeskFigure("window usable, engine up", statistics.median(starts), 1.5, "s"))
+        async with _window(home) as (window, _):
+            await asyncio.sleep(SETTLE_S)
+            figures += await _at_rest("window at rest", window, seconds, share=0.3, mebibytes=120)
+            figures.append(DeskFigure("second start", _seconds(["--home", str(home)]), 0.3, "s"))
+    figures += await _crowd(folder / "crowd", seconds)
+    return DeskReport(platform=_platform() or "the display", figures=tuple(figures))
+
+
+async def _crowd(home: Path, seconds: float) -> list[DeskFigure]:
+    """A window whose engine tells of many people, four times a second."""
+    words = [sys.executable, "-m", "core.bench.desk_engine", str(home), str(PEOPLE)]
+    process = await asyncio.create_subprocess_exec(*words, stdin=subprocess.PIPE)
+    figures = []
+    try:
+        await _engine(Home(home))
+        for page in PAGES:
+            async with _window(home, page) as (window, _):
+                await asyncio.sleep(SETTLE_S)
+                used = await _share(window, seconds)
+                figures.append(DeskFigure(f"window with {PEOPLE} people, page {page}", used, 5.0, "%"))
+    finally:
+        assert process.stdin is not None
+        process.stdin.close()
+        await process.wait()
+    return figures
+
+
+async def _at_rest(
+    name: str, process: psutil.Process, seconds: float, *, share: float, mebibytes: float
+) -> list[DeskFigure]:
+    used = await _share(process, seconds)
+    return [
+        DeskFigure(f"{name}, of a core", used, share, "%"),
+        DeskFigure(f"{name}, memory (PSS)", _pss_bytes(process) / MEBIBYTE, mebibytes, "MiB"),
+    ]
+
+
+async def _share(process: psutil.Process, seconds: float) -> float:
+    """What a process and its children use of one core, per cent."""
+    before = _cpu_s(process)
+    began = time.monotonic()
+    await asyncio.sleep(seconds)
+    return 100 * (_cpu_s(process) - before) / (time.monotonic() - began)
+
+
+def _family(process: psutil.Process) -> list[psutil.Process]:
+    return [process, *process.children(recursive=True)]
+
+
+def _cpu_s(process: psutil.Process) -> float:
+    return float(sum(sum(one.cpu_times()[:2]) for one in _family(process)))
+
+
+def _pss_bytes(process: psutil.Process) -> int:
+    """Memory with a share of what is shared; where the system does not tell that, all of it."""
+    told = [one.memory_full_info() for one in _family(process)]
+    return sum(int(getattr(one, "pss", one.uss)) for one in told)
+
+
+def _seconds(words: Sequence[str]) -> float:
+    """Median time of a command, started anew each time."""
+    taken = []
+    for _ in range(RUNS):
+        began = time.monotonic()
+        subprocess.run(
+            [*own_command(), *words], stdin=subprocess.DEVNULL, capture_output=True, check=False, env=_environment()
+        )
+        taken.append(time.monotonic() - began)
+    return statistics.median(taken)
+
+
+async def _engine(home: Home) -> psutil.Process:
+    """The engine of a home, once it answers."""
+    async with asyncio.timeout(START_S):
+        while True:
+            try:
+                async with ControlClient.connect(home) as client:
+                    return psutil.Process((await client.snapshot()).pid)
+            except NotRunning:
+                await asyncio.sleep(0.1)
+
+
+@asynccontextmanager
+async def _window(home: Path, page: str = "home") -> AsyncIterator[tuple[psutil.Process, float]]:
+    """A window that attaches to the engine of a home, and after how many seconds it showed its state.
+
+    Raises:
+        Problem: it did not.
+    """
+    words = [*own_command(), "app", "--home", str(home), "--attach", "--page", page, "--tell"]
+    began = time.monotonic()
+    process = await asyncio.create_subprocess_exec(
+        *words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=_environment()
+    )
+    assert process.stdout is not None
+    try:
+        async with asyncio.timeout(START_S):
+            line = await process.stdout.readline()
+        if not line:
+            raise Problem("The window of the measurement did not open.", hint="Check with: potluck doctor")
+        yield psutil.Process(process.pid), time.monotonic() - began
+    finally:
+        if process.returncode is None:
+            process.kill()  # a polite request would end the engine, too
+        await process.wait()
+
+
+def _platform() -> str:
+    """What Qt draws on where there is no display; empty: there is one."""
+    shown = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY") or not sys.platform.startswith("linux")
+    return os.environ.get("QT_QPA_PLATFORM", "") if shown else "offscreen"
+
+
+def _environment() -> dict[str, str]:
+    platform = _platform()
+    return {**os.environ, "POTLUCK_KEYRING": "off", **({"QT_QPA_PLATFORM": platform} if platform else {})}
