@@ -120,7 +120,7 @@ class Theme(QObject):
             return
         self._colours = colours
         self._application.setPalette(_palette(colours))
-        for kind in ("QCheckBox", "QAbstractSpinBox"):
+        for kind in ("QCheckBox", "QRadioButton", "QAbstractSpinBox"):
             self._application.setPalette(_edged(colours), kind)  # type: ignore[arg-type]  # it takes str, not bytes
         style = Template(resources.file("styles", "potluck.qss").read_text("utf-8"))
         self._application.setStyleSheet(style.substitute(asdict(colours)))

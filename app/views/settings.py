@@ -1,6 +1,6 @@
 """The settings: what Potluck may use of this computer and its network."""
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import QSize, Signal
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QTabWidget, QVBoxLayout, QWidget
 
 from app import text
@@ -8,11 +8,14 @@ from app.intents import Intents
 from app.theme import Theme
 from app.views.settings_hours import HoursPage
 from app.views.settings_network import NetworkPage
+from app.views.settings_rules import RulesPage
 from app.widgets.field import Field, announce
 from app.widgets.labels import sentence
+from core.api.modes import UseSwitch
 from core.api.settings import PROBLEM_PREFIX, PortTest, SettingsView
 from core.api.snapshot import ProblemView
 
+SIZE_FIRST = QSize(760, 520)
 METHODS = frozenset(("settings", "configure", "test_port"))
 """Methods whose answers and failures are shown here."""
 
@@ -27,8 +30,10 @@ class SettingsDialog(QDialog):
         super().__init__(parent)
         self._intents = intents
         self.view: SettingsView | None = None
-        self.network = NetworkPage()
+        self._wanted = ""
+        self.rules = RulesPage()
         self.hours = HoursPage(theme)
+        self.network = NetworkPage()
         self.pages = QTabWidget()
         self._words = sentence(tone="problem")
         kinds = QDialogButtonBox.StandardButton
@@ -42,15 +47,24 @@ class SettingsDialog(QDialog):
     @property
     def fields(self) -> dict[str, Field]:
         """Fields by name, as in `core.api.settings.FIELDS`."""
-        return {**self.network.fields, "hours": self.hours.field}
+        return {name: field for page in self._all for name, field in page.fields.items()}
+
+    @property
+    def _all(self) -> tuple[RulesPage | HoursPage | NetworkPage, ...]:
+        return self.rules, self.hours, self.network
 
     @property
     def words(self) -> str:
         """The sentence that stands below the pages."""
         return self._words.text()
 
-    def ask(self) -> None:
-        """Open, with what the engine says."""
+    def ask(self, field: str = "") -> None:
+        """Open, with what the engine says.
+
+        Args:
+            field: Of `fields`, that gets the focus; empty: the page that was open last.
+        """
+        self._wanted = field
         if not self.isVisible():
             self.view = None
             self._enable(on=False)
@@ -70,11 +84,11 @@ class SettingsDialog(QDialog):
                 self.saved.emit(text.tr(result.note))
             case SettingsView() if self.view is None:
                 self.view = result
-                self.network.show_settings(result)
-                self.hours.show_settings(result)
+                for page in self._all:
+                    page.show_settings(result)
                 self._say("")
                 self._enable(on=True)
-                self.pages.currentWidget().setFocus()
+                self._go_to(self._wanted)
 
     def show_failure(self, method: str, problem: ProblemView) -> None:
         """The engine has refused one of METHODS, or is away."""
@@ -88,17 +102,25 @@ class SettingsDialog(QDialog):
             announce(self, self.words)
             return
         self._say("")
-        self.pages.setCurrentWidget(self.hours if field is self.hours.field else self.network)
         field.show_problem(problem)
-        field.control.setFocus()
+        self._go_to(problem.code.removeprefix(PROBLEM_PREFIX))
+
+    def _go_to(self, name: str) -> None:
+        """Open the page of a field, and give that the focus; without a name the page that is open gets it."""
+        page = next((page for page in self._all if name in page.fields), None)
+        if page is None:
+            self.pages.currentWidget().setFocus()
+            return
+        self.pages.setCurrentWidget(page)
+        page.fields[name].control.setFocus()
 
     def _save(self) -> None:
         view = self.view
         if view is None:
             return
         self._clear()
-        wanted = {**self.network.wish(), **self.hours.wish()}
-        wish = {name: wanted[name] for name in wanted if wanted[name] != getattr(view, name)}
+        wanted = {name: value for page in self._all for name, value in page.wish().items()}
+        wish = {name: value for name, value in wanted.items() if value != _kept(view, name)}
         if not wish:
             self.accept()
             return
@@ -121,10 +143,12 @@ class SettingsDialog(QDialog):
     def _build(self) -> None:
         tr = text.tr
         self.setWindowTitle(tr("Settings"))
-        self.pages.addTab(self.network, tr("Net&work"))
+        self.pages.addTab(self.rules, tr("&When to run"))
         self.pages.addTab(self.hours, tr("&Hours"))
+        self.pages.addTab(self.network, tr("Networ&k"))
         self.pages.setDocumentMode(True)
         self.pages.tabBar().setDrawBase(False)
+        self.resize(SIZE_FIRST)
         column = QVBoxLayout(self)
         column.setContentsMargins(12, 10, 12, 12)
         column.addWidget(self.pages, stretch=1)
@@ -132,3 +156,11 @@ class SettingsDialog(QDialog):
         column.addWidget(self._buttons)
         self.save.setText(tr("&Save"))
         self.save.setDefault(True)
+
+
+def _kept(view: SettingsView, name: str) -> object:
+    """A setting as a wish names it."""
+    value: object = getattr(view, name)
+    if isinstance(value, UseSwitch):
+        return value.mode.value
+    return list(value) if isinstance(value, tuple) else value

@@ -82,7 +82,8 @@ class HoursPage(QWidget):
         )
         below = QGridLayout()
         below.setHorizontalSpacing(12)
-        self.field = Field(below, self.words, name=tr("In &words"))
+        self.field = Field(below, self.words, name=tr("As wor&ds"))
+        self.fields = {"hours": self.field}
         below.setColumnStretch(1, 1)
         ready = QHBoxLayout()
         for button in (self.always, self.nights):

@@ -57,6 +57,7 @@ def test_the_engines_settings_are_shown_and_only_changes_go_back(asked):
     network = asked.settings.network
     assert network.upload.text().replace(",", ".") == "2.00 Mbit/s"
     assert network.download.text() == "No limit"
+    asked.settings.pages.setCurrentWidget(network)
     assert "1.2 GB used so far" in words(asked.settings)
     assert asked.settings.hours.words.text() == "mon-fri 20:30-07:00, sat sun"
     network.download.setValue(8)

@@ -1,0 +1,33 @@
+"""A whole number with a unit, whose zero may be a word."""
+
+from PySide6.QtGui import QWheelEvent
+from PySide6.QtWidgets import QAbstractSpinBox, QSpinBox, QWidget
+
+
+class WholeBox(QSpinBox):
+    """A number that the wheel changes only after a click or Tab, so that scrolling past it changes nothing.
+
+    Args:
+        unit: Shown behind the number.
+        most: The largest number.
+        zero: Shown instead of 0; empty: the smallest number is 1.
+        step: Of the arrow keys.
+    """
+
+    def __init__(self, *, unit: str, most: int, zero: str = "", step: int = 1, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setRange(0 if zero else 1, most)
+        self.setSuffix(f" {unit}" if unit else "")
+        self.setSpecialValueText(zero)
+        self.setSingleStep(step)
+        self.setCorrectionMode(QAbstractSpinBox.CorrectionMode.CorrectToNearestValue)
+        self.setGroupSeparatorShown(False)
+        widest = max(zero, f"{most} {unit}", key=len)
+        self.setMinimumWidth(self.fontMetrics().horizontalAdvance(widest) + 48)
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        """Of Qt: without the keyboard's focus the wheel scrolls the page."""
+        if self.hasFocus():
+            super().wheelEvent(event)
+        else:
+            event.ignore()

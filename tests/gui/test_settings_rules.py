@@ -1,0 +1,152 @@
+"""The rules in the settings: each one shown, changed, sent, and refused with its sentence."""
+
+import re
+
+import msgspec
+import pytest
+from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtGui import QWheelEvent
+from PySide6.QtWidgets import QAbstractButton, QAbstractSpinBox, QApplication, QComboBox, QLabel, QLineEdit
+
+from core.api.modes import SUBJECTS, UseMode, UseSwitch
+from core.api.rules import UseRules
+from core.engine.preferences import changed, view
+from core.storage.settings import Settings
+
+OTHERS = {
+    "battery_percent": 0,
+    "idle_minutes": 12,
+    "in_use_share": 40,
+    "in_use_threads": 2,
+    "share": 70,
+    "busy_percent": 60,
+    "gpu_busy_percent": None,
+    "celsius_max": 80,
+    "watts_max": 45,
+}
+"""Numbers other than the default ones; None: no limit."""
+
+
+@pytest.fixture
+def asked(parts, qt):
+    """The settings, open, with an engine's that nobody has changed."""
+    parts.window.show()
+    parts.settings = parts.window.settings
+    parts.settings.ask()
+    parts.settings.show_answer("settings", view(Settings()))
+    qt.processEvents()
+    parts.calls.clear()
+    return parts
+
+
+def sent(asked):
+    asked.settings.save.click()
+    ((method, wish),) = asked.calls
+    assert method == "configure"
+    return wish
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_number_is_sent_kept_and_shown_again(asked, name):
+    box = asked.settings.fields[name].control
+    assert box.value() == (getattr(asked.settings.view, name) or 0)
+    box.setValue(OTHERS[name] or 0)
+    wish = sent(asked)
+    assert wish == {name: OTHERS[name]}
+    kept = view(changed(Settings(), wish))
+    asked.settings.rules.show_settings(kept)
+    assert asked.settings.rules.wish()[name] == OTHERS[name]
+
+
+@pytest.mark.parametrize("name", ["on_battery", "in_use", "in_use_gpu", "full_screen"])
+def test_yes_or_no_is_sent_as_the_other_one(asked, name):
+    asked.settings.fields[name].control.click()
+    assert sent(asked) == {name: not getattr(asked.settings.view, name)}
+
+
+@pytest.mark.parametrize("subject", ["computing", "gpu", "network"])
+def test_switch_is_sent_by_its_place(asked, subject):
+    row = asked.settings.rules.modes[subject]
+    assert row.mode is UseMode.RULES
+    row.buttons[UseMode.NEVER].click()
+    assert sent(asked) == {subject: "never"}
+
+
+def test_switch_tells_where_it_stands_meanwhile(asked):
+    switch = UseSwitch(meanwhile=UseMode.NEVER, until=4e9)
+    asked.settings.rules.show_settings(msgspec.structs.replace(asked.settings.view, computing=switch))
+    assert "Off until" in asked.settings.fields["computing"].control.accessibleDescription()
+    assert asked.settings.rules.wish()["computing"] == "rules"
+
+
+def test_programs_are_named_with_commas(asked):
+    line = asked.settings.fields["programs"].control
+    line.setText(" Blender,,Steam  Client, ")
+    assert sent(asked) == {"programs": ["blender", "steam client"]}
+
+
+def test_charge_counts_only_where_the_battery_may_be_used(asked):
+    rules = asked.settings.rules
+    assert not rules.charge.isEnabled()
+    rules.battery.click()
+    assert rules.charge.isEnabled()
+
+
+@pytest.mark.parametrize("name", [*UseRules.__struct_fields__, *SUBJECTS])
+def test_every_refusal_stands_at_its_field(asked, name):
+    from core.api.snapshot import ProblemView
+
+    settings = asked.settings
+    settings.show_failure("configure", ProblemView(f"setting.{name}", "This cannot be.", "Choose another."))
+    assert settings.fields[name].problem == "This cannot be. Choose another."
+    assert settings.fields[name].control.isVisibleTo(settings)
+    assert settings.words == ""
+
+
+def test_unchanged_pages_send_nothing(asked):
+    asked.settings.save.click()
+    assert asked.calls == []
+
+
+def test_wheel_scrolls_past_a_number_without_changing_it(asked):
+    box = asked.settings.rules.share
+    box.setValue(50)
+    asked.settings.save.setFocus()
+    middle = QPointF(box.rect().center())
+    turn = QWheelEvent(
+        middle, box.mapToGlobal(middle), QPoint(), QPoint(0, 120), Qt.MouseButton.NoButton,
+        Qt.KeyboardModifier.NoModifier, Qt.ScrollPhase.NoScrollPhase, False
+    )  # fmt: skip
+    QApplication.sendEvent(box, turn)
+    assert box.value() == 50
+
+
+def test_settings_open_at_a_field(parts, qt):
+    settings = parts.window.settings
+    parts.window.show()
+    settings.ask("celsius_max")
+    settings.show_answer("settings", view(Settings()))
+    qt.processEvents()
+    assert settings.pages.currentWidget() is settings.rules
+    assert settings.focusWidget() is settings.rules.heat
+
+
+def test_no_two_mnemonics_clash_on_a_page(asked):
+    settings = asked.settings
+    tabs = [settings.pages.tabText(place) for place in range(settings.pages.count())]
+    below = [button.text() for button in (settings.save,)]
+    for place in range(settings.pages.count()):
+        page = settings.pages.widget(place)
+        named = [label.text() for label in page.findChildren(QLabel) if label.buddy() is not None]
+        named += [button.text() for button in page.findChildren(QAbstractButton)]
+        letters = [mark[1].lower() for words in [*tabs, *below, *named] if (mark := re.search("&([^&])", words))]
+        assert len(letters) == len(set(letters)), (settings.pages.tabText(place), sorted(letters))
+
+
+def test_every_control_has_a_name(asked):
+    for place in range(asked.settings.pages.count()):
+        page = asked.settings.pages.widget(place)
+        for kind in (QAbstractButton, QAbstractSpinBox, QLineEdit, QComboBox):
+            for widget in page.findChildren(kind):
+                inner = widget.objectName().startswith("qt_") or widget.parent() is asked.settings.hours.grid
+                assert inner or widget.accessibleName() or getattr(widget, "text", str)(), widget
