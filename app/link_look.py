@@ -22,7 +22,7 @@ def facts(look: LinkLook) -> list[tuple[str, str, str]]:
     size = tr("{size} of files, then the model from other volunteers; numbers only, no programs")
     computers = look.computers
     present = tr("The organiser's computer does not say.") if computers is None else tr("{number} computers now")
-    return [
+    rows = [
         ("name", tr("Collaboration"), text.one_line(look.name)),
         ("organiser", tr("Organised by"), text.one_line(look.organiser)),
         ("fingerprint", tr("Fingerprint"), text.one_line(look.fingerprint)),
@@ -31,6 +31,10 @@ def facts(look: LinkLook) -> list[tuple[str, str, str]]:
         ("download", tr("Download"), size.format(size=text.size(look.download_bytes))),
         ("account", tr("Account"), tr("None is needed: the link lets you in.")),
     ]
+    if look.folder:
+        only = tr("The folder {folder} of this computer; only a start in a terminal allows it: potluck engine --text")
+        rows.append(("folder", tr("Wants to read"), only.format(folder=text.one_line(look.folder))))
+    return rows
 
 
 def here(look: LinkLook) -> list[tuple[str, str, str]]:

@@ -51,6 +51,8 @@ class LinkLook(msgspec.Struct, frozen=True, kw_only=True):
     task: str
     download_bytes: int
     """Size of the collaboration's files."""
+    folder: str = ""
+    """On this computer, whose texts it wants to read; empty: none."""
     computers: int | None = None
     """That take part now; None: the backbone does not say."""
     estimate: JoinEstimate = JoinEstimate()

@@ -10,6 +10,12 @@ HARMLESS_SOURCES: Final = frozenset({"", "python-docs"})
 """Sources that name nothing on this computer but the documentation that came with Python; a task's own is ""."""
 
 
+def wanted_folder(manifest: Manifest) -> str:
+    """The folder of a volunteer's computer that a manifest names; empty: none."""
+    source = str(manifest.numbers.get("source", ""))
+    return "" if source in HARMLESS_SOURCES else source
+
+
 def check_source(manifest: Manifest, allowed: Path | None) -> None:
     """A manifest comes from a stranger: it reads no folder of this computer that the person has not named.
 
@@ -22,9 +28,9 @@ def check_source(manifest: Manifest, allowed: Path | None) -> None:
     Raises:
         NotTrusted: it wants another folder.
     """
-    source = manifest.numbers.get("source", "")
-    if source not in HARMLESS_SOURCES and (allowed is None or source != str(allowed)):
+    source = wanted_folder(manifest)
+    if source and (allowed is None or source != str(allowed)):
         raise NotTrusted(
-            f"This collaboration wants to read the folder {str(source)[:80]!r} on this computer.",
+            f"This collaboration wants to read the folder {source[:80]!r} on this computer.",
             hint="If you trust its organiser, allow it with --text and the folder's name.",
         )

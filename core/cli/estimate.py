@@ -88,6 +88,8 @@ def rows_of(shown: LinkLook) -> list[tuple[str, str]]:
         ("Power", f"about {amount(cost.watts)} W while it computes (a rule of thumb)" if cost.watts else unknown),
         ("Network", _network(cost) or unknown),
     ]
+    if shown.folder:
+        rows.append(("Wants to read", f"the folder {shown.folder} here; if you trust it: potluck engine --text FOLDER"))
     if not here.connected:
         rows.append(("", "This computer is in no network now."))
     elif here.metered:

@@ -11,6 +11,7 @@ from core.api.look import LinkLook
 from core.api.numbers import volume
 from core.backbone.link import SCHEME, Link, parse_link
 from core.backbone.look import Invited, look
+from core.backbone.source import wanted_folder
 from core.base.ids import fingerprint
 from core.base.problems import BadInput
 from core.cli.estimate import computer_facts, estimate, rows_of
@@ -22,6 +23,9 @@ from core.net.clock import Clock
 from core.storage.paths import Home
 
 LINK_LETTERS_MAX = 600
+
+
+FOLDER_LETTERS = 80
 
 
 def join(args: argparse.Namespace) -> int:
@@ -97,6 +101,7 @@ def description(invited: Invited, home: Home) -> LinkLook:
         summary=clean(manifest.summary),
         task=clean(manifest.task),
         download_bytes=invited.download_bytes,
+        folder=clean(wanted_folder(manifest)[:FOLDER_LETTERS]),
         computers=invited.present.computers if invited.present is not None else None,
         estimate=asyncio.run(estimate(invited, here)),
         computer=here,

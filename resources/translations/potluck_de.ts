@@ -1340,6 +1340,10 @@
    <translation>Die Datei mit dem Schlüssel dieses Rechners ist beschädigt.</translation>
   </message>
   <message>
+   <source>The folder {folder} of this computer; only a start in a terminal allows it: potluck engine --text</source>
+   <translation>Den Ordner {folder} dieses Computers; das erlaubt nur ein Start im Terminal: potluck engine --text</translation>
+  </message>
+  <message>
    <source>The graphics card rests while this computer is in use. Potluck continues when nobody has touched it for {minutes} min.</source>
    <translation>Die Grafikkarte ruht, solange dieser Rechner benutzt wird. Potluck macht weiter, wenn ihn {minutes} min lang niemand angerührt hat.</translation>
   </message>
@@ -1854,6 +1858,10 @@
   <message>
    <source>Waiting</source>
    <translation>Wartet</translation>
+  </message>
+  <message>
+   <source>Wants to read</source>
+   <translation>Möchte lesen</translation>
   </message>
   <message>
    <source>Warming up the pot</source>

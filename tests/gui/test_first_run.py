@@ -218,3 +218,12 @@ def test_leaving_is_asked_twice(pages, parts, tmp_path, until):
     press(kept.leave, Qt.Key.Key_Space)
     until(lambda: listed(pages) == ["Poems (now)"], 20_000)
     assert ["leave", "cd"] in [words for _, words in calls(tmp_path)]
+
+
+def test_folder_that_is_wanted_is_told_before():
+    computer = ComputerFacts(cores=4, threads=3, memory_bytes=8 * 10**9, disk_free_bytes=10**9)
+    look = LinkLook(id="", name="n", organiser="o", fingerprint="f", summary="", task="gpt", download_bytes=1,
+                    folder="/home/ada/\u202eletters", computer=computer)  # fmt: skip
+    rows = {name: words for name, _, words in link_look.facts(look)}
+    assert "letters of this computer" in rows["folder"]
+    assert "\u202e" not in rows["folder"]
