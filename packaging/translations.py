@@ -33,13 +33,18 @@ SPOKEN = (
 SENTENCE = re.compile(r"\A[A-Z][^\n]* [^\n]*[.…]\Z")
 FIELD = re.compile(r"\{\w+\}")
 """A sentence that is nothing but a value."""
-TABLES = frozenset(("SENTENCES", "HEADLINES"))
-"""Of core/api/verdict.py."""
-SINGLE_WORDS = (
+TABLES = frozenset(("SENTENCES", "HEADLINES", "HAPPENINGS"))
+"""Of core/api, by code."""
+PHRASES = (
     "processor", "nats", "blanks", "letters", "word frequencies", "the word before", "letter frequencies",
-    "the letter before",
+    "the letter before", "this computer left the round", "the round's time is over",
+    "the others went on without this computer", "the others finished the round without this computer",
+    "the coordinator has committed another mean than this computer holds",
+    "no member is left to coordinate the round", "too few members are left", "too few contributions are left",
+    "the state has changed", "the leader was lost", "the leader cancelled it", "no plan came",
+    "no contribution arrived",
 )  # fmt: skip
-"""Of the engine and of core/tasks: a device, units, what is guessed, and what simple models know."""
+"""Of core/tasks (a device, units, what is guessed, what simple models know), and why a round fails."""
 
 
 def main() -> int:
@@ -62,11 +67,11 @@ def main() -> int:
 
 def sentences(root: Path = ROOT) -> list[str]:
     """Every sentence that the window may show, in English, sorted."""
-    found = set(SINGLE_WORDS)
+    found = set(PHRASES)
     for file in (root / "app").rglob("*.py"):
         found |= set(marked(_tree(file)))
-    verdict = _tree(root / "core" / "api" / "verdict.py")
-    found |= set(marked(verdict)) | set(tabled(verdict))
+    for file in (root / "core" / "api").glob("*.py"):
+        found |= set(marked(_tree(file))) | set(tabled(_tree(file)))
     for place in SPOKEN:
         for file in [root / place] if place.endswith(".py") else (root / place).glob("*.py"):
             found |= set(spoken(_tree(file)))

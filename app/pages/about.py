@@ -2,7 +2,7 @@
 
 from PySide6.QtCore import Qt
 
-from app import page_text, text
+from app import about_text, text
 from app.licences import bundled
 from app.pages.asking import AskingPage
 from app.pages.page import GAP
@@ -43,7 +43,7 @@ class AboutPage(AskingPage):
         column.addWidget(compare)
         self.column.addWidget(frame)
         frame, column = card(margin=2 * GAP, spacing=GAP // 2)
-        for title, words in page_text.about():
+        for title, words in about_text.about():
             column.addWidget(label(title, bold=True))
             line = sentence(tone="muted")
             line.setText(words)
@@ -51,9 +51,9 @@ class AboutPage(AskingPage):
             column.addSpacing(GAP)
         self.column.addWidget(frame)
         frame, column = card(margin=2 * GAP, spacing=GAP // 2)
-        column.addWidget(label(page_text.version(VERSION), bold=True))
+        column.addWidget(label(about_text.version(VERSION), bold=True))
         self._licence, self._bundled = sentence(tone="muted"), sentence(tone="muted")
-        self._licence.setText(page_text.licence())
+        self._licence.setText(about_text.licence())
         column.addWidget(self._licence)
         column.addWidget(self._bundled)
         self.column.addWidget(frame)
@@ -67,7 +67,7 @@ class AboutPage(AskingPage):
                 "name": known.name if known is not None else "",
                 "summary": known.summary if known is not None else "",
                 "organiser": known.organiser if known is not None else "",
-                "id": page_text.grouped(known.id) if known is not None else "",
+                "id": about_text.grouped(known.id) if known is not None else "",
                 "me": f"{snapshot.me.name}, {snapshot.me.peer}",
             }
         )
@@ -75,7 +75,7 @@ class AboutPage(AskingPage):
     def show_reports(self) -> None:
         """Show the keys; and, once, what Potluck is made with."""
         if not self._bundled.text():
-            self._bundled.setText(page_text.made_with(bundled()))
+            self._bundled.setText(about_text.made_with(bundled()))
         trust = self.reports.trust
         if trust is not None:
             self.facts.show_values({"organiser_key": trust.organiser, "my_key": trust.mine})

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Literal
 
+from core.api.happenings import happening
 from core.api.snapshot import Notice
 
 TEXT_MAX = 1000
@@ -46,6 +47,16 @@ class NoticeRing:
         for listener in self._listeners:
             listener(notice)
         return notice
+
+    def tell(self, level: Level, code: str, **args: str | int) -> Notice:
+        """Keep a notice about one of `core.api.happenings`.
+
+        Args:
+            level: How serious it is.
+            code: Of the happening.
+            args: What its sentence is made of.
+        """
+        return self.add(level, happening(code, args), code, args)
 
     def since(self, number: int) -> list[Notice]:
         """Those kept with a greater number, oldest first."""

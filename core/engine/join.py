@@ -40,6 +40,6 @@ async def join(
     if not options.help_bytes:
         check_source(joined.manifest, options.text)
     if joined.name != installation.name:
-        installation.notices.add("info", f"In this collaboration this computer is called {joined.name}.")
+        installation.notices.tell("info", "engine.name", name=joined.name)
     installation.clock.correct(joined.clock_ahead_s)
     return VolunteerSession(installation, joined, joining, changed=changed)

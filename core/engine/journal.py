@@ -119,24 +119,13 @@ class Journal:
         """Note what a participant reports, of `core.swarm.orders`, or a receipt; other events are passed over."""
         match event:
             case RoundRecord(name=name, missing=missing) if missing:
-                self._notices.add(
-                    "warning",
-                    f"Epoch {name.epoch}: {len(missing)} contribution(s) arrived only in part.",
-                    "round.partial",
-                )
+                self._notices.tell("warning", "round.partial", epoch=name.epoch, missing=len(missing))
             case ContributionCut():
                 self._tell_cut(event)
             case RoundLost(reason=reason):
-                self._notices.add(
-                    "warning", f"A round of averaging failed ({reason}); it is tried again.", "round.lost"
-                )
+                self._notices.tell("warning", "round.lost", reason=reason)
             case WorkNotKept(epoch=epoch):
-                self._notices.add(
-                    "warning",
-                    f"The last steps up to epoch {epoch} that this computer took were not kept: most others had gone "
-                    "on from an earlier one without it. It goes on with theirs.",
-                    "round.left",
-                )
+                self._notices.tell("warning", "round.left", epoch=epoch)
             case Receipted(receipt=receipt):
                 self.receipt(receipt)
             case HeldoutLearned(epoch=epoch, loss=loss):
@@ -148,20 +137,10 @@ class Journal:
         """Tell the person, once a run for each reason: a newcomer's weight grows for several rounds."""
         if cut.weight < cut.samples and not self._told_weight:
             self._told_weight = True
-            self._notices.add(
-                "info",
-                f"Epoch {cut.epoch} counted {cut.weight:,} of this computer's {cut.samples:,} samples: a computer that "
-                "is new, or much faster than before, counts for more with each epoch, up to its share.",
-                "round.weight",
-            )
+            self._notices.tell("info", "round.weight", epoch=cut.epoch, weight=cut.weight, samples=cut.samples)
         if cut.scaled > SCALED_BY_CHANCE and not self._told_scaled:
             self._told_scaled = True
-            self._notices.add(
-                "warning",
-                f"In epoch {cut.epoch} this computer's gradients were far larger than those of the others, and were "
-                "scaled down. If it goes on, restart Potluck, and check this computer's memory and graphics card.",
-                "round.scaled",
-            )
+            self._notices.tell("warning", "round.scaled", epoch=cut.epoch)
 
     def receipt(self, receipt: Receipt) -> None:
         """A round's receipt is complete: kept, once."""

@@ -168,6 +168,10 @@
    <translation>Port p&amp;rüfen</translation>
   </message>
   <message>
+   <source>&amp;Threads of the processor</source>
+   <translation type="unfinished"></translation>
+  </message>
+  <message>
    <source>&amp;Try again</source>
    <translation>&amp;Noch einmal</translation>
   </message>
@@ -178,6 +182,10 @@
   <message>
    <source>&amp;View</source>
    <translation>&amp;Ansicht</translation>
+  </message>
+  <message>
+   <source>&amp;When to run</source>
+   <translation type="unfinished"></translation>
   </message>
   <message>
    <source>&amp;Whenever this computer is on, at low priority</source>
@@ -194,6 +202,10 @@
   <message>
    <source>; {name} alone {right}</source>
    <translation>; {name} allein {right}</translation>
+  </message>
+  <message>
+   <source>A card knows no priority: what is on the screen may stutter while it computes.</source>
+   <translation type="unfinished"></translation>
   </message>
   <message>
    <source>A day goes from 00:00 to 24:00.</source>
@@ -214,6 +226,10 @@
   <message>
    <source>A link looks like potluck://host:port/0123…#invitation; copy the whole of it from the organiser.</source>
    <translation>Ein Link sieht so aus: potluck://rechner:port/0123…#einladung. Bitte den ganzen Link kopieren, wie er von der Leitung kam.</translation>
+  </message>
+  <message>
+   <source>A round of averaging failed ({reason}); it is tried again.</source>
+   <translation>Eine Runde des Mittelns ist gescheitert ({reason}); sie wird wiederholt.</translation>
   </message>
   <message>
    <source>A router's own rule, if you make one, should lead TCP and UDP of this port here; none is needed.</source>
@@ -260,6 +276,10 @@
    <translation>Alle Mitwirkenden sehen diesen Namen und den Beitrag dieses Rechners; ein erfundener Name genügt.</translation>
   </message>
   <message>
+   <source>Always</source>
+   <translation type="unfinished"></translation>
+  </message>
+  <message>
    <source>Always on</source>
    <translation>Immer da</translation>
   </message>
@@ -274,6 +294,14 @@
   <message>
    <source>Arrow keys move, Shift and arrow keys mark, Space opens or closes what is marked.</source>
    <translation>Pfeiltasten bewegen, Umschalt und Pfeiltasten markieren, die Leertaste öffnet oder schließt das Markierte.</translation>
+  </message>
+  <message>
+   <source>As many as otherwise</source>
+   <translation type="unfinished"></translation>
+  </message>
+  <message>
+   <source>As wor&amp;ds</source>
+   <translation type="unfinished"></translation>
   </message>
   <message>
    <source>Ask on a computer that trains.</source>
@@ -304,6 +332,10 @@
    <translation>Der Rechner der Leitung wird gefragt…</translation>
   </message>
   <message>
+   <source>At other times</source>
+   <translation type="unfinished"></translation>
+  </message>
+  <message>
    <source>Averaged {numbers} numbers for everybody in {rounds} rounds.</source>
    <translation>Hat in {rounds} Runden {numbers} Zahlen für alle gemittelt.</translation>
   </message>
@@ -330,6 +362,14 @@
   <message>
    <source>By round</source>
    <translation>Nach Runden</translation>
+  </message>
+  <message>
+   <source>By the rules</source>
+   <translation type="unfinished"></translation>
+  </message>
+  <message>
+   <source>By the rules until {moment}</source>
+   <translation type="unfinished"></translation>
   </message>
   <message>
    <source>C&amp;ancel</source>
@@ -460,6 +500,10 @@
    <translation>Rechnet auf</translation>
   </message>
   <message>
+   <source>Computing</source>
+   <translation type="unfinished"></translation>
+  </message>
+  <message>
    <source>Connect it to train with others; potluck demo needs no network.</source>
    <translation>Ihn verbinden, um mit anderen zu trainieren; potluck demo braucht kein Netzwerk.</translation>
   </message>
@@ -524,8 +568,16 @@
    <translation>Epoche {epoch}</translation>
   </message>
   <message>
+   <source>Epoch {epoch} counted {weight} of this computer's {samples} samples: a computer that is new, or much faster than before, counts for more with each epoch, up to its share.</source>
+   <translation>In Epoche {epoch} zählten {weight} der {samples} Beispiele dieses Rechners: Ein Rechner, der neu oder viel schneller als zuvor ist, zählt mit jeder Epoche mehr, bis zu seinem Anteil.</translation>
+  </message>
+  <message>
    <source>Epoch {epoch}, signed by {signed} of {members}.</source>
    <translation>Epoche {epoch}, unterschrieben von {signed} der {members} Mitglieder.</translation>
+  </message>
+  <message>
+   <source>Epoch {epoch}: {missing} contribution(s) arrived only in part.</source>
+   <translation>Epoche {epoch}: {missing} Beiträge kamen nur teilweise an.</translation>
   </message>
   <message>
    <source>Errors on text that it has never seen</source>
@@ -596,6 +648,10 @@
    <translation>Der Start</translation>
   </message>
   <message>
+   <source>Graphics card</source>
+   <translation type="unfinished"></translation>
+  </message>
+  <message>
    <source>Held-out loss</source>
    <translation>Verlust am Prüftext</translation>
   </message>
@@ -644,16 +700,16 @@
    <translation>So &amp;heißt dieser Rechner bei den anderen</translation>
   </message>
   <message>
-   <source>In &amp;words</source>
-   <translation>In W&amp;orten</translation>
-  </message>
-  <message>
    <source>In a &amp;month</source>
    <translation>Im &amp;Monat</translation>
   </message>
   <message>
    <source>In all</source>
    <translation>Insgesamt</translation>
+  </message>
+  <message>
+   <source>In epoch {epoch} this computer's gradients were far larger than those of the others, and were scaled down. If it goes on, restart Potluck, and check this computer's memory and graphics card.</source>
+   <translation>In Epoche {epoch} waren die Gradienten dieses Rechners weit größer als die der anderen und wurden verkleinert. Falls das anhält, Potluck neu starten und Arbeitsspeicher und Grafikkarte prüfen.</translation>
   </message>
   <message>
    <source>In order</source>
@@ -664,8 +720,16 @@
    <translation>Im Modell</translation>
   </message>
   <message>
+   <source>In this collaboration this computer is called {name}.</source>
+   <translation>In diesem Projekt heißt dieser Rechner {name}.</translation>
+  </message>
+  <message>
    <source>Is everything here that Potluck needs?</source>
    <translation>Ist alles da, was Potluck braucht?</translation>
+  </message>
+  <message>
+   <source>It &amp;computes in</source>
+   <translation type="unfinished"></translation>
   </message>
   <message>
    <source>It arrived too late or not at all: the round went on without it. The connection may be slow.</source>
@@ -678,6 +742,10 @@
   <message>
    <source>It begins with the first step.</source>
    <translation>Sie beginnt mit dem ersten Schritt.</translation>
+  </message>
+  <message>
+   <source>It computes in</source>
+   <translation type="unfinished"></translation>
   </message>
   <message>
    <source>It does not cost by the megabyte.</source>
@@ -804,6 +872,10 @@
    <translation>Prüft Netzwerk, Uhr, Festplatte, Geräte und mehr. Das dauert einige Sekunden.</translation>
   </message>
   <message>
+   <source>May Potluck use this computer?</source>
+   <translation type="unfinished"></translation>
+  </message>
+  <message>
    <source>Mbit/s</source>
    <translation>Mbit/s</translation>
   </message>
@@ -848,12 +920,16 @@
    <translation>So nennen, wie es in der Liste der laufenden Programme steht, ohne Ordner: blender, steam.</translation>
   </message>
   <message>
-   <source>Net&amp;work</source>
-   <translation>&amp;Netzwerk</translation>
+   <source>Networ&amp;k</source>
+   <translation type="unfinished"></translation>
   </message>
   <message>
    <source>Network</source>
    <translation>Netzwerk</translation>
+  </message>
+  <message>
+   <source>Never</source>
+   <translation type="unfinished"></translation>
   </message>
   <message>
    <source>No collaboration is left: nothing computes for others here until you join one.</source>
@@ -968,12 +1044,20 @@
    <translation>Zahlen, die sagen, wie sich das Modell ändern soll, niemals eigene Texte oder Dateien. Mit ihnen gehen der hier gewählte Name, ein Schlüssel, der für diesen Rechner steht, seine Adresse im Netzwerk, wie schnell er rechnet und was er gerade tut. Jede Verbindung ist verschlüsselt, und beide Seiten weisen sich aus.</translation>
   </message>
   <message>
+   <source>Off until {moment}</source>
+   <translation type="unfinished"></translation>
+  </message>
+  <message>
    <source>On macOS links open Potluck once its application lies in the folder Applications.</source>
    <translation>Unter macOS öffnen Links Potluck, sobald das Programm im Ordner Programme liegt.</translation>
   </message>
   <message>
    <source>On this computer</source>
    <translation>Auf diesem Rechner</translation>
+  </message>
+  <message>
+   <source>On until {moment}, whatever the rules say</source>
+   <translation type="unfinished"></translation>
   </message>
   <message>
    <source>Only in these &amp;hours:</source>
@@ -996,6 +1080,10 @@
    <translation>Andere Programme belegen mehr als {percent} % des Prozessors. Potluck macht weiter, wenn sie weniger brauchen.</translation>
   </message>
   <message>
+   <source>Other reasons to rest</source>
+   <translation type="unfinished"></translation>
+  </message>
+  <message>
    <source>Other volunteers can reach this computer directly.</source>
    <translation>Die anderen Mitwirkenden erreichen diesen Rechner direkt.</translation>
   </message>
@@ -1006,6 +1094,10 @@
   <message>
    <source>Otherwise Potluck rests while the system calls the connection metered.</source>
    <translation>Sonst ruht Potluck, solange das System die Verbindung getaktet nennt.</translation>
+  </message>
+  <message>
+   <source>Otherwise it computes on, and other programs go first.</source>
+   <translation type="unfinished"></translation>
   </message>
   <message>
    <source>Pages</source>
@@ -1156,6 +1248,30 @@
    <translation>Liest Text und bereitet vor, was gelernt werden soll.</translation>
   </message>
   <message>
+   <source>Rest above</source>
+   <translation type="unfinished"></translation>
+  </message>
+  <message>
+   <source>Rest be&amp;low</source>
+   <translation type="unfinished"></translation>
+  </message>
+  <message>
+   <source>Rest when h&amp;otter than</source>
+   <translation type="unfinished"></translation>
+  </message>
+  <message>
+   <source>Rest while a program &amp;fills the screen</source>
+   <translation type="unfinished"></translation>
+  </message>
+  <message>
+   <source>Rest while the computer runs on its &amp;battery</source>
+   <translation type="unfinished"></translation>
+  </message>
+  <message>
+   <source>Rest while these &amp;run</source>
+   <translation type="unfinished"></translation>
+  </message>
+  <message>
    <source>Resting</source>
    <translation>Ruht</translation>
   </message>
@@ -1264,6 +1380,14 @@
    <translation>Text für das Modell</translation>
   </message>
   <message>
+   <source>The &amp;graphics card rests</source>
+   <translation type="unfinished"></translation>
+  </message>
+  <message>
+   <source>The &amp;processor rests</source>
+   <translation type="unfinished"></translation>
+  </message>
+  <message>
    <source>The Potluck that runs in the background is of another version. Stop it with: potluck quit</source>
    <translation>Im Hintergrund läuft ein Potluck in einer anderen Version. Es lässt sich so beenden: potluck quit</translation>
   </message>
@@ -1290,6 +1414,10 @@
   <message>
    <source>The battery holds less than {percent} %. Potluck continues when it is plugged in.</source>
    <translation>Der Akku hat weniger als {percent} %. Potluck macht weiter, wenn das Netzteil angeschlossen ist.</translation>
+  </message>
+  <message>
+   <source>The card rests above</source>
+   <translation type="unfinished"></translation>
   </message>
   <message>
    <source>The check could not be run. On the command line it is: potluck doctor</source>
@@ -1358,6 +1486,10 @@
   <message>
    <source>The last 14 days</source>
    <translation>Die letzten 14 Tage</translation>
+  </message>
+  <message>
+   <source>The last steps up to epoch {epoch} that this computer took were not kept: most others had gone on from an earlier one without it. It goes on with theirs.</source>
+   <translation>Die letzten Schritte dieses Rechners bis Epoche {epoch} wurden nicht behalten: Die meisten anderen waren ohne ihn von einer früheren aus weitergegangen. Er macht mit ihren weiter.</translation>
   </message>
   <message>
    <source>The link could not be looked at.</source>
@@ -1824,6 +1956,14 @@
    <translation>Bis &amp;morgen</translation>
   </message>
   <message>
+   <source>Until it is empty</source>
+   <translation type="unfinished"></translation>
+  </message>
+  <message>
+   <source>Until there was no &amp;input for</source>
+   <translation type="unfinished"></translation>
+  </message>
+  <message>
    <source>Up to {size} each way in an epoch. {cost}</source>
    <translation>Je Epoche bis zu {size} in jede Richtung. {cost}</translation>
   </message>
@@ -1841,7 +1981,7 @@
   </message>
   <message>
    <source>Volunteer</source>
-   <translation>Mitwirkend</translation>
+   <translation>Mitglied</translation>
   </message>
   <message>
    <source>Volunteers that nobody can call reach others through this computer, within small limits.</source>
@@ -1926,6 +2066,10 @@
   <message>
    <source>Which of it</source>
    <translation>Was davon</translation>
+  </message>
+  <message>
+   <source>While somebody uses this computer</source>
+   <translation type="unfinished"></translation>
   </message>
   <message>
    <source>Who is here</source>
@@ -2036,6 +2180,10 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
    <translation>so nennen ihn Projekte, denen er von jetzt an beitritt</translation>
   </message>
   <message>
+   <source>in the processor, or in the card that computes</source>
+   <translation type="unfinished"></translation>
+  </message>
+  <message>
    <source>letter frequencies</source>
    <translation>Buchstabenhäufigkeiten</translation>
   </message>
@@ -2048,12 +2196,52 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
    <translation>Verlust{unit}; weniger ist besser</translation>
   </message>
   <message>
+   <source>min</source>
+   <translation type="unfinished"></translation>
+  </message>
+  <message>
    <source>nats</source>
    <translation>nat</translation>
   </message>
   <message>
+   <source>no contribution arrived</source>
+   <translation>es kam kein Beitrag an</translation>
+  </message>
+  <message>
+   <source>no key, no touch, no movement of the mouse</source>
+   <translation type="unfinished"></translation>
+  </message>
+  <message>
+   <source>no member is left to coordinate the round</source>
+   <translation>niemand ist übrig, der die Runde koordiniert</translation>
+  </message>
+  <message>
+   <source>no plan came</source>
+   <translation>es kam kein Plan</translation>
+  </message>
+  <message>
    <source>nobody here yet</source>
    <translation>noch niemand da</translation>
+  </message>
+  <message>
+   <source>of the battery's charge, where Potluck may run on it</source>
+   <translation type="unfinished"></translation>
+  </message>
+  <message>
+   <source>of the graphics card is needed by other programs</source>
+   <translation type="unfinished"></translation>
+  </message>
+  <message>
+   <source>of the processor is needed by other programs, which go first anyway</source>
+   <translation type="unfinished"></translation>
+  </message>
+  <message>
+   <source>of the time</source>
+   <translation type="unfinished"></translation>
+  </message>
+  <message>
+   <source>of the time; less keeps the computer cool and quiet</source>
+   <translation type="unfinished"></translation>
   </message>
   <message>
    <source>on {day} at {clock}</source>
@@ -2080,6 +2268,22 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
    <translation>Anteil</translation>
   </message>
   <message>
+   <source>taken by the processor, or by the card that computes</source>
+   <translation type="unfinished"></translation>
+  </message>
+  <message>
+   <source>the coordinator has committed another mean than this computer holds</source>
+   <translation>der Koordinator hat einen anderen Mittelwert festgelegt, als dieser Rechner hat</translation>
+  </message>
+  <message>
+   <source>the leader cancelled it</source>
+   <translation>der leitende Rechner sagte sie ab</translation>
+  </message>
+  <message>
+   <source>the leader was lost</source>
+   <translation>der leitende Rechner ging verloren</translation>
+  </message>
+  <message>
    <source>the letter before</source>
    <translation>der Buchstabe davor</translation>
   </message>
@@ -2088,12 +2292,32 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
    <translation>die anderen</translation>
   </message>
   <message>
+   <source>the others finished the round without this computer</source>
+   <translation>die anderen beendeten die Runde ohne diesen Rechner</translation>
+  </message>
+  <message>
+   <source>the others went on without this computer</source>
+   <translation>die anderen machten ohne diesen Rechner weiter</translation>
+  </message>
+  <message>
+   <source>the round's time is over</source>
+   <translation>die Zeit der Runde ist um</translation>
+  </message>
+  <message>
+   <source>the state has changed</source>
+   <translation>der Stand hat sich geändert</translation>
+  </message>
+  <message>
    <source>the word before</source>
    <translation>das Wort davor</translation>
   </message>
   <message>
    <source>this computer</source>
    <translation>dieser Rechner</translation>
+  </message>
+  <message>
+   <source>this computer left the round</source>
+   <translation>dieser Rechner hat die Runde verlassen</translation>
   </message>
   <message>
    <source>today</source>
@@ -2106,6 +2330,14 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   <message>
    <source>together with {others} others</source>
    <translation>zusammen mit {others} anderen</translation>
+  </message>
+  <message>
+   <source>too few contributions are left</source>
+   <translation>zu wenige Beiträge sind übrig</translation>
+  </message>
+  <message>
+   <source>too few members are left</source>
+   <translation>zu wenige sind übrig</translation>
   </message>
   <message>
    <source>traffic a day</source>

@@ -230,9 +230,14 @@ def reports() -> dict[str, object]:
     )
     told = (
         ("info", "Potluck starts.", "engine.starts"),
-        ("info", "In this collaboration this computer is called Bee.", ""),
+        ("info", "In this collaboration this computer is called Bee.", "engine.name", {"name": "Bee"}),
         ("info", "Contributing.", "verdict.contributing.training"),
-        ("warning", "A round of averaging failed (a member left); it is tried again.", "round.lost"),
+        (
+            "warning",
+            "A round of averaging failed (no plan came); it is tried again.",
+            "round.lost",
+            {"reason": "no plan came"},
+        ),
         ("info", "Paused by you.", "verdict.paused."),
         ("info", "Contributing.", "verdict.contributing.training"),
         ("problem", "The disk is full: the model cannot be saved. Free at least 200 MB.", ""),

@@ -19,7 +19,10 @@ from app.choices import Choices, LanguageChoice
 from app.language import LANGUAGES, SOURCE, language_of
 from app.pages.verdict_actions import OFFERS
 from core.api import verdict as verdicts
+from core.api.happenings import HAPPENINGS
+from core.api.snapshot import Notice
 from core.api.verdict import HEADLINES, SENTENCES, Verdict, VerdictCode
+from core.control.notices import NoticeRing
 
 ROOT = Path(__file__).parents[2]
 SPEC = importlib.util.spec_from_file_location("packaging_translations", ROOT / "packaging" / "translations.py")
@@ -89,6 +92,18 @@ def assert_translated(verdict):
     asked = []
     verdicts.sentence(verdict, lambda one: asked.append(one) or one)
     assert set(asked) <= set(FOUND)
+
+
+@pytest.mark.parametrize("language", OTHERS, indirect=True)
+@pytest.mark.parametrize("code", HAPPENINGS)
+def test_every_happening_has_its_own_words(language, code):
+    args = {"name": "Bee", "epoch": 7, "missing": 2, "reason": "no plan came", "weight": 4100, "samples": 8200}
+    told = NoticeRing(lambda: 0.0).tell("info", code, **{name: args[name] for name in fields(HAPPENINGS[code])})
+    said = page_text.notice(told)
+    assert said not in {told.text, ""}
+    assert "{" not in said + told.text
+    assert "no plan came" not in said
+    assert page_text.notice(Notice(1, 0.0, "info", "Of another version.", code)) == "Of another version."
 
 
 @pytest.mark.parametrize("language", OTHERS, indirect=True)

@@ -129,7 +129,7 @@ def test_activity_page_filters(told):
     page.filter.setCurrentIndex(1)
     assert column(page.log, 1)[-1] == "Potluck starts."
     page.filter.setCurrentIndex(2)
-    assert column(page.log, 1) == ["A round of averaging failed (a member left); it is tried again."]
+    assert column(page.log, 1) == ["A round of averaging failed (no plan came); it is tried again."]
     page.filter.setCurrentIndex(3)
     assert len(column(page.log, 1)) == 2
     page.log.table.selectRow(0)

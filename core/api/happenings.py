@@ -1,0 +1,45 @@
+"""Sentences of an engine's log by code: the engine fills their fields in English, the window in its language."""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Final
+
+from core.api.numbers import amount
+
+HAPPENINGS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "engine.name": "In this collaboration this computer is called {name}.",
+        "round.partial": "Epoch {epoch}: {missing} contribution(s) arrived only in part.",
+        "round.lost": "A round of averaging failed ({reason}); it is tried again.",
+        "round.left": (
+            "The last steps up to epoch {epoch} that this computer took were not kept: most others had gone on from an "
+            "earlier one without it. It goes on with theirs."
+        ),
+        "round.weight": (
+            "Epoch {epoch} counted {weight} of this computer's {samples} samples: a computer that is new, or much "
+            "faster than before, counts for more with each epoch, up to its share."
+        ),
+        "round.scaled": (
+            "In epoch {epoch} this computer's gradients were far larger than those of the others, and were scaled "
+            "down. If it goes on, restart Potluck, and check this computer's memory and graphics card."
+        ),
+    }
+)
+"""By the code of a notice."""
+
+
+def happening(code: str, args: Mapping[str, str | int], translate: Callable[[str], str] = str) -> str:
+    """The sentence of a notice.
+
+    Args:
+        code: One of HAPPENINGS.
+        args: What it is made of.  A reason is translated, names are not.
+        translate: Gives a sentence with its fields in braces in the person's language.
+
+    Raises:
+        KeyError: the code is unknown, or an argument is missing.
+    """
+    said = {name: amount(value) if isinstance(value, int) else value for name, value in args.items()}
+    if "reason" in said:
+        said["reason"] = translate(said["reason"])
+    return translate(HAPPENINGS[code]).format_map(said)
