@@ -6,8 +6,10 @@ from PySide6.QtWidgets import QDialog, QDialogButtonBox, QTabWidget, QVBoxLayout
 from app import text
 from app.intents import Intents
 from app.theme import Theme
+from app.views.settings_computer import ComputerSettingsPage
 from app.views.settings_hours import HoursPage
 from app.views.settings_network import NetworkPage
+from app.views.settings_page import SettingsPage
 from app.views.settings_rules import RulesPage
 from app.widgets.field import Field, announce
 from app.widgets.labels import sentence
@@ -34,6 +36,7 @@ class SettingsDialog(QDialog):
         self.rules = RulesPage()
         self.hours = HoursPage(theme)
         self.network = NetworkPage()
+        self.computer = ComputerSettingsPage()
         self.pages = QTabWidget()
         self._words = sentence(tone="problem")
         kinds = QDialogButtonBox.StandardButton
@@ -50,8 +53,8 @@ class SettingsDialog(QDialog):
         return {name: field for page in self._all for name, field in page.fields.items()}
 
     @property
-    def _all(self) -> tuple[RulesPage | HoursPage | NetworkPage, ...]:
-        return self.rules, self.hours, self.network
+    def _all(self) -> tuple[SettingsPage | HoursPage | NetworkPage, ...]:
+        return self.rules, self.hours, self.network, self.computer
 
     @property
     def words(self) -> str:
@@ -146,6 +149,7 @@ class SettingsDialog(QDialog):
         self.pages.addTab(self.rules, tr("&When to run"))
         self.pages.addTab(self.hours, tr("&Hours"))
         self.pages.addTab(self.network, tr("Networ&k"))
+        self.pages.addTab(self.computer, tr("This comput&er"))
         self.pages.setDocumentMode(True)
         self.pages.tabBar().setDrawBase(False)
         self.resize(SIZE_FIRST)

@@ -8,7 +8,6 @@ from PySide6.QtWidgets import (
     QCheckBox,
     QGridLayout,
     QHBoxLayout,
-    QLineEdit,
     QPushButton,
     QSpinBox,
     QVBoxLayout,
@@ -19,7 +18,7 @@ from app import text
 from app.widgets.field import Field, announce
 from app.widgets.labels import sentence
 from app.widgets.limit_box import LimitBox
-from core.api.settings import NAME_LETTERS, PORT_MAX, PortTest, SettingsView, Wish
+from core.api.settings import PORT_MAX, PortTest, SettingsView, Wish
 from core.api.snapshot import ProblemView
 
 MEGABIT_BYTES = 125_000.0
@@ -44,7 +43,6 @@ class NetworkPage(QWidget):
         self.port.setRange(0, PORT_MAX)
         self.port.setSpecialValueText(tr("Any"))
         self.port.setGroupSeparatorShown(False)
-        self.name = QLineEdit(maxLength=NAME_LETTERS, placeholderText=tr("as the system says"))
         self.test = QPushButton(tr("&Test the port"))
         self.test.setAutoDefault(False)
         self.test.clicked.connect(self._ask)
@@ -69,7 +67,6 @@ class NetworkPage(QWidget):
         self.metered.setChecked(view.use_metered)
         self.relay.setChecked(view.relay)
         self.port.setValue(view.port)
-        self.name.setText(view.name)
         used = "" if view.month_used_bytes is None else text.size(view.month_used_bytes)
         self.fields["month_bytes"].say(text.tr("{used} used so far").format(used=used) if used else "")
         self.fields["port"].say(text.tr(view.note) or text.tr("where others call this computer"))
@@ -86,7 +83,6 @@ class NetworkPage(QWidget):
             "use_metered": self.metered.isChecked(),
             "relay": self.relay.isChecked(),
             "port": self.port.value(),
-            "name": " ".join(self.name.text().split()),
         }
 
     def show_test(self, tested: PortTest) -> None:
@@ -132,12 +128,6 @@ class NetworkPage(QWidget):
                 note=tr("Volunteers that nobody can call reach others through this computer, within small limits."),
             ),
             "port": Field(grid, self.port, name=tr("&Port")),
-            "name": Field(
-                grid,
-                self.name,
-                name=tr("Your &name"),
-                note=tr("how collaborations that you join from now on call this computer"),
-            ),
         }
 
     def _test_row(self) -> QHBoxLayout:

@@ -307,8 +307,7 @@ def test_settings_fit_the_smallest_window_with_every_message_shown(asked, qt, ch
 
 
 def test_name_is_sent_and_its_problem_shown_at_it(asked):
-    network = asked.settings.network
-    network.name.setText("  Ada's   laptop ")
+    asked.settings.computer.name.setText("  Ada's   laptop ")
     asked.settings.save.click()
     assert asked.calls == [("configure", {"name": "Ada's laptop"})]
     asked.settings.show_failure("configure", ProblemView("setting.name", "This is no name.", "Choose one."))

@@ -8,8 +8,8 @@ from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QWheelEvent
 from PySide6.QtWidgets import QAbstractButton, QAbstractSpinBox, QApplication, QComboBox, QLabel, QLineEdit
 
-from core.api.modes import SUBJECTS, UseMode, UseSwitch
-from core.api.rules import UseRules
+from core.api.modes import UseMode, UseSwitch
+from core.api.settings import FIELDS, SettingsView
 from core.engine.preferences import changed, view
 from core.storage.settings import Settings
 
@@ -23,6 +23,11 @@ OTHERS = {
     "gpu_busy_percent": None,
     "celsius_max": 80,
     "watts_max": 45,
+    "threads": 3,
+    "keep_minutes": 0,
+    "energy_watts": 45,
+    "energy_cents": 32,
+    "energy_grams": 380,
 }
 """Numbers other than the default ones; None: no limit."""
 
@@ -54,11 +59,12 @@ def test_number_is_sent_kept_and_shown_again(asked, name):
     wish = sent(asked)
     assert wish == {name: OTHERS[name]}
     kept = view(changed(Settings(), wish))
-    asked.settings.rules.show_settings(kept)
-    assert asked.settings.rules.wish()[name] == OTHERS[name]
+    for page in (asked.settings.rules, asked.settings.computer):
+        page.show_settings(kept)
+        assert page.wish().get(name, OTHERS[name]) == OTHERS[name]
 
 
-@pytest.mark.parametrize("name", ["on_battery", "in_use", "in_use_gpu", "full_screen"])
+@pytest.mark.parametrize("name", ["on_battery", "in_use", "in_use_gpu", "full_screen", "compile", "keep_awake"])
 def test_yes_or_no_is_sent_as_the_other_one(asked, name):
     asked.settings.fields[name].control.click()
     assert sent(asked) == {name: not getattr(asked.settings.view, name)}
@@ -85,6 +91,37 @@ def test_programs_are_named_with_commas(asked):
     assert sent(asked) == {"programs": ["blender", "steam client"]}
 
 
+def test_memory_is_sent_in_bytes(asked):
+    box = asked.settings.computer.memory
+    assert box.text() == "Half of what is free"
+    box.setValue(4)
+    assert sent(asked) == {"memory_bytes": 4_000_000_000}
+
+
+def test_devices_are_the_ticked_ones(asked):
+    device = asked.settings.computer.device
+    assert (device.device, list(device.boxes)) == ("auto", ["cpu"])
+    device.show_found([("cuda:0", "NVIDIA H100"), ("cpu", "processor")])
+    assert not device.boxes["cuda:0"].isEnabled()
+    device.some.click()
+    device.boxes["cuda:0"].click()
+    device.boxes["cpu"].click()
+    assert device.boxes["cuda:0"].text() == "NVIDIA H100 (cuda:0)"
+    assert sent(asked) == {"device": "cuda:0,cpu"}
+
+
+def test_chosen_device_that_is_gone_stays_ticked(asked):
+    device = asked.settings.computer.device
+    device.show_device("cpu,cuda:1")
+    device.show_found([("cpu", "processor")])
+    assert device.device == "cpu,cuda:1"
+    device.boxes["cpu"].click()
+    assert device.device == "cuda:1"
+    device.show_device("all")
+    assert device.all.isChecked()
+    assert device.device == "all"
+
+
 def test_charge_counts_only_where_the_battery_may_be_used(asked):
     rules = asked.settings.rules
     assert not rules.charge.isEnabled()
@@ -92,7 +129,7 @@ def test_charge_counts_only_where_the_battery_may_be_used(asked):
     assert rules.charge.isEnabled()
 
 
-@pytest.mark.parametrize("name", [*UseRules.__struct_fields__, *SUBJECTS])
+@pytest.mark.parametrize("name", FIELDS)
 def test_every_refusal_stands_at_its_field(asked, name):
     from core.api.snapshot import ProblemView
 
@@ -150,3 +187,8 @@ def test_every_control_has_a_name(asked):
             for widget in page.findChildren(kind):
                 inner = widget.objectName().startswith("qt_") or widget.parent() is asked.settings.hours.grid
                 assert inner or widget.accessibleName() or getattr(widget, "text", str)(), widget
+
+
+def test_every_setting_has_a_control(asked):
+    assert set(asked.settings.fields) == set(FIELDS)
+    assert set(FIELDS) <= set(SettingsView.__struct_fields__)

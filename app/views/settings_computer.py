@@ -1,0 +1,79 @@
+"""The page of the settings about this computer: its name, what training takes of it, and what that costs."""
+
+from PySide6.QtWidgets import QCheckBox, QGridLayout, QLineEdit, QWidget
+
+from app import text
+from app.views.settings_page import SettingsPage
+from app.widgets.device_choice import DeviceChoice
+from app.widgets.field import Field
+from app.widgets.limit_box import LimitBox
+from app.widgets.whole_box import WholeBox
+from core.api.rules import THREADS_MAX
+from core.api.settings import KEEP_MINUTES_MAX, NAME_LETTERS
+
+GIGABYTE_BYTES = 1e9
+ENERGY_MAX = 10_000
+
+
+class ComputerSettingsPage(SettingsPage):
+    """Name, devices, threads, memory, the system's sleep, and figures for the electricity."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        tr = text.tr
+        self.name = QLineEdit(maxLength=NAME_LETTERS, placeholderText=tr("as the system says"))
+        self.device = DeviceChoice()
+        name = self._make_name(self.add_rows())
+        self._make_devices(self.add_rows(tr("Training runs on")))
+        shares = self._make_shares(self.add_rows(tr("It takes")))
+        energy = self._make_energy(self.add_rows(tr("Electricity")))
+        self.align(name, shares, energy)
+        self.column.addStretch(1)
+        self.setFocusProxy(self.name)
+
+    def _make_name(self, grid: QGridLayout) -> QGridLayout:
+        tr = text.tr
+        note = tr("how collaborations that you join from now on call this computer")
+        self.bind_line("name", Field(grid, self.name, name=tr("&Your name"), note=note), self.name)
+        return grid
+
+    def _make_devices(self, grid: QGridLayout) -> None:
+        field = Field(grid, self.device)
+        self.device.setAccessibleName(text.tr("Training runs on"))
+        self.bind("device", field, lambda view: self.device.show_device(view.device), lambda: self.device.device)
+
+    def _make_shares(self, grid: QGridLayout) -> QGridLayout:
+        tr = text.tr
+        self.threads = WholeBox(unit="", most=THREADS_MAX, zero=tr("All cores but one"))
+        self.memory = LimitBox(unit=tr("GB"), scale=GIGABYTE_BYTES, first=0.5, most=100_000)
+        self.memory.setSpecialValueText(tr("Half of what is free"))
+        self.keep = WholeBox(unit=tr("min"), most=KEEP_MINUTES_MAX, zero=tr("Not at all"), step=5)
+        self.compile = QCheckBox(tr("&Compile the model first"))
+        self.awake = QCheckBox(tr("&Do not let this computer fall asleep while it contributes"))
+        self.bind_whole("threads", Field(grid, self.threads, name=tr("&Threads of the processor")), self.threads)
+        memory = Field(grid, self.memory, name=tr("&Memory"), note=tr("of the computer, not of a graphics card"))
+        self.bind(
+            "memory_bytes",
+            memory,
+            lambda view: self.memory.show_limit(view.memory_bytes),
+            lambda: None if (limit := self.memory.limit) is None else round(limit),
+        )
+        note = tr("while it rests, to go on at once; after that it is given back")
+        self.bind_whole("keep_minutes", Field(grid, self.keep, name=tr("Memory is kept &for"), note=note), self.keep)
+        note = tr("Training stands still for some minutes at first, and is faster then on some devices.")
+        self.bind_check("compile", Field(grid, self.compile, note=note), self.compile)
+        self.bind_check("keep_awake", Field(grid, self.awake), self.awake)
+        return grid
+
+    def _make_energy(self, grid: QGridLayout) -> QGridLayout:
+        tr = text.tr
+        self.watts = WholeBox(unit="W", most=ENERGY_MAX, zero=tr("As measured or estimated"), step=5)
+        self.cents = WholeBox(unit=tr("cents"), most=ENERGY_MAX, zero=tr("Not told"))
+        self.grams = WholeBox(unit="g", most=ENERGY_MAX, zero=tr("Not told"), step=10)
+        note = tr("more is drawn while this computer contributes")
+        self.bind_whole("energy_watts", Field(grid, self.watts, name=tr("&Power"), note=note), self.watts)
+        note = tr("of your money for a kilowatt-hour; My gift shows what yours comes to")
+        self.bind_whole("energy_cents", Field(grid, self.cents, name=tr("Pr&ice"), note=note), self.cents)
+        note = tr("for a kilowatt-hour")
+        self.bind_whole("energy_grams", Field(grid, self.grams, name=tr("Carbon dio&xide"), note=note), self.grams)
+        return grid
