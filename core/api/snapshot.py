@@ -10,6 +10,7 @@ from msgspec import Meta
 from core.api import verdict as verdicts
 from core.api.modes import Switches, UseSubject
 from core.api.score import Filled, Score
+from core.api.turns import PassedOver
 from core.api.verdict import Verdict, VerdictCode
 
 PROTOCOL_VERSION = 5
@@ -196,6 +197,8 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     """None: all others are on this computer, or there is no connection to report yet."""
     notice_last: int = 0
     """Number of the newest notice."""
+    passed_over: tuple[PassedOver, ...] = ()
+    """Other collaborations that were joined and cannot be worked for now, in the person's order."""
 
     @property
     def sentence(self) -> str:

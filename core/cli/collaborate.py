@@ -1,6 +1,6 @@
 """Commands that take part in a collaboration or organise one.
 
-Part: `demo`, `engine`, `join`, `leave`, `collaborations`; organise: `backbone`, `invite`, `revoke`.
+Part: `demo`, `engine`, `join`, `choose`, `leave`, `collaborations`; organise: `backbone`, `invite`, `revoke`.
 
 packaging/bootstrap.py reads the options of `demo` before anything is installed: what this module imports, and what that
 imports, is of the standard library.
@@ -112,6 +112,13 @@ def _add_engine(commands: Commands) -> None:
     _add_address(engine, told="")
     engine.add_argument("--port", type=whole(0, 65_535), metavar="N", help="port for peers (default: drawn once, kept)")
     engine.add_argument(
+        "--patience",
+        type=whole(1, 86_400),
+        default=600,
+        metavar="SECONDS",
+        help="how long to wait for a collaboration that cannot be reached before the next one is served (default: 600)",
+    )
+    engine.add_argument(
         "--stay", action="store_true", help="after a problem stay, and tell it to each client that connects"
     )
     engine.set_defaults(run=calling("core.cli.start:run_engine"))
@@ -173,8 +180,14 @@ def _add_joining(commands: Commands) -> None:
     """Joining by a link, going back to a collaboration, and leaving one."""
     for name, words, argument, meaning in (
         ("join", "take part in a collaboration", "LINK", "its link; the name of one that was joined; - to be read"),
-        ("leave", "take part in a collaboration no longer; its files stay", "NAME", "which one (default: this one)"),
-        ("collaborations", "the collaborations that were joined", "", ""),
+        ("leave", "take part in a collaboration no longer; its files stay", "NAME", "which one (default: the first)"),
+        (
+            "choose",
+            "give a collaboration that was joined the highest priority",
+            "NAME",
+            "its name, or how its id begins",
+        ),
+        ("collaborations", "the collaborations that were joined, by priority, and which one is served", "", ""),
     ):
         parser = commands.add_parser(name, help=words, description=f"{words[0].upper()}{words[1:]}.")
         add_home(parser)

@@ -1,4 +1,4 @@
-"""`potluck join`, `leave` and `collaborations`: who runs a collaboration and what for is shown before anybody joins."""
+"""`potluck join`, `choose`, `leave` and `collaborations`; a collaboration is shown before anybody joins it."""
 
 import argparse
 import asyncio
@@ -9,11 +9,12 @@ import msgspec
 
 from core.api.look import LinkLook
 from core.api.numbers import volume
+from core.api.turns import WORDS, PassedOver
 from core.backbone.link import SCHEME, Link, parse_link
 from core.backbone.look import Invited, look
 from core.backbone.source import wanted_folder
 from core.base.ids import fingerprint
-from core.base.problems import BadInput
+from core.base.problems import BadInput, UserProblem
 from core.cli.estimate import computer_facts, estimate, rows_of
 from core.cli.say import say_json
 from core.cli.tables import clean
@@ -56,6 +57,21 @@ def join(args: argparse.Namespace) -> int:
     return 0
 
 
+def choose(args: argparse.Namespace) -> int:
+    """Give one of the collaborations that were joined the highest priority.
+
+    Raises:
+        BadInput: none is called so.
+    """
+    home = Home.find(args.home)
+    collaborations = Collaborations(home)
+    chosen = collaborations.find(args.which)
+    collaborations.keep(chosen.link)
+    said = f"{clean(chosen.name)} comes first now."
+    _tell(args, "chosen", said, running=asyncio.run(_go_there(home)), name=chosen.name)
+    return 0
+
+
 def leave(args: argparse.Namespace) -> int:
     """Forget a collaboration's link; what it left on this computer stays.
 
@@ -64,12 +80,11 @@ def leave(args: argparse.Namespace) -> int:
     """
     home = Home.find(args.home)
     collaborations = Collaborations(home)
-    was_current = collaborations.current
     left = collaborations.leave(args.which or "")
     said = (
         f"You have left {clean(left.name)}. Its files stay in {left.folder}; delete that folder if you need the room."
     )
-    running = left.link == was_current and asyncio.run(_go_there(home))
+    running = asyncio.run(_go_there(home))
     if not args.json:
         print(said)
     _tell(args, "left", _next(collaborations), running=running, name=left.name, folder=str(left.folder))
@@ -77,15 +92,22 @@ def leave(args: argparse.Namespace) -> int:
 
 
 def collaborations(args: argparse.Namespace) -> int:
-    """List what was joined, the current one first."""
-    kept = Collaborations(Home.find(args.home)).all()
+    """List what was joined, the highest priority first, which one is served, and why another one is not."""
+    home = Home.find(args.home)
+    kept = Collaborations(home).all()
+    served, passed_over = asyncio.run(_ask_served(home))
     for place, each in enumerate(kept):
+        why = next((passed.why for passed in passed_over if passed.id == each.id), None)
         if args.json:
-            say_json({"event": "collaboration", "current": place == 0, "id": each.id, "name": each.name})
+            row = {"current": place == 0, "served": each.id == served, "why_not": why, "id": each.id, "name": each.name}
+            say_json({"event": "collaboration", **row})
         else:
-            print(f"{'*' if place == 0 else ' '} {_line(each)}")
+            reason = f": {WORDS[why]}" if why is not None else ""
+            print(f"{'*' if each.id == served else ' '} {place + 1} {_line(each)}{reason}")
     if not kept and not args.json:
         print("This computer has joined no collaboration. Join one with: potluck join LINK")
+    if served and len(kept) > 1 and not args.json:
+        print("* takes part in this one now. To have another one come first: potluck choose NAME")
     return 0
 
 
@@ -142,6 +164,19 @@ def _agrees() -> bool:
     if not sys.stdin.isatty():
         raise BadInput("Nobody can be asked here whether to join.", hint="To join without a question, add --yes.")
     return input("Take part? [y/N] ").strip().lower() in {"y", "yes"}
+
+
+async def _ask_served(home: Home) -> tuple[str, tuple[PassedOver, ...]]:
+    """The id of the collaboration in which the engine takes part now, and those that it passes over.
+
+    Returns:
+        An empty id where no engine answers, or where it takes part in none yet.
+    """
+    with contextlib.suppress(NotRunning, TimeoutError, UserProblem):
+        async with ControlClient.connect(home) as client:
+            snapshot = await client.snapshot()
+            return snapshot.collaboration.id if snapshot.collaboration else "", snapshot.passed_over
+    return "", ()
 
 
 async def _go_there(home: Home) -> bool:

@@ -20,6 +20,7 @@ from core.engine.collaborations import Collaborations
 from core.engine.embedded import LOOPBACK, Embedded, EmbeddedOptions, own_threads
 from core.engine.engine import Engine
 from core.engine.options import EngineOptions
+from core.engine.turn_taking import TurnTaking
 from core.net.clock import Clock
 from core.net.interfaces import is_loopback
 from core.net.name_resolver import is_literal, is_name
@@ -147,10 +148,11 @@ def _metric_files(args: argparse.Namespace) -> MetricFiles:
 
 
 async def _work(engine: Engine, link: Link | None, args: argparse.Namespace) -> None:
-    """Take part in the collaboration of the link, else in an embedded one."""
+    """Take part in the collaborations that were joined, that of the link first; without a link in an embedded one."""
     try:
         if link is not None:
-            await engine.serve(link)
+            kept = Collaborations(Home.find(args.home)).all()
+            await TurnTaking(engine, kept, patience_s=args.patience, random=SystemRandom()).serve()
         else:
             await _work_embedded(engine, args)
     except BaseExceptionGroup as errors:

@@ -6,6 +6,7 @@ from datetime import datetime
 from core.api.modes import SUBJECTS, UseMode, UseSwitch
 from core.api.numbers import amount, company, gathered, volume
 from core.api.snapshot import CurvePoint, LeaderboardRow, LossView, Notice, Snapshot
+from core.api.turns import WORDS
 from core.api.verdict import headline
 
 
@@ -37,6 +38,7 @@ def status_text(snapshot: Snapshot) -> str:
         rows.append(("Collaboration", clean(f"{collaboration.name}, organised by {collaboration.organiser}")))
         samples = gathered(snapshot.epoch_samples, collaboration.target_samples)
         rows.append(("Epoch", f"{amount(snapshot.epoch)}, {samples}"))
+    rows += [("Not served", f"{clean(passed.name)}: {WORDS[passed.why]}") for passed in snapshot.passed_over]
     if training is not None or heldout is not None:
         losses = [(training, "in training"), (heldout, "on held-out text")]
         known = [f"{loss:.3f} {where}" for loss, where in losses if loss is not None]

@@ -1,4 +1,4 @@
-"""The collaborations that this computer has joined: their links, of which the first is the current one.
+"""The collaborations that this computer has joined: their links by priority, of which the first is the current one.
 
 A link holds an invitation, so the file is for its owner only.  What a collaboration has left on the disk stays there
 when its link is removed.
@@ -60,7 +60,7 @@ class Collaborations:
 
     @property
     def current(self) -> Link | None:
-        """The one that an engine goes to; None: none was joined, or all were left."""
+        """The one that an engine goes to first; None: none was joined, or all were left."""
         return next(iter(self._links()), None)
 
     def all(self) -> list[KeptCollaboration]:

@@ -10,6 +10,7 @@ from core.api.commands import ModelEvaluation
 from core.api.modes import SUBJECTS, UseMode, UseSubject
 from core.api.settings import PortTest, SettingsView
 from core.api.snapshot import Snapshot
+from core.api.turns import PassedOver
 from core.api.verdict import Verdict
 from core.base.problems import Problem
 from core.engine.installation import Installation
@@ -30,6 +31,7 @@ class Life:
         stage: What is being prepared, or waited for.
         failure: What keeps it from going on.
         session: Its part in the collaboration; None: it has not joined.
+        passed_over: Other collaborations that were joined and cannot be worked for now.
     """
 
     installation: Installation
@@ -38,6 +40,7 @@ class Life:
     stage: Verdict = field(default_factory=lambda: verdicts.starting("preparing", stage="Potluck is starting."))
     failure: Problem | None = None
     session: VolunteerSession | None = None
+    passed_over: tuple[PassedOver, ...] = ()
 
     def end(self) -> None:
         """End the session, and then the engine."""
@@ -151,6 +154,7 @@ class Controls:
             failure=life.failure,
             rest=decision.rest,
             notice_last=installation.notices.last,
+            passed_over=life.passed_over,
         )
         return at if life.session is None else life.session.seen(at)
 

@@ -82,11 +82,13 @@ class Engine:
             usage_policy=self.usage_policy,
             days=days,
         )
-        self._life = Life(installation=installation, quit=asyncio.Event())
-        self._controls = Controls(self._life, announce=self._announce)
+        self.life = Life(installation=installation, quit=asyncio.Event())
+        """What it is at."""
+        self.controls = Controls(self.life, announce=self._announce)
+        """What clients ask of it."""
         self._changed = asyncio.Event()
         self._awake = KeepAwake()
-        self._door = ControlService(home=home, intents=self._controls, notices=self._notices, now=clock.wall)
+        self._door = ControlService(home=home, intents=self.controls, notices=self._notices, now=clock.wall)
         self.usage_policy.follow(self._announce)
 
     async def open(self) -> None:
@@ -97,8 +99,8 @@ class Engine:
             NoSpace: the disk is full.
         """
         await self._door.open()
-        NoticeFile(self._life.installation.options.home.notices_file).follow(self._notices)
-        self._life.installation.preferences.save()
+        NoticeFile(self.life.installation.options.home.notices_file).follow(self._notices)
+        self.life.installation.preferences.save()
 
     def stage(self, sentence: str) -> None:
         """The engine shows its clients in a sentence what it prepares now."""
@@ -106,7 +108,7 @@ class Engine:
 
     def fail(self, problem: Problem) -> None:
         """Show a problem that keeps the engine from going on, until somebody quits it."""
-        self._life.failure = problem
+        self.life.failure = problem
         _LOG.error("%s", problem)
         self._notices.add("problem", str(problem), "engine.failed")
         self._announce()
@@ -114,47 +116,47 @@ class Engine:
     @property
     def again(self) -> bool:
         """Whether a client wants the engine to begin anew after its end."""
-        return self._life.again
+        return self.life.again
 
     @property
     def serving(self) -> bool:
         """Whether `serve` has joined; before that it can be cancelled, after it `stop` ends it properly."""
-        return self._life.session is not None
+        return self.life.session is not None
 
     def stop_after(self, epoch: int | None) -> None:
         """Take no part in epochs beyond this one; to be said before `serve`."""
-        installation = self._life.installation
-        self._life.installation = replace(installation, options=replace(installation.options, last_epoch=epoch))
+        installation = self.life.installation
+        self.life.installation = replace(installation, options=replace(installation.options, last_epoch=epoch))
 
     def stop(self) -> None:
         """The owner asks `serve` to return, which it does once everything has ended properly."""
-        self._life.end()
+        self.life.end()
 
     async def until_quit(self) -> None:
         """Wait until a client, a signal or the owner wants the engine to end."""
-        await self._life.quit.wait()
+        await self.life.quit.wait()
 
     async def serve(self, link: Link) -> None:
-        """Join the collaboration behind `link` and take part until `stop`.
+        """Join the collaboration behind `link` and take part until `stop`, or until its session is stopped.
 
         Raises:
             UserProblem: the link, the pass, the disk or a port is wrong, or training ended for good; the sentence says
                 what to do.
         """
         while True:
+            self.life.session = None
             self.stage("Joining the collaboration.")
-            session = self._life.session = await join(
+            session = self.life.session = await join(
                 link,
-                self._life.installation,
+                self.life.installation,
                 changed=self._announce,
                 waiting=lambda sentence: self._at(verdicts.not_connected("backbone", stage=sentence)),
             )
-            if self._life.quit.is_set():
+            if self.life.quit.is_set():
                 session.stop()
             await session.run()
-            if self._life.quit.is_set() or not session.begins_again:
+            if self.life.quit.is_set() or not session.begins_again:
                 return
-            self._life.session = None
 
     async def keep_watch(self) -> None:
         """Keep the usage policy, sense for it, and follow the verdict: until cancelled."""
@@ -174,7 +176,7 @@ class Engine:
         await self._door.close()
 
     def _at(self, stage: Verdict) -> None:
-        self._life.stage = stage
+        self.life.stage = stage
         self._announce()
 
     def _announce(self) -> None:
@@ -184,13 +186,13 @@ class Engine:
     async def _follow_verdict(self) -> None:
         """Tell in the log when the verdict is another one; time given counts while it is to contribute."""
         told: tuple[VerdictCode, str] | None = None
-        preferences = self._life.installation.preferences
+        preferences = self.life.installation.preferences
         while True:
-            verdict = self._controls.verdict()
+            verdict = self.controls.verdict()
             works = verdict.code is VerdictCode.CONTRIBUTING
             self._awake.hold(works and preferences.settings.keep_awake)
-            if self._life.session is not None:
-                self._life.session.count_time(on=works)
+            if self.life.session is not None:
+                self.life.session.count_time(on=works)
             news = (verdict.code, "" if works else verdict.reason)
             if news != told and verdict.code is not VerdictCode.STARTING:
                 told = news

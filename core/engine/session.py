@@ -1,6 +1,6 @@
 """One collaboration as a volunteer's engine takes part in it: a session, a trainer or a helper, and what is remembered.
 
-An engine that takes part in several collaborations would hold one of these for each.
+An engine that has joined several collaborations has one of these at a time.
 """
 
 import asyncio

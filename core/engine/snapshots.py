@@ -21,6 +21,7 @@ from core.api.snapshot import (
     Snapshot,
     activity_of,
 )
+from core.api.turns import PassedOver
 from core.api.verdict import Verdict
 from core.api.version import VERSION
 from core.averaging.plan import Rates
@@ -87,6 +88,7 @@ class Standpoint:
     switches: Switches = Switches()  # noqa: RUF009 - it cannot change
     rests: dict[UseSubject, Verdict] = field(default_factory=dict)
     notice_last: int = 0
+    passed_over: tuple[PassedOver, ...] = ()
 
 
 def take_snapshot(at: Standpoint) -> Snapshot:
@@ -114,6 +116,7 @@ def take_snapshot(at: Standpoint) -> Snapshot:
         curve=curve,
         reach=_reach(at),
         notice_last=at.notice_last,
+        passed_over=at.passed_over,
     )
 
 

@@ -1,0 +1,128 @@
+"""An engine that serves several collaborations, one at a time: carries out what `core.engine.turns` decides."""
+
+import asyncio
+import contextlib
+from collections.abc import Sequence
+from random import Random
+from typing import Final
+
+from core.api.turns import NOTICES, PassedOver, WhyNot
+from core.api.verdict import VerdictCode
+from core.backbone.look import LinkProblem, look
+from core.base.problems import BadInput, NotTrusted, Problem
+from core.control.notices import Level
+from core.engine.collaborations import KeptCollaboration
+from core.engine.engine import Engine
+from core.engine.turns import Turns
+from core.net.clock import steady_s
+
+LOOKS: Final = 60
+"""Number of times that the served collaboration is looked at while an unreachable one is waited for."""
+EPOCH_LOOK_S: Final = 1.0
+"""Time between two looks at whether an epoch has ended, seconds."""
+ENDS: Final = frozenset({"ended", "finished"})
+"""Reasons of a rest after which a collaboration needs nothing more from this computer."""
+
+
+class TurnTaking:
+    """See the module's docstring.
+
+    Args:
+        engine: Serves one collaboration at a time.
+        kept: The collaborations, the highest priority first; at least one.
+        patience_s: How long an unreachable one is waited for, seconds.
+        random: Draws the jitter of looks.
+    """
+
+    def __init__(self, engine: Engine, kept: Sequence[KeptCollaboration], *, patience_s: float, random: Random) -> None:
+        self._engine = engine
+        self._kept = {each.id: each for each in kept}
+        self._patience_s = patience_s
+        self._turns = Turns(list(self._kept), first_s=patience_s, random=random)
+
+    async def serve(self) -> None:
+        """Take part in one collaboration after another until the engine is to end.
+
+        Raises:
+            UserProblem: as `Engine.serve`, where no other collaboration can be worked for.
+        """
+        while not self._engine.life.quit.is_set():
+            await self._serve_one()
+
+    async def _serve_one(self) -> None:
+        """Serve the one whose turn it is, until it is another one's turn or the engine is to end."""
+        served, turns = self._turns.served, self._turns
+        passed = [PassedOver(each, self._kept[each].name, why) for each, why in turns.passed_over]
+        self._engine.life.passed_over = tuple(passed)
+        serving = asyncio.ensure_future(self._engine.serve(self._kept[served].link))
+        watching = asyncio.ensure_future(self._watch(serving))
+        watching.add_done_callback(lambda done: None if done.cancelled() else serving.cancel())
+        try:
+            await serving
+        except asyncio.CancelledError:
+            if watching.done() and not watching.cancelled():
+                watching.result()  # raises what was wrong with it
+            if turns.served == served:
+                raise
+        except (BadInput, NotTrusted) as problem:
+            if self._engine.serving or not turns.give_way(WhyNot.REFUSED, steady_s()):
+                raise
+            self._tell("turns.refused", served, why=str(problem))
+        finally:
+            watching.cancel()
+            await asyncio.wait({watching})
+
+    async def _watch(self, serving: asyncio.Future[None]) -> None:
+        """Return when it is another collaboration's turn and the session of the served one, if any, has ended."""
+        served, waited = self._turns.served, 0
+        while True:
+            await asyncio.sleep(self._patience_s / LOOKS)
+            verdict, life = self._engine.controls.verdict(), self._engine.life
+            why: WhyNot | None = None
+            if life.session is not None:
+                self._turns.reached()
+                if verdict.code is VerdictCode.RESTING and verdict.reason in ENDS:
+                    why = WhyNot.ENDED
+            elif life.stage.code is VerdictCode.NOT_CONNECTED:
+                waited += 1
+                why = WhyNot.UNREACHABLE if waited >= LOOKS else None
+            if why is not None and self._turns.give_way(why, steady_s()):
+                self._tell(f"turns.{why}", served)
+                break
+            if await self._higher_one_answers():
+                await self._epoch_ends()
+                self._tell("turns.back", served)
+                break
+        if self._engine.life.session is not None:
+            self._engine.life.session.stop()
+            await asyncio.wait({serving})
+
+    async def _higher_one_answers(self) -> bool:
+        """Look at the highest one above the served one that is due, if any; then it is its turn if it answers."""
+        due = self._turns.due(steady_s())
+        if due is None or self._engine.usage_policy.decision.network is not None:
+            return False
+        try:
+            await look(self._kept[due].link, self._engine.life.installation.clock.now, member=True)
+        except Problem as problem:
+            ended = isinstance(problem, LinkProblem) and problem.code == "link.ended"
+            self._turns.does_not_answer(due, steady_s(), WhyNot.ENDED if ended else WhyNot.UNREACHABLE)
+            return False
+        self._turns.answers(due)
+        return True
+
+    async def _epoch_ends(self) -> None:
+        """Wait for the end of an epoch to which this computer contributes, and not longer than for anything else."""
+        begun = self._engine.controls.snapshot()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(self._patience_s):
+                now = begun
+                while now.verdict.code is VerdictCode.CONTRIBUTING and now.epoch == begun.epoch:
+                    await asyncio.sleep(EPOCH_LOOK_S)
+                    now = self._engine.controls.snapshot()
+
+    def _tell(self, code: str, left: str, **more: str) -> None:
+        """Say in the log that it is another collaboration's turn."""
+        args = {"left": self._kept[left].name, "served": self._kept[self._turns.served].name, **more}
+        level: Level = "info" if code in {"turns.back", "turns.ended"} else "warning"
+        self._engine.life.installation.notices.add(level, NOTICES[code].format_map(args), code, args)
