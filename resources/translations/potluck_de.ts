@@ -24,6 +24,10 @@
    <translation>&amp;Verlauf</translation>
   </message>
   <message>
+   <source>&amp;All at once, each at its own pace</source>
+   <translation>&amp;Alle zugleich, jedes in seinem Tempo</translation>
+  </message>
+  <message>
    <source>&amp;Always</source>
    <translation>&amp;Immer</translation>
   </message>
@@ -52,6 +56,10 @@
    <translation>Fenster &amp;schließen</translation>
   </message>
   <message>
+   <source>&amp;Compile the model first</source>
+   <translation>Das Modell zuerst übers&amp;etzen</translation>
+  </message>
+  <message>
    <source>&amp;Contribute</source>
    <translation>&amp;Mitrechnen</translation>
   </message>
@@ -66,6 +74,10 @@
   <message>
    <source>&amp;Dismiss</source>
    <translation>S&amp;chließen</translation>
+  </message>
+  <message>
+   <source>&amp;Do not let this computer fall asleep while it contributes</source>
+   <translation>Diesen Rechner beim Mitrechnen nicht einsch&amp;lafen lassen</translation>
   </message>
   <message>
    <source>&amp;Download</source>
@@ -108,6 +120,10 @@
    <translation>An&amp;sehen</translation>
   </message>
   <message>
+   <source>&amp;Memory</source>
+   <translation>S&amp;peicher</translation>
+  </message>
+  <message>
    <source>&amp;Model</source>
    <translation>&amp;Modell</translation>
   </message>
@@ -140,6 +156,10 @@
    <translation>&amp;Potluck</translation>
   </message>
   <message>
+   <source>&amp;Power</source>
+   <translation>Leistun&amp;g</translation>
+  </message>
+  <message>
    <source>&amp;Quit</source>
    <translation>&amp;Beenden</translation>
   </message>
@@ -169,7 +189,7 @@
   </message>
   <message>
    <source>&amp;Threads of the processor</source>
-   <translation type="unfinished"></translation>
+   <translation>S&amp;tränge des Prozessors</translation>
   </message>
   <message>
    <source>&amp;Try again</source>
@@ -185,11 +205,15 @@
   </message>
   <message>
    <source>&amp;When to run</source>
-   <translation type="unfinished"></translation>
+   <translation>&amp;Wann es läuft</translation>
   </message>
   <message>
    <source>&amp;Whenever this computer is on, at low priority</source>
    <translation>&amp;Immer wenn dieser Rechner läuft, mit geringem Vorrang</translation>
+  </message>
+  <message>
+   <source>&amp;Your name</source>
+   <translation>Na&amp;me</translation>
   </message>
   <message>
    <source>, {done} of {total} pieces are here</source>
@@ -205,7 +229,7 @@
   </message>
   <message>
    <source>A card knows no priority: what is on the screen may stutter while it computes.</source>
-   <translation type="unfinished"></translation>
+   <translation>Eine Karte kennt keinen Vorrang: Während sie rechnet, ruckelt vielleicht der Bildschirm.</translation>
   </message>
   <message>
    <source>A day goes from 00:00 to 24:00.</source>
@@ -268,6 +292,10 @@
    <translation>`potluck engine` in die Programme aufnehmen, die das System beim Anmelden startet.</translation>
   </message>
   <message>
+   <source>All cores but one</source>
+   <translation>Alle Kerne bis auf einen</translation>
+  </message>
+  <message>
    <source>All others are on this computer, so no port has to be open.</source>
    <translation>Alle anderen laufen auf diesem Rechner, also muss kein Port offen sein.</translation>
   </message>
@@ -277,7 +305,7 @@
   </message>
   <message>
    <source>Always</source>
-   <translation type="unfinished"></translation>
+   <translation>Immer</translation>
   </message>
   <message>
    <source>Always on</source>
@@ -297,11 +325,15 @@
   </message>
   <message>
    <source>As many as otherwise</source>
-   <translation type="unfinished"></translation>
+   <translation>So viele wie sonst</translation>
+  </message>
+  <message>
+   <source>As measured or estimated</source>
+   <translation>Gemessen oder geschätzt</translation>
   </message>
   <message>
    <source>As wor&amp;ds</source>
-   <translation type="unfinished"></translation>
+   <translation>Als W&amp;orte</translation>
   </message>
   <message>
    <source>Ask on a computer that trains.</source>
@@ -333,7 +365,7 @@
   </message>
   <message>
    <source>At other times</source>
-   <translation type="unfinished"></translation>
+   <translation>Zu anderen Zeiten</translation>
   </message>
   <message>
    <source>Averaged {numbers} numbers for everybody in {rounds} rounds.</source>
@@ -365,19 +397,23 @@
   </message>
   <message>
    <source>By the rules</source>
-   <translation type="unfinished"></translation>
+   <translation>Nach den Regeln</translation>
   </message>
   <message>
    <source>By the rules until {moment}</source>
-   <translation type="unfinished"></translation>
+   <translation>Nach den Regeln bis {moment}</translation>
   </message>
   <message>
    <source>C&amp;ancel</source>
    <translation>&amp;Abbrechen</translation>
   </message>
   <message>
+   <source>Carbon dio&amp;xide</source>
+   <translation>&amp;Kohlendioxid</translation>
+  </message>
+  <message>
    <source>Carry connections for &amp;others</source>
-   <translation>Verbindungen für andere &amp;weiterleiten</translation>
+   <translation>Verbindungen für andere weiter&amp;leiten</translation>
   </message>
   <message>
    <source>Catching up</source>
@@ -501,7 +537,7 @@
   </message>
   <message>
    <source>Computing</source>
-   <translation type="unfinished"></translation>
+   <translation>Rechnen</translation>
   </message>
   <message>
    <source>Connect it to train with others; potluck demo needs no network.</source>
@@ -562,6 +598,10 @@
   <message>
    <source>Each round leaves a receipt.</source>
    <translation>Jede Runde hinterlässt eine Quittung.</translation>
+  </message>
+  <message>
+   <source>Electricity</source>
+   <translation>Strom</translation>
   </message>
   <message>
    <source>Epoch {epoch}</source>
@@ -649,7 +689,11 @@
   </message>
   <message>
    <source>Graphics card</source>
-   <translation type="unfinished"></translation>
+   <translation>Grafikkarte</translation>
+  </message>
+  <message>
+   <source>Half of what is free</source>
+   <translation>Hälfte des freien</translation>
   </message>
   <message>
    <source>Held-out loss</source>
@@ -729,7 +773,7 @@
   </message>
   <message>
    <source>It &amp;computes in</source>
-   <translation type="unfinished"></translation>
+   <translation>&amp;Rechnet in</translation>
   </message>
   <message>
    <source>It arrived too late or not at all: the round went on without it. The connection may be slow.</source>
@@ -745,7 +789,7 @@
   </message>
   <message>
    <source>It computes in</source>
-   <translation type="unfinished"></translation>
+   <translation>Rechnet in</translation>
   </message>
   <message>
    <source>It does not cost by the megabyte.</source>
@@ -770,6 +814,10 @@
   <message>
    <source>It is started again; the log says more.</source>
    <translation>Es wird neu gestartet; im Protokoll steht mehr.</translation>
+  </message>
+  <message>
+   <source>It takes</source>
+   <translation>Es nimmt</translation>
   </message>
   <message>
    <source>It takes volunteers outside of this network to find out.</source>
@@ -873,7 +921,7 @@
   </message>
   <message>
    <source>May Potluck use this computer?</source>
-   <translation type="unfinished"></translation>
+   <translation>Darf Potluck diesen Rechner nutzen?</translation>
   </message>
   <message>
    <source>Mbit/s</source>
@@ -882,6 +930,10 @@
   <message>
    <source>Memory</source>
    <translation>Speicher</translation>
+  </message>
+  <message>
+   <source>Memory is kept &amp;for</source>
+   <translation>Speicher bleibt belegt &amp;für</translation>
   </message>
   <message>
    <source>Model</source>
@@ -921,7 +973,7 @@
   </message>
   <message>
    <source>Networ&amp;k</source>
-   <translation type="unfinished"></translation>
+   <translation>&amp;Netzwerk</translation>
   </message>
   <message>
    <source>Network</source>
@@ -929,7 +981,7 @@
   </message>
   <message>
    <source>Never</source>
-   <translation type="unfinished"></translation>
+   <translation>Nie</translation>
   </message>
   <message>
    <source>No collaboration is left: nothing computes for others here until you join one.</source>
@@ -992,6 +1044,10 @@
    <translation>Keines nötig: Der Link gewährt den Zutritt.</translation>
   </message>
   <message>
+   <source>Not at all</source>
+   <translation>Gar nicht</translation>
+  </message>
+  <message>
    <source>Not connected</source>
    <translation>Nicht verbunden</translation>
   </message>
@@ -1002,6 +1058,10 @@
   <message>
    <source>Not known before the start; {have}</source>
    <translation>Vor dem Start nicht bekannt; {have}</translation>
+  </message>
+  <message>
+   <source>Not told</source>
+   <translation>Keine Angabe</translation>
   </message>
   <message>
    <source>Not yet: start pa&amp;used</source>
@@ -1044,8 +1104,12 @@
    <translation>Zahlen, die sagen, wie sich das Modell ändern soll, niemals eigene Texte oder Dateien. Mit ihnen gehen der hier gewählte Name, ein Schlüssel, der für diesen Rechner steht, seine Adresse im Netzwerk, wie schnell er rechnet und was er gerade tut. Jede Verbindung ist verschlüsselt, und beide Seiten weisen sich aus.</translation>
   </message>
   <message>
+   <source>O&amp;nly these</source>
+   <translation>Nur &amp;diese</translation>
+  </message>
+  <message>
    <source>Off until {moment}</source>
-   <translation type="unfinished"></translation>
+   <translation>Aus bis {moment}</translation>
   </message>
   <message>
    <source>On macOS links open Potluck once its application lies in the folder Applications.</source>
@@ -1057,7 +1121,7 @@
   </message>
   <message>
    <source>On until {moment}, whatever the rules say</source>
-   <translation type="unfinished"></translation>
+   <translation>An bis {moment}, was auch immer die Regeln sagen</translation>
   </message>
   <message>
    <source>Only in these &amp;hours:</source>
@@ -1081,7 +1145,7 @@
   </message>
   <message>
    <source>Other reasons to rest</source>
-   <translation type="unfinished"></translation>
+   <translation>Andere Gründe zu ruhen</translation>
   </message>
   <message>
    <source>Other volunteers can reach this computer directly.</source>
@@ -1097,7 +1161,7 @@
   </message>
   <message>
    <source>Otherwise it computes on, and other programs go first.</source>
-   <translation type="unfinished"></translation>
+   <translation>Sonst rechnet er weiter, und andere Programme haben Vorrang.</translation>
   </message>
   <message>
    <source>Pages</source>
@@ -1212,6 +1276,10 @@
    <translation>Dateien von Potluck</translation>
   </message>
   <message>
+   <source>Pr&amp;ice</source>
+   <translation>Pre&amp;is</translation>
+  </message>
+  <message>
    <source>Prepare the model and the text</source>
    <translation>Modell und Text vorbereiten</translation>
   </message>
@@ -1249,27 +1317,27 @@
   </message>
   <message>
    <source>Rest above</source>
-   <translation type="unfinished"></translation>
+   <translation>Ruht ab</translation>
   </message>
   <message>
    <source>Rest be&amp;low</source>
-   <translation type="unfinished"></translation>
+   <translation>Ruht &amp;unter</translation>
   </message>
   <message>
    <source>Rest when h&amp;otter than</source>
-   <translation type="unfinished"></translation>
+   <translation>Ruht, wenn &amp;heißer als</translation>
   </message>
   <message>
    <source>Rest while a program &amp;fills the screen</source>
-   <translation type="unfinished"></translation>
+   <translation>Ruht, solange ein Programm den &amp;Bildschirm füllt</translation>
   </message>
   <message>
    <source>Rest while the computer runs on its &amp;battery</source>
-   <translation type="unfinished"></translation>
+   <translation>Ruht, solange der Rechner mit &amp;Akku läuft</translation>
   </message>
   <message>
    <source>Rest while these &amp;run</source>
-   <translation type="unfinished"></translation>
+   <translation>Ruht, solange diese &amp;laufen</translation>
   </message>
   <message>
    <source>Resting</source>
@@ -1380,12 +1448,16 @@
    <translation>Text für das Modell</translation>
   </message>
   <message>
+   <source>The &amp;best that there is: a graphics card, else the processor</source>
+   <translation>Das &amp;beste, das es gibt: eine Grafikkarte, sonst der Prozessor</translation>
+  </message>
+  <message>
    <source>The &amp;graphics card rests</source>
-   <translation type="unfinished"></translation>
+   <translation>Die &amp;Grafikkarte ruht</translation>
   </message>
   <message>
    <source>The &amp;processor rests</source>
-   <translation type="unfinished"></translation>
+   <translation>Der &amp;Prozessor ruht</translation>
   </message>
   <message>
    <source>The Potluck that runs in the background is of another version. Stop it with: potluck quit</source>
@@ -1417,7 +1489,7 @@
   </message>
   <message>
    <source>The card rests above</source>
-   <translation type="unfinished"></translation>
+   <translation>Die Karte ruht ab</translation>
   </message>
   <message>
    <source>The check could not be run. On the command line it is: potluck doctor</source>
@@ -1688,6 +1760,10 @@
    <translation>Dieses Projekt</translation>
   </message>
   <message>
+   <source>This comput&amp;er</source>
+   <translation>Dieser Re&amp;chner</translation>
+  </message>
+  <message>
    <source>This computer</source>
    <translation>Dieser Rechner</translation>
   </message>
@@ -1900,8 +1976,16 @@
    <translation>Verlust beim Training</translation>
   </message>
   <message>
+   <source>Training runs on</source>
+   <translation>Das Training läuft auf</translation>
+  </message>
+  <message>
    <source>Training runs on the processor; torch finds no other device here.</source>
    <translation>Das Training läuft auf dem Prozessor; torch findet hier kein anderes Gerät.</translation>
+  </message>
+  <message>
+   <source>Training stands still for some minutes at first, and is faster then on some devices.</source>
+   <translation>Das Training steht anfangs einige Minuten still und ist danach auf manchen Geräten schneller.</translation>
   </message>
   <message>
    <source>Training {company}.</source>
@@ -1957,11 +2041,11 @@
   </message>
   <message>
    <source>Until it is empty</source>
-   <translation type="unfinished"></translation>
+   <translation>Bis er leer ist</translation>
   </message>
   <message>
    <source>Until there was no &amp;input for</source>
-   <translation type="unfinished"></translation>
+   <translation>Bis so lange keine E&amp;ingabe kam</translation>
   </message>
   <message>
    <source>Up to {size} each way in an epoch. {cost}</source>
@@ -2069,7 +2153,7 @@
   </message>
   <message>
    <source>While somebody uses this computer</source>
-   <translation type="unfinished"></translation>
+   <translation>Während der Rechner benutzt wird</translation>
   </message>
   <message>
    <source>Who is here</source>
@@ -2140,10 +2224,6 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
    <translation>Dieser Rechner macht jetzt mit bei {name}.</translation>
   </message>
   <message>
-   <source>Your &amp;name</source>
-   <translation>N&amp;ame</translation>
-  </message>
-  <message>
    <source>Your gift today</source>
    <translation>Der Beitrag von heute</translation>
   </message>
@@ -2176,12 +2256,20 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
    <translation>Lücken</translation>
   </message>
   <message>
+   <source>cents</source>
+   <translation>Cent</translation>
+  </message>
+  <message>
+   <source>for a kilowatt-hour</source>
+   <translation>für eine Kilowattstunde</translation>
+  </message>
+  <message>
    <source>how collaborations that you join from now on call this computer</source>
    <translation>so nennen ihn Projekte, denen er von jetzt an beitritt</translation>
   </message>
   <message>
    <source>in the processor, or in the card that computes</source>
-   <translation type="unfinished"></translation>
+   <translation>im Prozessor oder in der Karte, die rechnet</translation>
   </message>
   <message>
    <source>letter frequencies</source>
@@ -2197,7 +2285,11 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   </message>
   <message>
    <source>min</source>
-   <translation type="unfinished"></translation>
+   <translation>min</translation>
+  </message>
+  <message>
+   <source>more is drawn while this computer contributes</source>
+   <translation>mehr nimmt dieser Rechner beim Mitrechnen auf</translation>
   </message>
   <message>
    <source>nats</source>
@@ -2209,7 +2301,7 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   </message>
   <message>
    <source>no key, no touch, no movement of the mouse</source>
-   <translation type="unfinished"></translation>
+   <translation>keine Taste, keine Berührung, keine Bewegung der Maus</translation>
   </message>
   <message>
    <source>no member is left to coordinate the round</source>
@@ -2225,23 +2317,31 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   </message>
   <message>
    <source>of the battery's charge, where Potluck may run on it</source>
-   <translation type="unfinished"></translation>
+   <translation>der Akkuladung, wo Potluck mit Akku laufen darf</translation>
+  </message>
+  <message>
+   <source>of the computer, not of a graphics card</source>
+   <translation>des Rechners, nicht einer Grafikkarte</translation>
   </message>
   <message>
    <source>of the graphics card is needed by other programs</source>
-   <translation type="unfinished"></translation>
+   <translation>der Grafikkarte brauchen andere Programme</translation>
   </message>
   <message>
    <source>of the processor is needed by other programs, which go first anyway</source>
-   <translation type="unfinished"></translation>
+   <translation>des Prozessors brauchen andere Programme, die ohnehin Vorrang haben</translation>
   </message>
   <message>
    <source>of the time</source>
-   <translation type="unfinished"></translation>
+   <translation>der Zeit</translation>
   </message>
   <message>
    <source>of the time; less keeps the computer cool and quiet</source>
-   <translation type="unfinished"></translation>
+   <translation>der Zeit; weniger hält den Rechner kühl und leise</translation>
+  </message>
+  <message>
+   <source>of your money for a kilowatt-hour; My gift shows what yours comes to</source>
+   <translation>der eigenen Währung für eine Kilowattstunde; „Mein Beitrag“ zeigt die Summe</translation>
   </message>
   <message>
    <source>on {day} at {clock}</source>
@@ -2269,7 +2369,7 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   </message>
   <message>
    <source>taken by the processor, or by the card that computes</source>
-   <translation type="unfinished"></translation>
+   <translation>Leistung des Prozessors oder der Karte, die rechnet</translation>
   </message>
   <message>
    <source>the coordinator has committed another mean than this computer holds</source>
@@ -2354,6 +2454,10 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   <message>
    <source>where others call this computer</source>
    <translation>wo andere diesen Rechner anrufen</translation>
+  </message>
+  <message>
+   <source>while it rests, to go on at once; after that it is given back</source>
+   <translation>während es ruht, um sofort weiterzumachen; danach wird er freigegeben</translation>
   </message>
   <message>
    <source>with other hours</source>

@@ -9,9 +9,10 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QLabel, QLineEdit, QRadioButton
 
-from app import link_look
+from app import link_look, text
 from app.choices import Choices
 from app.joining import JoinCommand
+from app.language import LANGUAGES
 from app.opening import Opening, opening
 from app.views.first_run.wizard import JoinDialog
 from core.api.look import ComputerFacts, JoinEstimate, LinkLook
@@ -134,6 +135,7 @@ def test_link_that_leads_nowhere_has_a_button(parts, tmp_path, until, code):
     pages.reject()
 
 
+@pytest.mark.parametrize("language", LANGUAGES, indirect=True)
 def test_every_control_of_all_pages_has_a_name(pages, until):
     pages.begin(LINK)
     until(lambda: pages.facts, 20_000)
@@ -142,11 +144,12 @@ def test_every_control_of_all_pages_has_a_name(pages, until):
             assert widget.accessibleName() or widget.text(), widget
     for shown, goes_on in ((pages.links, "&Look at it"), (pages.look, "&Next"), (pages.habits, "&Start")):
         words = [each.text() for kind in (QAbstractButton, QLabel) for each in shown.findChildren(kind)]
-        words += [pages.no.text(), pages.back.text(), goes_on]
+        words += [pages.no.text(), pages.back.text(), text.tr(goes_on)]
         letters = [each[each.index("&") + 1].lower() for each in words if "&" in each]
         assert len(letters) == len(set(letters)), (shown, letters)
 
 
+@pytest.mark.parametrize("language", LANGUAGES, indirect=True)
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("size", [(480, 400), (1100, 720)])
 def test_pages_fit_small_and_large(pages, parts, until, theme, size):

@@ -7,6 +7,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QAbstractSpinBox, QApplication, QLabel, QLineEdit
 
 from app.choices import ThemeChoice
+from app.language import LANGUAGES
 from app.widgets.limit_box import LimitBox
 from core.api.settings import PortTest
 from core.api.snapshot import ProblemView
@@ -286,6 +287,7 @@ def test_controls_have_names(asked):
                     assert QAccessible.queryAccessibleInterface(widget).text(QAccessible.Text.Name), widget
 
 
+@pytest.mark.parametrize("language", LANGUAGES, indirect=True)
 @pytest.mark.parametrize("choice", [ThemeChoice.LIGHT, ThemeChoice.DARK])
 def test_settings_fit_the_smallest_window_with_every_message_shown(asked, qt, choice):
     asked.theme.choose(choice)
@@ -293,7 +295,7 @@ def test_settings_fit_the_smallest_window_with_every_message_shown(asked, qt, ch
     long = "Others have called port 24000 of this computer, and nobody got through. " * 4
     settings.show_answer("test_port", PortTest(port=5, sentence=long, advice="Turn on UPnP."))
     settings.show_failure("configure", ProblemView("setting.upload_bytes_s", "That is too little for it. " * 4, ""))
-    for page in (settings.hours, settings.network):
+    for page in (settings.rules, settings.hours, settings.network):
         settings.pages.setCurrentWidget(page)
         qt.processEvents()
         assert settings.width() <= 800

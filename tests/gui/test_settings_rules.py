@@ -8,6 +8,7 @@ from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QWheelEvent
 from PySide6.QtWidgets import QAbstractButton, QAbstractSpinBox, QApplication, QComboBox, QLabel, QLineEdit
 
+from app.language import LANGUAGES
 from core.api.modes import UseMode, UseSwitch
 from core.api.settings import FIELDS, SettingsView
 from core.engine.preferences import changed, view
@@ -168,6 +169,7 @@ def test_settings_open_at_a_field(parts, qt):
     assert settings.focusWidget() is settings.rules.heat
 
 
+@pytest.mark.parametrize("language", LANGUAGES, indirect=True)
 def test_no_two_mnemonics_clash_on_a_page(asked):
     settings = asked.settings
     tabs = [settings.pages.tabText(place) for place in range(settings.pages.count())]
