@@ -11,7 +11,7 @@ from app import page_text, text
 from app.intents import Intents
 from app.pages.asking import AskingPage
 from app.pages.page import GAP
-from app.pages.verdict_actions import ActionButton
+from app.pages.verdict_actions import ActionButton, RuleButton
 from app.reports import Reports
 from app.store import Store
 from app.theme import Theme
@@ -47,6 +47,7 @@ class HomePage(AskingPage):
         super().__init__(store, reports, "", {"history": {"days": DAYS_MAX}})
         self.header = Header(store, intents, theme)
         self.action = ActionButton(store, actions)
+        self.rule = RuleButton(store, actions)
         self.pot = PotFill(theme)
         self._level = sentence()
         self._today = label(factor=1.6, bold=True)
@@ -96,7 +97,12 @@ class HomePage(AskingPage):
         words.setSpacing(GAP)
         words.addStretch(1)
         words.addWidget(self.header)
-        words.addWidget(self.action, alignment=Qt.AlignmentFlag.AlignLeft)
+        offers = QHBoxLayout()
+        offers.setSpacing(GAP)
+        offers.addWidget(self.action)
+        offers.addWidget(self.rule)
+        offers.addStretch(1)
+        words.addLayout(offers)
         words.addSpacing(GAP)
         words.addWidget(self._level)
         legend = QHBoxLayout()

@@ -1,6 +1,7 @@
-"""What a person can do about a verdict: one action for each, in one table."""
+"""What a person can do about a verdict: overrule the rule for a while, or change it."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
@@ -19,8 +20,30 @@ class Offer(NamedTuple):
     does: Callable[[Actions], object]
 
 
-def _settings(actions: Actions) -> None:
-    actions.settings.trigger()
+RULES: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "battery": "on_battery",
+        "battery_low": "battery_percent",
+        "in_use": "in_use",
+        "schedule": "hours",
+        "program": "programs",
+        "full_screen": "full_screen",
+        "busy": "busy_percent",
+        "heat": "celsius_max",
+        "watts": "watts_max",
+        "gpu_in_use": "in_use_gpu",
+        "gpu_busy": "gpu_busy_percent",
+        "gpu_heat": "celsius_max",
+        "gpu_watts": "watts_max",
+        "metered": "use_metered",
+        "month": "month_bytes",
+    }
+)
+"""By reason of a rest, the setting that has the rule (`core.api.settings.FIELDS`)."""
+
+
+def _change(setting: str, actions: Actions) -> None:
+    actions.rule_asked.emit(setting)
 
 
 def _insist(actions: Actions) -> None:
@@ -28,9 +51,13 @@ def _insist(actions: Actions) -> None:
 
 
 _NOW = Offer(text.later("Contribute now for 1 hour"), _insist)
-_LIMITS = Offer(text.later("Change the limits…"), _settings)
 _NOTHING: Final = frozenset(("finished", "ended"))
-OFFERS: Final[Mapping[str, Offer]] = MappingProxyType({"metered": _LIMITS, "month": _LIMITS})
+OFFERS: Final[Mapping[str, Offer]] = MappingProxyType(
+    {
+        reason: Offer(text.later("Change the limits…"), partial(_change, RULES[reason]))
+        for reason in ("metered", "month")
+    }
+)
 """By reason of a rest; other rules can be overruled.  Pausing is the switch's, beside the headline."""
 
 
@@ -60,3 +87,19 @@ class ActionButton(QPushButton):
     def _do(self) -> None:
         if (offer := offer_of(self._store.verdict)) is not None:
             offer.does(self._actions)
+
+
+class RuleButton(QPushButton):
+    """Opens the settings at the rule that is the reason of a rest, beside the button that overrules it."""
+
+    def __init__(self, store: Store, actions: Actions) -> None:
+        super().__init__(text.tr("Change this rule…"))
+        self._store = store
+        self.clicked.connect(lambda: actions.rule_asked.emit(RULES.get(store.verdict.reason, "")))
+        store.changed.connect(self._follow)
+        self._follow()
+
+    def _follow(self) -> None:
+        verdict = self._store.verdict
+        rests = self._store.snapshot is not None and verdict.code is VerdictCode.RESTING
+        self.setVisible(rests and verdict.reason in RULES and verdict.reason not in OFFERS)

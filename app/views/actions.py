@@ -1,6 +1,6 @@
 """Actions for the menus, the tray and the keyboard alike."""
 
-from PySide6.QtCore import QObject, Qt
+from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QAction, QActionGroup, QKeySequence
 
 from app import text
@@ -23,6 +23,9 @@ class Actions(QObject):
         quit: End the window and the engine.
         pages: What the rail opens, by name, from top to bottom.
     """
+
+    rule_asked = Signal(str)
+    """The person wants to change a setting, by its name (`core.api.settings.FIELDS`)."""
 
     def __init__(self, store: Store, intents: Intents, parent: QObject | None = None) -> None:
         super().__init__(parent)

@@ -154,7 +154,8 @@ class MainWindow(QMainWindow):
         actions = self.actions_
         actions.close.triggered.connect(self.close)
         actions.open.triggered.connect(self.come_forward)
-        actions.settings.triggered.connect(self.settings.ask)
+        actions.settings.triggered.connect(lambda: self.settings.ask(""))
+        actions.rule_asked.connect(self.settings.ask)
         actions.join.triggered.connect(self.start_page.join_asked)
         for action in actions.pages.values():
             action.toggled.connect(self._show)

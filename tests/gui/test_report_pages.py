@@ -13,7 +13,7 @@ from app.doctor import Checked, DoctorCommand
 from app.licences import bundled
 from app.page_text import notice
 from app.pages import asking
-from app.pages.verdict_actions import offer_of
+from app.pages.verdict_actions import RULES, offer_of
 from core.api import verdict as verdicts
 from core.api.reports import GiftHistory
 from core.api.snapshot import Notice
@@ -177,6 +177,20 @@ def test_notice_of_a_verdict_is_worded_by_its_code():
 def test_rests_offer_one_action_others_none(code, reason):
     offer = offer_of(verdicts.Verdict(code=code, reason=reason))
     assert (offer is not None) == (code is VerdictCode.RESTING and reason not in {"finished", "ended"})
+
+
+@pytest.mark.parametrize("reason", [reason for code, reason in SENTENCES if code is VerdictCode.RESTING])
+def test_reason_of_a_rest_leads_to_its_setting(told, examples, reason):
+    told.store.put(examples.snapshot(verdicts.resting(reason, percent=5, minutes=3, celsius=80, watts=9, epoch=7)))
+    shown = [one for one in (told.home.action, told.home.rule) if one.isVisibleTo(told.home)]
+    assert len(shown) == {"metered": 1, "month": 1, "finished": 0, "ended": 0}.get(reason, 2)
+    if not shown:
+        return
+    shown[-1].click()
+    told.window.settings.show_answer("settings", examples.settings())
+    focused = told.window.settings.focusWidget()
+    field = told.window.settings.fields[RULES[reason]].control
+    assert focused in {field, field.focusProxy()}
 
 
 def test_overruling_a_rule_asks_the_engine(told, examples):
