@@ -295,7 +295,7 @@ def test_settings_fit_the_smallest_window_with_every_message_shown(asked, qt, ch
     long = "Others have called port 24000 of this computer, and nobody got through. " * 4
     settings.show_answer("test_port", PortTest(port=5, sentence=long, advice="Turn on UPnP."))
     settings.show_failure("configure", ProblemView("setting.upload_bytes_s", "That is too little for it. " * 4, ""))
-    for page in (settings.rules, settings.hours, settings.network):
+    for page in (settings.pages.widget(place) for place in range(settings.pages.count())):
         settings.pages.setCurrentWidget(page)
         qt.processEvents()
         assert settings.width() <= 800
