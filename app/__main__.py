@@ -56,7 +56,7 @@ def _parser() -> argparse.ArgumentParser:
     developer.add_argument("--size", type=_size, default=(1100, 720), metavar="WxH")
     developer.add_argument("--page", default="home", metavar="NAME", help="the page that is open first (default: home)")
     developer.add_argument("--language", choices=("en", "de"), default="en")
-    developer.add_argument("--theme", choices=("light", "dark"), default="light")
+    developer.add_argument("--theme", choices=("light", "dark", "contrast"), default="light")
     return parser
 
 

@@ -1,4 +1,4 @@
-"""Light and dark: the colours, and when which."""
+"""Light, dark and high contrast: the colours, and when which."""
 
 from dataclasses import asdict, dataclass
 from string import Template
@@ -71,6 +71,23 @@ DARK = Colours(
     problem_ground="#402120",
     problem_line="#9C4A44",
 )
+CONTRAST = Colours(
+    window="#000000",
+    card="#000000",
+    line="#FFFFFF",
+    text="#FFFFFF",
+    muted="#FFFFFF",
+    accent="#FFE600",
+    on_accent="#000000",
+    warm="#7FDBFF",
+    off="#FFFFFF",
+    groove="#5A5A5A",
+    mine="#23234A",
+    selected="#3A3A00",
+    problem="#FFFFFF",
+    problem_ground="#5A0000",
+    problem_line="#FFFFFF",
+)
 
 
 class Theme(QObject):
@@ -105,17 +122,25 @@ class Theme(QObject):
     def choose(self, choice: ThemeChoice) -> None:
         """Follow the system, or do not."""
         self._choice = choice
-        scheme = {ThemeChoice.LIGHT: Qt.ColorScheme.Light, ThemeChoice.DARK: Qt.ColorScheme.Dark}
+        dark = Qt.ColorScheme.Dark
+        scheme = {ThemeChoice.LIGHT: Qt.ColorScheme.Light, ThemeChoice.DARK: dark, ThemeChoice.CONTRAST: dark}
         self._application.styleHints().setColorScheme(scheme.get(choice, Qt.ColorScheme.Unknown))
         self._follow()
 
-    def _follow(self) -> None:
+    def _chosen(self) -> Colours:
+        """The colours of the choice; like the system also where that asks for a high contrast."""
         match self._choice:
+            case ThemeChoice.CONTRAST:
+                return CONTRAST
+            case ThemeChoice.SYSTEM if _system_wants_contrast():
+                return CONTRAST
             case ThemeChoice.SYSTEM:
                 dark = self._application.styleHints().colorScheme() is Qt.ColorScheme.Dark
-            case choice:
-                dark = choice is ThemeChoice.DARK
-        colours = DARK if dark else LIGHT
+                return DARK if dark else LIGHT
+        return DARK if self._choice is ThemeChoice.DARK else LIGHT
+
+    def _follow(self) -> None:
+        colours = self._chosen()
         if colours is self._colours:
             return
         self._colours = colours
@@ -125,6 +150,11 @@ class Theme(QObject):
         style = Template(resources.file("styles", "potluck.qss").read_text("utf-8"))
         self._application.setStyleSheet(style.substitute(asdict(colours)))
         self.changed.emit()
+
+
+def _system_wants_contrast() -> bool:
+    hints = QApplication.styleHints()  # what belongs to it is gone with its last name
+    return hints.accessibility().contrastPreference() is Qt.ContrastPreference.HighContrast
 
 
 def _edged(colours: Colours) -> QPalette:

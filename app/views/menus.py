@@ -51,6 +51,7 @@ class Menus:
                 ThemeChoice.SYSTEM: tr("Like the &system"),
                 ThemeChoice.LIGHT: tr("&Light"),
                 ThemeChoice.DARK: tr("&Dark"),
+                ThemeChoice.CONTRAST: tr("&High contrast"),
             },
         )
         self.language_actions = _choice_menu(

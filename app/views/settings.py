@@ -1,6 +1,7 @@
 """The settings: what Potluck may use of this computer and its network."""
 
 from PySide6.QtCore import QSize, Signal
+from PySide6.QtGui import QIcon
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QTabWidget, QVBoxLayout, QWidget
 
 from app import text
@@ -42,6 +43,8 @@ class SettingsDialog(QDialog):
         kinds = QDialogButtonBox.StandardButton
         self._buttons = QDialogButtonBox(kinds.Save | kinds.Cancel)
         self.save = self._buttons.button(kinds.Save)
+        for button in self._buttons.buttons():
+            button.setIcon(QIcon())  # the style's own pictures belong to another program
         self._build()
         self._buttons.accepted.connect(self._save)
         self._buttons.rejected.connect(self.reject)

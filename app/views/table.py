@@ -11,6 +11,8 @@ from app.theme import Theme
 from app.widgets.labels import card, label
 from app.widgets.rows import RowDelegate
 
+PADDING = 6
+"""Of a cell on each side, as in resources/styles/potluck.qss."""
 ROWS_LEAST = 4
 """Rows that are seen at least, however low the window is."""
 
@@ -86,7 +88,7 @@ class Table(QTableView):
             mode = QHeaderView.ResizeMode.Fixed if letters else QHeaderView.ResizeMode.Stretch
             header.setSectionResizeMode(place, mode)
             if letters:
-                header.resizeSection(place, metrics.horizontalAdvance("0") * letters)
+                header.resizeSection(place, metrics.horizontalAdvance("0") * letters + 2 * PADDING)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Of Qt: where the room does not suffice for all, columns on the right are hidden."""

@@ -16,6 +16,9 @@ HEADROOM = 0.08
 DOTS_MAX = 12
 """With more points than these only the line is drawn."""
 
+LABEL_SHARE = 0.7
+"""Of the chart's width that the name of the dashed line may take: the line of a good model begins at the left."""
+
 Point = tuple[int, float]
 
 
@@ -76,7 +79,7 @@ class Curve(QWidget):
             painter.drawText(self.rect(), Qt.AlignmentFlag.AlignCenter, text.tr("It begins with the first step."))
             painter.end()
             return
-        _Drawing(self, painter, self._points, self._level).draw(colours.line, colours.muted, self._ink())
+        _Drawing(self, painter, self._points, self._level).draw(colours.groove, colours.muted, self._ink())
         painter.end()
 
     def _ink(self) -> QColor:
@@ -100,8 +103,8 @@ class _Drawing:
         self._first = points[0][0]
         self._last = max(points[-1][0], self._first + 4)
         line = self._metrics.height()
-        left = max(self._metrics.horizontalAdvance(f"{value:.1f}") for value in (self._low, self._high)) + 12
-        self._area = QRectF(widget.rect()).adjusted(left, line * 0.6, -10, -1.5 * line)
+        left = max(self._metrics.horizontalAdvance(f"{value:.1f}") for value in (self._low, self._high)) + 16
+        self._area = QRectF(widget.rect()).adjusted(left, line * 0.6, -2 * line, -1.7 * line)
 
     def draw(self, line: str, muted: str, ink: QColor) -> None:
         self._draw_grid(line, muted)
@@ -113,7 +116,9 @@ class _Drawing:
             box = QRectF(self._area.left(), at - self._metrics.height() - 1, self._area.width(), self._metrics.height())
             if box.top() < 0:
                 box.moveTop(at + 1)
-            self._painter.drawText(box, Qt.AlignmentFlag.AlignRight, name)
+            room = round(self._area.width() * LABEL_SHARE)
+            shown = self._metrics.elidedText(name, Qt.TextElideMode.ElideRight, room)
+            self._painter.drawText(box, Qt.AlignmentFlag.AlignRight, shown)
         places = [self._place(x, y) for x, y in self._points]
         self._painter.setPen(QPen(ink, 2.2, Qt.PenStyle.SolidLine, Qt.PenCapStyle.RoundCap, Qt.PenJoinStyle.RoundJoin))
         self._painter.drawPolyline(QPolygonF(places))

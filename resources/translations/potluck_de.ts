@@ -92,6 +92,10 @@
    <translation>&amp;Hilfe</translation>
   </message>
   <message>
+   <source>&amp;High contrast</source>
+   <translation>&amp;Hoher Kontrast</translation>
+  </message>
+  <message>
    <source>&amp;Home</source>
    <translation>&amp;Startseite</translation>
   </message>

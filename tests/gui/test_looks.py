@@ -6,11 +6,11 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QAccessible, QAction, QColor
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QProgressBar, QTableView, QWidget
+from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QProgressBar, QPushButton, QTableView, QWidget
 
 from app.choices import ThemeChoice
 from app.language import LANGUAGES
-from app.theme import DARK, LIGHT
+from app.theme import CONTRAST, DARK, LIGHT
 from app.widgets.curve import Curve, nice_step
 from core.api import verdict as verdicts
 
@@ -86,7 +86,7 @@ def test_tab_reaches_every_control(parts, examples, until, name):
 def test_controls_have_names(parts, examples):
     parts.window.show()
     parts.store.put(examples.STATES["problem"]())
-    kinds = (QAbstractButton, QProgressBar, QTableView, Curve)
+    kinds = (QAbstractButton, QProgressBar, QPushButton, QTableView, Curve)
     for name in parts.window.pages:
         open_page(parts, name)
         for kind in kinds:
@@ -138,11 +138,19 @@ def test_no_label_is_cut(parts, examples, qt, size, name):
     assert (parts.window.width(), parts.window.height()) == size
 
 
+CHOICES = ((ThemeChoice.DARK, DARK), (ThemeChoice.CONTRAST, CONTRAST), (ThemeChoice.LIGHT, LIGHT))
+
+
+def test_dialogs_have_no_stock_icons(parts):
+    for button in parts.window.settings.findChildren(QPushButton):
+        assert button.icon().isNull()
+
+
 def test_themes(parts, examples, qt):
     parts.store.put(examples.snapshot())
     parts.window.resize(1100, 720)
     parts.window.show()
-    for choice, colours in ((ThemeChoice.DARK, DARK), (ThemeChoice.LIGHT, LIGHT)):
+    for choice, colours in CHOICES:
         parts.theme.choose(choice)
         qt.processEvents()
         picture = parts.window.grab().toImage()
@@ -151,7 +159,7 @@ def test_themes(parts, examples, qt):
         assert picture.pixelColor(1060, 60) == QColor(colours.card)
 
 
-@pytest.mark.parametrize("colours", [LIGHT, DARK])
+@pytest.mark.parametrize("colours", [LIGHT, DARK, CONTRAST])
 def test_contrast(colours):
     def luminance(name):
         parts = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in QColor(name).getRgbF()[:3]]
