@@ -166,6 +166,7 @@ class MainWindow(QMainWindow):
                     text.tr("The window speaks it from its next start on: quit Potluck and open it again.")
                 )
             )
+        self.reports.came.connect(self._tell_settings)
         self.banner.closed.connect(self._dismiss)
         self.start_page.start_asked.connect(self.start_asked)
         self.start_page.join_asked.connect(self.join.ask)
@@ -193,6 +194,10 @@ class MainWindow(QMainWindow):
         self.status.tell(text.tr("You take part in {name}.").format(name=text.plain(answer.name)))
         if not answer.running:
             self.start_asked.emit()
+
+    def _tell_settings(self) -> None:
+        if self.reports.machine is not None:
+            self.settings.rules.show_machine(self.reports.machine)
 
     def _show_problem(self) -> None:
         """The engine's problem, or a failed wish."""

@@ -78,6 +78,7 @@ class SettingsDialog(QDialog):
             self._say(text.tr("Asking the engine…"))
             self.open()
         self._intents.read_settings()
+        self._intents.ask("machine")
 
     def show_answer(self, method: str, result: object) -> None:
         """The engine has answered one of METHODS."""

@@ -1,7 +1,7 @@
 """The page of the settings that says when Potluck rests."""
 
-from PySide6.QtCore import QDateTime
-from PySide6.QtWidgets import QCheckBox, QGridLayout, QLineEdit, QWidget
+from PySide6.QtCore import QDateTime, QPoint, Qt
+from PySide6.QtWidgets import QCheckBox, QGridLayout, QLineEdit, QMenu, QPushButton, QWidget
 
 from app import page_text, text
 from app.views.settings_page import SettingsPage
@@ -9,6 +9,7 @@ from app.widgets.field import Field
 from app.widgets.mode_row import ModeRow
 from app.widgets.whole_box import WholeBox
 from core.api.modes import SUBJECTS, UseMode, UseSubject
+from core.api.reports import MachineView
 from core.api.rules import PROGRAM_LETTERS_MAX, PROGRAMS_MAX, THREADS_MAX
 from core.api.settings import SettingsView
 
@@ -29,6 +30,11 @@ class RulesPage(SettingsPage):
             "network": ModeRow(tr("Network")),
         }
         self.programs = QLineEdit(maxLength=PROGRAMS_MAX * (PROGRAM_LETTERS_MAX + 2), placeholderText="blender, steam")
+        self._running: tuple[str, ...] = ()
+        self.add_program = QPushButton(tr("&Add one that runs…"))
+        self.add_program.setAutoDefault(False)
+        self.add_program.setEnabled(False)
+        self.add_program.clicked.connect(lambda: self.running_menu().popup(self._below_button()))
         self._make_switches()
         used = self._make_use(self.add_rows(tr("While somebody uses this computer")))
         other = self._make_otherwise(self.add_rows(tr("At other times")))
@@ -36,6 +42,31 @@ class RulesPage(SettingsPage):
         self.align(used, other, rests)
         self.column.addStretch(1)
         self.setFocusProxy(self.modes["computing"].buttons[self.modes["computing"].mode])
+
+    def show_machine(self, machine: MachineView) -> None:
+        """Say which rules stop nothing here, and offer the programs that run."""
+        for name, field in self.fields.items():
+            field.say_more(
+                text.tr("Your system does not tell that: the rule stops nothing.") if name in machine.untold else ""
+            )
+        self._running = machine.programs
+        self.add_program.setEnabled(bool(machine.programs))
+
+    def running_menu(self) -> QMenu:
+        """Programs that run and are not listed yet; choosing one lists it."""
+        menu, listed = QMenu(self), self._listed_programs()
+        menu.aboutToHide.connect(menu.deleteLater)
+        for name in self._running:
+            if name not in listed:
+                action = menu.addAction(text.plain(name).replace("&", "&&"))
+                action.triggered.connect(lambda _=False, one=name: self._list_program(one))
+        return menu
+
+    def _list_program(self, name: str) -> None:
+        self.programs.setText(", ".join([*self._listed_programs(), name]))
+
+    def _below_button(self) -> QPoint:
+        return self.add_program.mapToGlobal(self.add_program.rect().bottomLeft())
 
     def _make_switches(self) -> None:
         tr = text.tr
@@ -101,6 +132,7 @@ class RulesPage(SettingsPage):
         self.bind_whole("battery_percent", Field(grid, self.charge, name=tr("Rest be&low"), note=note), self.charge)
         self.bind_check("full_screen", Field(grid, self.full_screen), self.full_screen, forbids=True)
         programs = Field(grid, self.programs, name=tr("Rest while these &run"))
+        grid.addWidget(self.add_program, grid.rowCount() - 2, 2, alignment=Qt.AlignmentFlag.AlignLeft)
         self.bind(
             "programs", programs, lambda view: self.programs.setText(", ".join(view.programs)), self._listed_programs
         )

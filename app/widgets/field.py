@@ -26,6 +26,7 @@ class Field:
     def __init__(self, grid: QGridLayout, control: QWidget, *, name: str = "", note: str = "") -> None:
         self.control = control
         self._note = sentence(factor=0.95, tone="muted")
+        self._said = self._more = ""
         self._problem = sentence(tone="problem")
         row = grid.rowCount()
         if isinstance(control, QAbstractSpinBox):
@@ -54,6 +55,17 @@ class Field:
 
     def say(self, note: str) -> None:
         """Show another note below the control."""
+        self._said = note
+        self._show_note()
+
+    def say_more(self, words: str) -> None:
+        """Show a sentence after the note; empty: none."""
+        self._more = words
+        self._show_note()
+
+    def _show_note(self) -> None:
+        both = [self._said.removesuffix("."), self._more] if self._more else [self._said]
+        note = ". ".join(filter(None, both))
         self._note.setText(note)
         self._note.setVisible(bool(note))
         self.control.setAccessibleDescription(note)

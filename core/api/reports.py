@@ -8,6 +8,8 @@ RECEIPTS_MAX = 100
 """Receipts in one answer."""
 NOTICES_MAX = 500
 """Notices in one answer."""
+RUNNING_MAX = 300
+"""Names of running programs in one answer."""
 
 
 class DayGift(msgspec.Struct, frozen=True, kw_only=True):
@@ -97,6 +99,10 @@ class MachineView(msgspec.Struct, frozen=True, kw_only=True):
     home: str
     device: str
     """What is computed on; empty: nothing is known yet."""
+    programs: tuple[str, ...] = ()
+    """Names of programs that run now, without Potluck's, as the rule about programs wants them."""
+    untold: tuple[str, ...] = ()
+    """Rules that stop nothing here, since the system does not tell what they need (fields of `UseRules`)."""
 
 
 class TrustView(msgspec.Struct, frozen=True, kw_only=True):

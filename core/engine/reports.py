@@ -14,6 +14,7 @@ import psutil
 from core.api.reports import (
     NOTICES_MAX,
     RECEIPTS_MAX,
+    RUNNING_MAX,
     GiftHistory,
     MachineView,
     ReceiptList,
@@ -29,6 +30,7 @@ from core.engine.session import VolunteerSession
 from core.ledger.checked_receipt import CheckedReceipt, check
 from core.ledger.credits import Credit
 from core.ledger.receipts import read_receipts
+from core.schedule.untold import untold
 from core.system.cores import spare_cores
 
 FILES_MAX: Final = 100_000
@@ -81,6 +83,7 @@ class EngineReports:
         """This computer, and what Potluck uses of it now."""
         installation, session = self._installation, self._session()
         home = installation.options.home.directory
+        sensed = installation.usage_policy.sensed
         memory, disk = psutil.virtual_memory(), shutil.disk_usage(home)
         return MachineView(
             name=session.joined.name if session is not None else installation.name,
@@ -95,6 +98,8 @@ class EngineReports:
             disk_used_bytes=await asyncio.to_thread(folder_bytes, home),
             home=str(home),
             device=session.trainer.device if session is not None else "",
+            programs=tuple(sorted(sensed.programs)[:RUNNING_MAX]),
+            untold=untold(sensed),
         )
 
     def trust(self) -> TrustView:

@@ -24,6 +24,10 @@
    <translation>&amp;Verlauf</translation>
   </message>
   <message>
+   <source>&amp;Add one that runs…</source>
+   <translation>Eines hinzufügen, das l&amp;äuft…</translation>
+  </message>
+  <message>
    <source>&amp;All at once, each at its own pace</source>
    <translation>&amp;Alle zugleich, jedes in seinem Tempo</translation>
   </message>
@@ -434,6 +438,10 @@
   <message>
    <source>Change the limits…</source>
    <translation>Grenzen ändern…</translation>
+  </message>
+  <message>
+   <source>Change this rule…</source>
+   <translation>Diese Regel ändern…</translation>
   </message>
   <message>
    <source>Check that the file belongs to you.</source>
@@ -2234,6 +2242,10 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   <message>
    <source>Your name</source>
    <translation>Name</translation>
+  </message>
+  <message>
+   <source>Your system does not tell that: the rule stops nothing.</source>
+   <translation>Das verrät dieses System nicht: Die Regel hält nichts auf.</translation>
   </message>
   <message>
    <source>alone for now</source>

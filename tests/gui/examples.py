@@ -227,6 +227,8 @@ def reports() -> dict[str, object]:
         disk_used_bytes=340_000_000,
         home="/home/bee/.local/share/potluck",
         device="processor",
+        programs=("blender", "firefox", "steam"),
+        untold=("full_screen", "watts_max"),
     )
     told = (
         ("info", "Potluck starts.", "engine.starts"),

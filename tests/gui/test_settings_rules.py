@@ -92,6 +92,25 @@ def test_programs_are_named_with_commas(asked):
     assert sent(asked) == {"programs": ["blender", "steam client"]}
 
 
+def test_running_program_is_added_to_the_list(asked, examples):
+    rules = asked.settings.rules
+    assert not rules.add_program.isEnabled()
+    asked.window.reports.put("machine", examples.reports()["machine"])
+    rules.programs.setText("Steam")
+    offered = rules.running_menu().actions()
+    assert [action.text() for action in offered] == ["blender", "firefox"]
+    offered[0].trigger()
+    assert sent(asked) == {"programs": ["steam", "blender"]}
+
+
+def test_rule_that_the_system_cannot_serve_says_so(asked, examples):
+    asked.window.reports.put("machine", examples.reports()["machine"])
+    fields = asked.settings.fields
+    assert "the rule stops nothing" in fields["watts_max"].control.accessibleDescription()
+    assert "the rule stops nothing" in fields["full_screen"].control.accessibleDescription()
+    assert "the rule" not in fields["celsius_max"].control.accessibleDescription()
+
+
 def test_memory_is_sent_in_bytes(asked):
     box = asked.settings.computer.memory
     assert box.text() == "Half of what is free"

@@ -72,6 +72,7 @@ def installation(tmp_path):
         key=KeyPair.generate(),
         name="Bee",
         preferences=SimpleNamespace(settings=Settings(threads=3)),
+        usage_policy=SimpleNamespace(sensed=Sensed(programs=frozenset({"steam", "blender"}), full_screen=False)),
     )
 
 
@@ -91,6 +92,9 @@ def test_machine_is_this_computer(installation, tmp_path):
     assert told.memory_bytes > told.memory_used_bytes > 10_000_000
     assert told.disk_used_bytes >= 1000
     assert told.processor
+    assert told.programs == ("blender", "steam")
+    assert "on_battery" in told.untold
+    assert "full_screen" not in told.untold
 
 
 def test_size_of_a_folder_that_is_gone(tmp_path):
