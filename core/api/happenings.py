@@ -23,6 +23,10 @@ HAPPENINGS: Final[Mapping[str, str]] = MappingProxyType(
             "In epoch {epoch} this computer's gradients were far larger than those of the others, and were scaled "
             "down. If it goes on, restart Potluck, and check this computer's memory and graphics card."
         ),
+        "turns.unreachable": "{left} cannot be reached; Potluck goes on with {served}.",
+        "turns.refused": "{left} does not let this computer take part: {reason} Potluck goes on with {served}.",
+        "turns.ended": "{left} has come to its end; Potluck goes on with {served}.",
+        "turns.back": "{served} can be reached again; Potluck goes back to it from {left}.",
     }
 )
 """By the code of a notice."""

@@ -33,13 +33,3 @@ WORDS: Final[Mapping[WhyNot, str]] = MappingProxyType(
     }
 )
 """What completes the sentence that begins with the collaboration's name."""
-
-NOTICES: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "turns.unreachable": "{left} cannot be reached; Potluck goes on with {served}.",
-        "turns.refused": "{left} does not let this computer take part: {why} Potluck goes on with {served}.",
-        "turns.ended": "{left} has come to its end; Potluck goes on with {served}.",
-        "turns.back": "{served} can be reached again; Potluck goes back to it from {left}.",
-    }
-)
-"""What the log says when another collaboration is served, by the notice's code."""

@@ -14,7 +14,7 @@ from core.api.numbers import lasting
 from core.backbone.join import JoinedCollaboration, Joining
 from core.backbone.welcome import KnownPeer
 from core.base.contact import Contact
-from core.base.problems import Problem
+from core.base.problems import NotTrusted, Problem
 from core.engine.installation import Installation
 from core.engine.snapshots import clock_notice
 from core.net.clock import STEP_S
@@ -54,6 +54,8 @@ class ClockWatch:
         self._ask_at = 0.0
         """When to ask the backbone next, if nobody is heard then; seconds of the loop's clock."""
         self._pause_s = ASK_FIRST_S
+        self.refusal: NotTrusted | None = None
+        """Why the backbone gives no pass any more, while no other peer is heard either; None: it does."""
 
     async def keep(self) -> None:
         """Look every `LOOK_S` seconds, until cancelled."""
@@ -96,8 +98,10 @@ class ClockWatch:
                 random=SystemRandom(),
             )
         except Problem as problem:
+            self.refusal = problem if isinstance(problem, NotTrusted) and self._alone() else None
             self._installation.notices.add("warning", f"The access pass could not be renewed: {problem}")
             return None
+        self.refusal = None
         self._session.learn_records(joined.records)
         if self._alone():
             self._follow(joined)

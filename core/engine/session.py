@@ -68,7 +68,6 @@ class VolunteerSession:
         options, home, collaboration = installation.options, installation.options.home, joined.manifest.id.hex()
         self._installation = installation
         self.joined = joined
-        self._joining = joining
         self._changed = changed
         folder = home.state(collaboration)
         self.journal = Journal(
@@ -93,6 +92,7 @@ class VolunteerSession:
             owner=self._on_event,
             pace=None if alone else installation.usage_policy.pace,
         )
+        self.clock_watch = ClockWatch(installation, joining, self._session, begin_again=self._begin_again)
         self.trainer = self._trainer_in(folder)
         self._use = AllowedUse(installation, self.trainer, changed=changed)
         self.port = 0
@@ -114,18 +114,17 @@ class VolunteerSession:
         preferences, session = self._installation.preferences, self._session
         unfollow = preferences.follow(lambda chosen: session.deliver(RelayAllowed(_relay(chosen))))
         watts = partial(watts_of, self._installation)
-        watch = ClockWatch(self._installation, self._joining, session, begin_again=self._begin_again)
         try:
             async with asyncio.TaskGroup() as group:
                 await self._begin()
                 self._changed()
                 tasks = [
                     group.create_task(session.run()),
-                    group.create_task(session.keep_pass(watch.renewed)),
+                    group.create_task(session.keep_pass(self.clock_watch.renewed)),
                     group.create_task(self.trainer.run()),
                     group.create_task(self.journal.keep(lambda: session.peer.contacts)),
                     group.create_task(self._use.keep()),
-                    group.create_task(watch.keep()),
+                    group.create_task(self.clock_watch.keep()),
                     group.create_task(count_gifts(self._installation.days, self._given, watts)),
                 ]
                 if session.locator is not None:

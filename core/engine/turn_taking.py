@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from random import Random
 from typing import Final
 
-from core.api.turns import NOTICES, PassedOver, WhyNot
+from core.api.turns import PassedOver, WhyNot
 from core.api.verdict import VerdictCode
 from core.backbone.look import LinkProblem, look
 from core.base.problems import BadInput, NotTrusted, Problem
@@ -67,7 +67,7 @@ class TurnTaking:
         except (BadInput, NotTrusted) as problem:
             if self._engine.serving or not turns.give_way(WhyNot.REFUSED, steady_s()):
                 raise
-            self._tell("turns.refused", served, why=str(problem))
+            self._tell("turns.refused", served, reason=problem.message)
         finally:
             watching.cancel()
             await asyncio.wait({watching})
@@ -79,15 +79,19 @@ class TurnTaking:
             await asyncio.sleep(self._patience_s / LOOKS)
             verdict, life = self._engine.controls.verdict(), self._engine.life
             why: WhyNot | None = None
+            more: dict[str, str] = {}
             if life.session is not None:
                 self._turns.reached()
-                if verdict.code is VerdictCode.RESTING and verdict.reason in ENDS:
+                refusal = life.session.clock_watch.refusal
+                if refusal is not None:
+                    why, more = WhyNot.REFUSED, {"reason": refusal.message}
+                elif verdict.code is VerdictCode.RESTING and verdict.reason in ENDS:
                     why = WhyNot.ENDED
             elif life.stage.code is VerdictCode.NOT_CONNECTED:
                 waited += 1
                 why = WhyNot.UNREACHABLE if waited >= LOOKS else None
             if why is not None and self._turns.give_way(why, steady_s()):
-                self._tell(f"turns.{why}", served)
+                self._tell(f"turns.{why}", served, **more)
                 break
             if await self._higher_one_answers():
                 await self._epoch_ends()
@@ -123,6 +127,6 @@ class TurnTaking:
 
     def _tell(self, code: str, left: str, **more: str) -> None:
         """Say in the log that it is another collaboration's turn."""
-        args = {"left": self._kept[left].name, "served": self._kept[self._turns.served].name, **more}
+        served = self._kept[self._turns.served].name
         level: Level = "info" if code in {"turns.back", "turns.ended"} else "warning"
-        self._engine.life.installation.notices.add(level, NOTICES[code].format_map(args), code, args)
+        self._engine.life.installation.notices.tell(level, code, left=self._kept[left].name, served=served, **more)

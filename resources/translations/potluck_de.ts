@@ -2508,6 +2508,18 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
    <translation>{kilos} kg Kohlendioxid</translation>
   </message>
   <message>
+   <source>{left} cannot be reached; Potluck goes on with {served}.</source>
+   <translation>{left} ist nicht zu erreichen; Potluck macht mit {served} weiter.</translation>
+  </message>
+  <message>
+   <source>{left} does not let this computer take part: {reason} Potluck goes on with {served}.</source>
+   <translation>{left} lässt diesen Computer nicht mitmachen: {reason} Potluck macht mit {served} weiter.</translation>
+  </message>
+  <message>
+   <source>{left} has come to its end; Potluck goes on with {served}.</source>
+   <translation>{left} ist am Ziel; Potluck macht mit {served} weiter.</translation>
+  </message>
+  <message>
    <source>{money} in your money</source>
    <translation>{money} in eigener Währung</translation>
   </message>
@@ -2598,6 +2610,10 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   <message>
    <source>{sent} sent, {received} received.</source>
    <translation>{sent} gesendet, {received} empfangen.</translation>
+  </message>
+  <message>
+   <source>{served} can be reached again; Potluck goes back to it from {left}.</source>
+   <translation>{served} ist wieder zu erreichen; Potluck kehrt von {left} dorthin zurück.</translation>
   </message>
   <message>
    <source>{share} of this collaboration</source>

@@ -18,6 +18,7 @@ from core.engine.collaborations import Collaborations
 from core.storage.paths import Home
 from tests.process.swarm import LOOPBACK, Collaboration, Volunteer, collaboration, end, found, start
 from tests.process.test_collaborations import potluck
+from tests.process.test_revocation import revoke
 
 pytestmark = pytest.mark.process
 
@@ -115,5 +116,21 @@ def test_next_collaboration_is_served_where_the_first_refuses(tmp_path: Path) ->
             ((code, said),) = await notices(ada)
             assert code == "turns.refused"
             assert "This invitation is not valid" in said
+
+    asyncio.run(run())
+
+
+def test_next_collaboration_is_served_after_a_revocation(tmp_path: Path) -> None:
+    first = found(tmp_path / "a", target_samples=64, name="First")
+    second = beside(first, tmp_path / "b")
+
+    async def run() -> None:
+        async with collaboration(second, tmp_path / "b") as other, collaboration(first, tmp_path / "a") as one:
+            ada = an_engine(tmp_path, one.allowed, one, other)
+            other.volunteers.append(ada)
+            news = await ada.until(lambda news: trains_in("First", news) and len(news.peers) > 1)
+            assert "is shut out" in await asyncio.to_thread(revoke, first, news.me.name)
+            news = await ada.until(lambda news: trains_in("Second", news))
+            assert [(each.name, each.why) for each in news.passed_over] == [("First", WhyNot.REFUSED)]
 
     asyncio.run(run())

@@ -5,6 +5,7 @@ from msgspec.structs import replace
 
 from core.api.modes import OFF, Switches, UseSwitch
 from core.api.snapshot import Notice, ReachView
+from core.api.turns import PassedOver, WhyNot
 from core.cli.tables import clean, leaderboard_text, newest_loss, notice_text, rate, status_text
 from tests.unit.cli.conftest import a_snapshot
 
@@ -23,6 +24,11 @@ def test_status():
     bare = status_text(a_snapshot(collaboration=None, curve=[], contributing=False))
     assert "Loss" not in bare
     assert "paused" in bare
+
+
+def test_status_tells_what_is_not_served():
+    text = status_text(a_snapshot(passed_over=(PassedOver("07", "Poems\n", WhyNot.ENDED),)))
+    assert "Not served     Poems : has come to its end\n" in text
 
 
 def test_leaderboard():

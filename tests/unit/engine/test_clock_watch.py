@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from core.base.problems import NotTrusted
 from core.control.notices import NoticeRing
 from core.engine.clock_watch import ClockWatch
 from core.net.clock import Clock
@@ -17,6 +18,7 @@ class Engine:
         self.clock = Clock(wall=lambda: self.wall, steady=lambda: self.steady)
         self.notices = NoticeRing(self.clock.wall)
         self.peers, self.met, self.begun_again, self.asked = peers, [], 0, 0
+        self.refusal: NotTrusted | None = None
         self.joined = SimpleNamespace(clock_ahead_s=ahead_s, certificate=b"a pass", records=b"", contacts=[])
         installation: Any = SimpleNamespace(clock=self.clock, notices=self.notices, name="ada")
         session: Any = SimpleNamespace(
@@ -28,6 +30,8 @@ class Engine:
         self.watch = ClockWatch(installation, self, session, begin_again=self.begin_again)  # type: ignore[arg-type]
 
     async def join(self, **_: object) -> Any:
+        if self.refusal is not None:
+            raise self.refusal
         return self.joined
 
     def begin_again(self) -> None:
@@ -90,3 +94,14 @@ def test_a_wrong_wall_clock_is_told_once():
     wrong, right = engine.texts()
     assert "10 minutes ahead of" in wrong
     assert "agrees" in right
+
+
+@pytest.mark.parametrize("peers", [0, 2])
+def test_refusal_counts_only_while_nobody_is_heard(peers):
+    engine = Engine(peers=peers, ahead_s=0.0)
+    engine.refusal = NotTrusted("The organiser has shut this computer out.")
+    assert engine.renewed() is None
+    assert engine.watch.refusal is (None if peers else engine.refusal)
+    engine.refusal = None
+    assert engine.renewed() == b"a pass"
+    assert engine.watch.refusal is None
