@@ -42,9 +42,10 @@ PHRASES = (
     "the coordinator has committed another mean than this computer holds",
     "no member is left to coordinate the round", "too few members are left", "too few contributions are left",
     "the state has changed", "the leader was lost", "the leader cancelled it", "no plan came",
-    "no contribution arrived",
+    "no contribution arrived", "Reading text", "Reading the model", "Training the tokenizer", "Counting words",
+    "Counting words, and pairs of them", "Ready", "The backbone at {where} is not ready yet: {why}",
 )  # fmt: skip
-"""Of core/tasks (a device, units, what is guessed, what simple models know), and why a round fails."""
+"""Of tasks (units, what is guessed, what simple models know, steps of preparing), a device, and why a round fails."""
 
 
 def main() -> int:

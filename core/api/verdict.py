@@ -216,6 +216,8 @@ def sentence(verdict: Verdict, translate: Callable[[str], str] = str) -> str:
         return _counted(verdict, translate)
     made: dict[str, str | int] = {"pieces": _pieces(verdict, translate), "moment": _moment(verdict, translate)}
     made |= {name: translate(str(verdict.args[name])) for name in WHOLE if name in verdict.args}
+    if "stage" in made:
+        made["stage"] = _stage(str(made["stage"]), {**verdict.args, **made})
     return translate(template).format_map({**verdict.args, **made})
 
 
@@ -240,6 +242,13 @@ def _pieces(verdict: Verdict, translate: Callable[[str], str]) -> str:
     if "total" not in verdict.args:
         return ""
     return translate(", {done} of {total} pieces are here").format_map(verdict.args)
+
+
+def _stage(sentence: str, values: Mapping[str, str | int]) -> str:
+    """What is prepared or waited for, and how far it is; other braces in it stay as they are."""
+    for name in ("where", "why"):
+        sentence = sentence.replace(f"{{{name}}}", str(values.get(name, "")))
+    return f"{sentence} ({values['percent']} %)" if "percent" in values else sentence
 
 
 def _moment(verdict: Verdict, translate: Callable[[str], str]) -> str:

@@ -9,6 +9,7 @@ from random import Random
 import aiohttp
 import msgspec
 
+from core.api.verdict import Verdict, not_connected
 from core.backbone.admission_log import NameTaken
 from core.backbone.blobs import fetch_blobs
 from core.backbone.introduction import introduce, read_answer, session_with, trusting
@@ -97,7 +98,7 @@ class Joining:
         device: str,
         now: Callable[[], float],
         random: Random,
-        waiting: Callable[[str], None] = lambda _: None,
+        waiting: Callable[[Verdict], None] = lambda _: None,
     ) -> JoinedCollaboration:
         """Get everything; tries again, with back-off, while the backbone does not answer.
 
@@ -107,13 +108,13 @@ class Joining:
             device: A name for this computer.
             now: Unix seconds.
             random: Jitter.
-            waiting: Told, in a sentence, that the backbone does not answer.
+            waiting: Told that the backbone does not answer.
 
         Raises:
             NotTrusted: something is not what its digest or signature says, or the invitation is not valid.
             BadInput: what the backbone holds is not a manifest.
         """
-        delay_s = 0.5
+        delay_s, where = 0.5, self._link.where
         while True:
             try:
                 return await self.try_once(username=username, device=device, now=now)
@@ -123,13 +124,14 @@ class Joining:
                     hint="Ask the organiser for a new link.",
                 ) from error
             except RemoteProblem as problem:
-                waiting(f"The backbone at {self._link.where} is not ready yet: {problem.message}")
+                stage = "The backbone at {where} is not ready yet: {why}"
+                waiting(not_connected("backbone", stage=stage, where=where, why=problem.message))
             except aiohttp.ClientConnectorDNSError:
-                waiting(
-                    f"No computer is called {self._link.where}, as the link says. It is looked for again and again."
-                )
+                stage = "No computer is called {where}, as the link says. It is looked for again and again."
+                waiting(not_connected("backbone", stage=stage, where=where))
             except (aiohttp.ClientError, TimeoutError, OSError):
-                waiting(f"Waiting for the backbone at {self._link.where}, which does not answer yet.")
+                stage = "Waiting for the backbone at {where}, which does not answer yet."
+                waiting(not_connected("backbone", stage=stage, where=where))
             await asyncio.sleep(delay_s * random.uniform(0.5, 1.5))
             delay_s = min(2 * delay_s, 30.0)
 

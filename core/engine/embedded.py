@@ -95,8 +95,8 @@ class Embedded:
         self._options = options
         self._recipe = options.read_recipe()
         self._while_allowed = while_allowed or _at_once
-        self.stage: Callable[[str], None] = lambda _: None
-        """Told in a sentence what is being prepared."""
+        self.stage: Callable[[str, int | None], None] = lambda *_: None
+        """Told in a sentence what is being prepared, and how much of it is done in percent, if that is known."""
         self._random = random
         self._home = home
         self._folder = home.directory / "embedded" / options.folder_name
@@ -118,7 +118,7 @@ class Embedded:
                 aside = set_aside(folder)
                 problem.hint = f"It was kept as {aside.name}. Start Potluck again to begin a new collaboration."
                 raise
-        self.stage("Reading text and preparing what is to be learned.")
+        self.stage("Reading text and preparing what is to be learned.", None)
         prepared: Prepared = await self._while_allowed(self._prepare)
         for note in prepared.notes:
             _LOG.warning(note)
@@ -154,7 +154,7 @@ class Embedded:
 
     async def _prepare(self) -> Prepared:
         def stage(text: str, share: float) -> None:
-            self.stage(f"{text} ({100 * share:.0f} %)")
+            self.stage(text, round(100 * share))
 
         with self._open_log() as log:
             return await prepare(

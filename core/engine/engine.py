@@ -102,9 +102,10 @@ class Engine:
         NoticeFile(self.life.installation.options.home.notices_file).follow(self._notices)
         self.life.installation.preferences.save()
 
-    def stage(self, sentence: str) -> None:
-        """The engine shows its clients in a sentence what it prepares now."""
-        self._at(verdicts.starting("preparing", stage=sentence))
+    def stage(self, sentence: str, percent: int | None = None) -> None:
+        """The engine shows its clients in a sentence what it prepares now, and how far that is if it is known."""
+        known: dict[str, str | int] = {} if percent is None else {"percent": percent}
+        self._at(verdicts.starting("preparing", stage=sentence, **known))
 
     def fail(self, problem: Problem) -> None:
         """Show a problem that keeps the engine from going on, until somebody quits it."""
@@ -150,7 +151,7 @@ class Engine:
                 link,
                 self.life.installation,
                 changed=self._announce,
-                waiting=lambda sentence: self._at(verdicts.not_connected("backbone", stage=sentence)),
+                waiting=self._at,
             )
             if self.life.quit.is_set():
                 session.stop()

@@ -4,6 +4,7 @@ import platform
 from collections.abc import Callable
 from random import SystemRandom
 
+from core.api.verdict import Verdict
 from core.backbone.join import Joining
 from core.backbone.link import Link
 from core.backbone.source import check_source
@@ -13,7 +14,7 @@ from core.system.atomic_files import make_directory
 
 
 async def join(
-    link: Link, installation: Installation, *, changed: Callable[[], None], waiting: Callable[[str], None]
+    link: Link, installation: Installation, *, changed: Callable[[], None], waiting: Callable[[Verdict], None]
 ) -> VolunteerSession:
     """Get a pass, and put together what takes part; nothing listens yet.
 
@@ -21,7 +22,7 @@ async def join(
         link: Leads to the collaboration.
         installation: What all sessions of this computer have in common.
         changed: Called when something that people see has changed.
-        waiting: Told, in a sentence, what is waited for.
+        waiting: Told what is waited for, as a verdict.
 
     Raises:
         UserProblem: the link, the pass or the disk is wrong; the sentence says what to do.

@@ -97,7 +97,7 @@
   </message>
   <message>
    <source>&amp;High contrast</source>
-   <translation>&amp;Hoher Kontrast</translation>
+   <translation>Hoher &amp;Kontrast</translation>
   </message>
   <message>
    <source>&amp;Home</source>
@@ -580,6 +580,14 @@
    <translation>Rechnet mit</translation>
   </message>
   <message>
+   <source>Counting words</source>
+   <translation>Zählt Wörter</translation>
+  </message>
+  <message>
+   <source>Counting words, and pairs of them</source>
+   <translation>Zählt Wörter und Wortpaare</translation>
+  </message>
+  <message>
    <source>Day</source>
    <translation>Tag</translation>
   </message>
@@ -1000,6 +1008,10 @@
    <translation>Kein Projekt ist übrig: Bis zum nächsten Beitritt wird hier nichts für andere gerechnet.</translation>
   </message>
   <message>
+   <source>No computer is called {where}, as the link says. It is looked for again and again.</source>
+   <translation>Kein Rechner heißt {where}, wie es im Link steht. Er wird immer wieder gesucht.</translation>
+  </message>
+  <message>
    <source>No connection is that fast.</source>
    <translation>So schnell ist keine Verbindung.</translation>
   </message>
@@ -1324,8 +1336,20 @@
    <translation>Rang</translation>
   </message>
   <message>
+   <source>Reading text</source>
+   <translation>Liest Text</translation>
+  </message>
+  <message>
    <source>Reading text and preparing what is to be learned.</source>
    <translation>Liest Text und bereitet vor, was gelernt werden soll.</translation>
+  </message>
+  <message>
+   <source>Reading the model</source>
+   <translation>Liest das Modell</translation>
+  </message>
+  <message>
+   <source>Ready</source>
+   <translation>Fertig</translation>
   </message>
   <message>
    <source>Rest above</source>
@@ -1474,6 +1498,10 @@
   <message>
    <source>The Potluck that runs in the background is of another version. Stop it with: potluck quit</source>
    <translation>Im Hintergrund läuft ein Potluck in einer anderen Version. Es lässt sich so beenden: potluck quit</translation>
+  </message>
+  <message>
+   <source>The backbone at {where} is not ready yet: {why}</source>
+   <translation>Der Stützpunkt unter {where} ist noch nicht bereit: {why}</translation>
   </message>
   <message>
    <source>The backbone did not start.</source>
@@ -2000,6 +2028,10 @@
    <translation>Das Training steht anfangs einige Minuten still und ist danach auf manchen Geräten schneller.</translation>
   </message>
   <message>
+   <source>Training the tokenizer</source>
+   <translation>Lernt, wie sich Text zerlegen lässt</translation>
+  </message>
+  <message>
    <source>Training {company}.</source>
    <translation>Trainiert {company}.</translation>
   </message>
@@ -2094,6 +2126,10 @@
   <message>
    <source>Waiting</source>
    <translation>Wartet</translation>
+  </message>
+  <message>
+   <source>Waiting for the backbone at {where}, which does not answer yet.</source>
+   <translation>Wartet auf den Stützpunkt unter {where}, der noch nicht antwortet.</translation>
   </message>
   <message>
    <source>Wants to read</source>

@@ -44,7 +44,7 @@ def prepare(numbers: Numbers, out_dir: Path, *, progress: Progress) -> PreparedT
     chars_max = chars_for(wanted.vocab_size)
     train, held_out = read_text(wanted.source, lambda text, share: progress(text, 0.6 * share), chars_max=chars_max)
     chars = count_chars(train)
-    progress(f"Training the tokenizer on {chars:,} characters", 0.6)
+    progress("Training the tokenizer", 0.6)
     tokenizer = train_unigram((" ".join(d) for d in train), vocab_size=wanted.vocab_size)
     progress("Counting words, and pairs of them", 0.9)
     found = msgspec.structs.replace(wanted, vocab_size=tokenizer.get_vocab_size())

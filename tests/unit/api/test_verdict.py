@@ -49,6 +49,19 @@ def test_end_of_a_rest_is_day_and_time():
     ]
 
 
+def test_stage_is_filled_after_it_was_translated():
+    german = {"Waiting for {where}.": "Wartet auf {where}.", "Reading text": "Liest Text"}
+
+    def said(verdict):
+        return verdicts.sentence(verdict, lambda words: german.get(words, words))
+
+    assert (
+        said(verdicts.not_connected("backbone", stage="Waiting for {where}.", where="{pot}:1")) == "Wartet auf {pot}:1."
+    )
+    assert said(verdicts.starting("preparing", stage="Reading text", percent=40)) == "Liest Text (40 %)"
+    assert said(verdicts.starting("preparing", stage="No {field} of its own")) == "No {field} of its own"
+
+
 def test_every_code_has_a_headline():
     assert set(HEADLINES) == set(VerdictCode)
     assert verdicts.headline(REST) == "Paused"
