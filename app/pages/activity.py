@@ -32,6 +32,7 @@ class ActivityPage(AskingPage):
         self._model = notices_table(self)
         self.log = Panel(tr("What happened"), tr("Nothing of this kind."), model=self._model, theme=theme)
         self._whole = sentence(tone="muted")
+        self._whole.hide()
         self.column.addWidget(self.filter)
         self.column.addWidget(self.log, stretch=1)
         self.column.addWidget(self._whole)
@@ -57,7 +58,9 @@ class ActivityPage(AskingPage):
 
     def _choose(self, current: QModelIndex) -> None:
         rows = self._model.rows
-        self._whole.setText(page_text.notice(rows[current.row()]) if 0 <= current.row() < len(rows) else "")
+        words = page_text.notice(rows[current.row()]) if 0 <= current.row() < len(rows) else ""
+        self._whole.setText(words)
+        self._whole.setVisible(bool(words))
 
 
 def _passes(notice: Notice, which: str) -> bool:
