@@ -33,7 +33,7 @@ class Sentences(QWidget):
 
     def show_filled(self, filled: Sequence[Filled]) -> None:
         """Show the first of these."""
-        said = [text.one_line(one.text) for one in filled[: len(self._lines)]]
+        said = [text.one_line(one.told(text.tr("{said}, not: {meant}"))) for one in filled[: len(self._lines)]]
         for line, words in zip(self._lines, [*said, *[""] * len(self._lines)], strict=False):
             line.setText(words)
             line.setVisible(bool(words))

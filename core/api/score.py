@@ -1,6 +1,11 @@
 """How well a model does on what nobody learns from: between a task, a worker's frames and what people see."""
 
+from typing import Final
+
 import msgspec
+
+WRONG: Final = "{said}, not: {meant}"
+"""A wrong word in a blank, with the right one."""
 
 
 class Score(msgspec.Struct, frozen=True):
@@ -25,6 +30,16 @@ class Filled(msgspec.Struct, frozen=True):
     @property
     def text(self) -> str:
         """All of it in a line, a wrong word with the right one: "gives [back] the [name, not: value]"."""
+        return self.told(WRONG)
+
+    def told(self, wrong: str) -> str:
+        """The same with other words for a wrong one.
+
+        Args:
+            wrong: With the fields `said` and `meant`.
+        """
         words = zip(self.said, self.meant, strict=True)
-        blanks = [f"[{said}]" if said == meant else f"[{said}, not: {meant}]" for said, meant in words]
+        blanks = [
+            f"[{said}]" if said == meant else f"[{wrong.format(said=said, meant=meant)}]" for said, meant in words
+        ]
         return "".join(part for pair in zip(self.plain, [*blanks, ""], strict=True) for part in pair)

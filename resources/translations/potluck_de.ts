@@ -1581,7 +1581,7 @@
   </message>
   <message>
    <source>The folder {folder} of this computer; only a start in a terminal allows it: potluck engine --text</source>
-   <translation>Den Ordner {folder} dieses Computers; das erlaubt nur ein Start im Terminal: potluck engine --text</translation>
+   <translation>Den Ordner {folder} dieses Rechners; das erlaubt nur ein Start im Terminal: potluck engine --text</translation>
   </message>
   <message>
    <source>The graphics card rests while this computer is in use. Potluck continues when nobody has touched it for {minutes} min.</source>
@@ -2133,7 +2133,7 @@
   </message>
   <message>
    <source>Wants to read</source>
-   <translation>Möchte lesen</translation>
+   <translation>Will lesen</translation>
   </message>
   <message>
    <source>Warming up the pot</source>
@@ -2281,7 +2281,7 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   </message>
   <message>
    <source>Your system does not tell that: the rule stops nothing.</source>
-   <translation>Das verrät dieses System nicht: Die Regel hält nichts auf.</translation>
+   <translation>Das sagt dieses System nicht: Die Regel hält nichts auf.</translation>
   </message>
   <message>
    <source>alone for now</source>
@@ -2549,7 +2549,7 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   </message>
   <message>
    <source>{left} does not let this computer take part: {reason} Potluck goes on with {served}.</source>
-   <translation>{left} lässt diesen Computer nicht mitmachen: {reason} Potluck macht mit {served} weiter.</translation>
+   <translation>{left} lässt diesen Rechner nicht mitmachen: {reason} Potluck macht mit {served} weiter.</translation>
   </message>
   <message>
    <source>{left} has come to its end; Potluck goes on with {served}.</source>
@@ -2618,6 +2618,10 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   <message>
    <source>{right} {guesses} right at epoch {epoch}</source>
    <translation>{right} {guesses} richtig in Epoche {epoch}</translation>
+  </message>
+  <message>
+   <source>{said}, not: {meant}</source>
+   <translation>{said}, nicht: {meant}</translation>
   </message>
   <message>
    <source>{said}. That is too little.</source>

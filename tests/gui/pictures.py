@@ -1,11 +1,11 @@
 """The README's pictures of the window: a real demo trains, and its window is drawn from what its engine tells.
 
     PYTHONPATH=. python -m tests.gui.pictures --epochs 180 docs/screenshots
-    PYTHONPATH=. python -m tests.gui.pictures --all --epochs 20 DIR
+    PYTHONPATH=. python -m tests.gui.pictures --all --epochs 20 --language de DIR
 
 The pictures show the first moment from that epoch on in which the computer trains and the held-out text was measured
 a few epochs before.  `--keep FILE` writes what the engine told then; `--from FILE` draws it again.  With `--all` they
-are of every page, light and dark, small and large.
+are of every page, light and dark, small and large; `--language` chooses the words.
 """
 
 import argparse
@@ -45,6 +45,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.gui.pictures", description="Draw pictures of the window.")
     parser.add_argument("folder", type=Path, help="where the pictures go")
     parser.add_argument("--epochs", type=int, default=180, help="of training before (default: 180)")
+    parser.add_argument("--language", choices=("en", "de"), default="en")
     parser.add_argument("--all", action="store_true", help="every page, in three sizes, instead of the README's")
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--keep", type=Path, metavar="FILE", help="keep what is shown")
@@ -65,7 +66,8 @@ def main() -> None:
             for size in SIZES_ALL if chosen.all else SIZES:
                 for page in PAGES if chosen.all else PAGES[:1]:
                     called = page if chosen.all else "window"
-                    draw(shown, chosen.folder / f"{called}-{theme}-{size}.png", size=size, theme=theme, page=page)
+                    words = ["--size", size, "--theme", theme, "--page", page, "--language", chosen.language]
+                    draw(shown, chosen.folder / f"{called}-{theme}-{size}.png", words)
 
 
 async def trained(folder: Path, epochs: int) -> Told:
@@ -92,10 +94,9 @@ def worth_a_picture(news: Snapshot, epochs: int) -> bool:
     return everybody and not full and news.epoch - measured < FRESH_EPOCHS
 
 
-def draw(shown: tuple[Path, Path], picture: Path, *, size: str, theme: str, page: str) -> None:
+def draw(shown: tuple[Path, Path], picture: Path, look: list[str]) -> None:
     snapshot, reports = map(str, shown)
-    words = ["--screenshot", str(picture), "--snapshot", snapshot, "--reports", reports]
-    words += ["--size", size, "--theme", theme, "--page", page]
+    words = ["--screenshot", str(picture), "--snapshot", snapshot, "--reports", reports, *look]
     offscreen = {**os.environ, "QT_QPA_PLATFORM": "offscreen"}
     subprocess.run([sys.executable, "-m", "app", *words], check=True, env=offscreen)
 
