@@ -205,6 +205,6 @@ class Application(QObject):
         """Stop the client and the timers, let the engine's process go, and say that the application has left."""
         self._patience.stop()
         self.client.stop()
-        self.commands.doctor.stop()
+        self.commands.stop()
         self.process.let_go()
         self.left.emit()

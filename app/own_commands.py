@@ -8,6 +8,7 @@ from PySide6.QtCore import QObject
 
 from app.doctor import DoctorCommand
 from app.joining import JoinCommand
+from app.line_command import LineCommand
 from app.trying import TryCommand
 
 
@@ -18,6 +19,13 @@ class OwnCommands:
     joining: JoinCommand
     trying: TryCommand
     doctor: DoctorCommand
+    startup: LineCommand
+    devices: LineCommand
+
+    def stop(self) -> None:
+        """Nobody waits for any answer any more."""
+        for command in (self.joining, self.trying, self.doctor, self.startup, self.devices):
+            command.stop()
 
     @classmethod
     def of(cls, home: Path, program: Sequence[str], parent: QObject | None = None) -> "OwnCommands":
@@ -29,5 +37,9 @@ class OwnCommands:
             parent: Owns them.
         """
         return cls(
-            JoinCommand(home, program, parent), TryCommand(home, program, parent), DoctorCommand(home, program, parent)
+            JoinCommand(home, program, parent),
+            TryCommand(home, program, parent),
+            DoctorCommand(home, program, parent),
+            LineCommand(home, program, parent),
+            LineCommand(home, program, parent),
         )

@@ -82,7 +82,7 @@ class MainWindow(QMainWindow):
             theme,
         )
         self.status = StatusLine()
-        self.settings = SettingsDialog(intents, theme, self)
+        self.settings = SettingsDialog(intents, commands, theme, self)
         self.join = JoinDialog(commands.joining, self)
         self._stack = QStackedWidget()
         self._build()

@@ -6,6 +6,7 @@ from PySide6.QtWidgets import QDialog, QDialogButtonBox, QTabWidget, QVBoxLayout
 
 from app import text
 from app.intents import Intents
+from app.own_commands import OwnCommands
 from app.theme import Theme
 from app.views.settings_computer import ComputerSettingsPage
 from app.views.settings_hours import HoursPage
@@ -29,7 +30,7 @@ class SettingsDialog(QDialog):
     saved = Signal(str)
     """The engine has taken them; with a sentence about what does not count yet, or nothing."""
 
-    def __init__(self, intents: Intents, theme: Theme, parent: QWidget | None = None) -> None:
+    def __init__(self, intents: Intents, commands: OwnCommands, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._intents = intents
         self.view: SettingsView | None = None
@@ -37,7 +38,7 @@ class SettingsDialog(QDialog):
         self.rules = RulesPage()
         self.hours = HoursPage(theme)
         self.network = NetworkPage()
-        self.computer = ComputerSettingsPage()
+        self.computer = ComputerSettingsPage(commands)
         self.pages = QTabWidget()
         self._words = sentence(tone="problem")
         kinds = QDialogButtonBox.StandardButton
@@ -48,6 +49,7 @@ class SettingsDialog(QDialog):
         self._build()
         self._buttons.accepted.connect(self._save)
         self._buttons.rejected.connect(self.reject)
+        self.pages.currentChanged.connect(self._look)
         self.network.test_asked.connect(intents.test_port)
 
     @property
@@ -79,6 +81,8 @@ class SettingsDialog(QDialog):
             self.open()
         self._intents.read_settings()
         self._intents.ask("machine")
+        self.computer.login.read()
+        self._look()
 
     def show_answer(self, method: str, result: object) -> None:
         """The engine has answered one of METHODS."""
@@ -128,11 +132,34 @@ class SettingsDialog(QDialog):
         self._clear()
         wanted = {name: value for page in self._all for name, value in page.wish().items()}
         wish = {name: value for name, value in wanted.items() if value != _kept(view, name)}
-        if not wish:
-            self.accept()
-            return
         self._enable(on=False)
-        self._intents.configure(wish)
+        if wish:
+            self._intents.configure(wish)
+        else:
+            self._finish(None)
+
+    def _finish(self, note: str | None) -> None:
+        """The engine has all; what starts at login is the system's, and comes last.
+
+        Args:
+            note: What does not count yet; None: nothing was changed.
+        """
+
+        def close(kept: bool) -> None:  # noqa: FBT001 - the answer
+            self._enable(on=True)
+            if not kept:
+                self.pages.setCurrentWidget(self.computer)
+                self.computer.login.box.setFocus()
+                return
+            self.accept()
+            if note is not None:
+                self.saved.emit(note)
+
+        self.computer.login.save(close)
+
+    def _look(self) -> None:
+        if self.pages.currentWidget() is self.computer:
+            self.computer.look()
 
     def _clear(self) -> None:
         self._say("")

@@ -1,8 +1,15 @@
 """The page of the settings about this computer: its name, what training takes of it, and what that costs."""
 
+import contextlib
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
 from PySide6.QtWidgets import QCheckBox, QGridLayout, QLineEdit, QWidget
 
 from app import text
+from app.own_commands import OwnCommands
+from app.views.settings_login import LoginField
 from app.views.settings_page import SettingsPage
 from app.widgets.device_choice import DeviceChoice
 from app.widgets.field import Field
@@ -13,23 +20,49 @@ from core.api.settings import KEEP_MINUTES_MAX, NAME_LETTERS
 
 GIGABYTE_BYTES = 1e9
 ENERGY_MAX = 10_000
+DEVICES_MAX = 64
+
+
+class _Device(msgspec.Struct, frozen=True):
+    name: str
+    title: str
+
+
+class _Devices(msgspec.Struct, frozen=True):
+    """The line that `potluck devices` printed, as far as it is used here."""
+
+    devices: Annotated[tuple[_Device, ...], Meta(max_length=DEVICES_MAX)] = ()
 
 
 class ComputerSettingsPage(SettingsPage):
     """Name, devices, threads, memory, the system's sleep, and figures for the electricity."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, commands: OwnCommands, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         tr = text.tr
+        self._commands = commands
+        self._looked = False
         self.name = QLineEdit(maxLength=NAME_LETTERS, placeholderText=tr("as the system says"))
         self.device = DeviceChoice()
         name = self._make_name(self.add_rows())
+        self.login = LoginField(name, commands.startup)
         self._make_devices(self.add_rows(tr("Training runs on")))
         shares = self._make_shares(self.add_rows(tr("It takes")))
         energy = self._make_energy(self.add_rows(tr("Electricity")))
         self.align(name, shares, energy)
         self.column.addStretch(1)
         self.setFocusProxy(self.name)
+
+    def look(self) -> None:
+        """Find out what training can run on, once: that takes seconds, since torch is loaded for it."""
+        if not self._looked:
+            self._looked = True
+            self._commands.devices.ask(["devices"], self._show_devices)
+
+    def _show_devices(self, line: bytes) -> None:
+        with contextlib.suppress(msgspec.DecodeError):
+            found = msgspec.json.decode(line or b"{}", type=_Devices).devices
+            self.device.show_found([(one.name, one.title) for one in found])
 
     def _make_name(self, grid: QGridLayout) -> QGridLayout:
         tr = text.tr

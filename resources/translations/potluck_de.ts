@@ -1108,6 +1108,10 @@
    <translation>Es ist nichts zu tun: Der Schlüssel liegt dann in einer Datei, die nur das eigene Benutzerkonto lesen kann.</translation>
   </message>
   <message>
+   <source>Nothing of Potluck</source>
+   <translation>Nichts von Potluck</translation>
+  </message>
+  <message>
    <source>Nothing of this kind.</source>
    <translation>Nichts dergleichen.</translation>
   </message>
@@ -1576,6 +1580,10 @@
    <translation>Der Dienst startet; dieses Fenster verbindet sich gleich mit ihm.</translation>
   </message>
   <message>
+   <source>The engine, without a window</source>
+   <translation>Der Dienst, ohne Fenster</translation>
+  </message>
+  <message>
    <source>The file with this computer's key is damaged.</source>
    <translation>Die Datei mit dem Schlüssel dieses Rechners ist beschädigt.</translation>
   </message>
@@ -1782,6 +1790,10 @@
   <message>
    <source>The window speaks it from its next start on: quit Potluck and open it again.</source>
    <translation>Das Fenster spricht sie ab dem nächsten Start: Potluck beenden und wieder öffnen.</translation>
+  </message>
+  <message>
+   <source>The window, hidden</source>
+   <translation>Das Fenster, verborgen</translation>
   </message>
   <message>
    <source>There is no connection to other volunteers.</source>
@@ -2172,6 +2184,10 @@
    <translation>Was diesen Rechner verlässt</translation>
   </message>
   <message>
+   <source>What starts at login could not be found out.</source>
+   <translation>Was beim Anmelden startet, war nicht herauszufinden.</translation>
+  </message>
+  <message>
    <source>What the model says</source>
    <translation>Was das Modell sagt</translation>
   </message>
@@ -2182,6 +2198,10 @@
   <message>
    <source>When</source>
    <translation>Wann</translation>
+  </message>
+  <message>
+   <source>When I &amp;log in starts</source>
+   <translation>Beim Anmelden sta&amp;rtet</translation>
   </message>
   <message>
    <source>When it computes</source>

@@ -1,6 +1,7 @@
 """The rules in the settings: each one shown, changed, sent, and refused with its sentence."""
 
 import re
+import sys
 
 import msgspec
 import pytest
@@ -140,6 +141,76 @@ def test_chosen_device_that_is_gone_stays_ticked(asked):
     device.show_device("all")
     assert device.all.isChecked()
     assert device.device == "all"
+
+
+class Fake:
+    """A program that prints what commands of Potluck print."""
+
+    def __init__(self, folder):
+        self.file = folder / "potluck.py"
+        self.file.write_text(
+            "import json, pathlib, sys\n"
+            "kept, words = pathlib.Path(__file__).with_name('kept'), sys.argv[1:]\n"
+            "told = {'startup': kept.read_text() if kept.exists() else 'no'}\n"
+            "if words[0] == 'devices':\n"
+            "    told = {'devices': [{'name': 'cuda:0', 'title': 'A <b>card</b>', 'memory_bytes': 9}]}\n"
+            "elif words[1] == 'engine':\n"
+            "    told = {'code': 'x', 'message': 'This system has no systemd.', 'hint': 'Add it.'}\n"
+            "elif words[1] == 'window':\n"
+            "    kept.write_text('window')\n"
+            "    told = {'startup': 'window'}\n"
+            "print(json.dumps(told))\n"
+        )
+
+
+@pytest.fixture
+def commanding(qt, tmp_path, parts, delete):
+    """The settings, with a program in Potluck's place that prints the same lines."""
+    from app.own_commands import OwnCommands
+    from app.views.settings import SettingsDialog
+
+    fake = Fake(tmp_path)
+    commands = OwnCommands.of(tmp_path, [sys.executable, str(fake.file)])
+    dialog = SettingsDialog(parts.intents, commands, parts.theme)
+    dialog.ask()
+    dialog.show_answer("settings", view(Settings()))
+    yield dialog
+    dialog.hide()
+    commands.stop()
+    delete(dialog)
+
+
+def test_start_at_login_is_kept_by_the_system(commanding, parts, until, tmp_path):
+    login = commanding.computer.login
+    assert not login.box.isEnabled()
+    until(login.box.isEnabled)
+    assert login.box.currentData() == "no"
+    parts.calls.clear()
+    login.box.setCurrentIndex(login.box.findData("window"))
+    commanding.save.click()
+    until(lambda: not commanding.isVisible())
+    assert parts.calls == []
+    assert (tmp_path / "kept").read_text() == "window"
+
+
+def test_login_that_the_system_refuses_is_told_at_its_field(commanding, until):
+    login = commanding.computer.login
+    until(login.box.isEnabled)
+    login.box.setCurrentIndex(login.box.findData("engine"))
+    commanding.save.click()
+    until(lambda: login.field.problem)
+    assert login.field.problem == "This system has no systemd. Add it."
+    assert commanding.isVisible()
+    assert commanding.save.isEnabled()
+    assert commanding.pages.currentWidget() is commanding.computer
+
+
+def test_devices_are_looked_for_when_their_page_opens(commanding, until):
+    boxes = commanding.computer.device.boxes
+    assert list(boxes) == ["cpu"]
+    commanding.pages.setCurrentWidget(commanding.computer)
+    until(lambda: "cuda:0" in boxes)
+    assert boxes["cuda:0"].text() == "A <b>card</b> (cuda:0)"
 
 
 def test_charge_counts_only_where_the_battery_may_be_used(asked):
