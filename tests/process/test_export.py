@@ -142,7 +142,7 @@ def test_try_answers_in_the_terminal(made: Trained, capsys) -> None:
 
 def test_try_says_what_is_wrong_with_a_text(made: Trained, capsys) -> None:
     words = ["--home", str(made.home.directory)]
-    bad = {"the swarm": "no blank to fill: write [MASK]", "[MASK] " + 100 * "the ": "too long: it has"}
+    bad = {"the swarm": "no blank to fill: write ___", "[MASK] " + 100 * "the ": "too long: it has"}
     for text, sentence in (bad if made.manifest.task == "albert" else {"": "no text to go on with"}).items():
         assert main(["try", text, *words]) == 2
         assert sentence in capsys.readouterr().err
