@@ -114,7 +114,7 @@ class RulesPage(SettingsPage):
         tr = text.tr
         self.share = WholeBox(unit="%", most=100, step=5)
         note = tr("of the time; less keeps the computer cool and quiet")
-        self.bind_whole("share", Field(grid, self.share, name=tr("It &computes in"), note=note), self.share)
+        self.bind_whole("share", Field(grid, self.share, name=tr("Then it &computes in"), note=note), self.share)
         return grid
 
     def _make_rests(self, grid: QGridLayout) -> QGridLayout:
@@ -136,9 +136,11 @@ class RulesPage(SettingsPage):
         self.bind(
             "programs", programs, lambda view: self.programs.setText(", ".join(view.programs)), self._listed_programs
         )
-        note = tr("of the processor is needed by other programs, which go first anyway")
-        self.bind_whole("busy_percent", Field(grid, self.busy, name=tr("Rest above"), note=note), self.busy, limit=True)
-        note = tr("of the graphics card is needed by other programs")
+        note = tr("of the processor; they go first anyway")
+        self.bind_whole(
+            "busy_percent", Field(grid, self.busy, name=tr("When others need over"), note=note), self.busy, limit=True
+        )
+        note = tr("of its time are used by other programs")
         gpu_busy = Field(grid, self.gpu_busy, name=tr("The card rests above"), note=note)
         self.bind_whole("gpu_busy_percent", gpu_busy, self.gpu_busy, limit=True)
         note = tr("in the processor, or in the card that computes")
@@ -146,7 +148,9 @@ class RulesPage(SettingsPage):
             "celsius_max", Field(grid, self.heat, name=tr("Rest when h&otter than"), note=note), self.heat, limit=True
         )
         note = tr("taken by the processor, or by the card that computes")
-        self.bind_whole("watts_max", Field(grid, self.watts, name=tr("Rest above"), note=note), self.watts, limit=True)
+        self.bind_whole(
+            "watts_max", Field(grid, self.watts, name=tr("Rest above a power of"), note=note), self.watts, limit=True
+        )
         return grid
 
     def _listed_programs(self) -> list[str]:

@@ -792,10 +792,6 @@
    <translation>Ist alles da, was Potluck braucht?</translation>
   </message>
   <message>
-   <source>It &amp;computes in</source>
-   <translation>&amp;Rechnet in</translation>
-  </message>
-  <message>
    <source>It arrived too late or not at all: the round went on without it. The connection may be slow.</source>
    <translation>Es kam zu spät oder gar nicht an: Die Runde ging ohne weiter. Vielleicht ist die Verbindung langsam.</translation>
   </message>
@@ -1356,8 +1352,8 @@
    <translation>Fertig</translation>
   </message>
   <message>
-   <source>Rest above</source>
-   <translation>Ruht ab</translation>
+   <source>Rest above a power of</source>
+   <translation>Ruht über einer Leistung von</translation>
   </message>
   <message>
    <source>Rest be&amp;low</source>
@@ -1533,7 +1529,7 @@
   </message>
   <message>
    <source>The card rests above</source>
-   <translation>Die Karte ruht ab</translation>
+   <translation>Die Karte ruht, wenn über</translation>
   </message>
   <message>
    <source>The check could not be run. On the command line it is: potluck doctor</source>
@@ -1794,6 +1790,10 @@
   <message>
    <source>The window, hidden</source>
    <translation>Das Fenster, verborgen</translation>
+  </message>
+  <message>
+   <source>Then it &amp;computes in</source>
+   <translation>Rechnet &amp;dann in</translation>
   </message>
   <message>
    <source>There is no connection to other volunteers.</source>
@@ -2212,6 +2212,10 @@
    <translation>Wann es lief</translation>
   </message>
   <message>
+   <source>When others need over</source>
+   <translation>Wenn andere mehr brauchen als</translation>
+  </message>
+  <message>
    <source>When the window c&amp;loses</source>
    <translation>Beim &amp;Schließen des Fensters</translation>
   </message>
@@ -2388,6 +2392,10 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
    <translation>noch niemand da</translation>
   </message>
   <message>
+   <source>of its time are used by other programs</source>
+   <translation>ihrer Zeit von anderen Programmen belegt sind</translation>
+  </message>
+  <message>
    <source>of the battery's charge, where Potluck may run on it</source>
    <translation>der Akkuladung, wo Potluck mit Akku laufen darf</translation>
   </message>
@@ -2396,12 +2404,8 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
    <translation>des Rechners, nicht einer Grafikkarte</translation>
   </message>
   <message>
-   <source>of the graphics card is needed by other programs</source>
-   <translation>der Grafikkarte brauchen andere Programme</translation>
-  </message>
-  <message>
-   <source>of the processor is needed by other programs, which go first anyway</source>
-   <translation>des Prozessors brauchen andere Programme, die ohnehin Vorrang haben</translation>
+   <source>of the processor; they go first anyway</source>
+   <translation>des Prozessors; sie haben ohnehin Vorrang</translation>
   </message>
   <message>
    <source>of the time</source>
