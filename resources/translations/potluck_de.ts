@@ -1529,7 +1529,7 @@
   </message>
   <message>
    <source>The card rests above</source>
-   <translation>Die Karte ruht, wenn über</translation>
+   <translation>Die Karte ruht ab</translation>
   </message>
   <message>
    <source>The check could not be run. On the command line it is: potluck doctor</source>
@@ -2185,7 +2185,7 @@
   </message>
   <message>
    <source>What starts at login could not be found out.</source>
-   <translation>Was beim Anmelden startet, war nicht herauszufinden.</translation>
+   <translation>Was beim Anmelden startet, ließ sich nicht herausfinden.</translation>
   </message>
   <message>
    <source>What the model says</source>
