@@ -1529,7 +1529,7 @@
   </message>
   <message>
    <source>The card rests above</source>
-   <translation>Die Karte ruht ab</translation>
+   <translation>Die Karte ruht, wenn über</translation>
   </message>
   <message>
    <source>The check could not be run. On the command line it is: potluck doctor</source>
