@@ -5,13 +5,17 @@ import importlib
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import resources
 from core.base.problems import BadInput, UserProblem
 
 Commands = Any
 """The result of `ArgumentParser.add_subparsers`, whose type is private to argparse."""
+
+
+ATTACHED: Final = "POTLUCK_ATTACHED"
+"""Set where a home only leads to an engine elsewhere, and keeps nothing."""
 
 
 class Missing(UserProblem):

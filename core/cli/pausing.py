@@ -2,6 +2,7 @@
 
 import argparse
 import asyncio
+import os
 import re
 from datetime import datetime, timedelta
 from functools import partial
@@ -11,7 +12,7 @@ import msgspec
 
 from core.api.modes import SUBJECTS, UseSwitch
 from core.base.problems import BadInput
-from core.cli.options import Commands, add_home, add_json
+from core.cli.options import ATTACHED, Commands, add_home, add_json
 from core.cli.say import say_json
 from core.cli.tables import switch_text
 from core.control.client import ControlClient, NotRunning
@@ -69,6 +70,8 @@ def run(method: str, args: argparse.Namespace) -> int:
     try:
         asyncio.run(_ask(method, home, args, until))
     except NotRunning:
+        if os.environ.get(ATTACHED):
+            raise
         _keep(method, home, args, until=until, now=now.timestamp())
     return 0
 

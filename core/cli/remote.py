@@ -1,6 +1,7 @@
 """`potluck remote`: the window or a command for another own computer, through SSH."""
 
 import argparse
+import os
 import shlex
 import subprocess
 import sys
@@ -12,7 +13,7 @@ from typing import Final
 
 from core.base.back_off import BackOff
 from core.base.problems import BadInput
-from core.cli.options import Commands
+from core.cli.options import ATTACHED, Commands
 from core.cli.window import require_window
 from core.control.tunnel import Tunnel, Unreachable
 from core.system.child_process import own_command
@@ -58,7 +59,9 @@ def run(args: argparse.Namespace) -> int:
         try:
             tunnel.connect()
             if args.words:
-                return subprocess.call([*own_command(), "--home", folder, *args.words])
+                return subprocess.call(
+                    [*own_command(), "--home", folder, *args.words], env={**os.environ, ATTACHED: "yes"}
+                )
             return _window(home, tunnel)
         finally:
             tunnel.close()

@@ -7,15 +7,16 @@ from typing import Any
 import msgspec
 
 from core.base.problems import Problem
+from core.cli.tables import clean
 
 
 def say_problem(problem: Problem, *, json: bool) -> None:
-    """One sentence on stderr; with `json` one line on stdout too."""
+    """One sentence on stderr; with `json` one line on stdout too.  Some of the words are a stranger's."""
     if json:
         say_json(
-            {"event": "problem", "code": problem.code, "message": problem.message, "hint": problem.hint},
+            {"event": "problem", "code": problem.code, "message": clean(problem.message), "hint": clean(problem.hint)},
         )
-    print(f"potluck: {problem}", file=sys.stderr, flush=True)
+    print(f"potluck: {clean(str(problem))}", file=sys.stderr, flush=True)
 
 
 def say_json(event: dict[str, Any]) -> None:

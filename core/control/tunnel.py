@@ -10,7 +10,7 @@ import re
 import shlex
 import socket
 import subprocess
-import time
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -85,14 +85,13 @@ class Tunnel:
         self._process = subprocess.Popen(
             [*self._ssh, *forward, "--", self._computer, same],
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
         )
-        deadline = time.monotonic() + OPEN_S
-        while not _listens(port):
-            if not self.open or time.monotonic() > deadline:
-                self.close()
-                raise Unreachable(f"The way to {self._computer} does not open.", hint="Look at what ssh says.")
-            time.sleep(0.05)
+        # ssh runs the far command only once the port is its own.  Whether somebody listens there tells nothing: another
+        # user of this computer may, and would be given the token.
+        if not _writes(self._process, OPEN_S):
+            self.close()
+            raise Unreachable(f"The way to {self._computer} does not open.", hint="Look at what ssh says.")
         near = EngineFile(self._process.pid, port, far.token, far.protocol, far.started)
         write_atomic(self._file, msgspec.json.encode(near))
 
@@ -134,7 +133,17 @@ def _free_port() -> int:
         return int(found.getsockname()[1])
 
 
-def _listens(port: int) -> bool:
-    with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
-        return True
-    return False
+def _writes(process: subprocess.Popen[bytes], within_s: float) -> bool:
+    """Whether a process writes something in time; what it writes later is read, too, and dropped."""
+    began, ended = threading.Event(), threading.Event()
+
+    def drain() -> None:
+        assert process.stdout is not None
+        with process.stdout:
+            while process.stdout.readline():
+                began.set()
+        ended.set()
+        began.set()
+
+    threading.Thread(target=drain, name="tunnel", daemon=True).start()
+    return began.wait(within_s) and not ended.is_set()

@@ -7,7 +7,7 @@ into debt that bulk has to pay back.
 
 import asyncio
 import time
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, Literal
@@ -249,8 +249,9 @@ class Pace:
         self._now = now
         self._steady = steady
         self._limits = Limits()
-        self._used = used or MonthUse(_month(now()))
-        self._used_bytes = self._used.used_bytes
+        kept = used or MonthUse(_month(now()))
+        self._used_bytes: Counter[str] = Counter({kept.month: kept.used_bytes})
+        """By month: a clock that is wrong for a while begins another one, and does not forget this one."""
         self._forbidden: Hindrance | None = None
         self._looked_at = float("-inf")
         later = call_later or _later
@@ -281,10 +282,7 @@ class Pace:
     def used(self) -> MonthUse:
         """Bytes used this month, for the owner to keep and hand over at the next start."""
         month = _month(self._now())
-        if month != self._used.month:
-            self._used_bytes = 0
-        self._used = MonthUse(month, self._used_bytes)
-        return self._used
+        return MonthUse(month, self._used_bytes[month])
 
     def passed(self, *, sent: int = 0, received: int = 0) -> None:
         """Count bytes that never wait: datagrams, which are few and small.
@@ -300,7 +298,7 @@ class Pace:
             self.download.spent(received, now)
 
     def _count(self, count: int) -> None:
-        self._used_bytes += count
+        self._used_bytes[_month(self._now())] += count
         if self._steady() - self._looked_at >= LOOK_S:
             self._judge()
 

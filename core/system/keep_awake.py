@@ -39,7 +39,7 @@ class KeepAwake:
             self._release()
         elif not self._windows and self._child is None:
             self._take()
-        elif not self.held and not self._told:
+        elif not self.held:
             self._tell("The system does not let Potluck keep this computer awake.")
 
     def _take(self) -> None:
@@ -47,15 +47,19 @@ class KeepAwake:
             self._windows = _windows_state(WINDOWS_AWAKE)
         elif command := _command():
             # The command lives until its stdin ends, which it does with this process.
-            self._child = subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-            )
-        elif not self._told:
+            try:
+                self._child = subprocess.Popen(
+                    command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+                )
+            except OSError as error:
+                self._tell(f"This computer cannot be kept awake: {error}.")
+        else:
             self._tell("This computer cannot be kept awake: neither systemd-inhibit nor caffeinate is installed.")
 
     def _tell(self, sentence: str) -> None:
-        self._told = True
-        LOG.warning(sentence)
+        if not self._told:
+            self._told = True
+            LOG.warning(sentence)
 
     def _release(self) -> None:
         if self._windows:
@@ -64,6 +68,7 @@ class KeepAwake:
         if self._child is not None:
             assert self._child.stdin is not None
             self._child.stdin.close()
+            self._child.kill()  # it may hang, asking somebody who does not answer
             self._child.wait()
             self._child = None
 

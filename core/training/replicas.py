@@ -142,7 +142,8 @@ class Replicas:
     @property
     def samples_per_s(self) -> float:
         """Smoothed speed of all devices together."""
-        return sum(replica.samples_per_s for replica in self.each)
+        able = [other.replica for other in self._others if not other.failure]
+        return sum(replica.samples_per_s for replica in (self._first, *able))
 
     def add(self, passes: Passes, model: torch.nn.Module, device: str) -> None:
         """Have another device compute, with a copy of the first one's model; if it cannot, it has left."""

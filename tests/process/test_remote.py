@@ -7,12 +7,16 @@ import os
 import shutil
 import socket
 import subprocess
+import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from core.api.commands import EngineFile
+from core.cli.options import ATTACHED
 from core.control.client import ControlClient
 from core.control.tunnel import LOOK_S, Tunnel, Unreachable
 from core.storage.paths import Home
@@ -112,3 +116,40 @@ def test_nobody_there_is_a_sentence(tmp_path: Path) -> None:
     ssh = ["ssh", "-F", "none", "-p", "1", "-o", "BatchMode=yes"]
     with pytest.raises(Unreachable, match="does not reach"):
         Tunnel("127.0.0.1", near.directory, ssh=ssh).connect()
+
+
+SOMEBODY = """
+import re, socket, sys, time
+words = " ".join(sys.argv)
+if forward := re.search(r"-L 127.0.0.1:([0-9]+):", words):
+    with socket.create_server(("127.0.0.1", int(forward[1]))):
+        time.sleep(3)
+    sys.exit(255)
+print(ANSWER)
+"""
+
+
+def test_port_of_another_user_is_no_tunnel(tmp_path: Path) -> None:
+    """Somebody listens on the port while ssh still asks for a password: the token must not go to them."""
+    answer = msgspec.json.encode(EngineFile(1, 4000, "secret", 5, 0.0)).decode()
+    near = Home(tmp_path / "near")
+    near.create()
+    ssh = [sys.executable, "-c", SOMEBODY.replace("ANSWER", repr(answer))]
+    with pytest.raises(Unreachable, match="does not open"):
+        Tunnel("127.0.0.1", near.directory, ssh=ssh).connect()
+    assert not near.engine_file.exists()
+
+
+def test_pause_that_reaches_nobody_is_a_problem(tmp_path: Path) -> None:
+    """The far computer's settings are not here: nothing may be kept for its next start."""
+    done = subprocess.run(
+        [*CORE, "--home", str(tmp_path / "near"), "pause"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        env={**ENVIRONMENT, ATTACHED: "yes"},
+    )
+    assert done.returncode == 2
+    assert "not running" in done.stderr
+    assert not (tmp_path / "near" / "settings.json").exists()

@@ -123,6 +123,20 @@ def test_flow_that_left_is_not_woken():
     assert woken == []
 
 
+def test_wrong_clock_for_a_while_forgets_no_month():
+    day = [0.0]
+    pace = Pace(now=lambda: 1.7e9 + day[0] * 86_400)
+    pace.limit(Limits(month_bytes=100))
+    pace.passed(sent=150)
+    assert pace.hindrance == "month"
+    day[0] = 40.0
+    assert pace.used.used_bytes == 0
+    pace.passed(sent=1)
+    day[0] = 0.0
+    assert pace.hindrance == "month"
+    assert pace.used.used_bytes == 150
+
+
 def test_used_up_month_stops_bulk_but_not_control():
     time = Time()
     pace = pace_of(time, used=MonthUse("2026-02", 900_000))

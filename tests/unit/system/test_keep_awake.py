@@ -111,3 +111,28 @@ def test_awake_that_the_system_refuses_is_not_tried_again(
     assert not awake.held
     assert caplog.text.count("does not let Potluck") == 1
     awake.hold(False)
+
+
+def test_awake_ends_although_its_program_hangs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    hanging = tmp_path / "systemd-inhibit"
+    hanging.write_text("#!/bin/sh\ntrap '' TERM HUP\nexec sleep 600\n")
+    hanging.chmod(0o700)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    awake = KeepAwake()
+    awake.hold(True)
+    assert awake.held
+    awake.hold(False)
+    assert not awake.held
+
+
+def test_awake_without_processes_to_spare_is_told(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def refuse(*_words: object, **_options: object) -> None:
+        raise BlockingIOError(11, "Resource temporarily unavailable")
+
+    monkeypatch.setattr(subprocess, "Popen", refuse)
+    awake = KeepAwake()
+    awake.hold(True)
+    awake.hold(True)
+    assert caplog.text.count("cannot be kept awake") == 1
