@@ -111,6 +111,22 @@ def test_other_programs_are_seen_and_own_ones_not(tmp_path):
     asyncio.run(go())
 
 
+@LINUX
+def test_name_that_is_no_text_is_told_with_question_marks(tmp_path):
+    odd = os.fsdecode(os.fsencode(tmp_path) + b"/Caf\xe9\x1b[1m")
+    shutil.copy(shutil.which("sleep"), odd)
+
+    async def go():
+        async with senses(tmp_path, without_screen()) as found:
+            orphan = await asyncio.to_thread(start_orphan, odd)
+            try:
+                await found.until(lambda sensed: "caf??[1m" in sensed.programs)
+            finally:
+                os.kill(orphan, signal.SIGTERM)
+
+    asyncio.run(go())
+
+
 def test_child_that_is_killed_comes_back(tmp_path):
     async def go():
         async with senses(tmp_path, without_screen()) as found:

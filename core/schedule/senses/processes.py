@@ -1,8 +1,10 @@
 """Programs that run, and how busy those that are not Potluck's keep the processor."""
 
 import time
+from collections.abc import Iterable
 from typing import Final
 
+import msgspec
 import psutil
 
 from core.schedule.sensed import Sensed
@@ -11,7 +13,8 @@ from core.schedule.senses.findings import Tell
 LOOK_S: Final = 5.0
 ANEW: Final = 12
 """Number of looks after which all processes are read anew: they become other programs, and numbers come again."""
-PROGRAMS_MAX: Final = 2000
+PROGRAMS_BYTES_MAX: Final = 256 * 1024
+"""Upper bound on all names together, in JSON; with the other findings they stay below a line's."""
 NAME_CHARS_MAX: Final = 64
 _KERNEL: Final = 2
 """Linux: the parent of the kernel's own threads."""
@@ -52,7 +55,7 @@ class Processes:
         others = (
             name for pid, (name, parent) in self._known.items() if pid not in self.own and kernel not in {pid, parent}
         )
-        return Sensed(busy=self._busy(), programs=frozenset(sorted({name for name in others if name})[:PROGRAMS_MAX]))
+        return Sensed(busy=self._busy(), programs=_bounded({name for name in others if name}))
 
     def _read(self) -> None:
         """Names and parents; of processes of which one look knows already, another one later makes sure."""
@@ -102,4 +105,16 @@ def _seconds(pid: int) -> float:
 
 
 def _plain(name: str) -> str:
-    return name.lower().removesuffix(".exe")[:NAME_CHARS_MAX]
+    """Any program can give itself any bytes as a name, which Python passes on as lone surrogates."""
+    short = name.lower().removesuffix(".exe")[:NAME_CHARS_MAX]
+    return "".join(each if each.isprintable() else "?" for each in short)
+
+
+def _bounded(names: Iterable[str]) -> frozenset[str]:
+    kept, left = set[str](), PROGRAMS_BYTES_MAX
+    for name in sorted(names):
+        left -= len(msgspec.json.encode(name)) + 1
+        if left < 0:
+            break
+        kept.add(name)
+    return frozenset(kept)

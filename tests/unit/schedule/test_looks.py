@@ -1,19 +1,23 @@
 """Senses that look, at recorded answers of systems and drivers."""
 
+import contextlib
 from types import SimpleNamespace
 
+import msgspec
 import psutil
 import pytest
 
 from core.schedule.sensed import Sensed, SensedGpu
 from core.schedule.senses import heat
 from core.schedule.senses.battery import battery
+from core.schedule.senses.child import LINE_BYTES_MAX
 from core.schedule.senses.drm import DrmCards
 from core.schedule.senses.findings import Absent
 from core.schedule.senses.logind import DesktopSession, others
 from core.schedule.senses.macos_desktop import last_input as macos_input
 from core.schedule.senses.nvidia import Nvidia
 from core.schedule.senses.periodic import Periodic
+from core.schedule.senses.processes import Processes
 from core.schedule.senses.rapl import Rapl
 from core.schedule.senses.registry import senses_of
 from core.schedule.senses.windows_desktop import desktop, last_input
@@ -37,6 +41,23 @@ def test_hottest_sensor_of_processor_counts(monkeypatch):
     del told["acpitz"]
     with pytest.raises(Absent):
         heat.heat()
+
+
+@pytest.mark.parametrize("letter", ["\x01", '"', "\U0001f600", "\udce9"])
+def test_line_of_many_long_names_is_bounded(monkeypatch, letter):
+    def process(pid):
+        if pid == 1:
+            raise psutil.NoSuchProcess(pid)
+        name = f"{pid:05}" + letter * 100
+        return SimpleNamespace(oneshot=contextlib.nullcontext, name=lambda: name, ppid=lambda: 3)
+
+    monkeypatch.setattr(psutil, "pids", lambda: range(100_000, 110_000))
+    monkeypatch.setattr(psutil, "Process", process)
+    sensed = Processes(1).look()
+    assert len(sensed.programs) > 900
+    line = msgspec.json.encode(sensed)
+    assert len(line) < LINE_BYTES_MAX
+    assert msgspec.json.decode(line, type=Sensed) == sensed
 
 
 def test_battery_that_does_not_tell_is_unknown(monkeypatch):
