@@ -163,10 +163,11 @@ class Controls:
         installation = self._life.installation
         check_end(until, installation.clock.wall())
         installation.preferences.switch(what, on=on, until=until)
-        if self._life.session is not None:
-            await self._life.session.heed()
-        try:
+        try:  # before anything is awaited: a client that leaves cancels its call
             installation.preferences.save()
         except Problem as problem:
             installation.notices.add("problem", f"Your choice holds, but only until the next start: {problem}")
         self._announce()
+        if self._life.session is not None:
+            await self._life.session.heed()
+            self._announce()

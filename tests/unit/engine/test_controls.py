@@ -21,7 +21,7 @@ from core.engine.preferences import Preferences
 from core.engine.usage_policy import UsagePolicy
 from core.ledger.days import Days
 from core.storage.paths import Home
-from core.storage.settings import Settings
+from core.storage.settings import Settings, load_settings
 
 NOW = 1_795_000_000.0
 PORT = 24_000
@@ -86,9 +86,24 @@ def test_the_switch_is_kept_and_told_to_the_session(tmp_path, *, joined):
     assert stage.preferences.settings.computing == OFF
     asyncio.run(stage.controls.resume())
     assert stage.preferences.settings.computing == UseSwitch()
-    assert stage.announced == 2
+    assert stage.announced == (4 if joined else 2)
     if joined:
         assert stage.session.told == ["heed", "heed"]
+
+
+def test_a_switch_outlives_a_client_that_leaves_meanwhile(tmp_path):
+    stage = Stage(tmp_path, Session())
+    stage.session.heed = lambda: asyncio.sleep(3600)
+
+    async def leave():
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.01):
+                await stage.controls.pause()
+
+    asyncio.run(leave())
+    assert stage.preferences.settings.computing == OFF
+    assert load_settings(tmp_path / "settings.json").settings.computing == OFF
+    assert stage.announced == 1
 
 
 def test_a_switch_that_cannot_be_written_holds_all_the_same(tmp_path, monkeypatch):
