@@ -17,6 +17,7 @@ from core.api.settings import ALL, AUTO
 from core.api.verdict import Verdict
 from core.api.week import read_week
 from core.base.problems import Problem
+from core.net.clock import steady_s
 from core.net.pace import Hindrance, Limits, MonthUse, Pace
 from core.schedule.hours import Hours
 from core.schedule.policy import Circumstances, ComputeProfile, Decision, Latches, decide
@@ -48,6 +49,7 @@ class UsagePolicy:
         settings: The person's choices.
         path: Where the month's use is kept.
         now: Unix seconds.
+        steady: Seconds that nobody sets.
         alone: All others are on this computer, so that no limit of the network counts.
         offset_s: How far the local clock is ahead of UTC at a moment in unix seconds.
     """
@@ -58,11 +60,13 @@ class UsagePolicy:
         *,
         path: Path,
         now: Callable[[], float],
+        steady: Callable[[], float] = steady_s,
         alone: bool = False,
         offset_s: Callable[[float], float] | None = None,
     ) -> None:
         self._path = path
         self._now = now
+        self._steady = steady
         self._followers: list[Callable[[], object]] = []
         self._alone = alone
         self._offset_s = offset_s or _local_offset_s
@@ -102,7 +106,7 @@ class UsagePolicy:
 
     def sense(self, sensed: Sensed) -> None:
         """The senses have found this just now."""
-        self.sensed, self._sensed_at = sensed, self._now()
+        self.sensed, self._sensed_at = sensed, self._steady()
         self.look()
 
     def computes_on(self, device: str) -> None:
@@ -115,8 +119,9 @@ class UsagePolicy:
     def decision(self) -> Decision:
         """What may be used at this moment, and why not."""
         now, sensed, settings = self._now(), self.sensed, self._settings
-        idle_s = None if sensed.idle_s is None else sensed.idle_s + max(0.0, now - self._sensed_at)
-        sensed = replace(sensed, idle_s=idle_s, metered=self._costs if sensed.metered is None else sensed.metered)
+        if sensed.idle_s:  # 0: somebody is here until a sense tells otherwise
+            sensed = replace(sensed, idle_s=sensed.idle_s + self._steady() - self._sensed_at)
+        sensed = replace(sensed, metered=self._costs if sensed.metered is None else sensed.metered)
         switches = settings.switches
         if self._alone:
             switches = msgspec.structs.replace(switches, network=ALWAYS)

@@ -264,5 +264,5 @@ def _own_moments(sensed: Sensed, rules: UseRules, switches: Switches, at: Circum
             yield ends
     if (change := at.hours.next_change(at.now)) is not None:
         yield change
-    if sensed.idle_s is not None and (left := MINUTE_S * rules.idle_minutes - sensed.idle_s) > 0:
+    if sensed.idle_s and (left := MINUTE_S * rules.idle_minutes - sensed.idle_s) > 0:
         yield at.now + left

@@ -20,7 +20,10 @@ class Sensed:
     """Findings of all senses; None: the system does not tell, and no rule that needs it forbids anything."""
 
     idle_s: float | None = None
-    """Seconds since the last key, touch or movement of the mouse, at any session of this computer."""
+    """Seconds since the last key, touch or movement of the mouse, at any session of this computer.
+
+    0: somebody is here until a sense tells otherwise.
+    """
     remote: bool | None = None
     """Whether somebody uses it from afar (remote desktop)."""
     on_battery: bool | None = None

@@ -9,6 +9,7 @@ from core.api.modes import OFF
 from core.api.verdict import sentence
 from core.engine import usage_policy as allowance_module
 from core.engine.usage_policy import UsagePolicy
+from core.schedule.sensed import Sensed
 from core.storage.settings import Settings
 
 NOVEMBER = 1_795_000_000.0
@@ -18,13 +19,14 @@ NIGHTS = Settings(hours="mon-fri 20:00-07:00")
 
 class Kept:
     def __init__(self, folder, settings=None, *, alone=False):
-        self.now = NOVEMBER
+        self.now, self.uptime_s = NOVEMBER, 0.0
         self.changes = 0
         self.path = folder / "usage.json"
         self.usage_policy = UsagePolicy(
             settings or Settings(),
             path=self.path,
             now=lambda: self.now,
+            steady=lambda: self.uptime_s,
             alone=alone,
             offset_s=lambda _: 3600.0,
         )
@@ -131,6 +133,25 @@ def test_alone_on_this_computer_only_the_hours_count(tmp_path):
     assert not kept.usage_policy.pace.upload.limited
     kept.usage_policy.apply(NIGHTS)
     assert "hours" in said(kept)
+
+
+def test_idle_time_grows_with_the_steady_clock_alone(tmp_path):
+    kept = Kept(tmp_path, Settings(in_use=False, idle_minutes=3))
+    kept.usage_policy.sense(Sensed(idle_s=1.0))
+    kept.now += 86_400.0
+    assert said(kept)
+    kept.uptime_s += 178.0
+    assert said(kept)
+    kept.uptime_s += 1.0
+    assert said(kept) == ""
+
+
+def test_somebody_who_is_here_stays_until_sensed_otherwise(tmp_path):
+    kept = Kept(tmp_path, Settings(in_use=False, idle_minutes=3))
+    kept.usage_policy.sense(Sensed(idle_s=0.0))
+    kept.now, kept.uptime_s = kept.now + 86_400.0, 86_400.0
+    assert said(kept)
+    assert kept.usage_policy.decision.changes is None
 
 
 @pytest.mark.skipif(not hasattr(time, "tzset"), reason="this system keeps one time zone for a process")

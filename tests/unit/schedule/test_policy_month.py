@@ -105,6 +105,8 @@ def followed(events, rules, switches, moments):
             )
             latches, wake, said = decision.latches, decision.changes, reason(decision.rest)
             assert wake is None or wake > now
+            if idle == 0:  # that holds until the sense tells again, which it does a second later
+                wake = now + 1 if wake is None else min(wake, now + 1)
         if event is not None:
             sensed, wake = event.sensed, moment
             touched = moment if event.touched else touched
