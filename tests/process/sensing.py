@@ -31,13 +31,13 @@ class Senses:
 
 
 @contextlib.asynccontextmanager
-async def senses(tmp_path, environ, command=None):
+async def senses(tmp_path, environ, command=None, **settings):
     with pytest.MonkeyPatch.context() as patch:
         for name in {*os.environ, *environ}:
             patch.delenv(name, raising=False)
         for name, value in environ.items():
             patch.setenv(name, value)
-        child = SensesChild(tmp_path / "senses.log", Random(0), command)
+        child = SensesChild(tmp_path / "senses.log", Random(0), command, **settings)
         async with asyncio.TaskGroup() as group:
             task = group.create_task(child.run())
             yield Senses(child)

@@ -129,7 +129,7 @@ def test_name_that_is_no_text_is_told_with_question_marks(tmp_path):
 
 def test_child_that_is_killed_comes_back(tmp_path):
     async def go():
-        async with senses(tmp_path, without_screen()) as found:
+        async with senses(tmp_path, without_screen(), kept_s=0.1) as found:
             await found.until(lambda sensed: sensed != Sensed())
             pid = found.child.pid
             psutil.Process(pid).kill()
@@ -141,13 +141,36 @@ def test_child_that_is_killed_comes_back(tmp_path):
     assert asyncio.run(go()) is None
 
 
+def test_last_word_of_child_holds_until_next(tmp_path):
+    """Each child says what it knows bit by bit, as the real one does, and ends."""
+    count = tmp_path / "starts"
+    words = [[Sensed(on_battery=True, remote=False)], [Sensed(), Sensed(on_battery=False), Sensed(on_battery=True)]]
+    lines = [[msgspec.json.encode(word).decode() for word in each] for each in words]
+    program = f"""
+import pathlib, time
+count = pathlib.Path({str(count)!r})
+start = len(count.read_text()) if count.exists() else 0
+count.write_text("." * (start + 1))
+for line in {lines!r}[min(start, 1)]:
+    print(line, flush=True)
+    time.sleep(0.2)
+"""
+
+    async def go():
+        async with senses(tmp_path, dict(os.environ), [sys.executable, "-c", program], kept_s=20.0) as found:
+            return [(await found.until(lambda _: True))[0] for _ in range(3)]
+
+    told = [(sensed.on_battery, sensed.remote) for sensed in asyncio.run(go())]
+    assert told == [(True, False), (False, False), (True, False)]
+
+
 def test_nonsense_of_child_leaves_nothing_known(tmp_path):
     good = msgspec.json.encode(Sensed(idle_s=5.0)).decode()
     for nonsense in ("'{'", """'{"idle_s": "long"}'""", f"'x' * {LINE_BYTES_MAX + 1}"):
         program = f"import sys, time; print({good!r}); print({nonsense}, flush=True); time.sleep(600)"
 
         async def go(program=program):
-            async with senses(tmp_path, dict(os.environ), [sys.executable, "-c", program]) as found:
+            async with senses(tmp_path, dict(os.environ), [sys.executable, "-c", program], kept_s=0.1) as found:
                 await found.until(lambda sensed: sensed.idle_s == 5.0)
                 await found.until(lambda sensed: sensed == Sensed())
 

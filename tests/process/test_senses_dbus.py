@@ -44,7 +44,7 @@ def test_battery_is_told_as_upower_tells_it(tmp_path):
     run(go)
 
 
-def test_service_that_goes_leaves_nothing_known(tmp_path):
+def test_service_that_goes_and_comes_changes_nothing(tmp_path):
     async def go(bus):
         with contextlib.ExitStack() as stack:
             path = "/org/freedesktop/NetworkManager"
@@ -55,7 +55,10 @@ def test_service_that_goes_leaves_nothing_known(tmp_path):
                 manager.update(NETWORK, {"Metered": ("u", 4)})
                 await found.until(lambda sensed: sensed.metered is False)
                 await asyncio.to_thread(stack.close)
-                await found.until(lambda sensed: sensed.metered is None)
+                with bus.service(NETWORK, path, template="networkmanager") as manager:
+                    manager.call("AddProperty", NETWORK, "Metered", ("u", 1), signature="ssv")
+                    sensed, _ = await found.until(lambda sensed: sensed.metered is not False)
+                    assert sensed.metered is True
 
     run(go)
 

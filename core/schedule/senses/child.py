@@ -5,14 +5,17 @@ import contextlib
 import logging
 import os
 import subprocess
+from collections import deque
 from collections.abc import Callable, Sequence
+from dataclasses import fields
 from pathlib import Path
 from random import Random
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
 from core.schedule.sensed import Sensed
+from core.schedule.senses.findings import KEPT_S
 from core.system.child_process import open_log, own_command
 from core.system.restarts import Restarts
 
@@ -29,17 +32,22 @@ class SensesChild:
         log: Where the child's stderr goes; begun anew when it has grown beyond 4 MiB.
         random: Draws the jitter of the waits before it is started again.
         command: The program; by default this program's own.
+        kept_s: Seconds for which the last word of a child that ends holds, as far as the next one says nothing.
     """
 
-    def __init__(self, log: Path, random: Random, command: Sequence[str] | None = None) -> None:
+    def __init__(self, log: Path, random: Random, command: Sequence[str] | None = None, kept_s: float = KEPT_S) -> None:
         self._log = log
         self._random = random
         self._command = list(command or [*own_command("senses", "core.schedule.senses"), str(os.getpid())])
+        self._kept_s = kept_s
         self._decoder = msgspec.json.Decoder(Sensed)
         self._followers: list[Callable[[Sensed], object]] = []
         self._process: asyncio.subprocess.Process | None = None
+        self._said = Sensed()
+        self._kept: deque[Sensed] = deque()
+        """Last words of children that have ended, the latest last."""
         self.sensed = Sensed()
-        """What is known now; nothing while no child runs."""
+        """What is known now."""
 
     @property
     def pid(self) -> int | None:
@@ -82,7 +90,7 @@ class SensesChild:
             assert process.stdin is not None
             process.stdin.close()
             await self._ended(process)
-            self._learn(Sensed())
+            self._keep_last_word()
         _LOG.warning("the process that watches this system has ended (%s)", process.returncode)
 
     async def _read(self, process: asyncio.subprocess.Process) -> None:
@@ -109,9 +117,34 @@ class SensesChild:
                 process.kill()
             await process.wait()
 
-    def _learn(self, sensed: Sensed) -> None:
+    def _learn(self, said: Sensed) -> None:
+        self._said = said
+        sensed = _newest([*self._kept, said])
         if sensed == self.sensed:
             return
         self.sensed = sensed
         for callback in tuple(self._followers):
             callback(sensed)
+
+    def _keep_last_word(self) -> None:
+        """A child that has just begun knows nothing yet: rules would be served or not by its restarts."""
+        self._kept.append(self._said)
+        asyncio.get_running_loop().call_later(self._kept_s, self._forget_oldest)
+        self._learn(Sensed())
+
+    def _forget_oldest(self) -> None:
+        self._kept.popleft()
+        self._learn(self._said)
+
+
+def _newest(words: Sequence[Sensed]) -> Sensed:
+    """Return each finding as the latest word that has it tells it.
+
+    Args:
+        words: The latest last.
+    """
+    known: dict[str, Any] = {}
+    for field in fields(Sensed):
+        told = (getattr(word, field.name) for word in reversed(words))
+        known[field.name] = next((value for value in told if value != field.default), field.default)
+    return Sensed(**known)

@@ -13,6 +13,8 @@ somebody is at the computer.  A greater one grows by itself."""
 COUNTED_S: Final = 3600.0
 """Up to here seconds of idleness are counted one by one, and beyond it by `COARSE_S`."""
 COARSE_S: Final = 60.0
+KEPT_S: Final = 60.0
+"""The last word of a sense that ends, or of all when their process ends, holds for so long, unless a new one comes."""
 
 
 class Absent(Exception):  # noqa: N818 - no error: most systems lack most of what is asked
@@ -33,7 +35,7 @@ class Sense(Protocol):
     def run(self, tell: Tell) -> None:
         """Tell what is found, and each change of it, until the process ends.
 
-        When it returns, and when it raises, what it told is forgotten, and it is run again after a rest.
+        When it returns, and when it raises, what it told holds for `KEPT_S`, and it is run again after a rest.
 
         Raises:
             Absent: this system does not answer the question now.
@@ -45,10 +47,16 @@ class _Told:
     sensed: Sensed
     at: float
     is_coarse: bool
+    ended_at: float = math.inf
+    """When the sense ended: idle time grows no further then, as nothing would tell of a touch."""
+
+    @property
+    def until(self) -> float:
+        return self.ended_at + KEPT_S
 
     def idle_s(self, now: float) -> float | None:
         idle = self.sensed.idle_s
-        return idle + now - self.at if idle else idle
+        return idle + min(now, self.ended_at) - self.at if idle else idle
 
 
 class Findings:
@@ -70,13 +78,20 @@ class Findings:
         """
         self._told[sense.name] = _Told(sensed, now, sense.is_coarse)
 
-    def drop(self, sense: Sense) -> None:
-        """Forget what a sense has told."""
-        self._told.pop(sense.name, None)
+    def end(self, sense: Sense, now: float) -> None:
+        """Keep what a sense that has ended told last for `KEPT_S`; one that ends again without a word adds nothing.
+
+        Args:
+            sense: The sense.
+            now: Seconds.
+        """
+        told = self._told.get(sense.name)
+        if told is not None and told.ended_at == math.inf:
+            self._told[sense.name] = replace(told, ended_at=now)
 
     def whole(self, now: float) -> Sensed:
         """Put everything together, rounded so that what nobody would notice is no change."""
-        parts = [told.sensed for told in self._told.values()]
+        parts = [told.sensed for told in self._valid(now)]
         busy = max((part.busy for part in parts if part.busy is not None), default=None)
         battery = min((part.battery for part in parts if part.battery is not None), default=None)
         idle = self._idle_s(now)
@@ -95,17 +110,21 @@ class Findings:
         )
 
     def next_at(self, now: float) -> float:
-        """Return when idleness counts further by itself; infinity when it does not."""
+        """Return when idleness counts further by itself, or a kept word ends; infinity when neither will."""
         idle = self._idle_s(now)
-        return now + _counted(idle) + _step(idle) - idle if idle else math.inf
+        counts_at = now + _counted(idle) + _step(idle) - idle if idle else math.inf
+        return min([counts_at, *(told.until for told in self._valid(now))])
 
     def _idle_s(self, now: float) -> float | None:
         for is_coarse in (False, True):
-            known = [told.idle_s(now) for told in self._told.values() if told.is_coarse is is_coarse]
+            known = [told.idle_s(now) for told in self._valid(now) if told.is_coarse is is_coarse]
             idle = min((each for each in known if each is not None), default=None)
             if idle is not None:
                 return idle
         return None
+
+    def _valid(self, now: float) -> list[_Told]:
+        return [told for told in self._told.values() if now < told.until]
 
 
 def _step(idle_s: float) -> float:

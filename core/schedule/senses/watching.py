@@ -48,7 +48,7 @@ def watch(senses: Sequence[Sense], say: Callable[[Sensed], None], random: Random
         except queue.Empty:
             continue
         if told is None:
-            findings.drop(sense)
+            findings.end(sense, time.monotonic())
         else:
             findings.put(sense, told, time.monotonic())
 

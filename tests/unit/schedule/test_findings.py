@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.schedule.sensed import Sensed, SensedGpu
-from core.schedule.senses.findings import COARSE_S, COUNTED_S, Findings
+from core.schedule.senses.findings import COARSE_S, COUNTED_S, KEPT_S, Findings
 
 
 @dataclass(frozen=True)
@@ -62,8 +62,31 @@ def test_least_idle_of_all_sessions_counts():
     findings.put(X, Sensed(idle_s=50.0), 0.0)
     findings.put(GNOME, Sensed(idle_s=20.0), 0.0)
     assert findings.whole(1.0).idle_s == 21.0
-    findings.drop(GNOME)
-    assert findings.whole(1.0).idle_s == 51.0
+
+
+def test_last_word_of_ended_sense_holds_for_a_minute():
+    findings = Findings()
+    findings.put(X, Sensed(on_battery=True, idle_s=20.0), 0.0)
+    findings.end(X, 10.0)
+    findings.end(X, 10.0 + KEPT_S - 1.0)
+    assert findings.whole(10.0 + KEPT_S - 0.1) == Sensed(on_battery=True, idle_s=30.0)
+    assert findings.whole(10.0 + KEPT_S) == Sensed()
+    assert findings.next_at(10.0 + KEPT_S) == math.inf
+
+
+def test_end_of_kept_word_is_a_moment():
+    findings = Findings()
+    findings.put(X, Sensed(on_battery=True), 0.0)
+    findings.end(X, 10.0)
+    assert findings.next_at(11.0) == 10.0 + KEPT_S
+
+
+def test_new_word_replaces_kept_one_at_once():
+    findings = Findings()
+    findings.put(X, Sensed(on_battery=True, battery=0.5), 0.0)
+    findings.end(X, 10.0)
+    findings.put(X, Sensed(on_battery=False), 11.0)
+    assert findings.whole(11.0 + KEPT_S) == Sensed(on_battery=False)
 
 
 def test_coarse_sense_counts_only_alone():
