@@ -9,9 +9,10 @@ The order is fixed (BOINC's, `check_suspend_processing`), and the first rule tha
 A switch at "always" passes over the rules of its row; computing at "always" also over the hours for the network and
 over a card's rules, for that is what "compute now" means to a person, but not over what costs money.
 
-What a sense does not tell forbids nothing.  A reading that passed its limit forbids until it has been at most `RELEASE`
-of it, and not above the limit for `HOLD_S` seconds: a limit that training itself reaches would else have it
-stop and go every few seconds.
+Potluck rests at once and goes on late, so that nothing has it stop and go every few seconds.  What was sensed forbids
+until it has been absent for `ABSENT_S` seconds; idle time has its own minutes.  A reading that passed its limit, which
+training itself may reach, forbids until it has been at most `RELEASE` of it, and not above the limit for `HOLD_S`
+seconds.  What a sense does not tell forbids nothing; what it tells no more counts as absent.
 """
 
 import math
@@ -26,6 +27,7 @@ from core.api.verdict import Verdict
 from core.schedule.hours import Hours
 from core.schedule.sensed import Sensed, SensedGpu
 
+ABSENT_S: Final = 10.0
 HOLD_S: Final = 60.0
 RELEASE: Final = 0.9
 MINUTE_S: Final = 60.0
@@ -35,10 +37,21 @@ _FIRST_OF_KIND: Final = frozenset({"cuda", "xpu"})
 """Names that torch gives a number to."""
 
 LatchName = tuple[str, str]
-"""What is read, and the card that it is read of; empty: the processor."""
+"""What is sensed, and of what: a card, or a program; empty: of the computer."""
 Latches = Mapping[LatchName, float]
-"""Readings that forbid since they passed their limits, and the moment since which each is below; infinite: above."""
-_Reading = tuple[LatchName, float | None, int | None]
+"""What forbids since it was sensed, and the moment since which each is absent or below its limit; infinite: not yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Finding:
+    """Something sensed that a rule forbids."""
+
+    name: LatchName
+    forbids: bool
+    """By itself, whatever was before."""
+    is_gone: bool = True
+    """Whether it need not forbid any longer if it does not forbid by itself."""
+    hold_s: float = ABSENT_S
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,9 +123,9 @@ def decide(sensed: Sensed, rules: UseRules, switches: Switches, at: Circumstance
     for device in devices:
         if device not in PROCESSOR:
             cards.setdefault(device, SensedGpu(name=device))
-    latches, releases = _latched([*_readings(sensed, rules, cards.values())], at)
-    used = in_use(sensed, rules)
-    case = _Case(sensed, rules, switches, at, latches, used)
+    latches, releases = _latched([*_findings(sensed, rules), *_readings(sensed, rules, cards.values())], at)
+    used = ("remote", "") in latches or ("idle", "") in latches
+    case = _Case(rules, switches, at, latches, used)
     computing = next(case.computing(), None)
     moments = [*_own_moments(sensed, rules, switches, at), *releases]
     return Decision(
@@ -126,16 +139,10 @@ def decide(sensed: Sensed, rules: UseRules, switches: Switches, at: Circumstance
     )
 
 
-def in_use(sensed: Sensed, rules: UseRules) -> bool:
-    """Whether somebody uses the computer, there or from afar, as far as its system tells."""
-    return bool(sensed.remote) or (sensed.idle_s is not None and sensed.idle_s < MINUTE_S * rules.idle_minutes)
-
-
 @dataclass(frozen=True, slots=True)
 class _Case:
     """The rules of each row of the module's table, in order: those that forbid, the first of which counts."""
 
-    sensed: Sensed
     rules: UseRules
     switches: Switches
     at: Circumstances
@@ -149,22 +156,22 @@ class _Case:
 
     def computing(self) -> Iterator[Verdict]:
         """What forbids to compute at all."""
-        sensed, rules = self.sensed, self.rules
+        rules, latches = self.rules, self.latches
         if self.switches.computing.at(self.at.now) is UseMode.NEVER:
             yield self._paused("", self.switches.computing)
         if self.always:
             return
-        if sensed.on_battery and not rules.on_battery:
+        if ("battery", "") in latches:
             yield verdicts.resting("battery")
-        if sensed.on_battery and sensed.battery is not None and 100 * sensed.battery < rules.battery_percent:
+        if ("battery_low", "") in latches:
             yield verdicts.resting("battery_low", percent=rules.battery_percent)
         if self.used and not rules.in_use:
             yield verdicts.resting("in_use", minutes=rules.idle_minutes)
         yield from self._hours()
         for program in rules.programs:
-            if program in sensed.programs:
+            if ("program", program) in latches:
                 yield verdicts.resting("program", program=program)
-        if sensed.full_screen and not rules.full_screen:
+        if ("full_screen", "") in latches:
             yield verdicts.resting("full_screen")
         yield from self._over()
 
@@ -188,7 +195,7 @@ class _Case:
             return
         if not self.always:
             yield from self._hours()
-        if self.sensed.metered and not rules.use_metered:
+        if ("metered", "") in self.latches:
             yield verdicts.resting("metered")
         if rules.month_bytes is not None and self.at.month_used_bytes >= rules.month_bytes:
             yield verdicts.resting("month")
@@ -227,32 +234,46 @@ def _profile(rules: UseRules, *, used: bool) -> ComputeProfile:
     return ComputeProfile(rules.share)
 
 
-def _readings(sensed: Sensed, rules: UseRules, cards: Iterable[SensedGpu]) -> Iterator[_Reading]:
-    """Name, value and limit of everything that forbids above a limit."""
-    yield ("busy", ""), _percent(sensed.busy), rules.busy_percent
-    yield ("heat", ""), sensed.celsius, rules.celsius_max
-    yield ("watts", ""), sensed.watts, rules.watts_max
-    for card in cards:
-        yield ("busy", card.name), _percent(card.busy), rules.gpu_busy_percent
-        yield ("heat", card.name), card.celsius, rules.celsius_max
-        yield ("watts", card.name), card.watts, rules.watts_max
+def _findings(sensed: Sensed, rules: UseRules) -> Iterator[_Finding]:
+    """Everything that forbids, or has training use less, by being there."""
+    low = sensed.battery is not None and 100 * sensed.battery < rules.battery_percent
+    there = sensed.idle_s is not None and sensed.idle_s < MINUTE_S * rules.idle_minutes
+    yield _Finding(("idle", ""), there, hold_s=ABSENT_S if sensed.idle_s is None else 0.0)
+    yield _Finding(("remote", ""), bool(sensed.remote))
+    yield _Finding(("battery", ""), bool(sensed.on_battery) and not rules.on_battery)
+    yield _Finding(("battery_low", ""), bool(sensed.on_battery) and low)
+    yield _Finding(("full_screen", ""), bool(sensed.full_screen) and not rules.full_screen)
+    yield _Finding(("metered", ""), bool(sensed.metered) and not rules.use_metered)
+    for program in rules.programs:
+        yield _Finding(("program", program), program in sensed.programs)
 
 
-def _percent(share: float | None) -> float | None:
-    return None if share is None else 100 * share
+def _readings(sensed: Sensed, rules: UseRules, cards: Iterable[SensedGpu]) -> Iterator[_Finding]:
+    """Everything that forbids above a limit."""
+    told = [("", sensed.busy, sensed.celsius, sensed.watts)]
+    told += [(card.name, card.busy, card.celsius, card.watts) for card in cards]
+    for card, busy, celsius, watts in told:
+        limits = {
+            "busy": (busy and 100 * busy, rules.gpu_busy_percent if card else rules.busy_percent),
+            "heat": (celsius, rules.celsius_max),
+            "watts": (watts, rules.watts_max),
+        }
+        for reading, (value, limit) in limits.items():
+            if limit is not None:
+                yield _Finding((reading, card), (value or 0.0) > limit, (value or 0.0) <= RELEASE * limit, HOLD_S)
 
 
-def _latched(readings: Iterable[_Reading], at: Circumstances) -> tuple[Latches, list[float]]:
-    """The latches after these readings, and the moments at which some of them let go if nothing changes."""
+def _latched(findings: Iterable[_Finding], at: Circumstances) -> tuple[Latches, list[float]]:
+    """The latches after these findings, and the moments at which some of them let go if nothing changes."""
     latches, releases = {}, []
-    for name, value, limit in readings:
-        if value is None or limit is None or (value <= limit and name not in at.latches):
+    for finding in findings:
+        if not finding.forbids and finding.name not in at.latches:
             continue
-        since = math.inf if value > limit else min(at.now, at.latches[name])
-        low, ends = value <= RELEASE * limit, since + HOLD_S
-        if not low or at.now < ends:
-            latches[name] = since
-        if low and at.now < ends:
+        since = math.inf if finding.forbids else min(at.now, at.latches[finding.name])
+        ends = since + finding.hold_s
+        if not finding.is_gone or at.now < ends:
+            latches[finding.name] = since
+        if not finding.forbids and finding.is_gone and at.now < ends:
             releases.append(ends)
     return latches, releases
 

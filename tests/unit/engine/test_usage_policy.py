@@ -9,6 +9,7 @@ from core.api.modes import OFF
 from core.api.verdict import sentence
 from core.engine import usage_policy as allowance_module
 from core.engine.usage_policy import UsagePolicy
+from core.schedule.policy import ABSENT_S
 from core.schedule.sensed import Sensed
 from core.storage.settings import Settings
 
@@ -32,6 +33,11 @@ class Kept:
         )
         self.usage_policy.follow(self._changed)
 
+    def no_longer_metered(self):
+        self.usage_policy.metered(False)
+        self.now += ABSENT_S
+        self.usage_policy.look()
+
     def _changed(self):
         self.changes += 1
 
@@ -53,7 +59,7 @@ def test_follower_is_told_of_reasons_at_once_until_it_leaves(tmp_path):
     late = []
     kept.usage_policy.follow(lambda: late.append(1))
     leave()
-    kept.usage_policy.metered(False)
+    kept.no_longer_metered()
     assert (len(told), len(late)) == (1, 2)
 
 
@@ -65,10 +71,13 @@ def test_limits_reach_the_pace(tmp_path):
 
 def test_metered_connection_is_not_used_unless_the_person_allows_it(tmp_path):
     kept = Kept(tmp_path)
-    for costs, changes in ((None, 0), (True, 1), (True, 1), (False, 2)):
+    for costs, changes in ((None, 0), (True, 1), (True, 1)):
         kept.usage_policy.metered(costs)
         assert kept.changes == changes
         assert bool(said(kept)) is bool(costs)
+    kept.no_longer_metered()
+    assert kept.changes == 2
+    assert said(kept) == ""
     kept = Kept(tmp_path, Settings(use_metered=True))
     kept.usage_policy.metered(True)
     assert said(kept) == ""
@@ -98,13 +107,13 @@ def test_policy_pauses_until_both_hour_and_connection_are_right(tmp_path):
     kept.usage_policy.look()
     assert kept.usage_policy.pace.hindrance == "metered"
     kept.now += 12 * 3600
-    kept.usage_policy.metered(False)
+    kept.no_longer_metered()
     assert kept.usage_policy.pace.hindrance == "schedule"
     kept.usage_policy.metered(True)
     kept.now += 12 * 3600
-    kept.usage_policy.metered(False)
+    kept.no_longer_metered()
     assert kept.usage_policy.pace.hindrance is None
-    assert kept.changes == 4
+    assert kept.changes == 5
 
 
 def test_other_choices_hold_at_once(tmp_path):
@@ -121,7 +130,7 @@ def test_other_choices_hold_at_once(tmp_path):
     assert kept.usage_policy.pace.hindrance == "schedule"
     kept.usage_policy.apply(Settings())
     assert kept.usage_policy.pace.hindrance == "metered"
-    kept.usage_policy.metered(False)
+    kept.no_longer_metered()
     assert not kept.usage_policy.pace.upload.limited
 
 
@@ -144,6 +153,17 @@ def test_idle_time_grows_with_the_steady_clock_alone(tmp_path):
     assert said(kept)
     kept.uptime_s += 1.0
     assert said(kept) == ""
+
+
+def test_a_sense_that_flaps_makes_one_rest(tmp_path):
+    kept = Kept(tmp_path)
+    for tenth in range(100):
+        kept.now += 0.1
+        kept.usage_policy.sense(Sensed(full_screen=tenth % 2 == 0))
+    assert kept.changes == 1
+    kept.now += ABSENT_S
+    kept.usage_policy.look()
+    assert kept.changes == 2
 
 
 def test_somebody_who_is_here_stays_until_sensed_otherwise(tmp_path):

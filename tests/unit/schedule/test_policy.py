@@ -10,7 +10,7 @@ from core.api.rules import UseRules
 from core.api.verdict import SENTENCES, sentence
 from core.api.week import read_week
 from core.schedule.hours import Hours
-from core.schedule.policy import HOLD_S, Circumstances, ComputeProfile, decide
+from core.schedule.policy import ABSENT_S, HOLD_S, Circumstances, ComputeProfile, decide
 from core.schedule.sensed import Sensed, SensedGpu
 
 NOON = 1_795_003_200.0
@@ -190,7 +190,44 @@ def test_a_limit_that_was_passed_lets_go_late():
         if second == 2:
             assert decision.changes == NOON + 2 + HOLD_S
     assert told == [False, True, True, True, False, True, True, True]
-    assert decided(Sensed(), rules, latches=latches).rest is None
+
+
+@pytest.mark.parametrize(
+    ("there", "rules"),
+    [
+        (Sensed(on_battery=True), UseRules()),
+        (Sensed(on_battery=True, battery=0.1), UseRules(on_battery=True)),
+        (Sensed(idle_s=0.0), UseRules(in_use=False)),
+        (Sensed(remote=True), UseRules(in_use=False)),
+        (Sensed(programs=frozenset({"steam"})), UseRules(programs=("blender", "steam"))),
+        (Sensed(full_screen=True), UseRules()),
+        (Sensed(metered=True), UseRules()),
+    ],
+)
+def test_what_flaps_has_training_rest_throughout(there, rules):
+    latches, before = {}, decided(there, rules).rest
+    for tenth in range(100):
+        decision = decided(UNKNOWN if tenth % 2 else there, rules, now=NOON + tenth / 10, latches=latches)
+        assert decision.rest == before
+        latches = decision.latches
+    assert decision.changes == NOON + 9.9 + ABSENT_S
+    assert decided(now=decision.changes - 0.1, rules=rules, latches=latches).rest == before
+    assert decided(now=decision.changes, rules=rules, latches=latches).rest is None
+
+
+def test_idle_minutes_are_waited_for_and_no_longer():
+    rules = UseRules(in_use=False)
+    latches = decided(Sensed(idle_s=0.0), rules).latches
+    assert decided(Sensed(idle_s=179.9), rules, latches=latches).rest is not None
+    assert decided(Sensed(idle_s=180.0), rules, latches=latches).rest is None
+
+
+def test_a_busy_card_that_tells_no_more_rests_on():
+    busy = decided(Sensed(gpus=(SensedGpu(name=CARD, busy=0.9),)), device=CARD)
+    silent = decided(Sensed(gpus=(SensedGpu(name=CARD),)), now=NOON + 5, device=CARD, latches=busy.latches)
+    assert silent.rest == busy.rest
+    assert silent.changes == NOON + 5 + HOLD_S
+    assert decided(now=silent.changes, device=CARD, latches=silent.latches).rest is None
 
 
 def test_the_profile_while_somebody_is_there():

@@ -11,7 +11,7 @@ from core.api.modes import Switches, UseMode, UseSwitch
 from core.api.rules import UseRules
 from core.api.week import read_week
 from core.schedule.hours import Hours
-from core.schedule.policy import HOLD_S, RELEASE, Circumstances, decide
+from core.schedule.policy import ABSENT_S, HOLD_S, RELEASE, Circumstances, decide
 from core.schedule.sensed import Sensed, SensedGpu
 from tests.unit.schedule.test_policy import CARD, DAY_S, NOON, STRICT, decided, reason
 
@@ -123,11 +123,9 @@ def passed(events, now, read, limit):
     for event, following in zip(events, [*events[1:], None], strict=True):
         if event.moment > now:
             break
-        value = read(event.sensed)
+        value = read(event.sensed) or 0.0
         end = now if following is None else min(now, following.moment)
-        if value is None:
-            forbids, below_since = False, None
-        elif value > limit:
+        if value > limit:
             forbids, below_since = True, None
         elif forbids:
             below_since = event.moment if below_since is None else below_since
@@ -137,12 +135,21 @@ def passed(events, now, read, limit):
     return forbids
 
 
+def held(events, now, there):
+    """Whether something that was there forbids still, by its whole past."""
+    ends = [
+        now if following is None else following.moment
+        for event, following in zip(events, [*events[1:], None], strict=True)
+        if event.moment <= now and there(event.sensed)
+    ]
+    return bool(ends) and now < ends[-1] + ABSENT_S
+
+
 def reference(events, rules, switches, now):
     """The reason at a moment, written down once more."""
     before = [event for event in events if event.moment <= now]
-    sensed = before[-1].sensed if before else Sensed()
     touches = [event.moment for event in before if event.touched]
-    used = bool(sensed.remote) or bool(touches and now - touches[-1] < 60 * rules.idle_minutes)
+    used = held(events, now, lambda s: s.remote) or bool(touches and now - touches[-1] < 60 * rules.idle_minutes)
     day, minute = int(now // DAY_S + 3) % 7, int(now % DAY_S // 60)
     evening, morning = minute >= 20 * 60, minute < 7 * 60
     is_open = {
@@ -171,11 +178,11 @@ def reference(events, rules, switches, now):
     always = stands(switches.computing) == "always"
     rows = off(switches.computing, "")
     if not always:
-        rows += ["battery"] * (bool(sensed.on_battery) and not rules.on_battery)
-        rows += ["battery_low"] * (bool(sensed.on_battery) and sensed.battery == 0.1)
+        rows += ["battery"] * (held(events, now, lambda s: s.on_battery) and not rules.on_battery)
+        rows += ["battery_low"] * held(events, now, lambda s: s.on_battery and s.battery == 0.1)
         rows += ["in_use"] * (used and not rules.in_use) + ["schedule"] * (not is_open)
-        rows += ["program"] * bool(sensed.programs and "steam" in rules.programs)
-        rows += ["full_screen"] * (bool(sensed.full_screen) and not rules.full_screen)
+        rows += ["program"] * (held(events, now, lambda s: s.programs) and "steam" in rules.programs)
+        rows += ["full_screen"] * (held(events, now, lambda s: s.full_screen) and not rules.full_screen)
         rows += ["busy"] * over(lambda s: None if s.busy is None else 100 * s.busy, rules.busy_percent)
         rows += ["heat"] * over(lambda s: s.celsius, rules.celsius_max)
         rows += ["watts"] * over(lambda s: s.watts, rules.watts_max)
@@ -187,7 +194,7 @@ def reference(events, rules, switches, now):
     rows += off(switches.network, "network")
     if stands(switches.network) != "always":
         rows += ["schedule"] * (not always and not is_open) + ["metered"] * (
-            bool(sensed.metered) and not rules.use_metered
+            held(events, now, lambda s: s.metered) and not rules.use_metered
         )
     return None if not rows else rows[0] if ":" in rows[0] else f"resting:{rows[0]}"
 
@@ -195,7 +202,7 @@ def reference(events, rules, switches, now):
 @settings(max_examples=150, deadline=None)
 @given(EVENTS, ANY_RULES, st.builds(Switches, computing=ANY_SWITCH, gpu=ANY_SWITCH, network=ANY_SWITCH), st.data())
 def test_a_month_of_use_is_as_the_reference_says(events, rules, switches, data):
-    near = [event.moment + offset for event in events for offset in (0, 1, 59, 60, 61, 60 * rules.idle_minutes)]
+    near = [event.moment + offset for event in events for offset in (0, 1, 9, 10, 59, 60, 61, 60 * rules.idle_minutes)]
     moments = sorted(
         {NOON, *near, *data.draw(st.lists(st.integers(0, 30 * 86_400).map(lambda s: NOON + s), max_size=30))}
     )
