@@ -9,6 +9,11 @@ import pytest
 
 pytest.importorskip("jeepney", reason="D-Bus is Linux's")
 
+from jeepney import DBusAddress, HeaderFields, message_bus, new_signal
+from jeepney.io.blocking import open_dbus_connection
+from jeepney.wrappers import unwrap_msg
+
+from core.schedule.senses.dbus import PAUSE_S, Service
 from tests.process.buses import private_bus
 from tests.process.sensing import senses
 
@@ -24,6 +29,50 @@ SAVER = "org.freedesktop.ScreenSaver"
 def run(go):
     with private_bus() as bus:
         asyncio.run(go(bus))
+
+
+def forge(bus, path, interface, member, signature, body):
+    """Send a signal, as another program on the bus, straight to each of its clients."""
+    with open_dbus_connection(bus.address) as connection:
+
+        def clients():
+            (names,) = unwrap_msg(connection.send_and_get_reply(message_bus.ListNames()))
+            return [name for name in names if name.startswith(":")]
+
+        for client in clients():
+            message = new_signal(DBusAddress(path, interface=interface), member, signature, body)
+            message.header.fields[HeaderFields.destination] = client
+            connection.send(message)
+        clients()  # after this answer the bus has passed on what was sent before
+
+
+def test_signals_of_other_programs_are_not_believed(monkeypatch):
+    path = "/org/freedesktop/ScreenSaver"
+    with private_bus() as bus, bus.service(SAVER, path) as saver:
+        monkeypatch.setenv("DBUS_SESSION_BUS_ADDRESS", bus.address)
+        with contextlib.closing(Service("session", SAVER)) as service:
+            forge(bus, "/org/freedesktop/DBus", "org.freedesktop.DBus", "NameOwnerChanged", "sss", (SAVER, ":1.1", ""))
+            forge(bus, path, SAVER, "ActiveChanged", "b", (True,))
+            forge(bus, path, SAVER, "Forged", "", ())
+            saver.signal(SAVER, "ActiveChanged", "b", False)
+            assert next(service.signals()) == {"ActiveChanged": (False,)}
+
+
+def test_signals_that_come_together_are_passed_on_once(monkeypatch):
+    with private_bus() as bus, contextlib.ExitStack() as stack:
+        saver = stack.enter_context(bus.service(SAVER, "/org/freedesktop/ScreenSaver"))
+        monkeypatch.setenv("DBUS_SESSION_BUS_ADDRESS", bus.address)
+        with contextlib.closing(Service("session", SAVER)) as service:
+            for number in range(30):
+                saver.signal(SAVER, "ActiveChanged", "b", number % 2 == 1)
+            signals = service.signals()
+            assert next(signals) == {"ActiveChanged": (True,)}
+            passed_at = time.monotonic()
+            saver.signal(SAVER, "ActiveChanged", "b", False)
+            assert next(signals) == {"ActiveChanged": (False,)}
+            assert time.monotonic() - passed_at > PAUSE_S * 0.9
+            stack.close()
+            assert list(signals) == []
 
 
 def test_battery_is_told_as_upower_tells_it(tmp_path):

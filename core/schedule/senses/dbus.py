@@ -1,11 +1,23 @@
 """A service on D-Bus, for the senses that ask one."""
 
 import os
+import time
 from collections import deque
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any, Final, Literal
 
-from jeepney import DBusAddress, Header, HeaderFields, MatchRule, Message, MessageFlag, message_bus, new_method_call
+from jeepney import (
+    DBusAddress,
+    DBusErrorResponse,
+    Header,
+    HeaderFields,
+    MatchRule,
+    Message,
+    MessageFlag,
+    message_bus,
+    new_method_call,
+)
 from jeepney.io.blocking import open_dbus_connection
 from jeepney.wrappers import unwrap_msg
 
@@ -14,6 +26,9 @@ from core.schedule.senses.findings import Absent
 ANSWER_S: Final = 10.0
 SIGNALS_MAX: Final = 1000
 """Upper bound on signals that came while an answer was awaited; the oldest go first."""
+PAUSE_S: Final = 0.25
+"""Least time between two times that signals are passed on: each time the sense may ask the service anew."""
+_BUS: Final = "org.freedesktop.DBus"
 _PROPERTIES: Final = "org.freedesktop.DBus.Properties"
 
 
@@ -35,14 +50,18 @@ class Service:
             raise Absent(f"no {bus} bus") from error
         self._name = name
         self._signals: deque[Message] = deque(maxlen=SIGNALS_MAX)
-        self._connection.filter(MatchRule(type="signal"), queue=self._signals)
-        self._ends = MatchRule(type="signal", interface="org.freedesktop.DBus", member="NameOwnerChanged")
+        self._ends = MatchRule(type="signal", sender=_BUS, interface=_BUS, member="NameOwnerChanged")
         self._ends.add_arg_condition(0, name)
         for rule in (MatchRule(type="signal", sender=name), self._ends):
             self._answer(message_bus.AddMatch(rule))
-        if not self._answer(message_bus.NameHasOwner(name))[0]:
+        try:
+            (owner,) = self._answer(message_bus.GetNameOwner(name))
+        except DBusErrorResponse as error:
             self.close()
-            raise Absent(f"no {name}")
+            raise Absent(f"no {name}") from error
+        # Anybody can send any signal straight to this connection, but none in the name of another one.
+        for rule in (MatchRule(type="signal", sender=owner), self._ends):
+            self._connection.filter(rule, queue=self._signals)
 
     def call(self, path: str, method: str, *arguments: Any, signature: str = "") -> tuple[Any, ...]:
         """Call a method.
@@ -70,15 +89,24 @@ class Service:
         (found,) = self.call(path, f"{_PROPERTIES}.GetAll", interface, signature="s")
         return {name: value for name, (_, value) in found.items()}
 
-    def signals(self) -> Iterator[tuple[str, tuple[Any, ...]]]:
-        """Wait for signals of the service: the name of each, and what it says; they end when the service has gone."""
+    def signals(self) -> Iterator[dict[str, tuple[Any, ...]]]:
+        """Wait for signals of the service, and pass on all that have come: what the last one of each name says.
+
+        They end when the service has gone, or another program has taken its name.
+        """
+        passed_at = -PAUSE_S
         while True:
-            message = self._connection.recv_until_filtered(self._signals)
-            if self._ends.matches(message):
-                if not message.body[2]:
-                    return
-                continue
-            yield _member(message.header), message.body
+            come = [self._connection.recv_until_filtered(self._signals)]
+            time.sleep(max(0.0, passed_at + PAUSE_S - time.monotonic()))
+            with suppress(TimeoutError):
+                for _ in range(SIGNALS_MAX):
+                    self._connection.recv_messages(timeout=0)
+            come += self._signals
+            self._signals.clear()
+            if any(self._ends.matches(message) for message in come):
+                return
+            passed_at = time.monotonic()
+            yield {_member(message.header): message.body for message in come}
 
     def close(self) -> None:
         """End the connection to the bus."""

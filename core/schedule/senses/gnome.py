@@ -29,8 +29,8 @@ class Mutter:
             service.call(_PATH, f"{_NAME}.AddUserActiveWatch")
             sensed = _found(service)
             tell(sensed)
-            for member, _ in service.signals():
-                if member != "WatchFired":
+            for signals in service.signals():
+                if "WatchFired" not in signals:
                     continue
                 before, sensed = sensed, _found(service)
                 if sensed.idle_s and not before.idle_s:

@@ -29,8 +29,8 @@ class NetworkManager:
         """
         with contextlib.closing(Service("system", _NAME)) as service:
             tell(_found(service))
-            for member, _ in service.signals():
-                if member == "PropertiesChanged":
+            for signals in service.signals():
+                if "PropertiesChanged" in signals:
                     tell(_found(service))
 
 

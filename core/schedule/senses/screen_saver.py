@@ -25,6 +25,7 @@ class ScreenSaver:
             (is_on,) = service.call(_PATH, f"{_NAME}.GetActive")
             if is_on:
                 tell(AWAY)
-            for member, body in service.signals():
-                if member == "ActiveChanged":
-                    tell(AWAY if body[0] else BACK)
+            for signals in service.signals():
+                if "ActiveChanged" in signals:
+                    (is_on,) = signals["ActiveChanged"]
+                    tell(AWAY if is_on else BACK)
