@@ -23,10 +23,19 @@ class DrmCards:
         own: Numbers of Potluck's processes.
         cards: The folder that has a link for each card.
         processes: The folder that has one for each process.
+        is_beside_nvidia: The driver of NVIDIA is loaded: torch's "cuda" are its cards then, and AMD's have no name.
     """
 
-    def __init__(self, own: Callable[[], Collection[int]], cards: Path = CARDS, processes: Path = PROCESSES) -> None:
+    def __init__(
+        self,
+        own: Callable[[], Collection[int]],
+        cards: Path = CARDS,
+        processes: Path = PROCESSES,
+        *,
+        is_beside_nvidia: bool = False,
+    ) -> None:
         self._own = own
+        self._kinds = {maker: kind for maker, kind in _KINDS.items() if kind != "cuda" or not is_beside_nvidia}
         self._cards = cards
         self._processes = processes
 
@@ -37,20 +46,20 @@ class DrmCards:
         it is unknown.
 
         Raises:
-            Absent: there are none.
+            Absent: there are none with a name.
         """
         found: list[SensedGpu] = []
         numbers: dict[str, int] = {}
         is_used = any(self._has_card(pid) for pid in self._own())
         for card in sorted(self._cards.glob("card[0-9]"), key=lambda each: each.name):
             device = card / "device"
-            kind = _KINDS.get(_text(device / "vendor"))
+            kind = self._kinds.get(_text(device / "vendor"))
             if kind is None:
                 continue
             number = numbers[kind] = numbers.get(kind, -1) + 1
             found.append(_card(device, f"{kind}:{number}", is_used=is_used))
         if not found:
-            raise Absent("no card of AMD or Intel")
+            raise Absent("no card of AMD or Intel that torch has a name for")
         return Sensed(gpus=tuple(found))
 
     def _has_card(self, pid: int) -> bool:

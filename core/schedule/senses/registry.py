@@ -32,8 +32,9 @@ def senses_of(platform: str, environ: Mapping[str, str], pid: int) -> list[Sense
     senses: list[Sense] = [processes]
     match platform:
         case "linux":
-            senses += [*_linux(processes), *_linux_desktop(environ)]
-            if any(Path(each).exists() for each in NVIDIA):
+            has_nvidia = any(Path(each).exists() for each in NVIDIA)
+            senses += [*_linux(processes, has_nvidia=has_nvidia), *_linux_desktop(environ)]
+            if has_nvidia:
                 senses.append(Nvidia(lambda: processes.own))
         case "win32":
             senses += [*_windows(), Nvidia(lambda: processes.own)]
@@ -42,11 +43,12 @@ def senses_of(platform: str, environ: Mapping[str, str], pid: int) -> list[Sense
     return senses
 
 
-def _linux(processes: Processes) -> list[Sense]:
+def _linux(processes: Processes, *, has_nvidia: bool) -> list[Sense]:
     from core.schedule.senses import drm, logind, rapl
     from core.schedule.senses.network_manager import NetworkManager
     from core.schedule.senses.upower import UPower
 
+    cards = drm.DrmCards(lambda: processes.own, is_beside_nvidia=has_nvidia)
     return [
         UPower(),
         NetworkManager(),
@@ -54,7 +56,7 @@ def _linux(processes: Processes) -> list[Sense]:
         logind.own_sessions(),
         Periodic("heat", heat.heat, heat.LOOK_S),
         Periodic("power", rapl.Rapl().look, rapl.LOOK_S),
-        Periodic("graphics cards (DRM)", drm.DrmCards(lambda: processes.own).look, drm.LOOK_S),
+        Periodic("graphics cards (DRM)", cards.look, drm.LOOK_S),
     ]
 
 

@@ -1,6 +1,8 @@
 """Senses that look, at recorded answers of systems and drivers."""
 
 import contextlib
+import functools
+import sys
 from types import SimpleNamespace
 
 import msgspec
@@ -8,7 +10,7 @@ import psutil
 import pytest
 
 from core.schedule.sensed import Sensed, SensedGpu
-from core.schedule.senses import heat
+from core.schedule.senses import drm, heat, registry
 from core.schedule.senses.battery import battery
 from core.schedule.senses.child import LINE_BYTES_MAX
 from core.schedule.senses.drm import DrmCards
@@ -21,6 +23,10 @@ from core.schedule.senses.processes import Processes
 from core.schedule.senses.rapl import Rapl
 from core.schedule.senses.registry import senses_of
 from core.schedule.senses.windows_desktop import desktop, last_input
+
+
+class Enough(Exception):
+    """A sense has told what a test wants to know."""
 
 
 def write(folder, **files):
@@ -99,6 +105,39 @@ def test_cards_of_amd_and_intel_are_told(tmp_path):
     assert [gpu.busy for gpu in cards.look().gpus] == [None, None]
     with pytest.raises(Absent):
         DrmCards(lambda: {7}, processes).look()
+
+
+def test_card_of_amd_beside_nvidia_claims_no_name(tmp_path):
+    write(tmp_path / "card0" / "device", vendor="0x1002\n", gpu_busy_percent="37\n")
+    with pytest.raises(Absent):
+        DrmCards(set, tmp_path, is_beside_nvidia=True).look()
+    write(tmp_path / "card1" / "device", vendor="0x8086\n")
+    assert DrmCards(set, tmp_path, is_beside_nvidia=True).look() == Sensed(gpus=(SensedGpu(name="xpu:0"),))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the files are Linux's")
+@pytest.mark.parametrize("has_driver", [False, True])
+def test_each_name_of_card_is_of_one_sense(tmp_path, monkeypatch, has_driver):
+    pytest.importorskip("jeepney")
+    write(tmp_path / "card0" / "device", vendor="0x1002\n")
+    driver = tmp_path / "nvidiactl"
+    if has_driver:
+        driver.touch()
+    monkeypatch.setattr(registry, "NVIDIA", (str(driver),))
+    monkeypatch.setattr(drm, "DrmCards", functools.partial(DrmCards, cards=tmp_path))
+    cards = [sense for sense in senses_of("linux", {}, 1) if sense.name.startswith("graphics cards")]
+    names = []
+
+    def first(sensed):
+        names.extend(gpu.name for gpu in sensed.gpus)
+        raise Enough
+
+    for sense in cards:
+        with contextlib.suppress(Absent, Enough):
+            if isinstance(sense, Nvidia):
+                first(sense.look(Nvml()))
+            sense.run(first)
+    assert names == (["cuda:0", "cuda:1"] if has_driver else ["cuda:0"])
 
 
 class Nvml:
@@ -190,9 +229,6 @@ def test_macos_tells_last_input():
 
 
 def test_look_tells_only_what_is_new():
-    class Enough(Exception):
-        pass
-
     answers = [Sensed(idle_s=idle) for idle in (0.0, 0.0, 1.0, 1.2, 5.0, 0.0, 0.0, 2.0)]
 
     def look():
