@@ -119,7 +119,8 @@ async def _ask(method: str, home: Home, args: argparse.Namespace, until: float |
 def _keep(method: str, home: Home, args: argparse.Namespace, *, until: float | None, now: float) -> None:
     """No engine runs: the switch counts from its next start."""
     check_end(until, now)
-    settings = switched(load_settings(home.settings_file).settings, args.what, on=method == "resume", until=until)
+    settings = load_settings(home.settings_file).settings
+    settings = switched(settings, args.what, on=method == "resume", until=until, now=now)
     home.create()
     save_settings(home.settings_file, settings)
     switch: UseSwitch = getattr(settings, args.what)

@@ -161,8 +161,9 @@ class Controls:
     async def _switch(self, what: UseSubject, until: float | None, *, on: bool) -> None:
         """Have the person's choice in force, and keep it for the next start."""
         installation = self._life.installation
-        check_end(until, installation.clock.wall())
-        installation.preferences.switch(what, on=on, until=until)
+        now = installation.clock.wall()
+        check_end(until, now)
+        installation.preferences.switch(what, on=on, until=until, now=now)
         try:  # before anything is awaited: a client that leaves cancels its call
             installation.preferences.save()
         except Problem as problem:

@@ -47,15 +47,16 @@ class Preferences:
         """
         save_settings(self._path, self.settings)
 
-    def switch(self, subject: UseSubject, *, on: bool, until: float | None = None) -> None:
+    def switch(self, subject: UseSubject, *, on: bool, until: float | None = None, now: float) -> None:
         """Pause something or take a pause back; that holds at once, and even if `save` cannot write it.
 
         Args:
             subject: What is switched.
             on: Whether it is used again.
             until: Unix seconds; None: without an end.
+            now: The moment of the wish, unix seconds.
         """
-        self._hold(switched(self.settings, subject, on=on, until=until))
+        self._hold(switched(self.settings, subject, on=on, until=until, now=now))
 
     def change(self, wish: Mapping[str, object]) -> None:
         """Do what the person wants, all of it or nothing.
@@ -94,10 +95,10 @@ def changed(settings: Settings, wish: Mapping[str, object]) -> Settings:
     return msgspec.structs.replace(settings, **{field: checked(field, value) for field, value in wish.items()})
 
 
-def switched(settings: Settings, subject: UseSubject, *, on: bool, until: float | None) -> Settings:
+def switched(settings: Settings, subject: UseSubject, *, on: bool, until: float | None, now: float) -> Settings:
     """The settings with something paused, or a pause taken back; see `Preferences.switch`."""
     switch: UseSwitch = getattr(settings, subject)
-    return msgspec.structs.replace(settings, **{subject: switch.on(until) if on else switch.off(until)})
+    return msgspec.structs.replace(settings, **{subject: switch.on(until, now) if on else switch.off(until, now)})
 
 
 def check_end(until: float | None, now: float) -> None:

@@ -5,7 +5,7 @@ import sys
 
 import msgspec
 import pytest
-from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtCore import QDateTime, QPoint, QPointF, Qt
 from PySide6.QtGui import QWheelEvent
 from PySide6.QtWidgets import QAbstractButton, QAbstractSpinBox, QApplication, QComboBox, QLabel, QLineEdit
 
@@ -81,7 +81,8 @@ def test_switch_is_sent_by_its_place(asked, subject):
 
 
 def test_switch_tells_where_it_stands_meanwhile(asked):
-    switch = UseSwitch(meanwhile=UseMode.NEVER, until=4e9)
+    now = float(QDateTime.currentSecsSinceEpoch())
+    switch = UseSwitch().off(now + 3600, now)
     asked.settings.rules.show_settings(msgspec.structs.replace(asked.settings.view, computing=switch))
     assert "Off until" in asked.settings.fields["computing"].control.accessibleDescription()
     assert asked.settings.rules.wish()["computing"] == "rules"

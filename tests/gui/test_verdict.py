@@ -128,11 +128,11 @@ SITUATIONS = {
             lambda folder, fields=fields: rests(folder, Settings(device="cuda", **fields)),
         )
         for reason, fields in (
-            ("until", {"computing": UseSwitch().off(NOON + 3600)}),
+            ("until", {"computing": UseSwitch().off(NOON + 3600, NOON)}),
             ("gpu", {"gpu": OFF}),
-            ("gpu_until", {"gpu": UseSwitch().off(NOON + 3600)}),
+            ("gpu_until", {"gpu": UseSwitch().off(NOON + 3600, NOON)}),
             ("network", {"network": OFF}),
-            ("network_until", {"network": UseSwitch().off(NOON + 3600)}),
+            ("network_until", {"network": UseSwitch().off(NOON + 3600, NOON)}),
         )
     },
     "the month is used up": (("resting", "month"), lambda folder: rests(folder, ALWAYS, used=2000)),

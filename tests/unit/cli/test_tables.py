@@ -17,7 +17,8 @@ def test_status():
     assert "Here           1 volunteer, 123 samples/s together" in text
     assert "Switch         contributing" in text
     assert "3, 1 000 of 1 000 samples gathered, averaging" in status_text(a_snapshot(epoch_samples=5472))
-    past, ahead = (UseSwitch().off(a_snapshot().time + seconds) for seconds in (-1, 3600))
+    now = a_snapshot().time
+    past, ahead = (UseSwitch().off(now + seconds, now) for seconds in (-1, 3600))
     switched = status_text(a_snapshot(switches=Switches(computing=past, gpu=OFF, network=ahead)))
     assert "Switch         contributing; gpu never; network never until " in switched
     assert switched.count("by the rules") == 1

@@ -64,7 +64,7 @@ def test_all_of_them_are_kept_told_and_shown(tmp_path):
     shown = view(preferences.settings)
     assert {field: getattr(shown, field) for field in WISH} == WISH | SHOWN
     assert set(shown.__struct_fields__) >= set(FIELDS)
-    preferences.switch("computing", on=False)
+    preferences.switch("computing", on=False, now=0.0)
     preferences.save()
     assert load_settings(path).settings.computing == OFF
 
