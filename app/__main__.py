@@ -35,7 +35,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _refuse(f"The window cannot be opened: {error}.")
     if options.screenshot is not None:
         return _refuse(why) if (why := launch.screenshot(options)) else 0
-    opened = launch.Opened(link=options.link, hidden=options.hidden, page=options.page, tell=options.tell)
+    opened = launch.Opened(
+        link=options.link, hidden=options.hidden, page=options.page, tell=options.tell, far=options.far
+    )
     return launch.run(home, opened, engine=None if options.attach else options.engine)
 
 
@@ -45,6 +47,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--home", type=Path, help="home directory of the engine")
     parser.add_argument("--hidden", action="store_true", help="open in the tray only, as at login")
     parser.add_argument("--attach", action="store_true", help="never start an engine")
+    parser.add_argument("--far", default="", metavar="NAME", help="it attaches to another computer's engine, called so")
     parser.add_argument(
         "--engine", nargs=argparse.REMAINDER, default=[], metavar="WORD", help="further words for an engine; the last"
     )

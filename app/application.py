@@ -37,6 +37,7 @@ class Application(QObject):
         home: The home directory, absolute.
         qt: Qt's application.
         engine: How to start an engine, or None to only attach to one.
+        far: Another computer, whose engine this is: it goes on when the window goes; empty: this computer's.
         chance: For jitter.
     """
 
@@ -44,11 +45,18 @@ class Application(QObject):
     """All is put away; the process may end."""
 
     def __init__(
-        self, home: Path, qt: QApplication, *, engine: Sequence[str] | None, chance: random.Random | None = None
+        self,
+        home: Path,
+        qt: QApplication,
+        *,
+        engine: Sequence[str] | None,
+        far: str = "",
+        chance: random.Random | None = None,
     ) -> None:
         super().__init__()
         qt.setQuitOnLastWindowClosed(False)
         self._home = home
+        self._far = far
         self.choices = Choices(home / "window.ini")
         self.store = Store(self)
         self.client = Client(home, chance or random.SystemRandom(), self)
@@ -56,6 +64,7 @@ class Application(QObject):
         self.theme = Theme(qt, self.choices.theme)
         self.commands = OwnCommands.of(home, own_program(), self)
         self.window = MainWindow(self.store, self.intents, self.commands, theme=self.theme, choices=self.choices)
+        self.window.far = far
         self.tray = Tray(self.store, self.window.actions_, self)
         self.notifier = Notifier(self.store, self.choices, tell=self.tray.tell, seen=self.window.isVisible)
         self.question = ClosingQuestion(self.window, text.where_it_hides(tray=self.tray.available))
@@ -111,6 +120,7 @@ class Application(QObject):
         if self._leaving:
             return
         self._leaving = True
+        stop = stop and not self._far
         self.choices.geometry = self.window.saveGeometry()
         self.choices.save()
         self.window.hide()
@@ -171,7 +181,7 @@ class Application(QObject):
         self.window.show_failure(problem)
 
     def _close_asked(self) -> None:
-        if not self._connected and not self.process.running:
+        if self._far or (not self._connected and not self.process.running):
             self.leave(stop=False)
         elif self.choices.closing is Closing.ASK:
             self.window.come_forward()

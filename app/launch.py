@@ -29,6 +29,8 @@ class Opened:
     """Whether only the tray shows the window at first; where nothing was chosen yet, nothing starts then."""
     page: str = "home"
     """The page that is open first."""
+    far: str = ""
+    """Another computer, whose engine the window shows; empty: it is this one's."""
     tell: bool = False
     """Whether a word is printed once the window shows an engine's state: for measurements."""
 
@@ -55,7 +57,7 @@ def run(home: Path, how: Opened, *, engine: Sequence[str] | None) -> int:
     if welcomes and how.hidden:
         return 0
     command = None if engine is None else [*engine_command(home), *([OR_ALONE, *engine] if engine else [])]
-    application = Application(home, qt, engine=command)
+    application = Application(home, qt, engine=command, far=how.far)
     single.show_asked.connect(application.come_forward)
     interrupts = Interrupts()
     interrupts.came.connect(application.leave)

@@ -165,11 +165,17 @@ def collaboration(snapshot: Snapshot) -> str:
     return tr("{name}, organised by {organiser}").format(name=plain(known.name), organiser=plain(known.organiser))
 
 
-def window_title(snapshot: Snapshot | None) -> str:
-    """The title of the main window."""
-    if snapshot is None or snapshot.collaboration is None:
-        return "Potluck"
-    return f"{plain(snapshot.collaboration.name)} – Potluck"  # noqa: RUF001 - the dash of window titles
+def window_title(snapshot: Snapshot | None, *, far: str = "") -> str:
+    """The title of the main window.
+
+    Args:
+        snapshot: What it shows.
+        far: Another computer, which it is about; empty: this one.
+    """
+    parts = [plain(far)] if far else []
+    if snapshot is not None and snapshot.collaboration is not None:
+        parts.append(plain(snapshot.collaboration.name))
+    return " – ".join([*parts, "Potluck"])  # noqa: RUF001 - the dash of window titles
 
 
 def where_it_hides(*, tray: bool) -> str:

@@ -58,6 +58,8 @@ class MainWindow(QMainWindow):
         super().__init__()
         self._store = store
         self._failure: ProblemView | None = None
+        self.far = ""
+        """Another computer, whose engine it shows; empty: this one's."""
         self.actions_ = Actions(store, intents, self)
         self.menus = Menus(self.menuBar(), self.actions_, choices=choices, theme=theme)
         self.banner = Banner()
@@ -185,7 +187,7 @@ class MainWindow(QMainWindow):
             self._stack.setCurrentWidget(page)
             if page is self.home:
                 self.home.header.switch.setFocus()
-        self.setWindowTitle(text.window_title(snapshot))
+        self.setWindowTitle(text.window_title(snapshot, far=self.far))
         self.status.show_verdict(verdict, snapshot)
         self._show_problem()
 

@@ -16,6 +16,7 @@ import msgspec
 import resources
 from core.backbone.charter import Charter
 from core.backbone.serve import PORTS, Ports
+from core.base.ids import fingerprint
 from core.base.problems import BadInput
 from core.base.recipe import PYTHON_DOCS
 from core.cli.charter import link_of
@@ -27,12 +28,16 @@ from core.engine.founding import Prepared, found
 from core.system.atomic_files import make_directory, problem_of, write_atomic
 
 NAME_LETTERS = 80
+FOUNDER = "its founder"
 
 
 def run(args: argparse.Namespace) -> int:
     """`potluck found`; see `potluck found --help`."""
     host = told_address(args.host)
     asked = {} if args.recipe is not None else _ask(args)
+    if args.recipe in resources.names("recipes"):
+        asked.setdefault("organiser", FOUNDER)  # the recipe's own words are the demo's
+    asked |= {field: said for field in ("name", "organiser") if (said := getattr(args, field))}
     chosen = Chosen.of(args)
     start = args.start.expanduser().absolute() if args.start is not None else None
     chosen = replace(chosen, recipe=msgspec.structs.replace(chosen.recipe, **asked), start=start)
@@ -75,9 +80,11 @@ def _say(args: argparse.Namespace, charter: Charter, prepared: Prepared, *, host
     text = str(manifest.numbers.get("source", PYTHON_DOCS))
     if args.json:
         facts = {"charter": str(charter.folder), "collaboration": manifest.id.hex(), "link": link, "command": command}
+        facts["fingerprint"] = fingerprint(manifest.authority_id)
         say_json({"event": "founded", **facts, "needs": needs})
         return
     print(f"Founded {manifest.name} in {charter.folder}.\n{sentences(needs)}")
+    print(f"Fingerprint of its key, for volunteers to compare: {fingerprint(manifest.authority_id)}")
     if text != PYTHON_DOCS:
         print(f"Each volunteer needs the text in the same folder, and allows it with: --text {shlex.quote(text)}")
     print(f"\nNext, where others can reach it:  {command}")
@@ -94,7 +101,7 @@ def _ask(args: argparse.Namespace) -> dict[str, str]:
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise BadInput("No recipe is named.", hint=f"Name a file, or one that comes along: {', '.join(names)}.")
     name = _answer("What is the collaboration called?", lambda said: 0 < len(said) <= NAME_LETTERS, default="")
-    organiser = _answer("Who runs it?", lambda said: len(said) <= NAME_LETTERS, default="its founder")
+    organiser = _answer("Who runs it?", lambda said: len(said) <= NAME_LETTERS, default=FOUNDER)
     text = _answer(
         "Which folder of text does it learn from? (empty: the recipe's own)",
         lambda said: not said or Path(said).expanduser().is_dir(),

@@ -23,6 +23,8 @@ def _add_found(commands: Commands) -> None:
     found.add_argument(
         "--start", type=Path, metavar="DIR", help="begin with the model that transformers or potluck export wrote there"
     )
+    found.add_argument("--name", default="", help="what the collaboration is called (default: as the recipe says)")
+    found.add_argument("--organiser", default="", metavar="NAME", help="who runs it, for its volunteers to know")
     found.add_argument("--charter", type=Path, metavar="DIR", help="where it goes (default: here, by its name)")
     found.add_argument("--host", default="", metavar="ADDRESS", help="address at which others find the backbone")
     found.add_argument(

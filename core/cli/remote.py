@@ -62,16 +62,16 @@ def run(args: argparse.Namespace) -> int:
                 return subprocess.call(
                     [*own_command(), "--home", folder, *args.words], env={**os.environ, ATTACHED: "yes"}
                 )
-            return _window(home, tunnel)
+            return _window(home, tunnel, args.computer)
         finally:
             tunnel.close()
 
 
-def _window(home: Path, tunnel: Tunnel) -> int:
-    """Keep the way open for as long as the window is."""
+def _window(home: Path, tunnel: Tunnel, computer: str) -> int:
+    """Keep the way open for as long as the window is, whose end leaves the far engine as it is."""
     waits: BackOff[str] = BackOff(first=AGAIN_FIRST_S, longest=AGAIN_LONGEST_S, random=SystemRandom())
     again_at = 0.0
-    window = subprocess.Popen([*own_command("app", "app"), "--home", str(home), "--attach"])
+    window = subprocess.Popen([*own_command("app", "app"), "--home", str(home), "--attach", "--far", computer])
     try:
         while (code := window.poll()) is None:
             time.sleep(LOOK_S)

@@ -78,7 +78,7 @@ def _month(shown: SettingsView) -> str:
 
 
 def _memory(shown: SettingsView) -> str:
-    limit = "no limit" if shown.memory_bytes is None else volume(shown.memory_bytes)
+    limit = "half of what is free" if shown.memory_bytes is None else volume(shown.memory_bytes)
     return f"{limit} (of the computer's memory, for training)"
 
 

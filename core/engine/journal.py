@@ -123,7 +123,7 @@ class Journal:
             case ContributionCut():
                 self._tell_cut(event)
             case RoundLost(reason=reason):
-                self._notices.tell("warning", "round.lost", reason=reason)
+                self._notices.tell("info", "round.lost", reason=reason)
             case WorkNotKept(epoch=epoch):
                 self._notices.tell("warning", "round.left", epoch=epoch)
             case Receipted(receipt=receipt):

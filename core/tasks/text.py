@@ -47,7 +47,8 @@ def read_text(source: str, progress: Progress, *, chars_max: int = READ_CHARS) -
         raise BadInput(
             f"There is too little text to learn from in {source}: {count_chars(train):,} characters to train and "
             f"{count_chars(held_out):,} to measure with; {TEXT_CHARS_MIN:,} and {HELD_OUT_CHARS_MIN:,} are the least.",
-            hint="Give a folder with more text; half a million characters is a good beginning.",
+            hint="Give a folder with more files of text, for whole files are kept to measure with; half a million "
+            "characters is a good beginning.",
         )
     return train, held_out
 
