@@ -60,7 +60,7 @@ class Engine:
         self._notices = NoticeRing(clock.wall)
         read = load_settings(home.settings_file)
         identity = load_identity(home.identity_file, system_keyring(os.environ))
-        preferences = Preferences(home.settings_file, read.settings.with_port(SystemRandom()))
+        preferences = Preferences(home.settings_file, read.settings)
         days = Days(home.directory, clock.wall)
         for notice in (read.notice, identity.notice, days.notice):
             if notice is not None:
@@ -92,15 +92,22 @@ class Engine:
         self.usage_policy.follow(self._announce)
 
     async def open(self) -> None:
-        """Claim the home and let clients in.
+        """Claim the home, read again what others could change before that, and let clients in.
 
         Raises:
             AlreadyRunning: an engine runs on this home.
             NoSpace: the disk is full.
+            UserProblem: the system does not allow it.
         """
-        await self._door.open()
-        NoticeFile(self.life.installation.options.home.notices_file).follow(self._notices)
-        self.life.installation.preferences.save()
+        await self._door.open()  # and no client is heard before this method ends or waits
+        try:
+            damaged = self.life.installation.preferences.reload(SystemRandom())
+            NoticeFile(self.life.installation.options.home.notices_file).follow(self._notices)
+        except BaseException:
+            await self._door.close()
+            raise
+        if damaged is not None:
+            self._notices.add("warning", damaged)
 
     def stage(self, sentence: str, percent: int | None = None) -> None:
         """The engine shows its clients in a sentence what it prepares now, and how far that is if it is known."""

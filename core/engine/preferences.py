@@ -5,6 +5,7 @@ Without an engine the command line changes them by the same rules (`changed`).
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from random import Random
 
 import msgspec
 
@@ -12,7 +13,7 @@ from core.api.modes import FOR_S_MAX, UseSubject, UseSwitch
 from core.api.settings import FIELDS, SettingsView
 from core.base.problems import BadInput
 from core.engine.setting_checks import checked
-from core.storage.settings import Settings, save_settings
+from core.storage.settings import Settings, load_settings, save_settings
 
 
 class Preferences:
@@ -37,6 +38,25 @@ class Preferences:
         """
         self._followers.append(told)
         return lambda: self._followers.remove(told)
+
+    def reload(self, random: Random) -> str | None:
+        """Read them again, have them in force, and write them if a port had to be drawn or the file is not there.
+
+        Args:
+            random: Draws the port.
+
+        Returns:
+            A sentence for the person, when the file was damaged and set aside.
+
+        Raises:
+            NoSpace: the disk is full.
+            UserProblem: the system does not allow it.
+        """
+        read = load_settings(self._path)
+        self._hold(read.settings.with_port(random))
+        if self.settings != read.settings or not self._path.exists():
+            self.save()
+        return read.notice
 
     def save(self) -> None:
         """Write them.
