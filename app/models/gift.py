@@ -52,7 +52,7 @@ def notices_table(parent: QObject | None = None) -> KeyedTable[Notice]:
     tr = text.tr
     return KeyedTable[Notice](
         [
-            Column(title=tr("When"), show=lambda row: page_text.moment(row.time), letters=15),
+            Column(title=tr("When"), show=lambda row: page_text.moment(row.time), letters=13),
             Column(title=tr("What happened"), show=page_text.notice, icon=_notice_icon),
         ],
         key=lambda row: (row.number, row.time),

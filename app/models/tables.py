@@ -17,9 +17,9 @@ def peers_table(parent: QObject | None = None) -> KeyedTable[PeerView]:
     return KeyedTable[PeerView](
         [
             Column(title=tr("Name"), show=_peer_name, icon=_role_icon, explain=_peer_whole),
-            Column(title=tr("Role"), show=lambda row: text.role(row.role), letters=10),
             Column(title=tr("Doing"), show=lambda row: text.activity(row.activity), icon=_peer_icon, letters=14),
             Column(title=tr("Samples/s"), show=_peer_speed, numeric=True, letters=10),
+            Column(title=tr("Role"), show=lambda row: text.role(row.role), letters=10),
         ],
         key=lambda row: (row.peer, row.role, row.is_me),
         mine=lambda row: row.is_me,

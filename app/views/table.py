@@ -16,7 +16,7 @@ PADDING = 6
 ROWS_LEAST = 4
 """Rows that are seen at least, however low the window is."""
 
-STRETCHED_LETTERS = 11
+STRETCHED_LETTERS = 16
 """Room of the column that takes what the others leave, at least."""
 
 
@@ -91,13 +91,13 @@ class Table(QTableView):
                 header.resizeSection(place, metrics.horizontalAdvance("0") * letters + 2 * PADDING)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Of Qt: where the room does not suffice for all, columns on the right are hidden."""
+        """Of Qt: where the room does not suffice for all, columns on the right are hidden, never the first."""
         super().resizeEvent(event)
         digit = self.fontMetrics().horizontalAdvance("0")
-        room = self.viewport().width() // digit - STRETCHED_LETTERS
+        room = self.viewport().width() - digit * STRETCHED_LETTERS
         for place, letters in enumerate(self._letters):
-            room -= letters
-            self.setColumnHidden(place, bool(letters) and room < 0)
+            room -= digit * letters + 2 * PADDING if letters else 0
+            self.setColumnHidden(place, bool(letters and place) and room < 0)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Of Qt: Escape clears the selection."""
