@@ -79,6 +79,7 @@ class TurnTaking:
             await asyncio.sleep(self._patience_s / LOOKS)
             verdict, life = self._engine.controls.verdict(), self._engine.life
             why: WhyNot | None = None
+            refusal: NotTrusted | None = None
             more: dict[str, str] = {}
             if life.session is not None:
                 self._turns.reached()
@@ -92,6 +93,9 @@ class TurnTaking:
                 why = WhyNot.UNREACHABLE if waited >= LOOKS else None
             if why is not None and self._turns.give_way(why, steady_s()):
                 self._tell(f"turns.{why}", served, **more)
+                break
+            if refusal is not None and life.session is not None:
+                life.session.fatal = refusal  # there is no other one: what is trained would be nobody's
                 break
             if await self._higher_one_answers():
                 await self._epoch_ends()

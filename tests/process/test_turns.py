@@ -33,7 +33,7 @@ def beside(first: Charter, folder: Path) -> Charter:
     return charters.found(folder / "charter", manifest, authority)
 
 
-def an_engine(folder: Path, allowed: tuple[str, str], *collaborations: Collaboration) -> Volunteer:
+def an_engine(folder: Path, allowed: tuple[str, ...], *collaborations: Collaboration) -> Volunteer:
     """An engine that has joined the collaborations, the first of which comes first."""
     home = Home(folder / "ada")
     home.create()
@@ -116,6 +116,22 @@ def test_next_collaboration_is_served_where_the_first_refuses(tmp_path: Path) ->
             ((code, said),) = await notices(ada)
             assert code == "turns.refused"
             assert "This invitation is not valid" in said
+
+    asyncio.run(run())
+
+
+def test_member_that_is_shut_out_everywhere_stops_and_says_so(tmp_path: Path) -> None:
+    charter = found(tmp_path / "a", target_samples=64, name="First")
+
+    async def run() -> None:
+        async with collaboration(charter, tmp_path / "a") as one:
+            ada = an_engine(tmp_path, ("--stay", *one.allowed), one)
+            one.volunteers.append(ada)
+            news = await ada.until(lambda news: trains_in("First", news) and len(news.peers) > 1)
+            assert "is shut out" in await asyncio.to_thread(revoke, charter, news.me.name)
+            news = await ada.until(lambda news: news.problem is not None)
+            assert "shut this computer out" in news.problem.message
+            assert news.me.worker_pid is None
 
     asyncio.run(run())
 
