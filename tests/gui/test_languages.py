@@ -1,6 +1,5 @@
 """The window's languages: complete, alike in their fields and mnemonics, and chosen as the person wants it."""
 
-import importlib.util
 import os
 import re
 import string
@@ -15,6 +14,7 @@ from PySide6.QtWidgets import QDialogButtonBox, QMenu
 
 import resources
 from app import page_text, text
+from app import translations as catalogues
 from app.choices import Choices, LanguageChoice
 from app.language import LANGUAGES, SOURCE, language_of
 from app.pages.verdict_actions import OFFERS
@@ -25,12 +25,9 @@ from core.api.verdict import HEADLINES, SENTENCES, Verdict, VerdictCode
 from core.control.notices import NoticeRing
 
 ROOT = Path(__file__).parents[2]
-SPEC = importlib.util.spec_from_file_location("packaging_translations", ROOT / "packaging" / "translations.py")
-catalogues = importlib.util.module_from_spec(SPEC)
-SPEC.loader.exec_module(catalogues)
 FOUND = catalogues.sentences()
 OTHERS = [code for code in LANGUAGES if code != SOURCE]
-RUN = "python packaging/translations.py"
+RUN = "python -m app.translations"
 
 
 @pytest.fixture(params=OTHERS)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from core.api.numbers import amount
 from core.api.snapshot import Snapshot
 from core.api.verdict import VerdictCode
 from core.base.bounds import SAMPLES_MAX
@@ -82,7 +83,7 @@ def test_claimed_samples_of_noise_keep_to_their_share(tmp_path: Path) -> None:
             await all_reach(honest, last.epoch)
             async with ControlClient.connect(mallory.home) as client:
                 told = " ".join(notice.text for notice in await client.notices())
-            assert f"of this computer's {SAMPLES_MAX:,} samples" in told
+            assert f"of this computer's {amount(SAMPLES_MAX)} samples" in told
             assert "gradients were far larger than those of the others" in told
             await asyncio.gather(*(call_pause(one.home) for one in honest))
             for other in honest[1:]:

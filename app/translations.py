@@ -1,4 +1,4 @@
-"""Brings the translations of the window up to date: `python packaging/translations.py`.
+"""Brings the translations of the window up to date: `python -m app.translations`.
 
 All sentences that the window shows are found in the program's text.  For each language `potluck_*.ts` keeps what is
 translated, loses what the program says no more, and has what is new marked as unfinished; Qt's lrelease makes a `.qm`
@@ -61,8 +61,8 @@ def main() -> int:
         release(file)
         missing = [sentence for sentence in found if sentence not in known]
         left += len(missing)
-        print(f"{file.name}: {len(found)} sentences, {len(missing)} of them not translated")
-        print(*(f"  {sentence}" for sentence in missing), sep="\n")
+        sys.stdout.write(f"{file.name}: {len(found)} sentences, {len(missing)} of them not translated\n")
+        sys.stdout.writelines(f"  {sentence}\n" for sentence in missing)
     return 1 if left else 0
 
 
@@ -93,7 +93,7 @@ def tabled(tree: ast.AST) -> Iterator[str]:
         if isinstance(node, ast.AnnAssign) and _name(node.target) in TABLES and node.value is not None:
             for inner in ast.walk(node.value):
                 if isinstance(inner, ast.Dict):
-                    yield from (value.value for value in inner.values if isinstance(value, ast.Constant))
+                    yield from (str(value.value) for value in inner.values if isinstance(value, ast.Constant))
 
 
 def spoken(tree: ast.AST) -> Iterator[str]:
