@@ -1,10 +1,9 @@
 """Runs `potluck doctor`: the same checks as on the command line, in a process of its own."""
 
-from collections.abc import Sequence
-from pathlib import Path
-
 import msgspec
-from PySide6.QtCore import QObject, QProcess, Signal
+from PySide6.QtCore import QObject, Signal
+
+from app.line_command import LineCommand
 
 
 class Checked(msgspec.Struct, frozen=True):
@@ -18,49 +17,34 @@ class Checked(msgspec.Struct, frozen=True):
 
 
 class DoctorCommand(QObject):
-    """Runs the command, one at a time.
+    """Checks this computer, once at a time.
 
     Args:
-        home: The home that is checked.
-        program: How a command of Potluck is run.
+        command: Runs the command.
     """
 
     found = Signal(object)
     """All that was found: a list of Checked; empty: the command could not be run."""
 
-    def __init__(self, home: Path, program: Sequence[str], parent: QObject | None = None) -> None:
+    def __init__(self, command: LineCommand, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._program = [*program, "doctor", "--json", "--home", str(home)] if program else []
-        self._process = QProcess(self)
-        self._process.finished.connect(self._finish)
-        self._process.errorOccurred.connect(self._fail)
+        self._command = command
 
     @property
     def runs(self) -> bool:
         """Whether it is being checked now."""
-        return self._process.state() is not QProcess.ProcessState.NotRunning
+        return self._command.runs
 
     def start(self) -> None:
         """Check this computer, unless it is being checked; `found` follows."""
-        if not self._program:
-            self.found.emit([])
-        elif not self.runs:
-            self._process.start(self._program[0], self._program[1:])
+        if not self.runs:
+            self._command.ask(["doctor"], self._finish)
 
     def stop(self) -> None:
         """Nobody waits for the findings any more."""
-        if self.runs:
-            self._process.blockSignals(True)
-            self._process.kill()
-            self._process.waitForFinished(1000)
-            self._process.blockSignals(False)
+        self._command.stop()
 
-    def _fail(self, error: QProcess.ProcessError) -> None:
-        if error is QProcess.ProcessError.FailedToStart:
-            self.found.emit([])
-
-    def _finish(self) -> None:
-        lines = bytes(self._process.readAllStandardOutput().data()).splitlines()
+    def _finish(self, lines: list[bytes]) -> None:
         try:
             self.found.emit([msgspec.json.decode(line, type=Checked) for line in lines])
         except msgspec.DecodeError:

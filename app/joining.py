@@ -2,12 +2,11 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import msgspec
-from PySide6.QtCore import QObject, QProcess
 
 from app import text
+from app.line_command import LineCommand
 from core.api.look import LinkLook
 from core.api.settings import Wish
 from core.api.snapshot import ProblemView
@@ -57,19 +56,15 @@ class KeptLink(msgspec.Struct, frozen=True):
     """Whether an engine goes there."""
 
 
-class JoinCommand(QObject):
+class JoinCommand:
     """Runs commands, one after the other; a new question ends the one before.
 
     Args:
-        home: The home in which a collaboration is kept.
-        program: How a command of Potluck is run.
+        command: Runs them.
     """
 
-    def __init__(self, home: Path, program: Sequence[str], parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self._home = home
-        self._program = list(program)
-        self._process: QProcess | None = None
+    def __init__(self, command: LineCommand) -> None:
+        self._command = command
 
     def look(self, link: str, told: Told) -> None:
         """Find out who runs the collaboration of a link, what for, and what it takes here."""
@@ -109,12 +104,7 @@ class JoinCommand(QObject):
 
     def stop(self) -> None:
         """Nobody waits for the answer any more."""
-        if self._process is not None:
-            self._process.finished.disconnect()
-            self._process.kill()
-            self._process.waitForFinished(1000)
-            self._process.deleteLater()
-            self._process = None
+        self._command.stop()
 
     def _step(self, steps: Sequence[tuple[list[str], str]], told: Told) -> None:
         """Take the steps one after the other.  That of `startup` may fail: the system may have no place for it."""
@@ -131,20 +121,8 @@ class JoinCommand(QObject):
         self._run(words, line, lambda lines: go_on(_answer(lines)))
 
     def _run(self, words: Sequence[str], line: str, take: Callable[[list[bytes]], object]) -> None:
-        self.stop()
-        process = self._process = QProcess(self)
-        process.finished.connect(lambda *_: take(self._lines(process)))
-        process.errorOccurred.connect(lambda error: take([]) if error is QProcess.ProcessError.FailedToStart else None)
-        process.start(self._program[0], [*self._program[1:], *words, "--json", "--home", str(self._home)])
-        # By stdin: other people of this computer can read command lines, and the link holds an invitation.
-        process.write(f"{line}\n".encode())
-        process.closeWriteChannel()
-
-    def _lines(self, process: QProcess) -> list[bytes]:
-        """What the command has printed; it has ended."""
-        self._process = None
-        process.deleteLater()
-        return bytes(process.readAllStandardOutput().data()).splitlines()
+        # The link holds an invitation: by stdin.
+        self._command.ask(words, take, said=line)
 
 
 def _answer(lines: list[bytes]) -> Answer:

@@ -1,4 +1,4 @@
-"""Runs a command of Potluck that answers with one line of JSON."""
+"""Runs a command of Potluck that answers with lines of JSON: the same program as on the command line."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -19,37 +19,54 @@ class LineCommand(QObject):
         self._home = home
         self._program = list(program)
         self._process: QProcess | None = None
+        self._told: Callable[[list[bytes]], object] | None = None
 
-    def ask(self, words: Sequence[str], told: Callable[[bytes], object]) -> None:
+    @property
+    def runs(self) -> bool:
+        """Whether an answer is waited for."""
+        return self._process is not None
+
+    def ask(self, words: Sequence[str], told: Callable[[list[bytes]], object], *, said: str = "") -> None:
         """Run the command with its words.
 
         Args:
-            words: The command's.
-            told: Gets its last line; empty: it could not be run.
+            words: The command's.  Other people of this computer can read them.
+            told: Gets its lines; none: it could not be run.
+            said: Its standard input, a line.  Nobody else can read that.
         """
         self.stop()
         if not self._program:
-            told(b"")
+            told([])
             return
+        self._told = told
         process = self._process = QProcess(self)
-        process.finished.connect(lambda *_: told(self._last_line(process)))
-        process.errorOccurred.connect(
-            lambda error: told(self._last_line(process)) if error is QProcess.ProcessError.FailedToStart else None
-        )
+        process.finished.connect(self._finish)
+        process.errorOccurred.connect(self._fail)
         process.start(self._program[0], [*self._program[1:], *words, "--json", "--home", str(self._home)])
+        process.write(f"{said}\n".encode())
         process.closeWriteChannel()
 
     def stop(self) -> None:
         """Nobody waits for the answer any more."""
-        if self._process is not None:
-            process, self._process = self._process, None
-            process.finished.disconnect()
+        process = self._let_go()
+        if process is not None:
             process.kill()
             process.waitForFinished(1000)
-            process.deleteLater()
 
-    def _last_line(self, process: QProcess) -> bytes:
-        lines = bytes(process.readAllStandardOutput().data()).splitlines()
-        self._process = None
-        process.deleteLater()
-        return lines[-1] if lines else b""
+    def _finish(self) -> None:
+        told, process = self._told, self._let_go()
+        if told is not None and process is not None:
+            told(bytes(process.readAllStandardOutput().data()).splitlines())
+
+    def _fail(self, error: QProcess.ProcessError) -> None:
+        if error is QProcess.ProcessError.FailedToStart:
+            self._finish()
+
+    def _let_go(self) -> QProcess | None:
+        """The process, from which nothing is heard any more."""
+        process, self._process, self._told = self._process, None, None
+        if process is not None:
+            process.finished.disconnect(self._finish)
+            process.errorOccurred.disconnect(self._fail)
+            process.deleteLater()
+        return process

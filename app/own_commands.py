@@ -9,7 +9,6 @@ from PySide6.QtCore import QObject
 from app.doctor import DoctorCommand
 from app.joining import JoinCommand
 from app.line_command import LineCommand
-from app.trying import TryCommand
 
 
 @dataclass(frozen=True)
@@ -17,7 +16,7 @@ class OwnCommands:
     """All of them.  Each runs at most once at a time."""
 
     joining: JoinCommand
-    trying: TryCommand
+    trying: LineCommand
     doctor: DoctorCommand
     startup: LineCommand
     devices: LineCommand
@@ -37,9 +36,9 @@ class OwnCommands:
             parent: Owns them.
         """
         return cls(
-            JoinCommand(home, program, parent),
-            TryCommand(home, program, parent),
-            DoctorCommand(home, program, parent),
+            JoinCommand(LineCommand(home, program, parent)),
+            LineCommand(home, program, parent),
+            DoctorCommand(LineCommand(home, program, parent), parent),
             LineCommand(home, program, parent),
             LineCommand(home, program, parent),
         )

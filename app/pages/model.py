@@ -3,11 +3,11 @@
 from PySide6.QtWidgets import QGridLayout, QLabel, QWidget
 
 from app import page_text, text
+from app.line_command import LineCommand
 from app.models.tables import peers_table
 from app.pages.page import GAP, Page
 from app.store import Store
 from app.theme import Theme
-from app.trying import TryCommand
 from app.views.sentences import Sentences
 from app.views.table import Panel
 from app.views.try_box import TryBox
@@ -21,7 +21,7 @@ SENTENCES = 3
 class ModelPage(Page):
     """The page for somebody who wants to see the model learn."""
 
-    def __init__(self, store: Store, command: TryCommand, theme: Theme) -> None:
+    def __init__(self, store: Store, command: LineCommand, theme: Theme) -> None:
         super().__init__(store, text.tr("Model"))
         tr = text.tr
         self.trying = TryBox(command, theme)

@@ -59,9 +59,9 @@ class ComputerSettingsPage(SettingsPage):
             self._looked = True
             self._commands.devices.ask(["devices"], self._show_devices)
 
-    def _show_devices(self, line: bytes) -> None:
+    def _show_devices(self, lines: list[bytes]) -> None:
         with contextlib.suppress(msgspec.DecodeError):
-            found = msgspec.json.decode(line or b"{}", type=_Devices).devices
+            found = msgspec.json.decode(lines[-1] if lines else b"{}", type=_Devices).devices
             self.device.show_found([(one.name, one.title) for one in found])
 
     def _make_name(self, grid: QGridLayout) -> QGridLayout:

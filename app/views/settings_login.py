@@ -59,16 +59,16 @@ class LoginField:
         if wish == self._kept or not self._kept:
             done(True)
             return
-        self._command.ask(["startup", wish], lambda line: done(self._show(line)))
+        self._command.ask(["startup", wish], lambda lines: done(self._show(lines)))
 
-    def _show(self, line: bytes) -> bool:
+    def _show(self, lines: list[bytes]) -> bool:
         try:
-            told = msgspec.json.decode(line or b"{}", type=_Told)
+            told = msgspec.json.decode(lines[-1] if lines else b"{}", type=_Told)
         except msgspec.DecodeError:
             told = _Told()
         if not told.startup:
             said = told.message or text.tr("What starts at login could not be found out.")
-            self.field.show_problem(ProblemView(told.code, text.tr(said), text.tr(told.hint)) if line else None)
+            self.field.show_problem(ProblemView(told.code, text.tr(said), text.tr(told.hint)) if lines else None)
             return False
         self._kept = told.startup
         self.box.setCurrentIndex(max(0, self.box.findData(told.startup)))

@@ -3,8 +3,9 @@
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QPushButton, QVBoxLayout, QWidget
 
 from app import text
+from app.line_command import LineCommand
 from app.theme import Theme
-from app.trying import TEXT_LETTERS_MAX, ModelAnswer, TryCommand
+from app.trying import TEXT_LETTERS_MAX, ModelAnswer, ask_model
 from app.widgets.bars import Bars
 from app.widgets.labels import label, sentence
 
@@ -17,11 +18,11 @@ class TryBox(QWidget):
     """A line to write in, a button, and the answer below.
 
     Args:
-        command: Asks the model.
+        command: Runs `potluck try`.
         theme: The colours.
     """
 
-    def __init__(self, command: TryCommand, theme: Theme) -> None:
+    def __init__(self, command: LineCommand, theme: Theme) -> None:
         super().__init__()
         tr = text.tr
         self._command = command
@@ -49,7 +50,7 @@ class TryBox(QWidget):
         self.button.setEnabled(False)
         self.said.setText(text.tr("The newest model on this computer is asked: this takes some seconds…"))
         self._show_bars([])
-        self._command.ask(self.line.text(), self._answered)
+        ask_model(self._command, self.line.text(), self._answered)
 
     def _answered(self, answer: ModelAnswer) -> None:
         self.button.setEnabled(True)

@@ -13,6 +13,7 @@ from app import link_look, text
 from app.choices import Choices
 from app.joining import JoinCommand
 from app.language import LANGUAGES
+from app.line_command import LineCommand
 from app.opening import Opening, opening
 from app.views.first_run.wizard import JoinDialog
 from core.api.look import ComputerFacts, JoinEstimate, LinkLook
@@ -40,7 +41,7 @@ print(said)
 @pytest.fixture
 def pages(parts, tmp_path):
     QGuiApplication.clipboard().clear()
-    made = JoinDialog(JoinCommand(tmp_path, [sys.executable, "-c", PROGRAM]), parts.window)
+    made = JoinDialog(JoinCommand(LineCommand(tmp_path, [sys.executable, "-c", PROGRAM])), parts.window)
     made.answers, made.chose_alone = [], []
     made.joined.connect(made.answers.append)
     made.alone.connect(lambda: made.chose_alone.append(1))
@@ -119,7 +120,7 @@ def test_later_link_goes_without_habits(pages, tmp_path, until, parts):
 def test_link_that_leads_nowhere_has_a_button(parts, tmp_path, until, code):
     words, again = WORDS[code]
     (tmp_path / "said").write_text(json.dumps({"event": "problem", "code": code, "message": words, "hint": "Do so."}))
-    pages = JoinDialog(JoinCommand(tmp_path, [sys.executable, "-c", REFUSES]), parts.window)
+    pages = JoinDialog(JoinCommand(LineCommand(tmp_path, [sys.executable, "-c", REFUSES])), parts.window)
     pages.begin(LINK)
     until(lambda: pages.said == f"{words} Do so.", 20_000)
     assert pages.links.again.isVisible() == again

@@ -9,6 +9,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QLabel, QLineEdit
 
 from app.joining import JoinCommand
+from app.line_command import LineCommand
 from app.views.first_run.wizard import JoinDialog
 
 LINK = f"potluck://pot.example:4000/{'ab' * 32}#invitation"
@@ -42,7 +43,7 @@ print(json.dumps(said))
 
 @pytest.fixture
 def dialog(parts, tmp_path):
-    command = JoinCommand(tmp_path, [sys.executable, "-c", PROGRAM])
+    command = JoinCommand(LineCommand(tmp_path, [sys.executable, "-c", PROGRAM]))
     made = JoinDialog(command, parts.window)
     made.answers = []
     made.joined.connect(made.answers.append)
@@ -125,7 +126,7 @@ def test_every_part_has_a_name(dialog, until):
 
 def test_a_program_that_cannot_be_run_is_told(parts, tmp_path, until):
     answers = []
-    JoinCommand(tmp_path, [str(tmp_path / "nothing")], parts.window).look(LINK, answers.append)
+    JoinCommand(LineCommand(tmp_path, [str(tmp_path / "nothing")], parts.window)).look(LINK, answers.append)
     until(lambda: answers)
     assert answers[0].problem.code == "join"
 

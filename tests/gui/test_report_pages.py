@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QLabel
 
 from app.doctor import Checked, DoctorCommand
 from app.licences import bundled
+from app.line_command import LineCommand
 from app.page_text import notice
 from app.pages import asking
 from app.pages.verdict_actions import RULES, offer_of
@@ -96,7 +97,7 @@ def test_computer_page_shows_problems_first(told, qt):
 
 def test_doctor_command_passes_on_its_lines(qt, tmp_path, until):
     lines = ['{"name": "disk", "level": "fine", "sentence": "Room."}']
-    command = DoctorCommand(tmp_path, [sys.executable, "-c", f"print({lines[0]!r})"])
+    command = DoctorCommand(LineCommand(tmp_path, [sys.executable, "-c", f"print({lines[0]!r})"]))
     found = []
     command.found.connect(found.append)
     command.start()
@@ -106,7 +107,7 @@ def test_doctor_command_passes_on_its_lines(qt, tmp_path, until):
 
 
 def test_doctor_command_that_cannot_be_run_finds_nothing(qt, tmp_path, until):
-    command = DoctorCommand(tmp_path, [str(Path(tmp_path, "nothing"))])
+    command = DoctorCommand(LineCommand(tmp_path, [str(Path(tmp_path, "nothing"))]))
     found = []
     command.found.connect(found.append)
     command.start()
@@ -115,7 +116,7 @@ def test_doctor_command_that_cannot_be_run_finds_nothing(qt, tmp_path, until):
 
 
 def test_doctor_command_can_be_stopped(qt, tmp_path):
-    command = DoctorCommand(tmp_path, [sys.executable, "-c", "import time; time.sleep(60)"])
+    command = DoctorCommand(LineCommand(tmp_path, [sys.executable, "-c", "import time; time.sleep(60)"]))
     command.found.connect(pytest.fail)
     command.start()
     command.stop()

@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from app.trying import TryCommand
+from app.line_command import LineCommand
 from app.views.try_box import TryBox
 
 PROGRAM = """
@@ -26,7 +26,7 @@ else:
 
 @pytest.fixture
 def box(parts, tmp_path):
-    command = TryCommand(tmp_path, [sys.executable, "-c", PROGRAM])
+    command = LineCommand(tmp_path, [sys.executable, "-c", PROGRAM])
     made = TryBox(command, parts.theme)
     made.show()
     yield made
@@ -68,7 +68,7 @@ def test_empty_line_is_a_sentence(box):
 
 
 def test_program_that_is_not_there_is_a_sentence(parts, tmp_path, until):
-    box = TryBox(TryCommand(tmp_path, [str(tmp_path / "nothing")]), parts.theme)
+    box = TryBox(LineCommand(tmp_path, [str(tmp_path / "nothing")]), parts.theme)
     box.button.click()
     until(box.button.isEnabled)
     assert "gave no answer" in box.said.text()
