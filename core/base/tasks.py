@@ -6,3 +6,7 @@ from typing import Final
 
 TASKS: Final[Mapping[str, str]] = MappingProxyType({"albert": "core.tasks.albert", "gpt": "core.tasks.gpt"})
 """Every task: its module, which `core.tasks` imports where torch may be imported."""
+CUTTERS: Final[Mapping[str, str]] = MappingProxyType(
+    {"albert": "core.tasks.albert.cutting", "gpt": "core.tasks.gpt_cutting"}
+)
+"""How each task makes rows of documents, without torch (`core.tasks.cutter`)."""
