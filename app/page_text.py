@@ -77,11 +77,11 @@ def gift(today: DayGift) -> str:
     return f"{said} {traffic.format(sent=size(today.bytes_sent), received=size(today.bytes_received))}"
 
 
-def last_days(history: GiftHistory, number: int) -> list[tuple[date, float]]:
+def last_days(history: GiftHistory, today: DayGift, number: int) -> list[tuple[date, float]]:
     """Each of the last days with its seconds of contributing, today last."""
-    given = {one.day: one.seconds for one in history.days}
-    today = date.fromisoformat(history.today)
-    shown = [today - timedelta(days=ago) for ago in reversed(range(number))]
+    given = {one.day: one.seconds for one in (*history.days, today)}
+    last = date.fromisoformat(today.day)
+    shown = [last - timedelta(days=ago) for ago in reversed(range(number))]
     return [(one, given.get(one.isoformat(), 0.0)) for one in shown]
 
 

@@ -1,5 +1,7 @@
 """About and trust: who may let people in, what is sent, under which licence, and by which keys."""
 
+from collections.abc import Hashable
+
 from PySide6.QtCore import Qt
 
 from app import about_text, text
@@ -61,6 +63,7 @@ class AboutPage(AskingPage):
 
     def show_snapshot(self, snapshot: Snapshot) -> None:
         """Show what a snapshot says of the collaboration."""
+        super().show_snapshot(snapshot)
         known = snapshot.collaboration
         self.facts.show_values(
             {
@@ -71,6 +74,10 @@ class AboutPage(AskingPage):
                 "me": f"{snapshot.me.name}, {snapshot.me.peer}",
             }
         )
+
+    def about(self, snapshot: Snapshot) -> Hashable:
+        """Of the collaboration that is served."""
+        return snapshot.collaboration.id if snapshot.collaboration is not None else ""
 
     def show_reports(self) -> None:
         """Show the keys; and, once, what Potluck is made with."""

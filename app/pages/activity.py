@@ -1,5 +1,6 @@
 """Activity: what happened, in sentences, also in earlier runs."""
 
+from collections.abc import Hashable
 from typing import Final
 
 from PySide6.QtCore import QModelIndex
@@ -24,7 +25,6 @@ class ActivityPage(AskingPage):
     def __init__(self, store: Store, reports: Reports, theme: Theme) -> None:
         tr = text.tr
         super().__init__(store, reports, tr("Activity"), {"activity": None})
-        self._newest = -1
         self.filter = QTabBar(drawBase=False, expanding=False)
         for title in (tr("Everything"), tr("When it ran"), tr("Rounds"), tr("Warnings")):
             self.filter.addTab(title)
@@ -44,11 +44,9 @@ class ActivityPage(AskingPage):
         """The chosen notice in full, as it is shown."""
         return self._whole.text()
 
-    def show_snapshot(self, snapshot: Snapshot) -> None:
-        """Something has happened: ask what."""
-        if snapshot.notice_last != self._newest:
-            self._newest = snapshot.notice_last
-            self.ask()
+    def about(self, snapshot: Snapshot) -> Hashable:
+        """Of all that has happened."""
+        return snapshot.notice_last
 
     def show_reports(self) -> None:
         """Show the notices that the filter lets through, the newest first."""

@@ -1,5 +1,6 @@
-"""Pages that ask the engine for something when they are opened, and again once in a while as long as they are seen."""
+"""Pages that ask the engine for something as soon as it has changed, and once in a while as long as they are seen."""
 
+from collections.abc import Hashable
 from typing import Final
 
 from PySide6.QtCore import QTimer
@@ -9,8 +10,10 @@ from app.pages.page import Page
 from app.reports import Reports
 from app.store import Store
 from core.api.settings import Wish
+from core.api.snapshot import Snapshot
 
 AGAIN_MS: Final = 30_000
+"""Between two questions where no snapshot tells that the answer is another one."""
 
 
 class AskingPage(Page):
@@ -27,21 +30,33 @@ class AskingPage(Page):
         super().__init__(store, title)
         self.reports = reports
         self._asks = asks
+        self._asked_about: Hashable = None
         self.again = QTimer(self, interval=AGAIN_MS)
         """Runs while the page is seen."""
         self.again.timeout.connect(self.ask)
         reports.came.connect(self._came)
 
     def opened(self) -> None:
-        """Ask now, and then once in a while."""
+        """Show the last answers; the snapshot has had newer ones asked for."""
         self.show_reports()
-        self.ask()
         self.again.start()
 
     def hideEvent(self, event: QHideEvent) -> None:
         """Of Qt: a page that nobody sees asks nothing."""
         super().hideEvent(event)
         self.again.stop()
+        self._asked_about = None
+
+    def about(self, snapshot: Snapshot) -> Hashable:
+        """What the answers follow from, as far as snapshots tell it: another value has them asked for again."""
+        return snapshot.pid
+
+    def show_snapshot(self, snapshot: Snapshot) -> None:
+        """Ask, where the answers are other ones by now."""
+        about = (snapshot.pid, self.about(snapshot)) if self.store.snapshot is not None else None
+        if about != self._asked_about:
+            self._asked_about = about
+            self.ask()
 
     def ask(self) -> None:
         """Ask the engine, if there is one."""

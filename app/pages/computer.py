@@ -1,6 +1,6 @@
 """My computer: what it is, what Potluck uses of it, and what a check finds."""
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QGridLayout, QPushButton, QVBoxLayout, QWidget
@@ -14,6 +14,7 @@ from app.store import Store
 from app.views.facts import Facts
 from app.widgets.icons import Picture
 from app.widgets.labels import card, label, sentence
+from core.api.snapshot import Snapshot
 
 
 class ComputerPage(AskingPage):
@@ -52,6 +53,10 @@ class ComputerPage(AskingPage):
         self.column.addStretch(1)
         self.check.clicked.connect(self._start)
         doctor.found.connect(self.show_findings)
+
+    def about(self, snapshot: Snapshot) -> Hashable:
+        """Of what is computed, and on what."""
+        return snapshot.verdict.code, snapshot.me.device, snapshot.me.name, snapshot.me.worker_pid
 
     def show_reports(self) -> None:
         """Show the engine's answer."""

@@ -1,5 +1,7 @@
 """My gift: what this computer gave, day by day and round by round, and what became of it."""
 
+from collections.abc import Hashable
+
 from PySide6.QtWidgets import QGridLayout, QLabel
 
 from app import page_text, text
@@ -45,9 +47,14 @@ class GiftPage(AskingPage):
 
     def show_snapshot(self, snapshot: Snapshot) -> None:
         """Show my sums of a snapshot."""
+        super().show_snapshot(snapshot)
         self._all.setText(page_text.all_given(snapshot.me))
         _say(self._pending, page_text.pending(snapshot.me))
         _say(self._device, page_text.device(snapshot.me))
+
+    def about(self, snapshot: Snapshot) -> Hashable:
+        """Of rounds, which end with an epoch and are told in the log."""
+        return snapshot.today.day, snapshot.today.samples, snapshot.epoch, snapshot.notice_last
 
     def show_reports(self) -> None:
         """Show the days and the rounds."""

@@ -1,6 +1,6 @@
 """Home: what Potluck is doing, one thing to do about it, and the pot."""
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from types import MappingProxyType
 from typing import Final
 
@@ -60,7 +60,8 @@ class HomePage(AskingPage):
         self._build()
 
     def show_snapshot(self, snapshot: Snapshot) -> None:
-        """Show the pot, and a line about the model."""
+        """Show the pot, today's gift, and a line about the model."""
+        super().show_snapshot(snapshot)
         collaboration = snapshot.collaboration
         target = collaboration.target_samples if collaboration is not None else 0
         mood = MOODS[self.store.verdict.code]
@@ -76,16 +77,25 @@ class HomePage(AskingPage):
         self._collaboration.setText(text.collaboration(snapshot))
         self._model.setText(page_text.guesses(meaning) or text.tr("Nobody has looked at what it can do yet."))
         self._filled.show_filled(meaning.filled)
+        if snapshot.today.day:
+            self._today.setText(text.duration(snapshot.today.seconds))
+            self._gift.setText(page_text.gift(snapshot.today))
+            self._show_days(snapshot.today)
+
+    def about(self, snapshot: Snapshot) -> Hashable:
+        """Of the days before today."""
+        return snapshot.today.day
 
     def show_reports(self) -> None:
-        """Show today's gift, and the last days."""
+        """Show the last days."""
+        if self.store.last is not None:
+            self._show_days(self.store.last.today)
+
+    def _show_days(self, today: DayGift) -> None:
         history = self.reports.history
-        if history is None:
+        if history is None or not today.day:
             return
-        today = next((day for day in history.days if day.day == history.today), DayGift(day=history.today))
-        self._today.setText(text.duration(today.seconds))
-        self._gift.setText(page_text.gift(today))
-        days = page_text.last_days(history, DAYS_SHOWN)
+        days = page_text.last_days(history, today, DAYS_SHOWN)
         self.days.show_days(days)
         self._fortnight.setText(page_text.days([seconds for _, seconds in days]))
 

@@ -9,6 +9,7 @@ from msgspec import Meta
 
 from core.api import verdict as verdicts
 from core.api.modes import Switches, UseSubject
+from core.api.reports import DayGift
 from core.api.score import Filled, Score
 from core.api.turns import PassedOver
 from core.api.verdict import Verdict, VerdictCode
@@ -199,6 +200,8 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     """Number of the newest notice."""
     passed_over: tuple[PassedOver, ...] = ()
     """Other collaborations that were joined and cannot be worked for now, in the person's order."""
+    today: DayGift = DayGift(day="")
+    """What this computer gave today, up to this moment; its `day` is empty where an engine does not tell."""
 
     @property
     def sentence(self) -> str:
@@ -222,14 +225,15 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
         """Whether two snapshots differ in nothing but numbers that always run: the time, bytes, and time given."""
         if other is None:
             return False
-        theirs = other.me
+        mine, theirs = self.me, other.me
         mine = msgspec.structs.replace(
-            self.me,
+            mine,
             bytes_sent=theirs.bytes_sent,
             bytes_received=theirs.bytes_received,
             contributing_s=theirs.contributing_s,
         )
-        return msgspec.structs.replace(self, time=other.time, me=mine) == other
+        today = msgspec.structs.replace(other.today, day=self.today.day, samples=self.today.samples)
+        return msgspec.structs.replace(self, time=other.time, me=mine, today=today) == other
 
     @property
     def volunteers(self) -> int:

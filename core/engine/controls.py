@@ -155,6 +155,7 @@ class Controls:
             rest=decision.rest,
             notice_last=installation.notices.last,
             passed_over=life.passed_over,
+            today=installation.days.today(),
         )
         return at if life.session is None else life.session.seen(at)
 

@@ -41,33 +41,45 @@ def watts_of(installation: Installation) -> float:
     return drawn_watts(installation.preferences.settings, installation.usage_policy.sensed)
 
 
-async def count_gifts(
-    days: Days, given: Callable[[], GiftTotals], watts: Callable[[], float], *, interval_s: float = COUNT_S
-) -> None:
-    """Count until cancelled.  A full disk is told by the journal; the next write tries again.
+class GiftMeter:
+    """Counts what a session gives into days: as often as somebody looks, and once in a while.
 
     Args:
         days: Where it is kept.
         given: Sums that only grow.
         watts: What is drawn while this computer gives its time.
-        interval_s: Time between two looks, seconds.
     """
 
-    def add(added: GiftTotals) -> None:
-        days.add(replace(added, joules=added.seconds * watts()))
+    def __init__(self, days: Days, given: Callable[[], GiftTotals], watts: Callable[[], float]) -> None:
+        self._days = days
+        self._given = given
+        self._watts = watts
+        self._counted = given()
 
-    before = given()
-    looks = 0
-    try:
-        while True:
-            await asyncio.sleep(interval_s)
-            now = given()
-            add(now - before)
-            before, looks = now, looks + 1
-            if looks % SAVE_COUNTS == 0:
-                with contextlib.suppress(Problem):
-                    days.save()
-    finally:
-        add(given() - before)
+    def count(self) -> None:
+        """Bring the days up to this moment, at no cost where nothing was given."""
+        given = self._given()
+        added, self._counted = given - self._counted, given
+        self._days.add(replace(added, joules=added.seconds * self._watts()))
+
+    async def keep(self, *, interval_s: float = COUNT_S) -> None:
+        """Count and save until cancelled.  A full disk is told by the journal; the next write tries again.
+
+        Args:
+            interval_s: Time between two looks, seconds.
+        """
+        looks = 0
+        try:
+            while True:
+                await asyncio.sleep(interval_s)
+                self.count()
+                looks += 1
+                if looks % SAVE_COUNTS == 0:
+                    self._save()
+        finally:
+            self.count()
+            self._save()
+
+    def _save(self) -> None:
         with contextlib.suppress(Problem):
-            days.save()
+            self._days.save()

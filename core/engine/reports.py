@@ -51,7 +51,9 @@ class EngineReports:
 
     async def history(self, days: int) -> GiftHistory:
         """What this computer gave on the last days."""
-        settings = self._installation.preferences.settings
+        settings, session = self._installation.preferences.settings, self._session()
+        if session is not None:
+            session.gift.count()
         return msgspec.structs.replace(
             self._installation.days.history(days),
             kwh_cents=settings.energy_cents,

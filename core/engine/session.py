@@ -20,7 +20,7 @@ from core.base.ids import PeerId
 from core.base.problems import Busy, NoSpace, Problem
 from core.engine.allowed_use import AllowedUse, share_of
 from core.engine.clock_watch import ClockWatch, contacts_of
-from core.engine.gift import count_gifts, watts_of
+from core.engine.gift import GiftMeter, watts_of
 from core.engine.installation import Installation
 from core.engine.journal import Journal
 from core.engine.network_monitor import network_monitor_of
@@ -94,6 +94,7 @@ class VolunteerSession:
         )
         self.clock_watch = ClockWatch(installation, joining, self._session, begin_again=self._begin_again)
         self.trainer = self._trainer_in(folder)
+        self.gift = GiftMeter(installation.days, self._given, partial(watts_of, installation))
         self._use = AllowedUse(installation, self.trainer, changed=changed)
         self.port = 0
         """At which others are heard; 0 until then."""
@@ -113,7 +114,6 @@ class VolunteerSession:
         """
         preferences, session = self._installation.preferences, self._session
         unfollow = preferences.follow(lambda chosen: session.deliver(RelayAllowed(_relay(chosen))))
-        watts = partial(watts_of, self._installation)
         try:
             async with asyncio.TaskGroup() as group:
                 await self._begin()
@@ -125,7 +125,7 @@ class VolunteerSession:
                     group.create_task(self.journal.keep(lambda: session.peer.contacts)),
                     group.create_task(self._use.keep()),
                     group.create_task(self.clock_watch.keep()),
-                    group.create_task(count_gifts(self._installation.days, self._given, watts)),
+                    group.create_task(self.gift.keep()),
                 ]
                 if session.locator is not None:
                     monitor = network_monitor_of(
@@ -194,6 +194,7 @@ class VolunteerSession:
         trainer, stats, passes = self.trainer, self._session.stats, self._session.host.passes.known
         names = {peer: one.username for peer, one in passes.items()} | {self._session.peer.me: self.joined.name}
         self.journal.board.named(names)
+        self.gift.count()
         return replace(
             at,
             manifest=self.joined.manifest,
@@ -208,6 +209,7 @@ class VolunteerSession:
             bytes_sent=stats.bytes_sent,
             bytes_received=stats.bytes_received,
             contributing_s=self.journal.contributed_s,
+            today=self._installation.days.today(),
             trouble=trainer.problem,
             reach=self._session.reach,
         )

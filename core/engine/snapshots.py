@@ -7,6 +7,7 @@ from typing import Literal
 from core.api import verdict as verdicts
 from core.api.modes import Switches, UseSubject
 from core.api.numbers import lasting
+from core.api.reports import DayGift
 from core.api.snapshot import (
     BACKBONE,
     HELPER,
@@ -89,6 +90,7 @@ class Standpoint:
     rests: dict[UseSubject, Verdict] = field(default_factory=dict)
     notice_last: int = 0
     passed_over: tuple[PassedOver, ...] = ()
+    today: DayGift = DayGift(day="")  # noqa: RUF009 - it cannot change
 
 
 def take_snapshot(at: Standpoint) -> Snapshot:
@@ -117,6 +119,7 @@ def take_snapshot(at: Standpoint) -> Snapshot:
         reach=_reach(at),
         notice_last=at.notice_last,
         passed_over=at.passed_over,
+        today=at.today,
     )
 
 

@@ -63,10 +63,9 @@ class Days:
         """Count something for today; `save` keeps it."""
         if given == GiftTotals():
             return
-        today = self._today().isoformat()
-        before = self._days.get(today) or DayGift(day=today)
-        self._days[today] = DayGift(
-            day=today,
+        before = self.today()
+        self._days[before.day] = DayGift(
+            day=before.day,
             seconds=before.seconds + given.seconds,
             samples=min(COUNT_MAX, before.samples + given.samples),
             bytes_sent=min(COUNT_MAX, before.bytes_sent + given.bytes_sent),
@@ -89,6 +88,11 @@ class Days:
                 self._path, msgspec.json.encode(_KeptDays(days=[self._days[day] for day in sorted(self._days)]))
             )
             self._dirty = False
+
+    def today(self) -> DayGift:
+        """What was given today so far, by this computer's calendar."""
+        today = self._today().isoformat()
+        return self._days.get(today) or DayGift(day=today)
 
     def history(self, days: int) -> GiftHistory:
         """The last days, today among them."""

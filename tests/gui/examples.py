@@ -29,6 +29,7 @@ from core.api.snapshot import (
 from core.api.verdict import Verdict, VerdictCode
 
 TARGET = 2048
+TODAY = date(2026, 11, 24)
 MEANING = LossView(
     "masked-word loss",
     "nats",
@@ -152,6 +153,7 @@ def snapshot(verdict: Verdict = TRAINING, *, epoch: int = 40, samples: int = 126
             "It works well as it is. With UPnP in the router, connections would start a little faster.",
         ),
         notice_last=7,
+        today=gifts()[-1] if epoch else DayGift(day=TODAY.isoformat()),
     )
 
 
@@ -184,13 +186,12 @@ def settings() -> SettingsView:
     )
 
 
-def reports() -> dict[str, object]:
-    """Answers for the pages, of somebody who has been here for a while."""
-    today = date(2026, 11, 24)
+def gifts() -> tuple[DayGift, ...]:
+    """Of the days on which something was given."""
     gave = (2.5, 0, 4.2, 6.8, 7.1, 0, 0, 3.3, 5.0, 8.4, 2.2, 6.1, 9.6, 2.17)
-    days = tuple(
+    return tuple(
         DayGift(
-            day=(today - timedelta(days=13 - place)).isoformat(),
+            day=(TODAY - timedelta(days=13 - place)).isoformat(),
             seconds=hours * 3600,
             samples=round(hours * 61.8 * 3600),
             bytes_sent=round(hours * 41e6),
@@ -200,6 +201,10 @@ def reports() -> dict[str, object]:
         for place, hours in enumerate(gave)
         if hours
     )
+
+
+def reports() -> dict[str, object]:
+    """Answers for the pages, of somebody who has been here for a while."""
     kinds = ("accepted", "accepted", "accepted", "nothing", "accepted", "helped", "alone", "accepted")
     rounds = tuple(
         ReceiptView(
@@ -246,7 +251,7 @@ def reports() -> dict[str, object]:
     )
     notices = [Notice(place, 1_760_000_000.0 + 97 * place, *one) for place, one in enumerate(told, 1)]
     return {
-        "history": GiftHistory(today=today.isoformat(), days=days, streak=7, kwh_cents=32),
+        "history": GiftHistory(today=TODAY.isoformat(), days=gifts(), streak=7, kwh_cents=32),
         "receipts": ReceiptList(receipts=rounds, kept=40, samples_pending=600, rounds=40, reduced=4_800_000),
         "machine": machine,
         "trust": TrustView(mine="0123 4567 89ab cdef 0123 4567 89ab cdef", organiser="89ab cdef " * 3 + "89ab cdef"),

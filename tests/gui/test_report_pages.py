@@ -16,7 +16,7 @@ from app.page_text import notice
 from app.pages import asking
 from app.pages.verdict_actions import RULES, offer_of
 from core.api import verdict as verdicts
-from core.api.reports import GiftHistory
+from core.api.reports import DayGift, GiftHistory
 from core.api.snapshot import Notice
 from core.api.verdict import SENTENCES, VerdictCode
 
@@ -53,8 +53,9 @@ def test_home_shows_todays_gift_and_fourteen_days(told):
     assert "11 of 14 days" in told.home.days.accessibleName()
 
 
-def test_home_of_a_newcomer_shows_no_gift_yet(told):
+def test_home_of_a_newcomer_shows_no_gift_yet(told, examples):
     told.window.reports.put("history", GiftHistory(today="2026-11-24"))
+    told.store.put(examples.empty())
     assert "Nothing became part of the model yet today." in words(told.home)
     assert "No contribution in the last 14 days yet." in words(told.home)
 
@@ -135,6 +136,39 @@ def test_activity_page_filters(told):
     assert len(column(page.log, 1)) == 2
     page.log.table.selectRow(0)
     assert page.words.startswith("The disk is full")
+
+
+def test_home_follows_the_snapshot_at_once(told, examples):
+    told.asked.clear()
+    shown = examples.snapshot(samples=1024)
+    more = msgspec.structs.replace(shown.today, seconds=3 * 3600.0 + 60, samples=10**7)
+    mine = msgspec.structs.replace(shown.me, samples_pending=512)
+    told.store.put(msgspec.structs.replace(shown, today=more, me=mine))
+    said = words(told.home)
+    assert "3 h 01 min" in said
+    assert "10.0 M samples became part of the model." in said
+    assert "1 024 of 2 048 samples for the model's next step, 512 from this computer" in said
+    assert "2 d 10 h on 11 of 14 days" in said
+    assert told.asked == []
+
+
+def test_home_asks_again_on_another_day_and_of_another_engine(told, examples):
+    told.asked.clear()
+    tomorrow = DayGift(day="2026-11-25", seconds=60.0)
+    told.store.put(msgspec.structs.replace(examples.snapshot(), today=tomorrow))
+    assert told.asked == ["history"]
+    assert "2 d 6 h on 11 of 14 days" in words(told.home)
+    told.store.put(msgspec.structs.replace(examples.snapshot(), today=tomorrow, pid=7))
+    assert told.asked == ["history", "history"]
+
+
+def test_gift_page_asks_when_a_round_has_ended(told, examples):
+    open_page(told, "gift")
+    told.asked.clear()
+    told.store.put(examples.snapshot(samples=1300))
+    assert told.asked == []
+    told.store.put(examples.snapshot(epoch=41))
+    assert told.asked == ["history", "receipts"]
 
 
 def test_activity_asks_when_something_happened(told, examples):

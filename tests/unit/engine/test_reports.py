@@ -13,7 +13,7 @@ from core.averaging.receipts.receipt import Deed, Receipt, Statement, attest
 from core.base.ids import PeerId, fingerprint, hashed_key
 from core.base.signing import KeyPair
 from core.control.notices import NoticeRing
-from core.engine.gift import count_gifts, drawn_watts
+from core.engine.gift import GiftMeter, drawn_watts
 from core.engine.notice_file import NoticeFile
 from core.engine.options import EngineOptions
 from core.engine.reports import EngineReports, folder_bytes, receipt_view
@@ -123,7 +123,8 @@ def test_counted_gifts_are_kept_at_the_end(installation):
         return sums.pop(0) if len(sums) > 1 else sums[0]
 
     async def test():
-        task = asyncio.create_task(count_gifts(installation.days, given, lambda: 45.0, interval_s=0.0))
+        meter = GiftMeter(installation.days, given, lambda: 45.0)
+        task = asyncio.create_task(meter.keep(interval_s=0.0))
         for _ in range(10):
             await asyncio.sleep(0)
         task.cancel()
@@ -132,6 +133,17 @@ def test_counted_gifts_are_kept_at_the_end(installation):
     asyncio.run(test())
     day = Days(installation.options.home.directory, lambda: 1_795_000_000.0).history(1).days[0]
     assert (day.seconds, day.samples, day.joules) == (4, 2, 4 * 45.0)
+
+
+def test_days_are_counted_up_to_the_moment_of_a_look(installation):
+    sums = [GiftTotals(seconds=5), GiftTotals(seconds=6), GiftTotals(seconds=6), GiftTotals(seconds=9, bytes_sent=4)]
+    meter = GiftMeter(installation.days, lambda: sums.pop(0), lambda: 10.0)
+    seen = []
+    for _ in range(3):
+        meter.count()
+        today = installation.days.today()
+        seen.append((today.seconds, today.bytes_sent, today.joules))
+    assert seen == [(1, 0, 10), (1, 0, 10), (4, 4, 40)]
 
 
 def test_watts_are_the_owners_else_measured_else_a_rule():
