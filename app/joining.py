@@ -10,6 +10,7 @@ from app.line_command import LineCommand
 from core.api.look import LinkLook
 from core.api.settings import Wish
 from core.api.snapshot import ProblemView
+from core.api.turns import WhyNot
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,11 @@ class KeptLink(msgspec.Struct, frozen=True):
     id: str
     name: str
     current: bool
-    """Whether an engine goes there."""
+    """Whether it is the one that comes first."""
+    served: bool = False
+    """Whether an engine takes part in it now."""
+    why_not: WhyNot | None = None
+    """Why it had its turn and is not served."""
 
 
 class JoinCommand:
@@ -75,7 +80,7 @@ class JoinCommand:
         self._run(["join", "-", "--yes"], text.one_line(link), lambda lines: told(_answer(lines)))
 
     def kept(self, told: Callable[[list[KeptLink]], object]) -> None:
-        """List the collaborations that were joined and not left, the current one first."""
+        """List the collaborations that were joined and not left, by priority."""
         self._run(["collaborations"], "", lambda lines: told(_kept(lines)))
 
     def go(self, kept: KeptLink, told: Told) -> None:

@@ -9,6 +9,7 @@ from core.api.happenings import HAPPENINGS, happening
 from core.api.numbers import amount
 from core.api.reports import DayGift, GiftHistory, MachineView, ReceiptList, ReceiptView
 from core.api.snapshot import LeaderboardRow, LossView, Mine, Notice, Snapshot
+from core.api.turns import WORDS, WhyNot
 from core.api.verdict import SENTENCES, Verdict, VerdictCode, headline, sentence
 
 
@@ -103,6 +104,19 @@ def day(one: date) -> str:
 
 def _month(one: date) -> str:
     return QLocale().monthName(one.month, QLocale.FormatType.ShortFormat)
+
+
+# Collaborations
+
+
+def why_not(name: str, why: WhyNot) -> str:
+    """Why a collaboration that was joined is not served."""
+    return tr("{name} {reason}.").format(name=plain(name), reason=tr(WORDS[why]))
+
+
+def passed_over(snapshot: Snapshot) -> str:
+    """Why another collaboration is served than the one that comes first; empty: it is that one."""
+    return " ".join(why_not(each.name, each.why) for each in snapshot.passed_over)
 
 
 # My gift

@@ -2332,12 +2332,24 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
    <translation>Lücken</translation>
   </message>
   <message>
+   <source>cannot be reached; Potluck looks for it from time to time</source>
+   <translation>ist nicht zu erreichen; Potluck sieht von Zeit zu Zeit danach</translation>
+  </message>
+  <message>
    <source>cents</source>
    <translation>Cent</translation>
   </message>
   <message>
+   <source>does not let this computer take part</source>
+   <translation>lässt diesen Rechner nicht mitmachen</translation>
+  </message>
+  <message>
    <source>for a kilowatt-hour</source>
    <translation>für eine Kilowattstunde</translation>
+  </message>
+  <message>
+   <source>has come to its end</source>
+   <translation>ist zu Ende</translation>
   </message>
   <message>
    <source>how collaborations that you join from now on call this computer</source>
@@ -2584,6 +2596,10 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
    <translation>{money} in eigener Währung</translation>
   </message>
   <message>
+   <source>{name} (comes first)</source>
+   <translation>{name} (hat Vorrang)</translation>
+  </message>
+  <message>
    <source>{name} (now)</source>
    <translation>{name} (jetzt)</translation>
   </message>
@@ -2602,6 +2618,10 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   <message>
    <source>{name} {day} {month}</source>
    <translation>{name} {day}. {month}</translation>
+  </message>
+  <message>
+   <source>{name} {reason}.</source>
+   <translation>{name} {reason}.</translation>
   </message>
   <message>
    <source>{name}, organised by {organiser}</source>

@@ -201,10 +201,12 @@ def listed(pages):
 def test_joined_before_leads_back(pages, parts, tmp_path, until):
     parts.window.show()
     pages.ask()
-    until(lambda: listed(pages) == ["Poems (now)", "Maps"], 20_000)
+    until(lambda: listed(pages) == ["Poems (comes first)", "Maps (now)"], 20_000)
     kept = pages.links.kept
     assert not kept.go.isEnabled()
+    assert kept.said == "Poems has come to its end."
     kept.names.setCurrentIndex(1)
+    assert kept.said == ""
     press(kept.go, Qt.Key.Key_Space)
     until(lambda: pages.answers, 20_000)
     assert calls(tmp_path)[-1][1] == ["join", "cd", "--yes"]

@@ -29,9 +29,10 @@ elif "--show" in sys.argv:
             "computer": {"cores": 8, "threads": 7, "memory_bytes": 16_000_000_000, "disk_free_bytes": 50_000_000_000}}
 elif "collaborations" in sys.argv:
     left = "leave" in Path(sys.argv[sys.argv.index("--home") + 1], "calls").read_text()
-    print(json.dumps({"id": "ab", "name": "Poems", "current": True}))
+    why = None if left else "ended"
+    print(json.dumps({"id": "ab", "name": "Poems", "current": True, "served": left, "why_not": why}))
     if not left:
-        print(json.dumps({"id": "cd", "name": "Maps", "current": False}))
+        print(json.dumps({"id": "cd", "name": "Maps", "current": False, "served": True, "why_not": None}))
     sys.exit()
 elif "leave" in sys.argv:
     said = {"event": "left"}

@@ -18,6 +18,7 @@ from app.pages.verdict_actions import RULES, offer_of
 from core.api import verdict as verdicts
 from core.api.reports import DayGift, GiftHistory
 from core.api.snapshot import Notice
+from core.api.turns import PassedOver, WhyNot
 from core.api.verdict import SENTENCES, VerdictCode
 
 
@@ -160,6 +161,14 @@ def test_home_asks_again_on_another_day_and_of_another_engine(told, examples):
     assert "2 d 6 h on 11 of 14 days" in words(told.home)
     told.store.put(msgspec.structs.replace(examples.snapshot(), today=tomorrow, pid=7))
     assert told.asked == ["history", "history"]
+
+
+def test_home_says_why_the_first_choice_is_not_served(told, examples):
+    assert "cannot be reached" not in words(told.home)
+    passed = (PassedOver("ab", "Poems\n", WhyNot.UNREACHABLE), PassedOver("cd", "Maps", WhyNot.ENDED))
+    told.store.put(msgspec.structs.replace(examples.snapshot(), passed_over=passed))
+    said = "Poems cannot be reached; Potluck looks for it from time to time. Maps has come to its end."
+    assert said in words(told.home)
 
 
 def test_gift_page_asks_when_a_round_has_ended(told, examples):

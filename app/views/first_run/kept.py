@@ -3,7 +3,7 @@
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QComboBox, QFrame, QHBoxLayout, QPushButton, QVBoxLayout
 
-from app import text
+from app import page_text, text
 from app.joining import Answer, JoinCommand, KeptLink
 from app.widgets.labels import label, sentence
 
@@ -61,16 +61,15 @@ class KeptBox(QFrame):
     def _show(self, kept: list[KeptLink]) -> None:
         self._kept = kept
         self.names.clear()
-        self.names.addItems(
-            [text.tr("{name} (now)").format(name=text.one_line(each.name)) if each.current else text.one_line(each.name)
-             for each in kept]
-        )  # fmt: skip
+        self.names.addItems([_listed(each) for each in kept])
         self.setVisible(bool(kept))
 
     def _choose(self, place: int) -> None:
         self._sure = False
-        self.go.setEnabled(0 <= place < len(self._kept) and not self._kept[place].current)
-        self._say("")
+        chosen = self._kept[place] if 0 <= place < len(self._kept) else None
+        self.go.setEnabled(chosen is not None and not chosen.current)
+        why = chosen.why_not if chosen is not None else None
+        self._say(page_text.why_not(chosen.name, why) if chosen is not None and why is not None else "")
 
     def _go(self) -> None:
         self._say(text.tr("Asking the organiser's computer…"))
@@ -94,3 +93,10 @@ class KeptBox(QFrame):
     def _say(self, words: str) -> None:
         self._said.setText(words)
         self._said.setVisible(bool(words))
+
+
+def _listed(kept: KeptLink) -> str:
+    name = text.one_line(kept.name)
+    if kept.served:
+        return text.tr("{name} (now)").format(name=name)
+    return text.tr("{name} (comes first)").format(name=name) if kept.current else name
