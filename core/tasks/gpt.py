@@ -6,30 +6,31 @@ Letters of shapes: B samples of T letters each, V letters in the alphabet; the f
 # ruff: noqa: N803, N806 - names of arrays end in their shapes
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice, pairwise
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import msgspec
+import numpy as np
 import torch
-from msgspec import Meta
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers
 from torch import nn
 
 from core.api.score import Score
-from core.base.manifest import Manifest, Numbers, checked
+from core.base.manifest import Manifest, Numbers
 from core.base.problems import BadInput
 from core.data.documents import Document
 from core.data.shuffle import shuffled
 from core.data.sources import endless
+from core.tasks.gpt_numbers import COUNTS, Alphabet, GptNumbers, gpt_numbers, read_counts, windows
 from core.tasks.neighbour import NEIGHBOUR, Neighbour, read_neighbour
 from core.tasks.parameters import START, begun, write_parameters
 from core.tasks.start import log_shares, started
 from core.tasks.task import Blobs, Evaluation, Losses, ModelCosts, PreparedTask, TensorBatch
-from core.tasks.text import Progress, read_text, windows, write_blobs
-from core.tasks.text_files import PYTHON_DOCS, TextFiles
+from core.tasks.text import Progress, read_text, write_blobs
+from core.tasks.text_files import TextFiles
 
 if TYPE_CHECKING:
     from core.tasks.pretrained import Pretrained
@@ -42,19 +43,6 @@ ALIKE: Final = (
 )
 """What the numbers do not say of a configuration of `transformers`."""
 SUMMARY: Final = "A small GPT learns to write, letter by letter, as in"
-
-
-class GptNumbers(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Sizes of the model and of what it is fed."""
-
-    source: Annotated[str, Meta(min_length=1, max_length=4096)] = PYTHON_DOCS
-    alphabet: Annotated[int, Meta(ge=2, le=4096)] = 96
-    length: Annotated[int, Meta(ge=8, le=1024)] = 64
-    heads: Annotated[int, Meta(ge=1, le=32)] = 4
-    head_width: Annotated[int, Meta(ge=2, le=128)] = 16
-    layers: Annotated[int, Meta(ge=1, le=48)] = 2
-    micro_batch: Annotated[int, Meta(ge=1, le=1024)] = 32
-    held_out: Annotated[int, Meta(ge=1, le=16_384)] = 256
 
 
 NUMBERS: Final = GptNumbers
@@ -94,13 +82,13 @@ class CharacterGpt:
         self._blobs = blobs
         neighbour = None if blobs is None else read_neighbour(blobs)
         self._simple = {} if neighbour is None else {"the letter before": neighbour}
-        self._places = {letter: place for place, letter in enumerate(counts)}
+        self._letters = list(counts)
+        self._alphabet = Alphabet(self._letters, numbers.alphabet)
         self._logs_V = log_shares(list(counts.values()))
-        found = list(islice(windows(held_out, self._places, numbers.length), numbers.held_out))
-        letters = list(counts)[1:]
-        if len(counts) != numbers.alphabet or any(len(letter) != 1 for letter in letters) or not found:
-            raise BadInput("The alphabet or the held-out text does not fit the numbers.", hint="Ask the organiser.")
-        self._held_out = torch.tensor(found)
+        found = list(islice(windows(held_out, self._alphabet, numbers.length), numbers.held_out))
+        if not found:
+            raise BadInput("The held-out text does not fit the numbers.", hint="Ask the organiser.")
+        self._held_out = torch.from_numpy(np.stack(found)).long()
 
     @property
     def sample_tokens(self) -> int:
@@ -138,10 +126,10 @@ class CharacterGpt:
         """Micro-batches without end, pass after pass, in an order that follows from the seed; `size` says how large."""
         random = Random(seed)  # noqa: S311 - the order of the data is no secret
         stream = shuffled(
-            windows(endless(TextFiles(self.numbers.source), random), self._places, self.numbers.length), random
+            windows(endless(TextFiles(self.numbers.source), random), self._alphabet, self.numbers.length), random
         )
         while chosen := list(islice(stream, size() if size else self.micro_batch)):
-            yield TensorBatch(torch.tensor(chosen))
+            yield TensorBatch(torch.from_numpy(np.stack(chosen)).long())
 
     def loss(self, model: nn.Module, batch: TensorBatch) -> Losses:
         """The mean over all letters but each sample's first."""
@@ -179,7 +167,7 @@ class CharacterGpt:
             for theirs, ours in _paired(network, model, self.numbers):
                 theirs.copy_(ours)
         tokenizer = PreTrainedTokenizerFast(
-            tokenizer_object=_tokenizer(self._places),
+            tokenizer_object=_tokenizer(self._letters),
             unk_token=UNKNOWN,
             model_max_length=self.numbers.length,
             model_input_names=["input_ids", "attention_mask"],  # GPT-2 would add what stands for a text's part
@@ -191,7 +179,7 @@ class CharacterGpt:
 
 def prepare(numbers: Numbers, out_dir: Path, *, progress: Progress) -> PreparedTask:
     """Count the letters of the training text, the most frequent of which become the alphabet."""
-    read = checked(numbers, GptNumbers, of="task")
+    read = gpt_numbers(numbers)
     train, held_out = read_text(read.source, progress)
     counted = _letters(train)
     known = dict(counted.most_common(read.alphabet - 1))
@@ -210,7 +198,7 @@ def prepare_from(start: Path, numbers: Numbers, out_dir: Path, *, progress: Prog
     config = network.config
     sizes = {"alphabet": config.vocab_size, "length": config.n_positions, "heads": config.n_head}
     sizes |= {"head_width": config.n_embd // config.n_head, "layers": config.n_layer}
-    read = checked({**numbers, **sizes}, GptNumbers, of="task")
+    read = gpt_numbers({**numbers, **sizes})
     check_alike(config, _config(read), ALIKE)
     unknown, *letters = [letter for _, letter in sorted((n, letter) for letter, n in tokenizer.get_vocab().items())]
     if unknown != UNKNOWN or any(len(letter) != 1 for letter in letters) or len(letters) + 1 != read.alphabet:
@@ -230,7 +218,7 @@ def prepare_from(start: Path, numbers: Numbers, out_dir: Path, *, progress: Prog
 
 def costs(numbers: Numbers) -> ModelCosts:
     """Parameters are those of embeddings, blocks, last norm and head."""
-    n = checked(numbers, GptNumbers, of="task")
+    n = gpt_numbers(numbers)
     width = n.heads * n.head_width
     block = 12 * width**2 + 13 * width
     parameters = (2 * n.alphabet + n.length) * width + n.layers * block + 2 * width
@@ -240,9 +228,10 @@ def costs(numbers: Numbers) -> ModelCosts:
 
 def open_task(manifest: Manifest, blobs: Blobs) -> CharacterGpt:
     """The task of numbers and blobs as `prepare` has made them; a stranger may have changed them."""
-    counts = blobs.decode("counts", dict[str, Annotated[int, Meta(ge=0, le=2**53)]])
-    numbers = checked(manifest.numbers, GptNumbers, of="task")
-    return CharacterGpt(numbers, counts=counts, held_out=blobs.decode("held_out", list[Document]), blobs=blobs)
+    numbers = gpt_numbers(manifest.numbers)
+    return CharacterGpt(
+        numbers, counts=read_counts(blobs), held_out=blobs.decode("held_out", list[Document]), blobs=blobs
+    )
 
 
 def _letters(found: list[Document]) -> Counter[str]:
@@ -253,13 +242,14 @@ def _write(
     folder: Path, numbers: GptNumbers, counts: dict[str, int], train: list[Document], held_out: list[Document]
 ) -> dict[str, Path]:
     """The blobs of a text, with what a model reaches at the held-out places that knows only the letter before."""
-    places, length = {letter: place for place, letter in enumerate(counts)}, numbers.length
-    held = islice(windows(held_out, places, length), numbers.held_out)
-    asked = [pair for window in held for pair in pairwise(window)]
+    alphabet, length = Alphabet(list(counts), numbers.alphabet), numbers.length
+    held = islice(windows(held_out, alphabet, length), numbers.held_out)
+    asked = [pair for window in held for pair in pairwise(window.tolist())]
     if not asked:
         raise BadInput("The held-out text is too short to measure with.", hint="Give more text.")
-    neighbour = Neighbour(windows(train, places, length), list(counts.values())).score(asked)
-    return write_blobs(folder, {"counts": counts, "held_out": held_out, NEIGHBOUR: msgspec.to_builtins(neighbour)})
+    learned = (window.tolist() for window in windows(train, alphabet, length))
+    neighbour = Neighbour(learned, list(counts.values())).score(asked)
+    return write_blobs(folder, {COUNTS: counts, "held_out": held_out, NEIGHBOUR: msgspec.to_builtins(neighbour)})
 
 
 def _config(numbers: GptNumbers) -> Any:
@@ -300,9 +290,9 @@ def _paired(network: nn.Module, model: Gpt, numbers: GptNumbers) -> Iterator[tup
         yield theirs[f"{one}.bias"], ours[f"{other}bias"]
 
 
-def _tokenizer(places: Mapping[str, int]) -> Tokenizer:
+def _tokenizer(alphabet: Sequence[str]) -> Tokenizer:
     """Cuts text into letters, each of which has its place in the alphabet as its number."""
-    letters = {letter: place for letter, place in places.items() if place}
+    letters = {letter: place for place, letter in enumerate(alphabet) if place}
     tokenizer = Tokenizer(models.WordLevel({UNKNOWN: 0, **letters}, unk_token=UNKNOWN))
     tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(r"[\s\S]"), "isolated")
     tokenizer.decoder = decoders.Fuse()

@@ -1,7 +1,7 @@
 """What tasks about text have in common when they are prepared."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -51,22 +51,6 @@ def read_text(source: str, progress: Progress, *, chars_max: int = READ_CHARS) -
             "characters is a good beginning.",
         )
     return train, held_out
-
-
-def windows(found: Iterable[Document], places: Mapping[str, int], length: int) -> Iterator[list[int]]:
-    """Documents as one text, cut into samples of letters.
-
-    Args:
-        found: The documents, whose sentences are joined by line ends.
-        places: A number for each letter; any other letter is 0.
-        length: Of a sample, and one more: each begins with the letter with which the one before ends.
-    """
-    rest: list[int] = []
-    for document in found:
-        rest += [places.get(letter, 0) for letter in "\n".join([*document, ""])]
-        while len(rest) > length:
-            yield rest[: length + 1]
-            del rest[:length]
 
 
 def write_blobs(folder: Path, contents: Mapping[str, object]) -> dict[str, Path]:

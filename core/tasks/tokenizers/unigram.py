@@ -73,4 +73,4 @@ def read_unigram(data: bytes) -> Tokenizer:
 
 def pieces(tokenizer: Tokenizer, texts: Sequence[str]) -> list[list[int]]:
     """The numbers of the pieces of each text, without the template's special ones."""
-    return [encoding.ids for encoding in tokenizer.encode_batch(list(texts), add_special_tokens=False)]
+    return [encoding.ids for encoding in tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)]

@@ -4,18 +4,22 @@ import math
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 from core.base.manifest import Manifest
 from core.base.problems import BadInput
 from core.data.sources import documents
-from core.tasks.gpt import CharacterGpt, GptNumbers, prepare
+from core.tasks.gpt import CharacterGpt, prepare
+from core.tasks.gpt_numbers import Alphabet, GptNumbers, windows
 from core.tasks.start import log_shares
-from core.tasks.text import windows
 from core.tasks.text_files import TextFiles
 from tests.small_task import text_folder
 
+LETTERS = Alphabet(["", *"abcdefgh"], 9)
 COUNTS = {"": 3, "e": 40, "t": 20, "a": 10, "\n": 7}
 NUMBERS = GptNumbers(alphabet=len(COUNTS), length=8, head_width=4, heads=2, micro_batch=5, held_out=11)
 HELD_OUT = [["tea eat", "ate a tea"], ["a tee at eta", "eat eat eat a tea"]] * 6
@@ -26,8 +30,23 @@ def task(**changes: object) -> CharacterGpt:
 
 
 def test_windows_cover_the_text_and_share_one_letter() -> None:
-    found = list(windows([["abc", "de"], ["fgh"]], {letter: ord(letter) for letter in "abcdefgh"}, 3))
-    assert ["".join(map(chr, window)) for window in found] == ["abc\0", "\0de\0", "\0fgh"]
+    found = windows([["abc", "de"], ["fgh"]], LETTERS, 3)
+    assert ["".join(".abcdefgh"[n] for n in window) for window in found] == ["abc.", ".de.", ".fgh"]
+
+
+@given(st.lists(st.lists(st.text("abcdefghxy\n", max_size=30), max_size=4), max_size=5), st.integers(2, 9))
+def test_a_tail_leaves_little_of_a_text_out(found: list[list[str]], length: int) -> None:
+    """Against the text written down letter by letter."""
+    text = "".join("\n".join([*document, ""]) for document in found)
+    plain = list(windows(found, LETTERS, length))
+    whole = list(windows(found, LETTERS, length, tail=True))
+    codes = [".abcdefgh".find(letter) * (letter in "abcdefgh") for letter in text]
+    assert [w.tolist() for w in plain] == [codes[i : i + length + 1] for i in range(0, len(codes) - length, length)]
+    rest = len(codes) - 1 - length * len(plain)
+    if not plain or rest < max(1, 0.25 * length):
+        assert len(whole) == len(plain)
+    else:
+        assert [w.tolist() for w in whole[len(plain) :]] == [codes[-length - 1 :]]
 
 
 def test_a_letter_knows_nothing_of_those_after_it() -> None:
@@ -45,8 +64,8 @@ def test_a_letter_knows_nothing_of_those_after_it() -> None:
 def test_the_loss_is_the_cross_entropy_of_each_next_letter(mode: str) -> None:
     learned = task()
     model = learned.model(3).train(mode == "train")
-    held = list(windows(HELD_OUT, {letter: n for n, letter in enumerate(COUNTS)}, 8))[: NUMBERS.held_out]
-    rows = torch.tensor(held)
+    held = list(windows(HELD_OUT, Alphabet(list(COUNTS), len(COUNTS)), 8))[: NUMBERS.held_out]
+    rows = torch.from_numpy(np.stack(held)).long()
     with torch.no_grad():
         scores = model(rows[:, :-1]).log_softmax(-1)
     total = sum(-scores[r, t, rows[r, t + 1]].item() for r in range(len(rows)) for t in range(8))
@@ -54,8 +73,8 @@ def test_the_loss_is_the_cross_entropy_of_each_next_letter(mode: str) -> None:
 
 
 def test_the_baseline_is_what_letter_frequencies_reach() -> None:
-    letters = [window[1:] for window in windows(HELD_OUT, {letter: n for n, letter in enumerate(COUNTS)}, 8)]
-    met = Counter(letter for window in letters[: NUMBERS.held_out] for letter in window)
+    letters = [window[1:] for window in windows(HELD_OUT, Alphabet(list(COUNTS), len(COUNTS)), 8)]
+    met = Counter(letter for window in letters[: NUMBERS.held_out] for letter in window.tolist())
     smoothed = [count + 1 for count in COUNTS.values()]
     expected = -sum(times * math.log(smoothed[letter] / sum(smoothed)) for letter, times in met.items()) / met.total()
     found = task()

@@ -1,0 +1,111 @@
+"""The rows of the task: of two neighbouring parts of a document their lengths, and their pieces.
+
+    row     length of the first part, length of the second, pieces of the first, pieces of the second, zeros
+
+A row has neither the pieces that every sample has ([CLS], [SEP]) nor anything that is drawn for a sample.
+"""
+
+# ruff: noqa: N806 - names of arrays end in their shapes
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from random import Random
+from typing import Final
+
+import numpy as np
+from tokenizers import Tokenizer
+
+from core.base.manifest import Manifest
+from core.base.problems import BadInput
+from core.data.documents import Document
+from core.tasks.albert.numbers import AlbertNumbers, albert_numbers
+from core.tasks.albert.prepare import TOKENIZER
+from core.tasks.cutter import Row
+from core.tasks.task import Blobs
+from core.tasks.tokenizers.unigram import pieces, read_unigram
+
+SPECIAL_PER_SAMPLE: Final = 3
+"""[CLS], and [SEP] after each part."""
+LENGTHS: Final = 2
+"""Numbers of a row before its pieces."""
+SHORTEST_SHARE: Final = 0.25
+"""A rest of a document that fills less than this of a sample is dropped."""
+
+
+class AlbertCutter:
+    """Cuts pairs of parts that are as long as possible (`core.tasks.cutter.Cutter`).
+
+    Args:
+        numbers: Say how long.
+        tokenizer: Cuts text into pieces.
+    """
+
+    def __init__(self, numbers: AlbertNumbers, tokenizer: Tokenizer) -> None:
+        self._room = numbers.sequence_length - SPECIAL_PER_SAMPLE
+        self.width = LENGTHS + self._room
+        self.numbers_max = max(numbers.vocab_size - 1, self._room)
+        self.tokens = numbers.sequence_length
+        self._tokenizer = tokenizer
+
+    def cut(self, documents: Iterable[Document], chance: Random) -> Iterator[Row]:
+        """The pairs of each document, divided at a sentence where there are several."""
+        return pairs((pieces(self._tokenizer, document) for document in documents), self._room, chance)
+
+
+def open_cutter(manifest: Manifest, blobs: Blobs) -> AlbertCutter:
+    """The cutter of a manifest.
+
+    Raises:
+        BadInput: numbers or blobs cannot be used.
+    """
+    numbers = albert_numbers(manifest.numbers)
+    return AlbertCutter(numbers, fitting_tokenizer(numbers, blobs))
+
+
+def fitting_tokenizer(numbers: AlbertNumbers, blobs: Blobs) -> Tokenizer:
+    """The manifest's tokenizer.
+
+    Raises:
+        BadInput: it has another number of pieces than the manifest says, or cannot be read.
+    """
+    tokenizer = read_unigram(blobs.read(TOKENIZER))
+    if tokenizer.get_vocab_size() != numbers.vocab_size:
+        raise BadInput("The tokenizer does not fit the manifest's numbers.", hint="Ask the organiser for a new one.")
+    return tokenizer
+
+
+def pairs(documents: Iterable[Sequence[Sequence[int]]], room: int, chance: Random) -> Iterator[Row]:
+    """Rows that together hold the documents' pieces in order, without gaps except for short rests of documents.
+
+    Args:
+        documents: Each a sequence of sentences of pieces, in order.
+        room: Pieces of a row at most.
+        chance: Chooses the sentence at which a row is divided into its two parts, neither of which is empty.
+    """
+    for document in documents:
+        sentences: list[Sequence[int]] = []
+        filled = 0
+        for sentence in document:
+            rest = sentence
+            while rest:
+                taken, rest = rest[: room - filled], rest[room - filled :]
+                sentences.append(taken)
+                filled += len(taken)
+                if filled == room:
+                    yield _row(sentences, room, chance)
+                    sentences, filled = [], 0
+        if filled >= max(2, SHORTEST_SHARE * room):
+            yield _row(sentences, room, chance)
+
+
+def _row(sentences: Sequence[Sequence[int]], room: int, chance: Random) -> Row:
+    """Divide at a sentence where there are several, else anywhere."""
+    filled = sum(map(len, sentences))
+    if len(sentences) == 1:
+        first = chance.randrange(1, filled)
+    else:
+        first = sum(map(len, sentences[: chance.randrange(1, len(sentences))]))
+    row_W = np.zeros(LENGTHS + room, np.uint16)
+    row_W[:LENGTHS] = first, filled - first
+    row_W[LENGTHS : LENGTHS + filled] = np.fromiter(chain.from_iterable(sentences), np.uint16, filled)
+    return row_W
