@@ -43,9 +43,11 @@ class BeginReading(ReadFrame, frozen=True, kw_only=True, tag="begin"):
 
 
 class Want(ReadFrame, frozen=True, kw_only=True, tag="want"):
-    """Make blocks of one of these shards, the first that can be had; takes the place of earlier wishes for this source.
+    """Make the next block of one of these shards, the first that can be had; takes the place of the wish before.
 
-    A shard of which blocks are being made and that is left out here is given up.
+    One wish is for one block: when that is whole, the reader waits for the next wish, and keeps open what it reads.  So
+    the worker decides how far the reader is ahead.  A block that is being made, of a shard that is named here again, is
+    the block that is meant; a shard that is left out here is given up.
     """
 
     source: Source
