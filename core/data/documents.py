@@ -8,6 +8,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from core.data.sentences import sentences_of
+
 Document = list[str]
 
 DOCUMENT_CHARS_MAX: Final = 4000
@@ -15,7 +17,6 @@ DOCUMENT_CHARS_MAX: Final = 4000
 LINE_CHARS_MAX: Final = 20_000
 """Characters of a paragraph where a text has no empty lines; readers give longer lines in pieces of this length."""
 
-_SENTENCE_END: Final = re.compile(r"(?<=[.!?])\s+")
 _PARAGRAPH_END: Final = re.compile(r"\n\s*\n")
 
 
@@ -24,8 +25,7 @@ def documents_of(paragraphs: Iterable[str]) -> Iterator[Document]:
     document: Document = []
     chars = 0
     for paragraph in paragraphs:
-        sentences = [" ".join(s.split()) for s in _SENTENCE_END.split(paragraph)]
-        document.extend(s for s in sentences if s)
+        document.extend(sentences_of(paragraph))
         chars += len(paragraph)
         if chars >= DOCUMENT_CHARS_MAX:
             yield document

@@ -52,7 +52,7 @@ class Shard(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def pieces(self) -> int:
-        """Number of its pieces."""
+        """How many pieces it has; the last may be short."""
         return -(-self.size // PIECE_BYTES)
 
     def piece_bytes(self, place: int) -> int:
@@ -83,7 +83,7 @@ class ShardIndex(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     """Of each shard, one after the other."""
 
     def __len__(self) -> int:
-        """Number of shards."""
+        """How many shards there are."""
         return len(self.sizes)
 
     def __post_init__(self) -> None:
@@ -109,7 +109,7 @@ class ShardIndex(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
     @property
     def size(self) -> int:
-        """Bytes of all shards."""
+        """Bytes of all shards together."""
         return sum(self.sizes)
 
     def encode(self) -> bytes:
@@ -147,7 +147,7 @@ class ShardHash:
         self._piece = hashlib.blake2b(digest_size=DIGEST_BYTES)
 
     def update(self, part: bytes | memoryview) -> None:
-        """Take the next part."""
+        """Take the part that follows those before."""
         view = memoryview(part)
         while view:
             taken = view[: PIECE_BYTES - self.size % PIECE_BYTES]
