@@ -1,13 +1,13 @@
 """The list of a cut source's shards: what each weighs and its digest, so that a shard from anywhere can be checked.
 
 A collaboration's signed manifest names the index among its blobs (`DataSource.index`), so what the index says, the
-organiser has signed.  Of each shard it holds one root: the digest of the digests of its pieces of 256 KiB
+organiser has signed.  Of each shard it holds one root: the digest of the digests of its chunks of 256 KiB
 (`core.base.content`).  The digests themselves come with the shard, from whoever sends it, and are checked against the
-root at once; then each piece is checked as it arrives, from as many peers as there are.  So a shard costs about 45
+root at once; then each chunk is checked as it arrives, from as many peers as there are.  So a shard costs about 45
 bytes of index, 190 KB for 4,096 of them; with all digests in it an index of shards of 4 MB would be twelve times that.
 
 What the worst organiser gains: volunteers read bytes of his choice from where he says, as without an index.  What the
-worst peer gains who sends a shard: 8 KB of digests, or one piece, in vain; both are his own, so he is known.
+worst peer gains who sends a shard: 8 KB of digests, or one chunk, in vain; both are his own, so he is known.
 """
 
 import hashlib
@@ -21,10 +21,9 @@ from core.base.content import CHUNK_BYTES, DIGEST_BYTES, digest, root_digest
 from core.base.data_source import ADDRESS_LETTERS, SHARDS_MAX
 from core.base.problems import BadInput
 
-PIECE_BYTES: Final = CHUNK_BYTES
 SHARD_BYTES_MAX: Final = 64 * 1024 * 1024
 """Upper bound on a shard as it lies there: a peer holds whole ones, and reads one before it computes with it."""
-PIECES_MAX: Final = SHARD_BYTES_MAX // PIECE_BYTES
+CHUNKS_MAX: Final = SHARD_BYTES_MAX // CHUNK_BYTES
 MIRRORS_MAX: Final = 8
 INDEX_BYTES_MAX: Final = SHARDS_MAX * (DIGEST_BYTES + 3 * 9) + 64 * 1024
 """Upper bound on an index: one of all shards there can be, with the longest numbers and addresses."""
@@ -37,7 +36,7 @@ Counts = Annotated[tuple[Count, ...], Meta(max_length=SHARDS_MAX)]
 Address = Annotated[str, Meta(min_length=1, max_length=ADDRESS_LETTERS)]
 
 
-class Shard(msgspec.Struct, frozen=True, kw_only=True):
+class IndexedShard(msgspec.Struct, frozen=True, kw_only=True):
     """One shard, as an index has it."""
 
     number: int
@@ -51,18 +50,18 @@ class Shard(msgspec.Struct, frozen=True, kw_only=True):
     """Of all its texts together, as they stand there."""
 
     @property
-    def pieces(self) -> int:
-        """How many pieces it has; the last may be short."""
-        return -(-self.size // PIECE_BYTES)
+    def chunks(self) -> int:
+        """How many chunks it has; the last may be short."""
+        return -(-self.size // CHUNK_BYTES)
 
-    def piece_bytes(self, place: int) -> int:
-        """How long the piece at a place is: all but the last are `PIECE_BYTES`."""
-        return min(PIECE_BYTES, self.size - place * PIECE_BYTES)
+    def chunk_bytes(self, place: int) -> int:
+        """How long the chunk at a place is: all but the last are `CHUNK_BYTES`."""
+        return min(CHUNK_BYTES, self.size - place * CHUNK_BYTES)
 
     def has_digests(self, digests: Sequence[bytes]) -> bool:
-        """Whether these are the digests of its pieces, in order."""
+        """Whether these are the digests of its chunks, in order."""
         return (
-            len(digests) == self.pieces
+            len(digests) == self.chunks
             and all(len(one) == DIGEST_BYTES for one in digests)
             and root_digest(digests) == self.root
         )
@@ -83,14 +82,14 @@ class ShardIndex(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     """Of each shard, one after the other."""
 
     def __len__(self) -> int:
-        """How many shards there are."""
+        """How many shards it lists in all."""
         return len(self.sizes)
 
     def __post_init__(self) -> None:
         if not len(self.sizes) == len(self.documents) == len(self.characters) == len(self.roots) / DIGEST_BYTES:
             raise ValueError("each shard has a size, a number of documents and of characters, and a root")
 
-    def shard(self, number: int) -> Shard:
+    def shard(self, number: int) -> IndexedShard:
         """The shard of a number, from 0.
 
         Raises:
@@ -98,7 +97,7 @@ class ShardIndex(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
         """
         if not 0 <= number < len(self):
             raise IndexError(number)
-        return Shard(
+        return IndexedShard(
             number=number,
             name=f"{number:05d}.{self.ending}",
             size=self.sizes[number],
@@ -109,7 +108,7 @@ class ShardIndex(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
     @property
     def size(self) -> int:
-        """Bytes of all shards together."""
+        """Bytes of all its shards together."""
         return sum(self.sizes)
 
     def encode(self) -> bytes:
@@ -144,37 +143,37 @@ class ShardHash:
         self.size = 0
         """Bytes so far."""
         self._digests: list[bytes] = []
-        self._piece = hashlib.blake2b(digest_size=DIGEST_BYTES)
+        self._chunk = hashlib.blake2b(digest_size=DIGEST_BYTES)
 
     def update(self, part: bytes | memoryview) -> None:
         """Take the part that follows those before."""
         view = memoryview(part)
         while view:
-            taken = view[: PIECE_BYTES - self.size % PIECE_BYTES]
-            self._piece.update(taken)
+            taken = view[: CHUNK_BYTES - self.size % CHUNK_BYTES]
+            self._chunk.update(taken)
             self.size += len(taken)
-            if self.size % PIECE_BYTES == 0:
-                self._digests.append(self._piece.digest())
-                self._piece = hashlib.blake2b(digest_size=DIGEST_BYTES)
+            if self.size % CHUNK_BYTES == 0:
+                self._digests.append(self._chunk.digest())
+                self._chunk = hashlib.blake2b(digest_size=DIGEST_BYTES)
             view = view[len(taken) :]
 
     @property
     def digests(self) -> list[bytes]:
-        """Of the pieces so far, a last short one among them."""
-        return [*self._digests, *([self._piece.digest()] if self.size % PIECE_BYTES else [])]
+        """Of the chunks so far, a last short one among them."""
+        return [*self._digests, *([self._chunk.digest()] if self.size % CHUNK_BYTES else [])]
 
-    def is_of(self, shard: Shard) -> bool:
+    def is_of(self, shard: IndexedShard) -> bool:
         """Whether what came is that shard, whole."""
         return self.size == shard.size and root_digest(self.digests) == shard.root
 
 
-def is_piece(shard: Shard, digests: Sequence[bytes], place: int, piece: bytes | memoryview) -> bool:
-    """Whether bytes are the piece at a place of a shard.
+def is_chunk(shard: IndexedShard, digests: Sequence[bytes], place: int, chunk: bytes | memoryview) -> bool:
+    """Whether bytes are the chunk at a place of a shard.
 
     Args:
         shard: As the index has it.
-        digests: Of its pieces, for which `Shard.has_digests` holds.
+        digests: Of its chunks, for which `IndexedShard.has_digests` holds.
         place: From 0.
-        piece: What somebody sent.
+        chunk: What somebody sent.
     """
-    return 0 <= place < shard.pieces and len(piece) == shard.piece_bytes(place) and digest(piece) == digests[place]
+    return 0 <= place < shard.chunks and len(chunk) == shard.chunk_bytes(place) and digest(chunk) == digests[place]

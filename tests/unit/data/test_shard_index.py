@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.base.content import CHUNK_BYTES
 from core.base.problems import BadInput
 from core.data.shard_index import (
     INDEX_BYTES_MAX,
-    PIECE_BYTES,
     SHARD_BYTES_MAX,
     ShardHash,
     ShardIndex,
-    is_piece,
+    is_chunk,
     read_index,
 )
 
@@ -28,17 +28,17 @@ def index_of(shards: list[bytes], **fields: object) -> ShardIndex:
     )
 
 
-def _pieces(data: bytes) -> list[bytes]:
+def _chunks(data: bytes) -> list[bytes]:
     return [data[at : at + 262_144] for at in range(0, len(data), 262_144)]
 
 
 def _root(data: bytes) -> bytes:
     """The root as the module's docstring has it, by the standard library alone."""
-    one = [hashlib.blake2b(piece, digest_size=32).digest() for piece in _pieces(data)]
+    one = [hashlib.blake2b(chunk, digest_size=32).digest() for chunk in _chunks(data)]
     return hashlib.blake2b(b"".join(one), digest_size=32).digest()
 
 
-SHARDS = [Random(1).randbytes(size) for size in (1, PIECE_BYTES - 1, PIECE_BYTES, 3 * PIECE_BYTES + 7)]
+SHARDS = [Random(1).randbytes(size) for size in (1, CHUNK_BYTES - 1, CHUNK_BYTES, 3 * CHUNK_BYTES + 7)]
 
 
 def test_an_index_is_read_as_it_was_written() -> None:
@@ -53,7 +53,7 @@ def test_an_index_is_read_as_it_was_written() -> None:
 
 
 @pytest.mark.parametrize("number", range(len(SHARDS)))
-@given(parts=st.lists(st.integers(1, 3 * PIECE_BYTES), max_size=8))
+@given(parts=st.lists(st.integers(1, 3 * CHUNK_BYTES), max_size=8))
 def test_a_shard_is_known_however_its_bytes_arrive(number: int, parts: list[int]) -> None:
     data, shard = SHARDS[number], index_of(SHARDS).shard(number)
     hashed, at = ShardHash(), 0
@@ -62,11 +62,11 @@ def test_a_shard_is_known_however_its_bytes_arrive(number: int, parts: list[int]
         at += length
     assert hashed.is_of(shard)
     assert shard.has_digests(hashed.digests)
-    assert hashed.digests == [hashlib.blake2b(piece, digest_size=32).digest() for piece in _pieces(data)]
+    assert hashed.digests == [hashlib.blake2b(chunk, digest_size=32).digest() for chunk in _chunks(data)]
 
 
 @given(place=st.integers(0, len(SHARDS[3]) - 1), bit=st.integers(0, 7))
-def test_one_flipped_bit_is_found_in_its_piece(place: int, bit: int) -> None:
+def test_one_flipped_bit_is_found_in_its_chunk(place: int, bit: int) -> None:
     shard, wrong = index_of(SHARDS).shard(3), bytearray(SHARDS[3])
     wrong[place] ^= 1 << bit
     hashed, right = ShardHash(), ShardHash()
@@ -74,11 +74,11 @@ def test_one_flipped_bit_is_found_in_its_piece(place: int, bit: int) -> None:
     right.update(SHARDS[3])
     assert not hashed.is_of(shard)
     assert not shard.has_digests(hashed.digests)
-    for number, piece in enumerate(_pieces(bytes(wrong))):
-        assert is_piece(shard, right.digests, number, piece) == (number != place // PIECE_BYTES)
+    for number, chunk in enumerate(_chunks(bytes(wrong))):
+        assert is_chunk(shard, right.digests, number, chunk) == (number != place // CHUNK_BYTES)
 
 
-def test_pieces_and_digests_of_another_length_are_refused() -> None:
+def test_chunks_and_digests_of_another_length_are_refused() -> None:
     shard, hashed = index_of(SHARDS).shard(3), ShardHash()
     hashed.update(SHARDS[3])
     assert not shard.has_digests(hashed.digests[:-1])
@@ -86,8 +86,8 @@ def test_pieces_and_digests_of_another_length_are_refused() -> None:
     # The same bytes, divided otherwise, have the same root: lengths must be looked at too.
     joined = b"".join(hashed.digests)
     assert not shard.has_digests([joined[:31], joined[31:64], joined[64:96], joined[96:]])
-    assert not is_piece(shard, hashed.digests, 4, b"")
-    assert not is_piece(shard, hashed.digests, -1, _pieces(SHARDS[3])[-1])
+    assert not is_chunk(shard, hashed.digests, 4, b"")
+    assert not is_chunk(shard, hashed.digests, -1, _chunks(SHARDS[3])[-1])
     short = ShardHash()
     short.update(SHARDS[3][:-1])
     assert not short.is_of(shard)
