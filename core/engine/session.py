@@ -20,6 +20,7 @@ from core.base.ids import PeerId
 from core.base.problems import Busy, NoSpace, Problem
 from core.engine.allowed_use import AllowedUse, share_of
 from core.engine.clock_watch import ClockWatch, contacts_of
+from core.engine.data_desk import DataDesk, OriginOnly
 from core.engine.gift import GiftMeter, watts_of
 from core.engine.installation import Installation
 from core.engine.journal import Journal
@@ -93,6 +94,8 @@ class VolunteerSession:
             pace=None if alone else installation.usage_policy.pace,
         )
         self.clock_watch = ClockWatch(installation, joining, self._session, begin_again=self._begin_again)
+        self.desk = DataDesk(installation.usage_policy.pace, OriginOnly())
+        """Is asked by the reader of data, which is the worker's child; open while the session runs."""
         self.trainer = self._trainer_in(folder)
         self.gift = GiftMeter(installation.days, self._given, partial(watts_of, installation))
         self._use = AllowedUse(installation, self.trainer, changed=changed)
@@ -117,6 +120,7 @@ class VolunteerSession:
         try:
             async with asyncio.TaskGroup() as group:
                 await self._begin()
+                await self.desk.open()
                 self._changed()
                 tasks = [
                     group.create_task(session.run()),
@@ -144,6 +148,7 @@ class VolunteerSession:
             unfollow()
             self.journal.contributing(on=False)
             self.journal.save(session.peer.contacts)
+            await self.desk.close()
             await session.close()
         if self.fatal is not None:
             raise self.fatal

@@ -12,7 +12,7 @@ from typing import Annotated, Final, TypeVar
 import msgspec
 from msgspec import Meta
 
-from core.api.modes import ALWAYS, UseMode
+from core.api.modes import ALWAYS, Switches, UseMode
 from core.api.settings import ALL, AUTO
 from core.api.verdict import Verdict
 from core.api.week import read_week
@@ -50,7 +50,8 @@ class UsagePolicy:
         path: Where the month's use is kept.
         now: Unix seconds.
         steady: Seconds that nobody sets.
-        alone: All others are on this computer, so that no limit of the network counts.
+        alone: All others are on this computer, so that nothing rests for the network's sake.  Text may still come from
+            elsewhere: the pace holds its reader to the limits.
         offset_s: How far the local clock is ahead of UTC at a moment in unix seconds.
     """
 
@@ -79,7 +80,7 @@ class UsagePolicy:
         self._looked = asyncio.Event()
         self._settings = settings
         self._seen: tuple[Verdict | None, ComputeProfile] = (None, ComputeProfile())
-        used = self._load()
+        used = _load(path)
         self.pace = Pace(now=now, used=MonthUse(used.month, used.used_bytes) if used.month else None)
         self.apply(settings)
 
@@ -118,13 +119,14 @@ class UsagePolicy:
     @property
     def decision(self) -> Decision:
         """What may be used at this moment, and why not."""
+        switches = self._settings.switches
+        return self._decide(msgspec.structs.replace(switches, network=ALWAYS) if self._alone else switches)
+
+    def _decide(self, switches: Switches) -> Decision:
         now, sensed, settings = self._now(), self.sensed, self._settings
         if sensed.idle_s:  # 0: somebody is here until a sense tells otherwise
             sensed = replace(sensed, idle_s=sensed.idle_s + self._steady() - self._sensed_at)
         sensed = replace(sensed, metered=self._costs if sensed.metered is None else sensed.metered)
-        switches = settings.switches
-        if self._alone:
-            switches = msgspec.structs.replace(switches, network=ALWAYS)
         used = Circumstances(
             now=now,
             hours=self._hours,
@@ -206,22 +208,23 @@ class UsagePolicy:
         decision = self.decision
         self._latches = decision.latches
         self._looked.set()
-        if not self._alone:
-            self.pace.limit(_limits(self._settings, self._now()))
-        self.pace.forbid(None if decision.network is None else HINDRANCES.get(decision.network.reason, "switch"))
+        self.pace.limit(_limits(self._settings, self._now()))
+        network = self._decide(self._settings.switches).network if self._alone else decision.network
+        self.pace.forbid(None if network is None else HINDRANCES.get(network.reason, "switch"))
         seen = decision.rest, decision.profile
         if seen != self._seen:
             self._seen = seen
             for told in list(self._followers):
                 told()
 
-    def _load(self) -> _Use:
-        try:
-            data = read_bounded(self._path, FILE_BYTES_MAX)
-            return _Use() if data is None else msgspec.json.decode(data, type=_Use)
-        except ValueError:
-            set_aside(self._path)
-            return _Use()
+
+def _load(path: Path) -> _Use:
+    try:
+        data = read_bounded(path, FILE_BYTES_MAX)
+        return _Use() if data is None else msgspec.json.decode(data, type=_Use)
+    except ValueError:
+        set_aside(path)
+        return _Use()
 
 
 def _named(settings: Settings) -> str:

@@ -138,8 +138,9 @@ def test_alone_on_this_computer_only_the_hours_count(tmp_path):
     settings = Settings(month_bytes=1000, upload_bytes_s=50_000.0)
     kept = Kept(tmp_path, settings, alone=True)
     use(kept, 5000)
+    kept.usage_policy.look()
     assert said(kept) == ""
-    assert not kept.usage_policy.pace.upload.limited
+    assert kept.usage_policy.pace.hindrance == "month"  # which is for text from elsewhere
     kept.usage_policy.apply(NIGHTS)
     assert "hours" in said(kept)
 
