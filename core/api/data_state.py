@@ -22,5 +22,7 @@ class DataCode(StrEnum):
     """The person's rules forbid the network now."""
     NO_SPACE = "no-space"
     """The disk is full, or the limit of the disk too small for a block: bytes."""
+    TOO_MANY = "too-many"
+    """A folder has more files than are read; this is the first that is not: name."""
     CHANGED = "changed"
     """The list of shards is another one than before, so a new pass has begun: shards."""

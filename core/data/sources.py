@@ -1,7 +1,7 @@
 """Text as a stream of documents, each for training or held out.
 
 Which of the two follows from a document's own text, so that all peers agree without asking each other.  Where the text
-comes from is behind a port: `core.tasks.text_files` reads the files of this computer.
+comes from is behind a port: `core.sources` reads folders and the network.
 """
 
 import hashlib

@@ -115,6 +115,18 @@ class Unreadable(ReadFrame, frozen=True, kw_only=True, tag="unreadable"):
     arguments: Arguments = {}
 
 
+class FilesLeftOut(ReadFrame, frozen=True, kw_only=True, tag="files-left-out"):
+    """Files of a source that are not read: they hold no text, or cannot be read.  All else of their shards is."""
+
+    source: Source
+    files: Count
+    """How many so far."""
+    name: str
+    """The newest of them."""
+    code: str
+    """Why that one is not read: `core.api.data_state.DataCode`."""
+
+
 class Stalled(ReadFrame, frozen=True, kw_only=True, tag="stalled"):
     """Nothing that is wanted of a source can be had now; the reader tries again by itself."""
 
@@ -157,7 +169,7 @@ class ReadFailed(ReadFrame, frozen=True, kw_only=True, tag="failed"):
 
 
 ToReader = BeginReading | Want | Remake | Drop | Rest | GoOn
-ToTrainer = Opened | BlockReady | Unreadable | Stalled | Flowing | Tally | ReadFailed
+ToTrainer = Opened | BlockReady | Unreadable | FilesLeftOut | Stalled | Flowing | Tally | ReadFailed
 
 
 def decoder_of(direction: Any) -> msgspec.msgpack.Decoder[Any]:

@@ -24,13 +24,13 @@ from core.base.problems import BadInput
 from core.data.documents import Document
 from core.data.shuffle import shuffled
 from core.data.sources import endless
+from core.sources.texts import texts_named
 from core.tasks.gpt_numbers import COUNTS, Alphabet, GptNumbers, gpt_numbers, read_counts, windows
 from core.tasks.neighbour import NEIGHBOUR, Neighbour, read_neighbour
 from core.tasks.parameters import START, begun, write_parameters
 from core.tasks.start import log_shares, started
 from core.tasks.task import Blobs, Evaluation, Losses, ModelCosts, PreparedTask, TensorBatch
 from core.tasks.text import Progress, read_text, write_blobs
-from core.tasks.text_files import TextFiles
 
 if TYPE_CHECKING:
     from core.tasks.pretrained import Pretrained
@@ -126,7 +126,7 @@ class CharacterGpt:
         """Micro-batches without end, pass after pass, in an order that follows from the seed; `size` says how large."""
         random = Random(seed)  # noqa: S311 - the order of the data is no secret
         stream = shuffled(
-            windows(endless(TextFiles(self.numbers.source), random), self._alphabet, self.numbers.length), random
+            windows(endless(texts_named(self.numbers.source), random), self._alphabet, self.numbers.length), random
         )
         while chosen := list(islice(stream, size() if size else self.micro_batch)):
             yield TensorBatch(torch.from_numpy(np.stack(chosen)).long())

@@ -8,11 +8,11 @@ import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
 
+from core.base.data_source import PYTHON_DOCS
 from core.base.manifest import Numbers, checked
 from core.base.problems import BadInput
 from core.data.documents import Document
 from core.tasks.task import Blobs
-from core.tasks.text_files import PYTHON_DOCS
 
 COUNTS: Final = "counts"
 """The blob that says of each letter of the alphabet how often it stands in the text for training."""

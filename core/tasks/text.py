@@ -8,8 +8,8 @@ from typing import Final
 from core.base.problems import BadInput
 from core.data.documents import Document
 from core.data.sources import Part, parted
+from core.sources.texts import texts_named
 from core.system.atomic_files import make_directory, write_atomic
-from core.tasks.text_files import TextFiles
 
 READ_CHARS: Final = 3_000_000
 """Text that is read for a preparation, characters, where what it makes needs no more."""
@@ -26,7 +26,7 @@ def read_text(source: str, progress: Progress, *, chars_max: int = READ_CHARS) -
     """The beginnings of the text for training and of the held-out text.
 
     Args:
-        source: As a manifest has it (`core.tasks.text_files`).
+        source: As a manifest has it (`core.sources.texts.texts_named`).
         progress: Told how much is read.
         chars_max: Number of characters after which no further document is read.
 
@@ -35,7 +35,7 @@ def read_text(source: str, progress: Progress, *, chars_max: int = READ_CHARS) -
     """
     texts: dict[Part, list[Document]] = {"train": [], "held-out": []}
     chars = 0
-    for number, (part, document) in enumerate(parted(TextFiles(source), seed=ORDER_SEED)):
+    for number, (part, document) in enumerate(parted(texts_named(source), seed=ORDER_SEED)):
         texts[part].append(document)
         chars += sum(map(len, document))
         if number % 100 == 0:

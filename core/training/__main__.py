@@ -113,7 +113,7 @@ def open_conversation(start: Start, say: Callable[[ToEngine], None], clock: Call
         NotTrusted: the manifest's signature is wrong.
         NoSpace: the disk is full.
     """
-    from core.tasks.text_files import offline  # noqa: PLC0415 - the parent is watched before anything slow is imported
+    from core.system.offline import offline  # noqa: PLC0415 - the parent is watched before anything slow is imported
 
     states = Path(start.state_dir)
     offline(states.parent / "datasets")

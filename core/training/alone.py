@@ -25,10 +25,10 @@ from core.base.manifest import Manifest, read_manifest
 from core.base.problems import WorkerProblem
 from core.base.signing import Ed25519Verifier
 from core.system.atomic_files import make_directory
+from core.system.offline import offline
 from core.system.peak_memory import peak_memory
 from core.tasks import task_of
 from core.tasks.task import Blobs
-from core.tasks.text_files import offline
 from core.training.child import end_with_parent, reporting, say
 from core.training.devices import usable
 from core.training.metrics import EpochMeter, Sink, sinks_of, write_all

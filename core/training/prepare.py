@@ -16,7 +16,7 @@ from pathlib import Path
 import msgspec
 
 from core.base.recipe import PYTHON_DOCS, Recipe
-from core.tasks.text_files import offline
+from core.system.offline import offline
 from core.training.child import end_with_parent, reporting, say
 
 

@@ -19,9 +19,9 @@ import msgspec
 from core.base.manifest import Manifest, read_manifest
 from core.base.problems import UserProblem
 from core.base.signing import Ed25519Verifier
+from core.system.offline import offline
 from core.tasks import task_of
 from core.tasks.task import Blobs, Task
-from core.tasks.text_files import offline
 from core.training.child import end_with_parent, reporting, say
 
 if TYPE_CHECKING:

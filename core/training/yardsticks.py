@@ -20,9 +20,9 @@ import torch
 from core.base.manifest import Manifest, read_manifest
 from core.base.problems import BadInput
 from core.base.signing import Ed25519Verifier
+from core.system.offline import offline
 from core.tasks import task_of
 from core.tasks.task import Blobs, Task
-from core.tasks.text_files import offline
 from core.training.devices import usable
 from core.training.measured_loops import Loop, PlainLoop, WorkerLoop
 from core.workers.loop_turns import LoopOrder, LoopReady, LoopRefused, LoopSkipped, TakeTurn

@@ -5,10 +5,10 @@ from typing import Annotated, Final
 import msgspec
 from msgspec import Meta
 
+from core.base.data_source import PYTHON_DOCS
 from core.base.manifest import Numbers, checked
 from core.base.problems import BadInput
 from core.tasks.task import ModelCosts
-from core.tasks.text_files import PYTHON_DOCS
 
 MASKED_SHARE: Final = 0.15
 """Of all pieces so many are to be guessed: 80 % of them hidden, 10 % replaced, 10 % left as they are."""

@@ -21,6 +21,7 @@ from core.base.problems import BadInput
 from core.data.documents import Document
 from core.data.shuffle import shuffled
 from core.data.sources import documents
+from core.sources.texts import texts_named
 from core.tasks.albert.examples import Example, MaskedBatch, examples, masked_batch
 from core.tasks.albert.held_out import SHOWN, fill, measuring_batches
 from core.tasks.albert.model import PretrainedAlbert, build, log_frequencies
@@ -29,7 +30,6 @@ from core.tasks.albert.prepare import HELD_OUT, TOKENIZER, UNIGRAM
 from core.tasks.neighbour import read_neighbour
 from core.tasks.parameters import begun
 from core.tasks.task import Blobs, Evaluation, Losses
-from core.tasks.text_files import TextFiles
 from core.tasks.tokenizers.unigram import pieces, read_unigram
 
 if TYPE_CHECKING:
@@ -188,7 +188,7 @@ class Albert:
         kept: list[Example] = []
         while True:
             count = 0
-            found = documents(TextFiles(self.numbers.source), part="train", seed=chance.getrandbits(63))
+            found = documents(texts_named(self.numbers.source), part="train", seed=chance.getrandbits(63))
             for count, example in enumerate(self._cut(found, chance), start=1):
                 if count <= KEPT_MAX:
                     kept.append(example)

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from core.base.manifest import Manifest
 from core.base.problems import BadInput
 from core.data.sources import documents
+from core.sources.texts import texts_named
 from core.tasks.gpt import CharacterGpt, prepare
 from core.tasks.gpt_numbers import Alphabet, GptNumbers, windows
 from core.tasks.start import log_shares
-from core.tasks.text_files import TextFiles
 from tests.small_task import text_folder
 
 LETTERS = Alphabet(["", *"abcdefgh"], 9)
@@ -107,7 +107,7 @@ def test_the_alphabet_holds_the_most_frequent_letters(tmp_path: Path) -> None:
     prepared = prepare({"source": str(source)}, tmp_path / "out", progress=lambda *_: None)
     manifest = Manifest(name="t", organiser="t", task="gpt", numbers=prepared.numbers, authority="00" * 32)
     letters = Counter(
-        "".join(sentence for document in documents(TextFiles(str(source)), part="train") for sentence in document)
+        "".join(sentence for document in documents(texts_named(str(source)), part="train") for sentence in document)
     )
     assert manifest.numbers["alphabet"] == 1 + len(letters)
 

@@ -1,0 +1,236 @@
+"""Files of any place as shards: which parts of which files a shard is, and what is in them."""
+
+import threading
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple, Protocol
+
+from core.api.data_state import DataCode
+from core.base.data_source import DataSource
+from core.sources.records import (
+    Bytes,
+    Texts,
+    csv_texts,
+    docstring_texts,
+    json_texts,
+    json_texts_of_range,
+    plain_texts,
+    plain_texts_of_range,
+)
+from core.sources.source import (
+    BLOCK_BYTES,
+    READ_BYTES,
+    Access,
+    LeftOut,
+    Listing,
+    Piece,
+    Shard,
+    ShardUnreadable,
+    SourceStalled,
+    listing_digest,
+)
+from core.sources.spans import WHOLE, WINDOW, File, Range, spans_of
+from core.sources.unpack import CODECS
+
+_FORMS: Final = {
+    **dict.fromkeys((".jsonl", ".ndjson", ".json"), "jsonl"),
+    **dict.fromkeys((".csv", ".tsv"), "csv"),
+    **dict.fromkeys((".parquet", ".pq"), "parquet"),
+}
+"""What files hold, as their names end; all others hold plain text."""
+
+
+class StoredFile(NamedTuple):
+    """A file of a place, with its size."""
+
+    name: str
+    """Within the place, with "/" between folders."""
+    size: int
+    """Bytes; 0 where nobody says."""
+    ranges: bool = True
+    """Whether parts of it can be asked for."""
+
+
+class FoundFiles(NamedTuple):
+    """What there is to read in a place."""
+
+    files: Sequence[StoredFile]
+    """In an order that is the same for everybody."""
+    left_out: Sequence[LeftOut] = ()
+
+
+class FilePlace(Protocol):
+    """Where the files of a source are."""
+
+    @property
+    def network(self) -> bool:
+        """Whether reading there takes the network."""
+
+    def found(self) -> FoundFiles:
+        """Its files, and those that are not read.
+
+        Raises:
+            SourceStalled: they cannot be listed now.
+        """
+
+    def read(self, name: str, start: int, end: int | None) -> Iterator[bytes]:
+        """The bytes of a range of a file, at most `READ_BYTES` at a time; None: to its end.
+
+        Raises:
+            SourceStalled: they cannot be had now.
+            ShardUnreadable: they cannot be had at all.
+        """
+
+
+class _Laid(NamedTuple):
+    """A listing, and what its shards are."""
+
+    listing: Listing
+    files: Sequence[StoredFile]
+    spans: Sequence[tuple[Range, ...]]
+
+
+class FileShards:
+    """A source whose text is in files (`TextShards`).
+
+    Args:
+        place: Where they are.
+        source: As the manifest has it.
+        access: What it may use.
+        form: What its files hold; empty: as the source says.
+    """
+
+    def __init__(self, place: FilePlace, source: DataSource, access: Access, *, form: str = "") -> None:
+        self._place = place
+        self._source = source
+        self._access = access
+        self._forced = form or ("" if source.form == "auto" else source.form)
+        self._laid: _Laid | None = None
+        self._one_lists = threading.Lock()
+
+    @property
+    def network(self) -> bool:
+        """Whether reading it takes the network."""
+        return self._place.network
+
+    def listing(self) -> Listing:
+        """What the source has; it is looked at once.
+
+        Raises:
+            SourceStalled: it cannot be listed now, or holds nothing that can be read.
+        """
+        return self._lay_out().listing
+
+    def read(self, shard: int, block: int = 0, *, copy: Path | None = None) -> Iterator[Piece]:
+        """The texts of a shard from the beginning of a block on (`TextShards.read`)."""
+        laid = self._lay_out()
+        spans = laid.spans[shard]
+        if len(spans) == 1 and spans[0].end != WHOLE and self._form(laid.files[spans[0].file].name)[0] != "parquet":
+            yield from self._read_ranges(laid.files[spans[0].file], spans[0], block)
+            return
+        held = 0
+        for texts in self._in_order(laid.files, spans, copy):
+            if (number := held // BLOCK_BYTES) >= block:
+                yield Piece(number, texts)
+            held += sum(map(len, texts))
+
+    def _in_order(self, files: Sequence[StoredFile], spans: Sequence[Range], copy: Path | None) -> Iterator[Texts]:
+        for span in spans:
+            file = files[span.file]
+            try:
+                yield from self._texts(file, copy)
+            except ShardUnreadable as problem:
+                if len(spans) == 1:
+                    raise
+                self._access.pass_over(LeftOut(file.name, problem.code))
+
+    def _read_ranges(self, file: StoredFile, span: Range, block: int) -> Iterator[Piece]:
+        form, _ = self._form(file.name)
+        bytes_of = self._bytes(file, None)
+        starts = range(span.start, max(span.start + 1, span.end - WINDOW), BLOCK_BYTES)
+        for number in range(block, len(starts)):
+            start = starts[number]
+            end = span.end if number + 1 == len(starts) else starts[number + 1]
+            if form == "jsonl":
+                found = json_texts_of_range(bytes_of, start, end, self._source.column)
+            else:
+                found = plain_texts_of_range(bytes_of, start, end)
+            for texts in found:
+                yield Piece(number, texts)
+
+    def _texts(self, file: StoredFile, copy: Path | None) -> Iterator[Texts]:
+        form, codec = self._form(file.name)
+        bytes_of = self._bytes(file, copy)
+        match form:
+            case "jsonl":
+                return json_texts(bytes_of, codec, self._source.column)
+            case "docstrings":
+                return docstring_texts(bytes_of)
+            case "csv":
+                return csv_texts(bytes_of, codec, self._source.column)
+            case _:
+                return plain_texts(bytes_of, codec)
+
+    def _bytes(self, file: StoredFile, copy: Path | None) -> Bytes:
+        if copy is not None:
+            return Bytes(file.name, copy.stat().st_size, lambda start, end: read_file(copy, start, end))
+
+        def read(start: int, end: int | None) -> Iterator[bytes]:
+            for chunk in self._place.read(file.name, start, end):
+                self._access.count(len(chunk))
+                yield chunk
+
+        return Bytes(file.name, file.size, read)
+
+    def _form(self, name: str) -> tuple[str, str]:
+        """What a file holds, and how it is packed."""
+        path = Path(name.lower())
+        codec = path.suffix if path.suffix in CODECS else ""
+        return self._forced or _FORMS.get(Path(path.stem if codec else path.name).suffix, "text"), codec
+
+    def _lay_out(self) -> _Laid:
+        with self._one_lists:
+            if self._laid is None:
+                self._laid = self._look()
+            return self._laid
+
+    def _look(self) -> _Laid:
+        files, left_out = self._place.found()
+        if not files:
+            raise SourceStalled(DataCode.MISSING, name=self._source.address)
+        spans = spans_of([File(file.name, file.size, self._splits(file)) for file in files])
+        shards = tuple(_shard(files, parts) for parts in spans)
+        digest = listing_digest([(file.name, file.size) for file in files] + [(shard.name, 0) for shard in shards])
+        return _Laid(Listing(shards, digest, tuple(left_out)), files, spans)
+
+    def _splits(self, file: StoredFile) -> bool:
+        form, codec = self._form(file.name)
+        return file.ranges and not codec and form in {"text", "jsonl"}
+
+
+def read_file(path: Path, start: int, end: int | None) -> Iterator[bytes]:
+    """The bytes of a range of a file of this computer, at most `READ_BYTES` at a time.
+
+    Raises:
+        ShardUnreadable: it is gone, or may not be read.
+    """
+    try:
+        with path.open("rb") as file:
+            file.seek(start)
+            left = READ_BYTES if end is None else end - start
+            while left > 0 and (chunk := file.read(min(left, READ_BYTES))):
+                yield chunk
+                left -= 0 if end is None else len(chunk)
+    except OSError as error:
+        refused = isinstance(error, PermissionError)
+        raise ShardUnreadable(DataCode.REFUSED if refused else DataCode.MISSING, name=path.name) from error
+
+
+def _shard(files: Sequence[StoredFile], spans: Sequence[Range]) -> Shard:
+    first, last = (files[spans[at].file] for at in (0, -1))
+    if len(spans) > 1:
+        return Shard(f"{first.name} ... {last.name} ({len(spans)})", sum(files[span.file].size for span in spans))
+    (span,) = spans
+    if span.end == WHOLE or (span.start == 0 and span.end == first.size):
+        return Shard(first.name, first.size)
+    return Shard(f"{first.name} [{span.start:,}, {span.end:,})", span.end - span.start)

@@ -1,0 +1,119 @@
+"""A folder or file of this computer, where the person has named it, or the folder that it is in."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from core.api.data_state import DataCode
+from core.base.data_source import DataSource
+from core.base.problems import BadInput
+from core.sources.file_shards import FileShards, FoundFiles, StoredFile, read_file
+from core.sources.source import Access, LeftOut, SourceStalled
+from core.sources.unpack import CODECS
+
+FILES_MAX: Final = 200_000
+"""Number of files of a folder that are read, in the order of their names; that there are more is said."""
+SKIPPED_FOLDERS: Final = frozenset({"test", "tests", "idle_test", "site-packages", "dist-packages", "__pycache__"})
+_BINARY: Final = frozenset(
+    {".zip", ".xz", ".bz2", ".7z", ".pdf", ".png", ".jpg", ".jpeg", ".gif", ".pyc", ".docx", ".odt", ".epub"}
+)
+_NO_TEXT: Final = frozenset({*CODECS, ".parquet", ".pq"})
+"""Files that hold text, and do not look like it."""
+
+
+def open_place(source: DataSource, access: Access) -> FileShards:
+    """The files of a folder, or one file (`core.sources.source.PLACES`).
+
+    Raises:
+        BadInput: it is not what the person has named.
+    """
+    path = Path(source.address)
+    if not path.is_absolute():
+        raise BadInput(f"{source.address} is not the whole path of a folder.", hint="Write it from the root on.")
+    if access.folder is None or not _within(path, access.folder):
+        raise BadInput(f"{source.address} is not a folder that you have named.", hint="Name it with --text.")
+    return FileShards(Folder(path), source, access)
+
+
+class Folder:
+    """Files below a folder, or one file (`FilePlace`).
+
+    Args:
+        root: The folder or file.
+        suffix: Only files whose names end so; empty: all that look like text.
+    """
+
+    network = False
+
+    def __init__(self, root: Path, *, suffix: str = "") -> None:
+        self._root = root
+        self._suffix = suffix
+
+    def found(self) -> FoundFiles:
+        """Its files, sorted; those that hold no text are told (`FilePlace.found`)."""
+        files: list[StoredFile] = []
+        left_out: list[LeftOut] = []
+        for path in self._paths():
+            name = path.name if path == self._root else path.relative_to(self._root).as_posix()
+            if len(files) >= FILES_MAX:
+                left_out.append(LeftOut(name, DataCode.TOO_MANY))
+                break
+            try:
+                size = path.stat().st_size
+                reason = self._reason(path) if size else None
+            except OSError:
+                size, reason = 0, DataCode.REFUSED
+            if reason is not None:
+                left_out.append(LeftOut(name, reason))
+            elif size:
+                files.append(StoredFile(name, size))
+        return FoundFiles(files, left_out)
+
+    def read(self, name: str, start: int, end: int | None) -> Iterator[bytes]:
+        """The bytes of a range of a file (`FilePlace.read`)."""
+        path = self._root if self._root.is_file() else self._root / name
+        return read_file(path, start, end)
+
+    def _paths(self) -> Iterator[Path]:
+        if self._root.is_file():
+            yield self._root
+            return
+        try:
+            os.scandir(self._root).close()
+        except OSError as error:
+            refused = isinstance(error, PermissionError)
+            code = DataCode.REFUSED if refused else DataCode.MISSING
+            raise SourceStalled(code, name=str(self._root), host="", status=0) from error
+        for folder, folders, names in os.walk(self._root):
+            folders[:] = sorted(f for f in folders if f not in SKIPPED_FOLDERS and not f.startswith("."))
+            paths = (Path(folder) / name for name in sorted(names) if not name.startswith("."))
+            yield from (path for path in paths if not path.is_symlink() or _within(path, self._root))
+
+    def _reason(self, path: Path) -> DataCode | None:
+        """Why a file is not read; None: it is."""
+        if self._suffix:
+            return None if path.suffix == self._suffix else DataCode.DAMAGED
+        suffix = path.suffix.lower()
+        if suffix in _NO_TEXT:
+            return None
+        if suffix in _BINARY:
+            return DataCode.DAMAGED
+        with path.open("rb") as file:
+            head = file.read(4096)
+        return None if _looks_like_text(head) else DataCode.DAMAGED
+
+
+def _within(path: Path, root: Path) -> bool:
+    """Whether a path leads, symbolic links and all, to what lies in a folder."""
+    return path.resolve().is_relative_to(root.resolve())
+
+
+def _looks_like_text(head: bytes) -> bool:
+    if b"\0" in head:
+        return False
+    try:
+        head.decode("utf-8")
+    except UnicodeDecodeError as error:
+        return error.start >= len(head) - 4
+    return True

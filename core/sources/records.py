@@ -1,0 +1,152 @@
+"""Forms of text: how the bytes of a file become texts, each of which stands on its own."""
+
+import csv
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Final
+
+import msgspec
+
+from core.api.data_state import DataCode
+from core.data.documents import docstring_paragraphs
+from core.sources.source import PIECE_BYTES, READ_BYTES, ShardUnreadable
+from core.sources.spans import ByteBuffer, text_of_range, text_of_stream
+from core.sources.unpack import unpacked
+
+RECORD_BYTES_MAX: Final = 16 * 1024 * 1024
+"""Upper bound on a line of JSON and on a row of a CSV file: no text of a person is longer."""
+PROGRAM_BYTES_MAX: Final = READ_BYTES * 32
+"""Of a longer Python program nothing is read."""
+_STRANGE_MAX: Final = 0.02
+"""Share of letters that are none in what passes for text."""
+
+Texts = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Bytes:
+    """A file whose bytes can be had."""
+
+    name: str
+    size: int
+    """0 where nobody says."""
+    read: Callable[[int, int | None], Iterable[bytes]]
+    """The bytes of a range, in chunks of at most `core.sources.source.READ_BYTES`; None: to the end."""
+
+    def whole(self, codec: str) -> Iterator[bytes]:
+        """All bytes of the file, unpacked."""
+        return unpacked(self.read(0, None), codec, self.name)
+
+
+def plain_texts(file: Bytes, codec: str) -> Iterator[Texts]:
+    """The texts of a file of plain text, read in order."""
+    return (_decoded(piece, file.name) for piece in text_of_stream(file.whole(codec)))
+
+
+def plain_texts_of_range(file: Bytes, start: int, end: int) -> Iterator[Texts]:
+    """The texts of a range of a file of plain text."""
+    return (_decoded(piece, file.name) for piece in text_of_range(file.read, start, end, file.size))
+
+
+def json_texts(file: Bytes, codec: str, column: str) -> Iterator[Texts]:
+    """The texts of JSON lines, read in order."""
+    return _gathered(_texts_of_lines(_lines(ByteBuffer(file.whole(codec)), file.name), column, file.name))
+
+
+def json_texts_of_range(file: Bytes, start: int, end: int, column: str) -> Iterator[Texts]:
+    """The texts of the JSON lines that begin in a range of a file."""
+    return _gathered(_texts_of_lines(_lines_of_range(file, start, end), column, file.name))
+
+
+def csv_texts(file: Bytes, codec: str, column: str) -> Iterator[Texts]:
+    """The texts of a column of a table of comma- or tab-separated values, whose first row names its columns."""
+    return _gathered(_texts_of_table(file, codec, column))
+
+
+def docstring_texts(file: Bytes) -> Iterator[Texts]:
+    """The documentation of a Python program, as one text."""
+    program = b"".join(islice(file.whole(""), PROGRAM_BYTES_MAX // READ_BYTES)).decode("utf-8", "replace")
+    try:
+        text = "\n\n".join(docstring_paragraphs(program, topics=file.name == "pydoc_data/topics.py"))
+    except (SyntaxError, ValueError, RecursionError) as error:
+        raise ShardUnreadable(DataCode.DAMAGED, name=file.name) from error
+    if text.strip():
+        yield (text,)
+
+
+def _decoded(piece: bytes, name: str) -> Texts:
+    text = piece.decode("utf-8", "replace").removeprefix("\ufeff")
+    if text.count("\ufffd") + text.count("\0") > max(8, _STRANGE_MAX * len(text)):
+        raise ShardUnreadable(DataCode.DAMAGED, name=name)
+    return (text,)
+
+
+def _gathered(texts: Iterable[str]) -> Iterator[Texts]:
+    """Texts together, as soon as they are a piece."""
+    waiting: list[str] = []
+    held = 0
+    for text in texts:
+        waiting.append(text)
+        held += len(text)
+        if held >= PIECE_BYTES:
+            yield tuple(waiting)
+            waiting, held = [], 0
+    if waiting:
+        yield tuple(waiting)
+
+
+def _lines(buffer: ByteBuffer, name: str) -> Iterator[bytes]:
+    while line := buffer.line(RECORD_BYTES_MAX):
+        if len(line) >= RECORD_BYTES_MAX:
+            raise ShardUnreadable(DataCode.DAMAGED, name=name)
+        yield line
+
+
+def _lines_of_range(file: Bytes, start: int, end: int) -> Iterator[bytes]:
+    buffer = ByteBuffer(file.read(max(0, start - 1), None))
+    at = max(0, start - 1)
+    while start and at < end:  # the line in which the range begins is the one's before
+        passed = buffer.line(min(RECORD_BYTES_MAX, end - at))
+        at += len(passed)
+        if not passed or passed.endswith(b"\n"):
+            break
+    for line in _lines(buffer, file.name) if at < end else ():
+        yield line
+        at += len(line)
+        if at >= end:
+            return
+
+
+def _texts_of_lines(lines: Iterable[bytes], column: str, name: str) -> Iterator[str]:
+    record = msgspec.defstruct("Record", [("text", str | None)], rename={"text": column}, frozen=True)
+    decode = msgspec.json.Decoder(record).decode
+    for line in lines:
+        if line.isspace():
+            continue
+        try:
+            text: str | None = decode(line).text  # type: ignore[attr-defined]
+        except msgspec.ValidationError as error:
+            raise ShardUnreadable(DataCode.NO_COLUMN, name=name, column=column) from error
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            raise ShardUnreadable(DataCode.DAMAGED, name=name) from error
+        if text:
+            yield text
+
+
+def _texts_of_table(file: Bytes, codec: str, column: str) -> Iterator[str]:
+    csv.field_size_limit(RECORD_BYTES_MAX)
+    lines = (line.decode("utf-8", "replace") for line in _lines(ByteBuffer(file.whole(codec)), file.name))
+    rows = csv.reader(lines, delimiter="\t" if ".tsv" in file.name.lower()[-8:] else ",")
+    try:
+        head = [name.removeprefix("\ufeff") for name in next(rows, [])]
+        if column not in head:
+            raise ShardUnreadable(DataCode.NO_COLUMN, name=file.name, column=column)
+        place = head.index(column)
+        for row in rows:
+            if len(row) > place and row[place]:
+                yield row[place]
+            elif row and len(row) != len(head):
+                raise ShardUnreadable(DataCode.NO_COLUMN, name=file.name, column=column)
+    except csv.Error as error:
+        raise ShardUnreadable(DataCode.DAMAGED, name=file.name) from error

@@ -1,0 +1,133 @@
+import os
+from pathlib import Path
+
+import pytest
+
+from core.api.data_state import DataCode
+from core.base.data_source import DataSource
+from core.base.problems import BadInput
+from core.data.sources import documents, parted
+from core.sources.source import Access, Listing, SourceStalled, TextShards, open_source
+from core.sources.texts import texts_named
+
+
+def write(folder: Path, name: str, data: str | bytes) -> Path:
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data.encode() if isinstance(data, str) else data)
+    return path
+
+
+def opened(path: Path, **fields: str) -> TextShards:
+    return open_source(DataSource(address=str(path), **fields), Access(folder=path))  # type: ignore[arg-type]
+
+
+def listing(path: Path) -> Listing:
+    return opened(path).listing()
+
+
+def names(path: Path) -> list[str]:
+    source = opened(path)
+    return [text for number in range(len(source.listing().shards)) for p in source.read(number) for text in p.texts]
+
+
+def test_the_parts_are_disjoint_complete_and_independent_of_order(tmp_path: Path) -> None:
+    for number in range(30):
+        write(tmp_path, f"{number}.txt", "\n\n".join(f"Text {number} {n}. " * 3000 for n in range(10)))
+    source = texts_named(str(tmp_path))
+    everything = {tuple(d): part for part, d in parted(source)}
+    assert everything == {tuple(d): part for part, d in parted(source, seed=5)}
+    for part in ("train", "held-out"):
+        assert {tuple(d) for d in documents(source, part=part, seed=9)} == {
+            d for d, found in everything.items() if found == part
+        }
+    assert list(parted(source, seed=5)) != list(parted(source, seed=6))
+
+
+def test_binary_files_are_told_and_hidden_ones_not_read(tmp_path: Path) -> None:
+    write(tmp_path, "sub/good.txt", "Grüße. " * 1000)
+    for name, data in {".hidden": "x", "nul.txt": b"a\0b", "latin.txt": b"\xe9\xe9 abc" * 99, "a.pdf": "x"}.items():
+        write(tmp_path, name, data)
+    found = listing(tmp_path)
+    assert [shard.name for shard in found.shards] == ["sub/good.txt"]
+    assert {left.name: left.code for left in found.left_out} == dict.fromkeys(
+        ["a.pdf", "latin.txt", "nul.txt"], DataCode.DAMAGED
+    )
+
+
+def test_links_out_of_the_folder_are_not_followed(tmp_path: Path) -> None:
+    write(tmp_path, "diary.txt", "Dear diary.")
+    inside = write(tmp_path / "texts", "a.txt", "Some text.")
+    (inside.parent / "out.txt").symlink_to(tmp_path / "diary.txt")
+    (inside.parent / "again.txt").symlink_to(inside)
+    assert names(inside.parent) == ["Some text.", "Some text."]
+
+
+def test_a_folder_that_nobody_named_is_not_read(tmp_path: Path) -> None:
+    write(tmp_path, "mine/a.txt", "x")
+    (tmp_path / "named").mkdir()
+    (tmp_path / "named/link").symlink_to(tmp_path / "mine")
+    for address in (tmp_path / "mine", tmp_path / "named/../mine", tmp_path / "named/link"):
+        with pytest.raises(BadInput, match="not a folder that you have named"):
+            open_source(DataSource(address=str(address)), Access(folder=tmp_path / "named"))
+    with pytest.raises(BadInput, match="not a folder that you have named"):
+        open_source(DataSource(address=str(tmp_path)), Access())
+    with pytest.raises(BadInput, match="whole path"):
+        open_source(DataSource(address="mine"), Access(folder=tmp_path))
+
+
+@pytest.mark.parametrize("address", ["file:///etc/passwd", "nonsense://x", "dir::file:///etc", "FILE:///etc/passwd"])
+def test_addresses_of_other_kinds_get_a_sentence(address: str, tmp_path: Path) -> None:
+    with pytest.raises(BadInput):
+        open_source(DataSource(address=address), Access(folder=tmp_path))
+
+
+def test_folders_without_text_are_a_state_people_can_read(tmp_path: Path) -> None:
+    for path, said in ((tmp_path / "missing", "no folder"), (tmp_path, "no text files")):
+        with pytest.raises(SourceStalled) as caught:
+            listing(path)
+        assert caught.value.code == DataCode.MISSING
+        with pytest.raises(BadInput, match=said) as problem:
+            texts_named(str(path)).shards()
+        assert problem.value.hint
+
+
+def test_an_unreadable_folder_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_: object) -> object:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    with pytest.raises(SourceStalled) as caught:
+        listing(tmp_path)
+    assert caught.value.code == DataCode.REFUSED
+
+
+def test_python_brings_its_documentation_along() -> None:
+    found = open_source(DataSource(), Access())
+    texts = [text for n in range(len(found.listing().shards)) for piece in found.read(n) for text in piece.texts]
+    assert 1_000_000 < sum(map(len, texts)) < 10_000_000
+    assert any("Command-line parsing library" in text for text in texts)
+    assert any("The standard type hierarchy" in text for text in texts)
+
+
+def test_docstrings_are_read_without_running_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = '"""Module says this."""\nraise SystemExit\nclass A:\n  "A class."\n  def f(self):\n    """A method."""\n'
+    write(tmp_path, "module.py", program)
+    write(tmp_path, "broken.py", "def")
+    monkeypatch.setattr("sysconfig.get_paths", lambda: {"stdlib": str(tmp_path)})
+    passed: list[str] = []
+    source = open_source(DataSource(), Access(pass_over=lambda left: passed.append(left.name)))
+    assert [piece.texts for piece in source.read(0)] == [("Module says this.\n\nA class.\n\nA method.",)]
+    assert passed == ["broken.py"]
+
+
+def test_the_listing_is_another_one_when_a_file_changes(tmp_path: Path) -> None:
+    write(tmp_path, "a.txt", "one")
+    write(tmp_path, "b.txt", "two")
+    digests = {listing(tmp_path).digest, listing(tmp_path).digest}
+    assert len(digests) == 1
+    write(tmp_path, "b.txt", "two and more")
+    digests.add(listing(tmp_path).digest)
+    (tmp_path / "a.txt").rename(tmp_path / "c.txt")
+    digests.add(listing(tmp_path).digest)
+    assert len(digests) == 3
