@@ -1,17 +1,14 @@
 """Runs the window, where Qt is known to work."""
 
-import argparse
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import msgspec
 from PySide6.QtWidgets import QApplication
 
-from app import screenshot as picture
 from app.application import Application
-from app.choices import Choices, LanguageChoice, ThemeChoice
+from app.choices import Choices
 from app.engine_process import OR_ALONE, engine_command
 from app.language import speak
 from app.opening import Opening, opening
@@ -87,30 +84,6 @@ def _tell(application: Application) -> None:
             sys.stdout.flush()
 
     application.store.changed.connect(look)
-
-
-def screenshot(options: argparse.Namespace) -> str:
-    """Draw the window into a file.
-
-    Returns:
-        A sentence about what prevented it, or nothing.
-    """
-    qt = make_application()
-    speak(qt, LanguageChoice(options.language))
-    try:
-        shown = picture.Picture(
-            page=options.page,
-            size=options.size,
-            theme=ThemeChoice(options.theme),
-            snapshot=options.snapshot,
-            reports=options.reports,
-        )
-        saved = picture.take(qt, options.screenshot, shown)
-    except KeyError:
-        return f"There is no page {options.page}."
-    except (OSError, msgspec.DecodeError) as error:
-        return f"What is to be shown cannot be read: {error}."
-    return "" if saved else f"The picture cannot be written: {options.screenshot}."
 
 
 def make_application() -> QApplication:

@@ -1,11 +1,11 @@
-"""The README's pictures of the window: a real demo trains, and its window is drawn from what its engine tells.
+"""Pictures of every page of the window: a real demo trains, and the window is drawn from what its engine tells.
 
     PYTHONPATH=. python -m tests.gui.pictures --epochs 180 docs/screenshots
-    PYTHONPATH=. python -m tests.gui.pictures --all --epochs 20 --language de DIR
+    PYTHONPATH=. python -m tests.gui.pictures --all --epochs 60 DIR
 
-The pictures show the first moment from that epoch on in which the computer trains and the held-out text was measured
-a few epochs before.  `--keep FILE` writes what the engine told then; `--from FILE` draws it again.  With `--all` they
-are of every page, light and dark, small and large; `--language` chooses the words.
+The first command draws the README's.  With `--all` they are of every page, of the settings, of the first run and of an
+engine that starts, is paused, has a problem or is gone: light and dark in three sizes, in high contrast, in German, and
+at 200 % on a screen of 960x540 points.  `--keep FILE` writes what the engine told; `--from FILE` draws it again.
 """
 
 import argparse
@@ -15,38 +15,81 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Final, NamedTuple
 
 import msgspec
+import psutil
 
 from core.api.snapshot import Activity, Snapshot
+from core.api.verdict import VerdictCode
 from core.control.client import ControlClient
 from core.storage.paths import Home
-from tests.process.swarm import Volunteer, end, start
+from tests.process.swarm import CORE, ENVIRONMENT, Volunteer, end, start
 
-SIZES = ("1100x720", "800x560")
-SIZES_ALL = ("800x560", "1100x720", "1920x1080")
-PAGES = ("home", "model", "people", "gift", "computer", "activity", "about")
-REPORTS = {"history": {"days": 400}, "receipts": {"since": 0}, "machine": {}, "trust": {}, "activity": {}}
+REPORTS: Final = {
+    "history": {"days": 400},
+    "receipts": {"since": 0},
+    "machine": {},
+    "trust": {},
+    "activity": {},
+    "settings": {},
+}
 """What pages ask for, with its parameters."""
-THEMES = ("light", "dark")
-FRESH_EPOCHS = 5
+FRESH_EPOCHS: Final = 5
 """As many lie between two looks at the held-out text in the demo's recipe."""
-PATIENCE_S = 3600.0
+PATIENCE_S: Final = 3600.0
+SENTENCE: Final = "This function returns the ___ of a file."
+PREPARING: Final = frozenset(("preparing", "trainer", "joining"))
 
 
 class Told(msgspec.Struct):
-    """All that the engine said at one moment."""
+    """All that an engine and the commands of Potluck said in one run."""
 
-    snapshot: Snapshot
-    reports: dict[str, msgspec.Raw]
+    snapshots: dict[str, Snapshot] = {}
+    """By what was going on: "starting", "training", "paused", "problem"."""
+    reports: dict[str, msgspec.Raw] = {}
+    """Answers by method, while it trained."""
+    commands: dict[str, list[msgspec.Raw]] = {}
+    """Lines of JSON by command: "look", "try", "doctor", "kept"."""
+
+
+class Variant(NamedTuple):
+    """One way to draw everything."""
+
+    theme: str
+    language: str
+    scale: int
+    sizes: str
+    """With commas between them, in points."""
+    home_only: bool = False
+
+    @property
+    def name(self) -> str:
+        """Part of the pictures' names."""
+        return "-".join([self.theme, *([self.language] if self.language != "en" else []),
+                         *([f"{self.scale}00"] if self.scale > 1 else [])])  # fmt: skip
+
+
+README: Final = (
+    Variant("light", "en", 1, "800x560,1100x720", True),
+    Variant("dark", "en", 1, "800x560,1100x720", True),
+)
+EVERYTHING: Final = (
+    Variant("light", "en", 1, "800x560,1100x720,1920x1080"),
+    Variant("dark", "en", 1, "800x560,1100x720,1920x1080"),
+    Variant("contrast", "en", 1, "1100x720"),
+    Variant("light", "de", 1, "800x560,1100x720"),
+    Variant("light", "en", 2, "912x513"),
+    Variant("dark", "de", 2, "912x513"),
+)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.gui.pictures", description="Draw pictures of the window.")
     parser.add_argument("folder", type=Path, help="where the pictures go")
     parser.add_argument("--epochs", type=int, default=180, help="of training before (default: 180)")
-    parser.add_argument("--language", choices=("en", "de"), default="en")
-    parser.add_argument("--all", action="store_true", help="every page, in three sizes, instead of the README's")
+    parser.add_argument("--all", action="store_true", help="everything, in every look, instead of the README's")
+    parser.add_argument("--only", default="", metavar="PART", help="only pictures whose name has this in it")
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--keep", type=Path, metavar="FILE", help="keep what is shown")
     what.add_argument("--from", type=Path, metavar="FILE", dest="kept", help="train nothing, show what was kept")
@@ -56,36 +99,38 @@ def main() -> None:
         if chosen.kept is not None:
             told = msgspec.json.decode(chosen.kept.read_bytes(), type=Told)
         else:
-            told = asyncio.run(trained(Path(name) / "home", chosen.epochs))
-        if chosen.keep is not None:
-            chosen.keep.write_bytes(msgspec.json.encode(told))
-        shown = Path(name) / "snapshot.json", Path(name) / "reports.json"
-        for path, part in zip(shown, (told.snapshot, told.reports), strict=True):
-            path.write_bytes(msgspec.json.encode(part))
-        for theme in THEMES:
-            for size in SIZES_ALL if chosen.all else SIZES:
-                for page in PAGES if chosen.all else PAGES[:1]:
-                    called = page if chosen.all else "window"
-                    words = ["--size", size, "--theme", theme, "--page", page, "--language", chosen.language]
-                    draw(shown, chosen.folder / f"{called}-{theme}-{size}.png", words)
+            told = asyncio.run(trained(Path(name), chosen.epochs))
+        kept = chosen.keep or Path(name) / "told.json"
+        kept.write_bytes(msgspec.json.encode(told))
+        for variant in EVERYTHING if chosen.all else README:
+            draw(kept, chosen.folder, variant, only=chosen.only)
 
 
 async def trained(folder: Path, epochs: int) -> Told:
-    """What the engine of a demo of three tells once it is worth a picture."""
-    home = Home(folder)
+    """What a demo of three tells: while it starts, once it is worth a picture, paused, and with a problem."""
+    home = Home(folder / "home")
     home.create()
-    words = ["engine", "--home", str(folder), "--embedded", "--name", "Bee", "--with-parent"]
+    words = ["engine", "--home", str(home.directory), "--embedded", "--name", "Bee", "--with-parent"]
     engine = Volunteer(home, start(words, folder / "engine.log"))
+    told = Told()
     try:
-        snapshot = await engine.until(lambda news: worth_a_picture(news, epochs), timeout_s=PATIENCE_S)
+        told.snapshots["starting"] = await engine.until(lambda news: news.verdict.reason in PREPARING)
+        told.snapshots["training"] = await engine.until(lambda news: worth_it(news, epochs), timeout_s=PATIENCE_S)
         async with ControlClient.connect(home) as client:
-            answers = {method: await client.call(method, **params) for method, params in REPORTS.items()}
-        return Told(snapshot, {name: msgspec.Raw(msgspec.json.encode(one)) for name, one in answers.items()})
+            for method, params in REPORTS.items():
+                told.reports[method] = msgspec.Raw(msgspec.json.encode(await client.call(method, **params)))
+        told.commands = ask_commands(home, folder)
+        told.snapshots["problem"] = await broken(engine)
+        async with ControlClient.connect(home) as client:
+            await client.call("pause")
+        told.snapshots["paused"] = await engine.until(lambda news: news.verdict.code is VerdictCode.PAUSED)
     finally:
         end(engine.process)
+    return told
 
 
-def worth_a_picture(news: Snapshot, epochs: int) -> bool:
+def worth_it(news: Snapshot, epochs: int) -> bool:
+    """It trains, everybody is there, and the held-out text was measured a few epochs before."""
     if news.collaboration is None or news.activity is not Activity.TRAINING or news.epoch < epochs:
         return False
     measured = news.collaboration.loss.epoch or 0
@@ -94,11 +139,50 @@ def worth_a_picture(news: Snapshot, epochs: int) -> bool:
     return everybody and not full and news.epoch - measured < FRESH_EPOCHS
 
 
-def draw(shown: tuple[Path, Path], picture: Path, look: list[str]) -> None:
-    snapshot, reports = map(str, shown)
-    words = ["--screenshot", str(picture), "--snapshot", snapshot, "--reports", reports, *look]
-    offscreen = {**os.environ, "QT_QPA_PLATFORM": "offscreen"}
-    subprocess.run([sys.executable, "-m", "app", *words], check=True, env=offscreen)
+async def broken(engine: Volunteer) -> Snapshot:
+    """A real problem: the training process is killed as often as it begins."""
+
+    def kill(news: Snapshot) -> bool:
+        if news.me.worker_pid is not None and psutil.pid_exists(news.me.worker_pid):
+            psutil.Process(news.me.worker_pid).kill()
+        return news.verdict.code is VerdictCode.PROBLEM
+
+    return await engine.until(kill)
+
+
+def ask_commands(home: Home, folder: Path) -> dict[str, list[msgspec.Raw]]:
+    """What the window asks of commands: about a link, the model, this computer, and what was joined."""
+    charter = next(home.directory.glob("embedded/*/charter"))
+    link = said(["invite", "--charter", str(charter)], home=None)[-1]
+    other = folder / "other"
+    look = said(["join", "-", "--show"], home=other, line=str(msgspec.json.decode(link)["link"]))
+    return {
+        "look": look,
+        "try": said(["try", "-"], home=home.directory, line=SENTENCE),
+        "doctor": said(["doctor"], home=home.directory),
+        "devices": said(["devices"], home=home.directory),
+    }
+
+
+def said(words: list[str], *, home: Path | None, line: str = "") -> list[msgspec.Raw]:
+    """The lines of a command."""
+    where = [] if home is None else ["--home", str(home)]
+    done = subprocess.run(
+        [*CORE, *words, "--json", *where],
+        input=f"{line}\n".encode(),
+        env=ENVIRONMENT,
+        stdout=subprocess.PIPE,
+        check=False,
+    )
+    return [msgspec.Raw(one) for one in done.stdout.splitlines()]
+
+
+def draw(told: Path, folder: Path, variant: Variant, *, only: str) -> None:
+    """Draw in a process of its own: Qt takes scale and language once."""
+    words = [str(told), str(folder), "--name", variant.name, "--theme", variant.theme, "--language", variant.language]
+    words += ["--sizes", variant.sizes, "--only", only, *(["--home-only"] if variant.home_only else [])]
+    offscreen = {**os.environ, "QT_QPA_PLATFORM": "offscreen", "QT_SCALE_FACTOR": str(variant.scale)}
+    subprocess.run([sys.executable, "-m", "tests.gui.drawing", *words], check=True, env=offscreen)
 
 
 if __name__ == "__main__":
