@@ -17,13 +17,14 @@ class OwnCommands:
 
     joining: JoinCommand
     trying: LineCommand
+    trying_at_home: LineCommand
     doctor: DoctorCommand
     startup: LineCommand
     devices: LineCommand
 
     def stop(self) -> None:
         """Nobody waits for any answer any more."""
-        for command in (self.joining, self.trying, self.doctor, self.startup, self.devices):
+        for command in vars(self).values():
             command.stop()
 
     @classmethod
@@ -37,6 +38,7 @@ class OwnCommands:
         """
         return cls(
             JoinCommand(LineCommand(home, program, parent)),
+            LineCommand(home, program, parent),
             LineCommand(home, program, parent),
             DoctorCommand(LineCommand(home, program, parent), parent),
             LineCommand(home, program, parent),

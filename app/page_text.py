@@ -1,6 +1,7 @@
 """The sentences of the pages, which `app.text` has no room for.  All go through `tr`."""
 
 from datetime import date, datetime, timedelta
+from typing import Final
 
 from PySide6.QtCore import QLocale
 
@@ -44,7 +45,10 @@ def reason(verdict: Verdict) -> str:
         return tr("Finished: that was the last step that was asked for.")
     if verdict.code is VerdictCode.RESTING and verdict.reason == "ended":
         return tr("Finished: the model has reached the end of its schedule. Nothing is computed.")
-    return one_line(sentence(verdict, tr))
+    said = sentence(verdict, tr)
+    if verdict.code is VerdictCode.PROBLEM:
+        said = f"{said} {tr(str(verdict.args.get('hint', '')))}"
+    return one_line(said)
 
 
 def pot(snapshot: Snapshot) -> str:
@@ -142,7 +146,7 @@ def device(me: Mine) -> str:
 
 
 def streak(days_in_a_row: int) -> str:
-    """Days in a row; empty where there is none."""
+    """Days in a row with a gift; empty where there is none."""
     if days_in_a_row < 2:
         return ""
     return tr("{days} days in a row").format(days=count(days_in_a_row))
@@ -245,8 +249,15 @@ def findings(levels: list[str]) -> str:
 # Activity
 
 
+MANY_ROUNDS: Final = "round.lost.many"
+"""Code of a row that stands for several."""
+
+
 def notice(row: Notice) -> str:
     """What happened, in a sentence; of a verdict in the person's language."""
+    if row.code == MANY_ROUNDS:
+        said = tr("{times} rounds of averaging failed one after the other; each is tried again until it is done.")
+        return said.format(times=row.args.get("times", 0))
     kind, _, rest = row.code.partition(".")
     code, _, reason = rest.partition(".")
     if kind == "verdict" and code == VerdictCode.CONTRIBUTING:

@@ -162,7 +162,9 @@ def collaboration(snapshot: Snapshot) -> str:
     known = snapshot.collaboration
     if known is None:
         return ""
-    return tr("{name}, organised by {organiser}").format(name=plain(known.name), organiser=plain(known.organiser))
+    return tr("{name}, organised by {organiser}").format(
+        name=plain(tr(known.name)), organiser=plain(tr(known.organiser))
+    )
 
 
 def window_title(snapshot: Snapshot | None, *, far: str = "") -> str:
@@ -174,7 +176,7 @@ def window_title(snapshot: Snapshot | None, *, far: str = "") -> str:
     """
     parts = [plain(far)] if far else []
     if snapshot is not None and snapshot.collaboration is not None:
-        parts.append(plain(snapshot.collaboration.name))
+        parts.append(plain(tr(snapshot.collaboration.name)))
     return " – ".join([*parts, "Potluck"])  # noqa: RUF001 - the dash of window titles
 
 

@@ -39,13 +39,16 @@ PHRASES = (
     "processor", "nats", "blanks", "letters", "word frequencies", "the word before", "letter frequencies",
     "the letter before", "this computer left the round", "the round's time is over",
     "the others went on without this computer", "the others finished the round without this computer",
-    "the coordinator has committed another mean than this computer holds",
+    "the coordinator has committed another mean than this computer holds", "the others are in another round",
+    "the contributions together have too few samples", "this computer's own contribution came too late",
     "no member is left to coordinate the round", "too few members are left", "too few contributions are left",
     "the state has changed", "the leader was lost", "the leader cancelled it", "no plan came",
     "no contribution arrived", "Reading text", "Reading the model", "Training the tokenizer", "Counting words",
-    "Counting words, and pairs of them", "Ready", "The backbone at {where} is not ready yet: {why}",
+    "Counting words, and pairs of them", "Ready", "The backbone at {where} is not ready yet: {why}", "Potluck at home",
+    "A small language model learns to fill in missing words in the documentation that came with Python.",
+    "A small GPT learns to write, letter by letter, as in the documentation that came with Python.",
 )  # fmt: skip
-"""Of tasks (units, what is guessed, what simple models know, steps of preparing), a device, and why a round fails."""
+"""Of tasks (units, guesses, simple models, steps of preparing), a device, the demo, and why a round fails."""
 
 
 def main() -> int:

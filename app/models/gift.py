@@ -39,7 +39,7 @@ def receipts_table(parent: QObject | None = None) -> KeyedTable[ReceiptView]:
             Column(title=tr("When"), show=lambda row: page_text.moment(row.time) if row.time else text.NOTHING,
                    letters=14),
             Column(title=tr("Samples"), show=lambda row: text.count(row.samples), numeric=True, letters=10),
-            Column(title=tr("  What became of it"), show=page_text.receipt_short, explain=page_text.receipt),
+            Column(title=tr("  Outcome"), show=page_text.receipt_short, explain=page_text.receipt),
         ],
         key=lambda row: (row.epoch, row.time, row.samples),
         mine=lambda _: False,

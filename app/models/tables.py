@@ -32,10 +32,10 @@ def leaderboard_table(parent: QObject | None = None) -> KeyedTable[LeaderboardRo
     tr = text.tr
     return KeyedTable[LeaderboardRow](
         [
-            Column(title=tr("Rank"), show=lambda row: text.count(row.rank), numeric=True, letters=7),
-            Column(title=tr("Name"), show=_standing_name, explain=_standing_whole),
+            Column(title=tr("Rank"), show=lambda row: text.count(row.rank), numeric=True, letters=6),
+            Column(title=tr("Name"), show=_standing_name, explain=_standing_whole, letters=24),
             Column(title=tr("Samples"), show=lambda row: text.count(row.samples), numeric=True, letters=14),
-            Column(title=tr("Share"), show=lambda row: text.percent(row.share), numeric=True, share=_share, letters=22),
+            Column(title=tr("Share"), show=lambda row: text.percent(row.share), numeric=True, share=_share),
         ],
         key=lambda row: (row.peer, row.is_me),
         mine=lambda row: row.is_me,

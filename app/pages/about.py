@@ -67,9 +67,9 @@ class AboutPage(AskingPage):
         known = snapshot.collaboration
         self.facts.show_values(
             {
-                "name": known.name if known is not None else "",
-                "summary": known.summary if known is not None else "",
-                "organiser": known.organiser if known is not None else "",
+                "name": text.tr(known.name) if known is not None else "",
+                "summary": text.tr(known.summary) if known is not None else "",
+                "organiser": text.tr(known.organiser) if known is not None else "",
                 "id": about_text.grouped(known.id) if known is not None else "",
                 "me": f"{snapshot.me.name}, {snapshot.me.peer}",
             }

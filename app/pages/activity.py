@@ -1,8 +1,10 @@
 """Activity: what happened, in sentences, also in earlier runs."""
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
+from itertools import groupby
 from typing import Final
 
+import msgspec
 from PySide6.QtCore import QModelIndex
 from PySide6.QtWidgets import QTabBar
 
@@ -12,6 +14,7 @@ from app.pages.asking import AskingPage
 from app.reports import Reports
 from app.store import Store
 from app.theme import Theme
+from app.views.status_line import ROUTINE
 from app.views.table import Panel
 from app.widgets.labels import sentence
 from core.api.snapshot import Notice, Snapshot
@@ -51,7 +54,8 @@ class ActivityPage(AskingPage):
     def show_reports(self) -> None:
         """Show the notices that the filter lets through, the newest first."""
         which = FILTERS[self.filter.currentIndex()]
-        self._model.follow([one for one in reversed(self.reports.activity) if _passes(one, which)])
+        shown = [one for one in reversed(self.reports.activity) if _passes(one, which)]
+        self._model.follow(_folded(shown) if which == "all" else shown)
         self.log.count_rows()
 
     def _choose(self, current: QModelIndex) -> None:
@@ -70,3 +74,14 @@ def _passes(notice: Notice, which: str) -> bool:
         case "problems":
             return notice.level != "info"
     return True
+
+
+def _folded(notices: Sequence[Notice]) -> list[Notice]:
+    """Rounds that failed one after the other, which is routine, as one row."""
+    shown = []
+    for routine, row in groupby(notices, lambda one: one.code == ROUTINE):
+        run = list(row)
+        if routine and len(run) > 1:
+            run = [msgspec.structs.replace(run[0], code=page_text.MANY_ROUNDS, args={"times": len(run)})]
+        shown += run
+    return shown

@@ -11,6 +11,7 @@ from app.pages.asking import AskingPage
 from app.pages.page import GAP
 from app.reports import Reports
 from app.store import Store
+from app.views.actions import Actions
 from app.views.facts import Facts
 from app.widgets.icons import Picture
 from app.widgets.labels import card, label, sentence
@@ -20,7 +21,7 @@ from core.api.snapshot import Snapshot
 class ComputerPage(AskingPage):
     """Facts, and the findings of `potluck doctor`."""
 
-    def __init__(self, store: Store, reports: Reports, doctor: DoctorCommand) -> None:
+    def __init__(self, store: Store, reports: Reports, actions: Actions, doctor: DoctorCommand) -> None:
         tr = text.tr
         super().__init__(store, reports, tr("My computer"), {"machine": None})
         self._doctor = doctor
@@ -36,6 +37,8 @@ class ComputerPage(AskingPage):
                 "home": tr("Potluck's files"),
             }
         )
+        self.change = QPushButton(tr("Change what Potluck ma&y take…"))
+        self.change.clicked.connect(lambda: actions.rule_asked.emit("threads"))
         self.check = QPushButton(tr("Check this comp&uter"))
         self._said = sentence(tone="muted")
         self._said.setText(tr("Looks at network, clock, disk, devices and more. It takes some seconds."))
@@ -43,6 +46,8 @@ class ComputerPage(AskingPage):
         self._findings.setSpacing(GAP)
         frame, column = card(margin=2 * GAP)
         column.addWidget(self.facts)
+        column.addSpacing(GAP)
+        column.addWidget(self.change, alignment=Qt.AlignmentFlag.AlignLeft)
         self.column.addWidget(frame)
         frame, column = card(margin=2 * GAP, spacing=GAP)
         column.addWidget(label(tr("Is everything here that Potluck needs?"), bold=True))
@@ -88,7 +93,7 @@ def _finding(found: Checked) -> QWidget:
     grid.setContentsMargins(0, 0, 0, 0)
     grid.setHorizontalSpacing(GAP)
     grid.setVerticalSpacing(2)
-    sign = {"fine": "finished", "note": "waiting", "problem": "problem"}.get(found.level, "waiting")
+    sign = {"fine": "finished", "problem": "problem"}.get(found.level, "note")
     grid.addWidget(Picture(sign, 1.2), 0, 0, alignment=Qt.AlignmentFlag.AlignTop)
     said = sentence()
     said.setText(text.one_line(text.tr(found.sentence)))

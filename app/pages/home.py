@@ -5,10 +5,12 @@ from types import MappingProxyType
 from typing import Final
 
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout
 
 from app import page_text, text
 from app.intents import Intents
+from app.line_command import LineCommand
 from app.pages.asking import AskingPage
 from app.pages.page import GAP
 from app.pages.verdict_actions import ActionButton, RuleButton
@@ -17,7 +19,7 @@ from app.store import Store
 from app.theme import Theme
 from app.views.actions import Actions
 from app.views.header import Header
-from app.views.sentences import Sentences
+from app.views.try_box import TryBox
 from app.widgets.days_picture import DaysPicture
 from app.widgets.labels import Elided, card, label, sentence
 from app.widgets.pot_fill import MINE, OTHERS, PotFill
@@ -38,12 +40,16 @@ MOODS: Final[Mapping[VerdictCode, str]] = MappingProxyType(
 )
 
 DAYS_SHOWN: Final = 14
+POT_SHARE: Final = 0.34
+"""Of the page's height, for the pot."""
 
 
 class HomePage(AskingPage):
     """The page for somebody who looks for a second."""
 
-    def __init__(self, store: Store, reports: Reports, intents: Intents, actions: Actions, theme: Theme) -> None:
+    def __init__(
+        self, store: Store, reports: Reports, intents: Intents, actions: Actions, trying: LineCommand, *, theme: Theme
+    ) -> None:
         super().__init__(store, reports, "", {"history": {"days": DAYS_MAX}})
         self.header = Header(store, intents, theme)
         self.action = ActionButton(store, actions)
@@ -57,7 +63,8 @@ class HomePage(AskingPage):
         self._collaboration = Elided(tone="muted")
         self._passed_over = sentence(tone="muted")
         self._model = sentence()
-        self._filled = Sentences(1)
+        self.trying = TryBox(trying, theme)
+        self.trying.answered.connect(lambda: self.ensureWidgetVisible(self.trying))
         self._build()
 
     def show_snapshot(self, snapshot: Snapshot) -> None:
@@ -80,11 +87,15 @@ class HomePage(AskingPage):
         self._passed_over.setText(words)
         self._passed_over.setVisible(bool(words))
         self._model.setText(page_text.guesses(meaning) or text.tr("Nobody has looked at what it can do yet."))
-        self._filled.show_filled(meaning.filled)
         if snapshot.today.day:
             self._today.setText(text.duration(snapshot.today.seconds))
             self._gift.setText(page_text.gift(snapshot.today))
             self._show_days(snapshot.today)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Of Qt: the pot takes its share of the height."""
+        super().resizeEvent(event)
+        self.pot.grow(round(self.viewport().height() * POT_SHARE))
 
     def about(self, snapshot: Snapshot) -> Hashable:
         """Of the days before today."""
@@ -151,6 +162,7 @@ class HomePage(AskingPage):
         column.addWidget(self._collaboration)
         column.addWidget(self._passed_over)
         column.addWidget(self._model)
-        column.addWidget(self._filled)
+        column.addSpacing(GAP)
+        column.addWidget(self.trying)
         self.column.addWidget(frame)
         self.column.addStretch(1)

@@ -1,22 +1,28 @@
 """People: who gave how much, my place among them, and how others reach this computer."""
 
+from collections.abc import Hashable
+
 from app import page_text, text
 from app.models.tables import leaderboard_table
-from app.pages.page import GAP, Page
+from app.pages.asking import AskingPage
+from app.pages.page import GAP
+from app.reports import Reports
 from app.store import Store
 from app.theme import Theme
 from app.views.table import Panel
 from app.widgets.labels import card, label, sentence
+from core.api.reports import DAYS_MAX
 from core.api.snapshot import Snapshot
 
 
-class PeoplePage(Page):
+class PeoplePage(AskingPage):
     """The leaderboard, opened at my own row."""
 
-    def __init__(self, store: Store, theme: Theme) -> None:
-        super().__init__(store, text.tr("People"))
+    def __init__(self, store: Store, reports: Reports, theme: Theme) -> None:
+        super().__init__(store, reports, text.tr("People"), {"history": {"days": DAYS_MAX}})
         tr = text.tr
         self._place = sentence(factor=1.1)
+        self._streak = sentence()
         self._here = label(tone="muted")
         self._reach = sentence(tone="muted")
         self._model = leaderboard_table(self)
@@ -24,7 +30,7 @@ class PeoplePage(Page):
             tr("Leaderboard"), tr("It fills with the first step of the model."), model=self._model, theme=theme
         )
         frame, column = card(margin=2 * GAP, spacing=GAP // 2)
-        for line in (self._place, self._here, self._reach):
+        for line in (self._place, self._streak, self._here, self._reach):
             column.addWidget(line)
         self.column.addWidget(frame)
         self.column.addWidget(self.leaderboard, stretch=1)
@@ -36,6 +42,7 @@ class PeoplePage(Page):
 
     def show_snapshot(self, snapshot: Snapshot) -> None:
         """Show the leaderboard of a snapshot."""
+        super().show_snapshot(snapshot)
         self._model.follow(snapshot.leaderboard)
         self.leaderboard.count_rows()
         self._place.setText(page_text.place(snapshot.leaderboard))
@@ -44,8 +51,20 @@ class PeoplePage(Page):
         self._reach.setText(words)
         self._reach.setVisible(bool(words))
 
+    def about(self, snapshot: Snapshot) -> Hashable:
+        """Of the days in a row, today among them or not."""
+        return snapshot.today.day, snapshot.today.seconds > 0
+
+    def show_reports(self) -> None:
+        """Show the days in a row."""
+        history = self.reports.history
+        words = page_text.streak(history.streak) if history is not None else ""
+        self._streak.setText(words)
+        self._streak.setVisible(bool(words))
+
     def opened(self) -> None:
         """Bring my own row into the middle of the table."""
+        super().opened()
         mine = next((place for place, row in enumerate(self._model.rows) if row.is_me), None)
         if mine is not None:
             table = self.leaderboard.table

@@ -50,7 +50,12 @@ def _insist(actions: Actions) -> None:
     actions.snooze.insist.trigger()
 
 
+def _look_back(actions: Actions) -> None:
+    actions.pages["activity"].trigger()
+
+
 _NOW = Offer(text.later("Contribute now for 1 hour"), _insist)
+_LOOK_BACK: Final = Offer(text.later("See what happened"), _look_back)
 _NOTHING: Final = frozenset(("finished", "ended"))
 OFFERS: Final[Mapping[str, Offer]] = MappingProxyType(
     {
@@ -63,6 +68,8 @@ OFFERS: Final[Mapping[str, Offer]] = MappingProxyType(
 
 def offer_of(verdict: Verdict) -> Offer | None:
     """The action that is offered with a verdict; None: there is none."""
+    if verdict.code is VerdictCode.PROBLEM:
+        return _LOOK_BACK
     if verdict.code is not VerdictCode.RESTING or verdict.reason in _NOTHING:
         return None
     return OFFERS.get(verdict.reason, _NOW)

@@ -31,7 +31,9 @@ class Facts(QWidget):
                 Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
             )
             value.setAccessibleName(title)
-            form.addRow(label(title, tone="muted"), value)
+            called = label(title, tone="muted")
+            called.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
+            form.addRow(called, value)
 
     @property
     def values(self) -> dict[str, str]:

@@ -65,15 +65,15 @@ class MainWindow(QMainWindow):
         self.banner = Banner()
         self.start_page = StartPage()
         self.reports = Reports(intents, self)
-        self.home = HomePage(store, self.reports, intents, self.actions_, theme)
+        self.home = HomePage(store, self.reports, intents, self.actions_, commands.trying_at_home, theme=theme)
         self.model = ModelPage(store, commands.trying, theme)
-        self.people = PeoplePage(store, theme)
+        self.people = PeoplePage(store, self.reports, theme)
         self.pages: dict[str, Page] = {
             "home": self.home,
             "model": self.model,
             "people": self.people,
             "gift": GiftPage(store, self.reports, theme),
-            "computer": ComputerPage(store, self.reports, commands.doctor),
+            "computer": ComputerPage(store, self.reports, self.actions_, commands.doctor),
             "activity": ActivityPage(store, self.reports, theme),
             "about": AboutPage(store, self.reports),
         }
@@ -205,7 +205,8 @@ class MainWindow(QMainWindow):
         """The engine's problem, or a failed wish."""
         snapshot = self._store.snapshot
         if snapshot is not None and snapshot.problem is not None and self._store.verdict.code is VerdictCode.PROBLEM:
-            self.banner.show_problem(snapshot.problem)
+            # Home says it beside its pot
+            self.banner.show_problem(snapshot.problem if self.open_page != "home" else None)
         else:
             self.banner.show_problem(self._failure, can_close=True)
 

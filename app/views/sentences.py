@@ -1,12 +1,17 @@
 """Sentences with blanks, as the shared model fills them now."""
 
 from collections.abc import Sequence
+from typing import Final
 
+import msgspec
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from app import text
 from app.widgets.labels import sentence
 from core.api.score import Filled
+
+SPACE: Final = "␣"
+"""Stands for a guess that is nothing but a space."""
 
 
 class Sentences(QWidget):
@@ -33,8 +38,17 @@ class Sentences(QWidget):
 
     def show_filled(self, filled: Sequence[Filled]) -> None:
         """Show the first of these."""
-        said = [text.one_line(one.told(text.tr("{said}, not: {meant}"))) for one in filled[: len(self._lines)]]
+        said = [_worded(one) for one in filled[: len(self._lines)]]
         for line, words in zip(self._lines, [*said, *[""] * len(self._lines)], strict=False):
             line.setText(words)
             line.setVisible(bool(words))
         self.setVisible(bool(said))
+
+
+def _worded(one: Filled) -> str:
+    seen = msgspec.structs.replace(one, said=tuple(map(_seen, one.said, one.meant)))
+    return text.one_line(seen.told(text.tr("{said}, not: {meant}")))
+
+
+def _seen(said: str, meant: str) -> str:
+    return said if said.strip() or said == meant else SPACE

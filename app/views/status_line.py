@@ -54,7 +54,9 @@ class StatusLine(QFrame):
         self._icon.show_icon("connected" if snapshot is not None else "disconnected")
         parts = [self._headline]
         if snapshot is not None:
-            parts += [text.here(snapshot), text.traffic(snapshot)]
+            parts.append(text.here(snapshot))
+            if snapshot.me.bytes_sent or snapshot.me.bytes_received:
+                parts.append(text.traffic(snapshot))
         self._words.setText("  ·  ".join(parts))
         self.setAccessibleName(text.tr("Status: {words}").format(words=", ".join(parts)))
 

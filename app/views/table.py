@@ -16,7 +16,7 @@ PADDING = 6
 ROWS_LEAST = 4
 """Rows that are seen at least, however low the window is."""
 
-STRETCHED_LETTERS = 16
+STRETCHED_LETTERS = 14
 """Room of the column that takes what the others leave, at least."""
 
 

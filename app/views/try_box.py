@@ -1,5 +1,6 @@
 """Try the model: a text with blanks, what the newest model puts there, and how sure it is."""
 
+from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QPushButton, QVBoxLayout, QWidget
 
 from app import text
@@ -22,6 +23,8 @@ class TryBox(QWidget):
         theme: The colours.
     """
 
+    answered = Signal()
+
     def __init__(self, command: LineCommand, theme: Theme) -> None:
         super().__init__()
         tr = text.tr
@@ -34,6 +37,7 @@ class TryBox(QWidget):
         self.said = sentence(factor=1.1)
         self.said.setAccessibleName(tr("What the model says"))
         self._titles = [label(bold=True) for _ in range(BLANKS)]
+        self.said.hide()
         self.bars = [Bars(theme, tr("Words for blank {number}").format(number=n + 1)) for n in range(BLANKS)]
         title = label(tr("Try it"), bold=True)
         title.setBuddy(self.line)
@@ -45,10 +49,10 @@ class TryBox(QWidget):
     def ask(self) -> None:
         """Ask the model about what stands in the line."""
         if not self.line.text().strip():
-            self.said.setText(text.tr("Write a sentence first, with ___ for a word that is missing."))
+            self._say(text.tr("Write a sentence first, with ___ for a word that is missing."))
             return
         self.button.setEnabled(False)
-        self.said.setText(text.tr("The newest model on this computer is asked: this takes some seconds…"))
+        self._say(text.tr("The newest model on this computer is asked: this takes some seconds…"))
         self._show_bars([])
         ask_model(self._command, self.line.text(), self._answered)
 
@@ -56,11 +60,16 @@ class TryBox(QWidget):
         self.button.setEnabled(True)
         problem = answer.problem
         if problem is not None:
-            self.said.setText(text.problem(problem))
+            self._say(text.problem(problem))
             return
         begun = self.line.text() if answer.event == "continued" else ""
-        self.said.setText(text.one_line(begun + answer.text))
+        self._say(text.one_line(begun + answer.text))
         self._show_bars([[(text.plain(one.text), one.probability) for one in blank] for blank in answer.blanks])
+        self.answered.emit()
+
+    def _say(self, words: str) -> None:
+        self.said.setText(words)
+        self.said.show()
 
     def _show_bars(self, blanks: list[list[tuple[str, float]]]) -> None:
         shown = blanks[:BLANKS]

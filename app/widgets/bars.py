@@ -9,14 +9,14 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 from app import text
 from app.theme import Theme
 
-WORD_SHARE = 0.35
+WORD_SHARE = 0.25
 """Of the width, for the words."""
 PERCENT_DIGITS = "100 %"
 GAP = 8
 
 
 class Bars(QWidget):
-    """A row for each word; the longest bar fills the space, so that all can be compared.
+    """A row for each word; a bar that fills the space would be 100 %.
 
     Args:
         theme: The colours.
@@ -64,7 +64,6 @@ class Bars(QWidget):
         number = metrics.horizontalAdvance(PERCENT_DIGITS)
         left = round(self.width() * WORD_SHARE) + GAP
         room = max(1, self.width() - left - GAP - number - 2)
-        longest = max((share for _, share in self._rows), default=1.0) or 1.0
         for place, (word, share) in enumerate(self._rows):
             top = 2 + place * height
             painter.setPen(QColor(colours.text))
@@ -79,7 +78,7 @@ class Bars(QWidget):
             painter.setBrush(QColor(colours.groove))
             painter.drawRoundedRect(QRectF(left, top + height * 0.3, room, height * 0.4), 3, 3)
             painter.setBrush(QColor(colours.accent if place == 0 else colours.warm))
-            painter.drawRoundedRect(QRectF(left, top + height * 0.3, room * share / longest, height * 0.4), 3, 3)
+            painter.drawRoundedRect(QRectF(left, top + height * 0.3, max(6.0, room * share), height * 0.4), 3, 3)
         if self.hasFocus():
             painter.setPen(QColor(colours.accent))
             painter.setBrush(Qt.BrushStyle.NoBrush)

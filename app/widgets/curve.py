@@ -17,7 +17,7 @@ DOTS_MAX = 12
 """With more points than these only the line is drawn."""
 
 LABEL_SHARE = 0.7
-"""Of the chart's width that the name of the dashed line may take: the line of a good model begins at the left."""
+"""Of the chart's width that the name of the dashed line may take."""
 
 Point = tuple[int, float]
 
@@ -118,7 +118,7 @@ class _Drawing:
                 box.moveTop(at + 1)
             room = round(self._area.width() * LABEL_SHARE)
             shown = self._metrics.elidedText(name, Qt.TextElideMode.ElideRight, room)
-            self._painter.drawText(box, Qt.AlignmentFlag.AlignRight, shown)
+            self._painter.drawText(self._free(box, self._metrics.horizontalAdvance(shown)), shown)
         places = [self._place(x, y) for x, y in self._points]
         self._painter.setPen(QPen(ink, 2.2, Qt.PenStyle.SolidLine, Qt.PenCapStyle.RoundCap, Qt.PenJoinStyle.RoundJoin))
         self._painter.drawPolyline(QPolygonF(places))
@@ -126,6 +126,17 @@ class _Drawing:
         self._painter.setBrush(ink)
         for place in places if len(places) <= DOTS_MAX else places[-1:]:
             self._painter.drawEllipse(place, 3.5, 3.5)
+
+    def _free(self, box: QRectF, width: float) -> QRectF:
+        """The end of a box at which the curve is farther from its middle."""
+        ends = [QRectF(left, box.top(), width, box.height()) for left in (box.left() + 4, box.right() - width)]
+        places = [self._place(x, y) for x, y in self._points]
+
+        def distance(end: QRectF) -> float:
+            near = [abs(place.y() - end.center().y()) for place in places if end.left() <= place.x() <= end.right()]
+            return min(near, default=math.inf)
+
+        return max(ends, key=distance)
 
     def _draw_grid(self, line: str, muted: str) -> None:
         step = nice_step((self._high - self._low) / TICKS)

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from PySide6.QtCore import QPointF, QRectF, QSize, Qt
+from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPainterPath, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
@@ -12,7 +12,7 @@ DRAWN: Final = 128.0
 """Side of the square in whose coordinates the pot is drawn, as in resources/icons/pot-*.svg."""
 TOP, BOTTOM = 62.0, 116.0
 """Of the inside, where the fill is."""
-LINES_HIGH = 12.0
+LINES_LEAST, LINES_MOST = 11.0, 22.0
 """Height in lines of text."""
 NETWORK: Final = (((64, 50), (64, 16)), ((64, 16), (34, 32)), ((64, 16), (94, 32)), ((34, 32), (64, 50)),
                   ((94, 32), (64, 50)))  # fmt: skip
@@ -34,7 +34,7 @@ class PotFill(QWidget):
         self._mood = "awake"
         self._shares = (0.0, 0.0)
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
-        self.setFixedSize(self.sizeHint())
+        self.grow(0)
         theme.changed.connect(self.update)
 
     @property
@@ -56,10 +56,11 @@ class PotFill(QWidget):
             self._shares, self._mood = shares, mood
             self.update()
 
-    def sizeHint(self) -> QSize:
-        """A square, in lines of the present font."""
-        side = round(LINES_HIGH * self.fontMetrics().height())
-        return QSize(side, side)
+    def grow(self, room: int) -> None:
+        """Be as high as there is room for, in points, within bounds that follow from the font."""
+        line = self.fontMetrics().height()
+        side = round(min(LINES_MOST * line, max(LINES_LEAST * line, room)))
+        self.setFixedSize(side, side)
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: ARG002 - Qt's signature
         """Draw the pot, when Qt asks for it."""

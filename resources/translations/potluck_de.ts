@@ -4,8 +4,8 @@
  <context>
   <name>potluck</name>
   <message>
-   <source>  What became of it</source>
-   <translation>  Was daraus wurde</translation>
+   <source>  Outcome</source>
+   <translation>  Ergebnis</translation>
   </message>
   <message>
    <source> while training goes on</source>
@@ -268,6 +268,14 @@
    <translation>Eine eigene Regel im Router sollte TCP und UDP dieses Ports hierher leiten; nötig ist keine.</translation>
   </message>
   <message>
+   <source>A small GPT learns to write, letter by letter, as in the documentation that came with Python.</source>
+   <translation>Ein kleines GPT lernt Buchstabe für Buchstabe zu schreiben wie die Dokumentation, die mit Python kam.</translation>
+  </message>
+  <message>
+   <source>A small language model learns to fill in missing words in the documentation that came with Python.</source>
+   <translation>Ein kleines Sprachmodell lernt fehlende Wörter in der Dokumentation zu ergänzen, die mit Python kam.</translation>
+  </message>
+  <message>
    <source>About and &amp;trust</source>
    <translation>Info und Ver&amp;trauen</translation>
   </message>
@@ -442,6 +450,10 @@
   <message>
    <source>Change this rule…</source>
    <translation>Diese Regel ändern…</translation>
+  </message>
+  <message>
+   <source>Change what Potluck ma&amp;y take…</source>
+   <translation>Ä&amp;ndern, was Potluck nehmen darf…</translation>
   </message>
   <message>
    <source>Check that the file belongs to you.</source>
@@ -1224,8 +1236,16 @@
    <translation>Mitwirkende</translation>
   </message>
   <message>
+   <source>People bring a little of their computers' time, and train one model together.</source>
+   <translation>Viele geben etwas Zeit ihrer Rechner und trainieren gemeinsam ein Modell.</translation>
+  </message>
+  <message>
    <source>People whom the organiser has let in: each computer has a pass that the organiser's key has signed and that ends by itself. All members check each other's passes, what each of them gave is signed by the others, and a computer whose pass is withdrawn is refused by everybody within a minute.</source>
    <translation>Menschen, die die Leitung eingelassen hat: Jeder Rechner hat einen Ausweis, den der Schlüssel der Leitung unterschrieben hat und der von selbst abläuft. Alle prüfen die Ausweise der anderen; was ein Rechner beiträgt, unterschreiben die anderen; und wessen Ausweis entzogen wird, den weisen alle binnen einer Minute ab.</translation>
+  </message>
+  <message>
+   <source>Potluck at home</source>
+   <translation>Potluck zu Hause</translation>
   </message>
   <message>
    <source>Potluck can work here: {all} checks, no problem.</source>
@@ -1406,6 +1426,10 @@
   <message>
    <source>Say yes or no.</source>
    <translation>Mit yes oder no antworten.</translation>
+  </message>
+  <message>
+   <source>See what happened</source>
+   <translation>Ansehen, was geschah</translation>
   </message>
   <message>
    <source>Settings</source>
@@ -2460,6 +2484,10 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
    <translation>Leistung des Prozessors oder der Karte, die rechnet</translation>
   </message>
   <message>
+   <source>the contributions together have too few samples</source>
+   <translation>die Beiträge haben zusammen zu wenige Beispiele</translation>
+  </message>
+  <message>
    <source>the coordinator has committed another mean than this computer holds</source>
    <translation>der Koordinator hat einen anderen Mittelwert festgelegt, als dieser Rechner hat</translation>
   </message>
@@ -2478,6 +2506,10 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   <message>
    <source>the others</source>
    <translation>die anderen</translation>
+  </message>
+  <message>
+   <source>the others are in another round</source>
+   <translation>die anderen sind in einer anderen Runde</translation>
   </message>
   <message>
    <source>the others finished the round without this computer</source>
@@ -2506,6 +2538,10 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   <message>
    <source>this computer left the round</source>
    <translation>dieser Rechner hat die Runde verlassen</translation>
+  </message>
+  <message>
+   <source>this computer's own contribution came too late</source>
+   <translation>der eigene Beitrag dieses Rechners kam zu spät</translation>
   </message>
   <message>
    <source>today</source>
@@ -2722,6 +2758,10 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   <message>
    <source>{threads} of {cores} processor threads, at low priority{cards}</source>
    <translation>{threads} von {cores} Prozessorsträngen, mit geringem Vorrang{cards}</translation>
+  </message>
+  <message>
+   <source>{times} rounds of averaging failed one after the other; each is tried again until it is done.</source>
+   <translation>{times} Runden des Mittelns sind nacheinander gescheitert; jede wird wiederholt, bis sie gelingt.</translation>
   </message>
   <message>
    <source>{title}: {first} at epoch {first_epoch}, {last} at epoch {last_epoch}.</source>

@@ -1,5 +1,6 @@
 """The window's languages: complete, alike in their fields and mnemonics, and chosen as the person wants it."""
 
+import ast
 import os
 import re
 import string
@@ -59,6 +60,24 @@ def test_compiled_catalogue_is_current(code, qt):
     assert compiled.load(str(resources.file("translations", f"potluck_{code}.qm")))
     wrong = {one for one, said in known.items() if compiled.translate(catalogues.CONTEXT, one) != said}
     assert not wrong, f"run {RUN}"
+
+
+def test_every_reason_of_a_failed_round_is_known():
+    said = set()
+    for file in [*(ROOT / "core/averaging").rglob("*.py"), ROOT / "core/swarm/rounds.py"]:
+        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+            match node:
+                case ast.Call(
+                    func=ast.Name(id="GroupFailed" | "RoundFailed"), args=[_, ast.Constant(value=str(why)), *_]
+                ):
+                    said.add(why)
+                case ast.Assign(
+                    targets=[ast.Name(id="reason") | ast.Tuple(elts=[ast.Name(id="reason"), *_])], value=value
+                ):
+                    said |= {one.value for one in ast.walk(value) if isinstance(one, ast.Constant)}
+    reasons = {one for one in said if isinstance(one, str) and " " in one}
+    assert len(reasons) >= 7
+    assert reasons <= set(FOUND)
 
 
 def test_extraction_finds_each_kind_of_sentence():

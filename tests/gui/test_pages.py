@@ -24,7 +24,6 @@ def test_a_snapshot_is_on_home(parts, examples):
         "Training together with 2 others.",
         "1 264 of 2 048 samples for the model's next step, 600 from this computer",
         "It fills 31 of 100 blanks right",
-        "If the file does not [exist], an error is raised and the [file, not: stream] is closed.",
         "3 volunteers here, 1 always on",
     ):
         assert part in said
@@ -42,6 +41,9 @@ def test_model_page_shows_curves_speed_and_peers(parts, examples):
     said = words(page)
     assert "31 of 100 blanks right at epoch 40; word frequencies alone 6 of 100" in said
     assert "175 samples a second together, 62 of them on this computer" in said
+    assert page.sentences.words[0] == (
+        "If the file does not [exist], an error is raised and the [file, not: stream] is closed."
+    )
     assert len(page.sentences.words) == 3
     assert page.peers.table.model().rowCount() == 4
 

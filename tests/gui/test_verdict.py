@@ -174,7 +174,8 @@ def assert_all_say(window, tmp_path, capsys, code, reason):
     if window.window.shows_page:
         assert window.window.home.header.words == (headline, page_text.reason(verdict))
         if (code, reason) not in WITHOUT_NUMBERS:
-            assert page_text.reason(verdict) == said
+            hint = str(verdict.args.get("hint", ""))
+            assert page_text.reason(verdict) == f"{said} {hint}".strip()
     else:
         assert window.window.start_page.words == said
     assert window.window.status.words.split("  ·  ")[0] == headline

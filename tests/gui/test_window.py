@@ -117,12 +117,17 @@ def test_without_an_engine_nothing_stale_is_shown(parts, examples):
     assert parts.window.shows_page
 
 
-def test_problems_have_a_banner(parts, examples):
+def test_problems_have_a_banner_where_home_is_not_seen(parts, examples):
     parts.window.show()
     parts.store.put(examples.STATES["problem"]())
+    assert parts.home.header.words[0] == "Problem"
+    assert "Free at least 200 MB" in parts.home.header.words[1]
+    assert not parts.window.banner.isVisibleTo(parts.window)
+    assert parts.home.action.text() == "See what happened"
+    parts.home.action.click()
+    assert parts.window.open_page == "activity"
     assert parts.window.banner.isVisibleTo(parts.window)
     assert "Free at least 200 MB" in words(parts.window)
-    assert parts.home.header.words[0] == "Problem"
     parts.store.put(examples.snapshot())
     assert not parts.window.banner.isVisibleTo(parts.window)
 

@@ -37,8 +37,10 @@ class LookPage(QScrollArea):
         column = QVBoxLayout(inner)
         column.setContentsMargins(0, 0, MARGIN, 0)
         if look is not None:
-            column.addWidget(self._card(text.tr("The collaboration"), link_look.facts(look)))
-            column.addWidget(self._card(text.tr("On this computer"), link_look.here(look)))
+            facts, here = link_look.facts(look), link_look.here(look)
+            width = max(self.fontMetrics().horizontalAdvance(row) for _, row, _ in (*facts, *here))
+            column.addWidget(self._card(text.tr("The collaboration"), facts, width))
+            column.addWidget(self._card(text.tr("On this computer"), here, width))
         column.addStretch(1)
         self.setWidget(inner)
         self._fit()
@@ -55,7 +57,8 @@ class LookPage(QScrollArea):
         if inner is not None and layout is not None:
             inner.setMinimumHeight(max(0, layout.totalHeightForWidth(self.viewport().width())))
 
-    def _card(self, title: str, rows: Sequence[tuple[str, str, str]]) -> QFrame:
+    def _card(self, title: str, rows: Sequence[tuple[str, str, str]], width: int) -> QFrame:
+        """Names of `width` points, each beside its value."""
         frame, column = card()
         column.addWidget(label(title, bold=True))
         form = QFormLayout()
@@ -68,6 +71,9 @@ class LookPage(QScrollArea):
             value.setTextInteractionFlags(
                 Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
             )
-            form.addRow(label(row, tone="muted"), value)
+            called = label(row, tone="muted")
+            called.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
+            called.setMinimumWidth(width)
+            form.addRow(called, value)
         column.addLayout(form)
         return frame

@@ -1,11 +1,12 @@
 """The page that asks for a link, and says what is wrong with one."""
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QPushButton, QVBoxLayout, QWidget
 
 from app import link_look, text
 from app.views.first_run.kept import KeptBox
 from app.widgets.field import announce
+from app.widgets.icons import Picture
 from app.widgets.labels import card, label, sentence
 from core.api.snapshot import ProblemView
 
@@ -55,11 +56,17 @@ class LinkPage(QWidget):
         row.addWidget(self.alone)
         row.addStretch(1)
         alone.addLayout(row)
+        self._pot = Picture("potluck", 7)
+        self._welcome = sentence(factor=1.1)
+        self._welcome.setText(tr("People bring a little of their computers' time, and train one model together."))
+        self._welcome.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         intro = sentence()
         intro.setText(tr("Paste the link that the organiser gave you, or click it where it was sent to you."))
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(10)
+        column.addWidget(self._pot, alignment=Qt.AlignmentFlag.AlignHCenter)
+        column.addWidget(self._welcome)
         for part in (intro, self.link, self._problem, self._alone, self.kept):
             column.addWidget(part)
         column.addStretch(1)
@@ -75,8 +82,9 @@ class LinkPage(QWidget):
         return "" if self._problem.isHidden() else self._said.text()
 
     def offer_alone(self, *, offered: bool) -> None:
-        """Whether training alone is offered, too."""
-        self._alone.setVisible(offered)
+        """Whether training alone is offered, too: to who sees Potluck for the first time."""
+        for part in (self._alone, self._pot, self._welcome):
+            part.setVisible(offered)
 
     def show_problem(self, problem: ProblemView | None) -> None:
         """Say what is wrong with the link, and offer what may help; None: nothing is."""
