@@ -5,6 +5,7 @@ from typing import Protocol
 from PySide6.QtCore import QObject, QTimer
 
 from app.store import Store
+from core.api.modes import UseSubject
 from core.api.settings import Wish
 
 PATIENCE_MS = 3000
@@ -41,11 +42,16 @@ class Intents(QObject):
         self._patience.start()
         self._call("resume" if wanted else "pause")
 
-    def pause_until(self, moment: float) -> None:
-        """Ask the engine to pause, and to go on by itself at a moment, unix seconds."""
-        self._store.want(False)
-        self._patience.start()
-        self._call("pause", {"until": moment})
+    def pause_until(self, moment: float, what: UseSubject = "computing") -> None:
+        """Ask the engine to pause something, and to go on by itself at a moment, unix seconds."""
+        if what == "computing":
+            self._store.want(False)
+            self._patience.start()
+        self._call("pause", {"what": what, "until": moment})
+
+    def switch(self, what: UseSubject, *, on: bool) -> None:
+        """Ask the engine to use one subject, or to leave it alone; the switch of Home is the one for computing."""
+        self._call("resume" if on else "pause", {"what": what})
 
     def contribute_until(self, moment: float) -> None:
         """Ask the engine to contribute until a moment, unix seconds, in spite of the person's rules."""

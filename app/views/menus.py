@@ -24,6 +24,8 @@ class Menus:
         main = bar.addMenu(tr("&Potluck"))
         main.addAction(actions.toggle)
         main.addMenu(actions.snooze.menu)
+        for menu in actions.snooze.alone.values():
+            main.addMenu(menu)
         main.addAction(actions.snooze.insist)
         main.addAction(actions.evaluate)
         main.addSeparator()

@@ -40,15 +40,18 @@ class Tray(QObject):
         self._actions = actions
         self.shown: VerdictCode | None = None
         """The code of the verdict that the icon shows."""
-        self._menu = QMenu()
-        self._menu.addAction(actions.open)
-        self._menu.addAction(actions.toggle)
-        self._menu.addMenu(actions.snooze.menu)
-        self._menu.addAction(actions.snooze.insist)
-        self._menu.addSeparator()
-        self._menu.addAction(actions.quit)
+        self.menu = QMenu()
+        """What a click with the other button opens."""
+        self.menu.addAction(actions.open)
+        self.menu.addAction(actions.toggle)
+        self.menu.addMenu(actions.snooze.menu)
+        for menu in actions.snooze.alone.values():
+            self.menu.addMenu(menu)
+        self.menu.addAction(actions.snooze.insist)
+        self.menu.addSeparator()
+        self.menu.addAction(actions.quit)
         self._icon = QSystemTrayIcon(self)
-        self._icon.setContextMenu(self._menu)
+        self._icon.setContextMenu(self.menu)
         self._icon.activated.connect(self._activated)
         store.changed.connect(self._follow)
         self._follow()

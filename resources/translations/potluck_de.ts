@@ -92,6 +92,10 @@
    <translation>&amp;Dorthin</translation>
   </message>
   <message>
+   <source>&amp;Graphics card</source>
+   <translation>G&amp;rafikkarte</translation>
+  </message>
+  <message>
    <source>&amp;Help</source>
    <translation>&amp;Hilfe</translation>
   </message>
@@ -152,6 +156,10 @@
    <translation>&amp;Anhalten</translation>
   </message>
   <message>
+   <source>&amp;Pause it</source>
+   <translation>&amp;Anhalten</translation>
+  </message>
+  <message>
    <source>&amp;People</source>
    <translation>M&amp;itwirkende</translation>
   </message>
@@ -206,6 +214,10 @@
   <message>
    <source>&amp;Upload</source>
    <translation>&amp;Hochladen</translation>
+  </message>
+  <message>
+   <source>&amp;Use it again</source>
+   <translation>Wieder &amp;nutzen</translation>
   </message>
   <message>
    <source>&amp;View</source>
@@ -986,6 +998,10 @@
   <message>
    <source>My gift</source>
    <translation>Mein Beitrag</translation>
+  </message>
+  <message>
+   <source>N&amp;etwork</source>
+   <translation>Net&amp;zwerk</translation>
   </message>
   <message>
    <source>Name</source>

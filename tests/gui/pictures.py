@@ -161,6 +161,7 @@ def ask_commands(home: Home, folder: Path) -> dict[str, list[msgspec.Raw]]:
         "try": said(["try", "-"], home=home.directory, line=SENTENCE),
         "doctor": said(["doctor"], home=home.directory),
         "devices": said(["devices"], home=home.directory),
+        "startup": said(["startup"], home=home.directory),
     }
 
 

@@ -137,7 +137,9 @@ def test_sentences_of_the_engine_are_translated_whole(language):
 def test_no_mnemonic_is_twice_in_a_menu(parts, examples, language, contributing):
     parts.store.put(examples.STATES["training" if contributing else "paused"]())
     menus = [action.menu() for action in parts.window.menuBar().actions()]
-    menus += [menu for one in menus for menu in one.findChildren(QMenu)] + [parts.window.actions_.snooze.menu]
+    menus += [menu for one in menus for menu in one.findChildren(QMenu)]
+    snooze = parts.window.actions_.snooze
+    menus += [snooze.menu, *snooze.alone.values()]
     for titles in [parts.window.menuBar().actions(), *(menu.actions() for menu in menus)]:
         letters = [mark[1].lower() for action in titles if (mark := re.search("&([^&])", action.text()))]
         assert len(letters) == len(set(letters)), [action.text() for action in titles]

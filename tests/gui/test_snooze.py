@@ -8,7 +8,9 @@ from app import notifier
 from app.choices import Choices
 from app.notifier import Notifier
 from app.store import Store
+from app.views.tray import Tray
 from core.api import verdict as verdicts
+from core.api.modes import OFF
 from core.api.verdict import Verdict, VerdictCode
 
 OFFLINE = Verdict(code=VerdictCode.NOT_CONNECTED, reason="offline")
@@ -57,8 +59,38 @@ def test_contributing_now_is_offered_while_rules_rest(parts, examples):
     assert 3590 <= wish["until"] - now() <= 3610
 
 
+@pytest.mark.parametrize("what", ["gpu", "network"])
+def test_one_subject_is_paused_while_the_rest_goes_on(parts, examples, what):
+    parts.store.put(examples.snapshot())
+    toggle, longer = parts.window.actions_.snooze.alone[what].actions()
+    assert toggle.text() == "&Pause it"
+    toggle.trigger()
+    longer.menu().actions()[1].trigger()
+    method, wish = parts.calls[-1]
+    assert parts.calls[-2] == ("pause", {"what": what})
+    assert (method, wish["what"]) == ("pause", what)
+    assert abs(wish["until"] - now() - 4 * 3600) < 10
+    assert parts.store.verdict.code is VerdictCode.CONTRIBUTING, "the engine says what that means"
+    whole = examples.snapshot()
+    off = msgspec.structs.replace(whole.switches, **{what: OFF})
+    parts.store.put(msgspec.structs.replace(whole, switches=off))
+    assert toggle.text() == "&Use it again"
+    toggle.trigger()
+    assert parts.calls[-1] == ("resume", {"what": what})
+
+
+def test_tray_and_window_offer_the_same_pauses(parts):
+    snooze, main = parts.window.actions_.snooze, parts.window.menuBar().actions()[0].menu()
+    tray = Tray(parts.store, parts.window.actions_)
+    wanted = [snooze.menu, *snooze.alone.values()]
+    for menu in (tray.menu, main):
+        assert [action.menu() for action in menu.actions() if action.menu() in wanted] == wanted
+        assert {parts.window.actions_.toggle, snooze.insist, parts.window.actions_.quit} <= set(menu.actions())
+
+
 def test_snooze_waits_for_an_engine(parts):
     assert not parts.window.actions_.snooze.menu.isEnabled()
+    assert not any(menu.isEnabled() for menu in parts.window.actions_.snooze.alone.values())
     assert not parts.window.actions_.snooze.insist.isEnabled()
 
 
