@@ -5,8 +5,10 @@ from dataclasses import replace
 from pathlib import Path
 from random import Random
 
+from core.base.data_source import DataSource
 from core.tasks import module_of
 from core.tasks.task import PreparedTask
+from core.tasks.text import text_of
 
 SENTENCE = (
     "the swarm shares work and every peer gives what it can while others sleep a round ends when all have answered "
@@ -47,7 +49,18 @@ def text_folder(folder: Path, *, characters: int = 150_000, seed: int = 1) -> Pa
     return folder
 
 
+def sources_in(folder: Path) -> tuple[DataSource]:
+    """What a manifest says of the text in a folder."""
+    return (DataSource(address=str(folder)),)
+
+
+def small_data(prepared: PreparedTask) -> tuple[DataSource]:
+    """What a manifest says of the text of a task that `small_task` has prepared."""
+    return sources_in(next(iter(prepared.blobs.values())).parent / "text")
+
+
 def small_task(folder: Path, numbers: Mapping[str, int] | None = None, *, task: str = "albert") -> PreparedTask:
-    """The prepared task; `numbers` change the small model's sizes."""
-    prepared = module_of(task).prepare({"source": str(text_folder(folder / "text"))}, folder, progress=lambda *_: None)
+    """The prepared task, whose text is that of `small_data`; `numbers` change the small model's sizes."""
+    text = text_of(sources_in(text_folder(folder / "text")))
+    prepared = module_of(task).prepare({}, text, folder, progress=lambda *_: None)
     return replace(prepared, numbers=prepared.numbers | SMALL[task] | dict(numbers or {}))

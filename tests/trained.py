@@ -21,10 +21,10 @@ from core.storage.paths import Home
 from core.storage.recipes import open_recipe
 from core.tasks import task_of
 from core.tasks.albert.task import Albert
+from core.tasks.gpt_numbers import Alphabet, read_counts, windows
 from core.tasks.task import Blobs, PreparedTask, Task
-from core.tasks.text import windows
 from core.training.round import Learner
-from tests.small_task import small_task
+from tests.small_task import small_data, small_task
 from tests.unit.training.small import ticking
 
 AUTHORITY = KeyPair(b"a" * 32)
@@ -61,6 +61,7 @@ def founded(prepared: PreparedTask, blobs: Path, task: str) -> tuple[Manifest, T
         organiser="the _organiser_",
         task=task,
         numbers=prepared.numbers,
+        data=small_data(prepared),
         blobs=names,
         optimizer=open_recipe(resources.file("recipes", RECIPES[task])).epochs_optimizer,
         target_samples=SAMPLES,
@@ -106,6 +107,7 @@ def held_out(manifest: Manifest, task: Task, blobs: Path) -> dict[str, np.ndarra
             "words": np.concatenate([batch.words_M for batch in batches]),
         }
     files = Blobs(blobs, manifest.blobs)
-    places = {letter: place for place, letter in enumerate(files.decode("counts", dict[str, int]))}
-    found = windows(files.decode("held_out", list[Document]), places, int(manifest.numbers["length"]))
-    return {"rows": np.array(list(islice(found, task.numbers.held_out)))}
+    counts = read_counts(files)
+    alphabet = Alphabet(list(counts), len(counts))
+    found = windows(files.decode("held_out", list[Document]), alphabet, int(manifest.numbers["length"]))
+    return {"rows": np.array(list(islice(found, task.numbers.held_out)), np.int64)}

@@ -9,6 +9,10 @@ from core.api.numbers import amount
 HAPPENINGS: Final[Mapping[str, str]] = MappingProxyType(
     {
         "engine.name": "In this collaboration this computer is called {name}.",
+        "embedded.again": (
+            "This version of Potluck reads its text in another way, so the collaboration on this computer begins "
+            "anew; the earlier one was kept in {folder}."
+        ),
         "round.partial": "Epoch {epoch}: {missing} contribution(s) arrived only in part.",
         "round.lost": "A round of averaging failed ({reason}); it is tried again.",
         "round.left": (

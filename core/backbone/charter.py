@@ -21,7 +21,7 @@ from core.backbone.invitations import (
     read_invitations,
     write_invitations,
 )
-from core.backbone.support import check_averaging
+from core.backbone.support import check_manifest
 from core.base.authority_records import (
     RECORDS_BYTES_MAX,
     REVOKED_MAX,
@@ -145,7 +145,7 @@ def found(folder: Path, manifest: Manifest, authority: KeyPair) -> Charter:
         BadInput: the manifest names a codec or an aggregator that there is not.
         NoSpace: the disk is full; nothing is left of the charter but its blobs.
     """
-    check_averaging(manifest.averaging)
+    check_manifest(manifest)
     try:
         write_atomic(folder / AUTHORITY, authority.seed)
         write_invitations(folder, [new_invitation()])
@@ -181,7 +181,7 @@ def load_charter(folder: Path) -> Charter:
         raise Damaged(f"The collaboration in {folder} has a damaged key.")
     read_invitations(folder)
     manifest = read_manifest(data, Ed25519Verifier())
-    check_averaging(manifest.averaging)
+    check_manifest(manifest)
     for name, hexed in manifest.blobs.items():
         try:
             whole = file_digest(folder / BLOBS / hexed).hex() == hexed

@@ -15,7 +15,7 @@ from core.backbone.blobs import fetch_blobs
 from core.backbone.introduction import introduce, read_answer, session_with, trusting
 from core.backbone.link import Link
 from core.backbone.names import NAME_CHARS_MAX
-from core.backbone.support import check_averaging
+from core.backbone.support import check_manifest
 from core.backbone.welcome import (
     GRANT_BYTES_MAX,
     GRANTS,
@@ -139,7 +139,7 @@ class Joining:
         """Like `join`, but fails when the backbone does not answer."""
         introduced = await introduce(self._link, now)
         manifest, authority = introduced.manifest, introduced.authority
-        check_averaging(manifest.averaging)
+        check_manifest(manifest)
         proven = introduced.verifier(now)
         write_atomic(self._folder / "manifest.json", introduced.signed)
         async with session_with(self._link, trusting(authority, proven)) as session:

@@ -9,7 +9,7 @@ import msgspec
 
 from core.backbone.introduction import introduce, read_answer, session_with, trusting
 from core.backbone.link import Link
-from core.backbone.support import check_averaging
+from core.backbone.support import FoundedEarlier, check_manifest
 from core.backbone.welcome import (
     GRANT_BYTES_MAX,
     NEWER,
@@ -103,7 +103,9 @@ def _check(manifest: Manifest, present: CollaborationNow | None) -> None:
         LinkProblem: so it is.
     """
     try:
-        check_averaging(manifest.averaging)
+        check_manifest(manifest)
+    except FoundedEarlier as problem:
+        raise LinkProblem("older", problem.message, hint=problem.hint) from problem
     except BadInput as problem:
         raise LinkProblem("newer", problem.message, hint=UPDATE) from problem
     if manifest.task not in TASKS:

@@ -1,9 +1,33 @@
-"""Whether this version of Potluck can average as a manifest wants."""
+"""Whether this version of Potluck can take part as a manifest wants."""
 
 from core.averaging.aggregators import AGGREGATORS
 from core.averaging.codecs.registry import check_codec
-from core.base.manifest import AveragingNumbers
+from core.base.manifest import AveragingNumbers, Manifest
 from core.base.problems import BadInput, unknown_name
+
+
+class FoundedEarlier(BadInput):
+    """A collaboration of a version of Potluck whose manifests say less."""
+
+    code = "founded_earlier"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "This collaboration was founded with an earlier version of Potluck.",
+            hint="Its organiser can found it again, with: potluck found",
+        )
+
+
+def check_manifest(manifest: Manifest) -> None:
+    """Refuse what this version does not have.
+
+    Raises:
+        FoundedEarlier: the text stands among the task's numbers.
+        BadInput: as in `check_averaging`.
+    """
+    if "source" in manifest.numbers:
+        raise FoundedEarlier
+    check_averaging(manifest.averaging)
 
 
 def check_averaging(averaging: AveragingNumbers) -> None:

@@ -4,7 +4,9 @@ What the worst organiser gains: volunteers read what he names from where he name
 What lies on a volunteer's computer or in its own network is read only where the person has named it.
 """
 
+import math
 from typing import Annotated, Final, Literal
+from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Meta
@@ -16,6 +18,9 @@ SOURCES_MAX: Final = 16
 SHARDS_MAX: Final = 65_536
 """Number of shards of one source: where there is more text, shards are larger."""
 ADDRESS_LETTERS: Final = 4096
+HUB: Final = "hf"
+SCHEMES: Final = frozenset({HUB, "http", "https", "s3", "gs", "az"})
+"""What a URL may begin with: all of these read over a network."""
 
 Word = Annotated[str, Meta(max_length=200)]
 
@@ -46,5 +51,51 @@ class DataSource(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     credit: Annotated[str, Meta(max_length=1000)] = ""
     """Who made the text and where it is described, for people."""
 
+    def __post_init__(self) -> None:
+        """Refuse what no reader could use, or must not.
+
+        Raises:
+            ValueError: so it is, in a sentence; msgspec makes a `ValidationError` of it where it decodes.
+        """
+        if why := _refusal_of(self.address):
+            raise ValueError(why)
+        if not all(math.isfinite(value) for value in (self.share, *self.filters.values()) if isinstance(value, float)):
+            raise ValueError("share and filters must be finite numbers.")
+
+    @property
+    def path(self) -> str:
+        """The folder or file of a volunteer's computer that it names; empty: none."""
+        return "" if self.address == PYTHON_DOCS or "://" in self.address else self.address
+
+    @property
+    def host(self) -> str:
+        """Who is asked for it over a network, for people: a host's name, or what a bucket is called; empty: nobody."""
+        if "://" not in self.address:
+            return ""
+        parts = urlsplit(self.address)
+        return "huggingface.co" if parts.scheme == HUB else parts.hostname or ""
+
 
 DataSources = Annotated[tuple[DataSource, ...], Meta(min_length=1, max_length=SOURCES_MAX)]
+
+
+def _refusal_of(address: str) -> str:
+    """Why an address cannot be used, in a sentence; empty: it can."""
+    if "://" not in address:
+        return ""
+    try:
+        parts = urlsplit(address)
+        host, secret = parts.hostname, parts.username or parts.password
+        _ = parts.port
+    except ValueError:
+        return f"The address {address[:80]!r} cannot be read."
+    if parts.scheme not in SCHEMES:
+        known = ", ".join(f"{name}://" for name in sorted(SCHEMES))
+        return f"An address may begin with {known}; {address[:80]!r} does not."
+    if not host or not address.isprintable() or " " in address or "::" in address.replace(parts.netloc, "", 1):
+        return f"The address {address[:80]!r} cannot be read."
+    if secret is not None:
+        return "An address is public: it must not hold a name or a password. Keep them with: potluck data login"
+    if parts.scheme == HUB and not (host == "datasets" and len(parts.path.strip("/").split("/")) in {1, 2}):
+        return f"A data set of the hub is written hf://datasets/OWNER/NAME, not {address[:80]!r}."
+    return ""

@@ -7,6 +7,7 @@ import msgspec
 from msgspec import Meta
 
 from core.base.content import digest
+from core.base.data_source import DataSource, DataSources
 from core.base.ids import PEER_ID_BYTES, PeerId
 from core.base.problems import BadInput, NotTrusted
 from core.base.schedule import end_of
@@ -105,7 +106,9 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     organiser: Name
     task: Name
     numbers: Numbers = {}
-    """The task's own numbers: model sizes, sequence length, data source."""
+    """The task's own numbers: model sizes, sequence length."""
+    data: DataSources | msgspec.UnsetType = msgspec.UNSET
+    """Where the text comes from.  Absent means the documentation that came with Python, in the signed text too."""
     blobs: dict[Name, HexDigest] = {}
     """Files that every peer needs (a tokenizer, held-out text), by name; fetched by digest."""
     optimizer: Numbers = msgspec.field(default_factory=lambda: dict(PAPER_LAMB))
@@ -123,6 +126,11 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Epochs between two looks at the held-out text."""
     authority: HexDigest
     """The authority's Ed25519 public key: it signs this manifest and issues the passes."""
+
+    @property
+    def sources(self) -> tuple[DataSource, ...]:
+        """Where the text comes from, also where the manifest does not say."""
+        return (DataSource(),) if isinstance(self.data, msgspec.UnsetType) else self.data
 
     @property
     def precision_name(self) -> str:

@@ -2,7 +2,8 @@
 
     name = "First words"
     task = "albert"               what is learned
-    text = "python-docs"          what it is learned from; or a folder
+    text = "python-docs"          what it is learned from; or a folder; or instead of it:
+    [[data]]                      one source of several (`core.base.data_source.DataSource`), as many as there are
     precision = "bf16"            what passes compute in; left out: fp32
     target_samples = 2048         of one optimiser step
     [model]                       the task's own numbers (`core.tasks`)
@@ -24,13 +25,12 @@ import msgspec
 from msgspec import Meta
 
 from core.base.allowed import read_fields
+from core.base.data_source import ADDRESS_LETTERS, PYTHON_DOCS, SOURCES_MAX, DataSource, DataSources
 from core.base.manifest import AveragingNumbers, Name, Number, Numbers, Text
 from core.base.problems import BadInput
 from core.base.tasks import TASKS
 
 RECIPE_BYTES_MAX: Final = 64 * 1024
-PYTHON_DOCS: Final = "python-docs"
-"""The text that every computer has: the documentation that came with Python."""
 SAMPLES: Final = "_samples"
 EPOCHS: Final = "_epochs"
 SCHEDULE_MAX: Final = 10**15
@@ -48,8 +48,10 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """What is learned, in a sentence; empty: the task says it."""
     organiser: Name = "its founder"
     task: Name
-    text: Annotated[str, Meta(min_length=1, max_length=4096)] = PYTHON_DOCS
-    """ "python-docs", or a folder of text files, seen from the recipe's own."""
+    text: Annotated[str, Meta(min_length=1, max_length=ADDRESS_LETTERS)] = PYTHON_DOCS
+    """The short form of one source: "python-docs", or a folder of text files, seen from the recipe's own."""
+    data: DataSources | msgspec.UnsetType = msgspec.UNSET
+    """The sources, in the place of `text`."""
     precision: Literal["fp32", "tf32", "bf16", "fp16"] | msgspec.UnsetType = msgspec.UNSET
     """What passes compute in, on machines that can (`core.training.precision`)."""
     target_samples: Annotated[int, Meta(ge=1, le=1_000_000_000)]
@@ -58,6 +60,15 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     optimizer: Table
     averaging: AveragingNumbers = AveragingNumbers()
     rule: Nested | msgspec.UnsetType = msgspec.UNSET
+
+    @property
+    def sources(self) -> tuple[DataSource, ...]:
+        """Where the text comes from, by `data` or `text`."""
+        return (DataSource(address=self.text),) if isinstance(self.data, msgspec.UnsetType) else self.data
+
+    def with_sources(self, sources: tuple[DataSource, ...]) -> "Recipe":
+        """The same recipe with other sources."""
+        return msgspec.structs.replace(self, text=PYTHON_DOCS, data=sources)
 
     @property
     def epochs_optimizer(self) -> Numbers:
@@ -91,6 +102,8 @@ def read_recipe(data: bytes, *, called: str) -> Recipe:
         raw = tomllib.loads(data.decode())
     except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
         raise BadInput(f"{called} is not a TOML file: {error}.", hint="See the recipes that come along.") from error
+    if "data" in raw:
+        raw["data"] = _read_sources(raw, called=called)
     recipe = read_fields(raw, Recipe, where=f"{called}: ")
     if recipe.task not in TASKS:
         raise BadInput(f"{called}: task must be one of {', '.join(TASKS)}, not {recipe.task!r}.")
@@ -119,6 +132,31 @@ def in_epochs(numbers: Mapping[str, Number], target_samples: int) -> Numbers:
         )
         for name, number in numbers.items()
     }
+
+
+def _read_sources(raw: Mapping[str, object], *, called: str) -> tuple[DataSource, ...]:
+    """The tables `[[data]]` of a recipe.
+
+    Raises:
+        BadInput: one cannot be used, or there is `text` beside them.
+    """
+    tables = raw["data"]
+    if "text" in raw:
+        raise BadInput(f"{called}: text and [[data]] name the text twice.", hint="Leave one of them out.")
+    if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
+        raise BadInput(f"{called}: data must be tables.", hint="Write each source below a line [[data]].")
+    if not 1 <= len(tables) <= SOURCES_MAX:
+        raise BadInput(f"{called}: there are {len(tables)} tables [[data]]; 1 to {SOURCES_MAX} are allowed.")
+    found = []
+    for number, table in enumerate(tables, start=1):
+        where = f"{called}: [[data]] {number}: "
+        if "address" not in table:
+            raise BadInput(f"{where}address is missing.", hint="Name a folder, a URL, or hf://datasets/OWNER/NAME.")
+        try:
+            found.append(read_fields(table, DataSource, where=where))
+        except ValueError as error:
+            raise BadInput(f"{where}{error}") from error
+    return tuple(found)
 
 
 def _epochs(samples: Number, target_samples: int) -> int:

@@ -16,9 +16,9 @@ import msgspec
 import resources
 from core.backbone.charter import Charter
 from core.backbone.serve import PORTS, Ports
+from core.backbone.source import wanted_folder
 from core.base.ids import fingerprint
 from core.base.problems import BadInput
-from core.base.recipe import PYTHON_DOCS
 from core.cli.charter import link_of
 from core.cli.needs import needs_of, sentences
 from core.cli.recipes import Chosen
@@ -77,7 +77,7 @@ def _say(args: argparse.Namespace, charter: Charter, prepared: Prepared, *, host
     needs = needs_of(prepared.costs, manifest, blob_bytes=sum(path.stat().st_size for path in charter.blobs.iterdir()))
     link = link_of(charter, charter.invitations[0], host)
     command = f"potluck backbone --charter {shlex.quote(str(charter.folder))} --host {host or 'ADDRESS'}"
-    text = str(manifest.numbers.get("source", PYTHON_DOCS))
+    text = wanted_folder(manifest)
     if args.json:
         facts = {"charter": str(charter.folder), "collaboration": manifest.id.hex(), "link": link, "command": command}
         facts["fingerprint"] = fingerprint(manifest.authority_id)
@@ -85,7 +85,7 @@ def _say(args: argparse.Namespace, charter: Charter, prepared: Prepared, *, host
         return
     print(f"Founded {manifest.name} in {charter.folder}.\n{sentences(needs)}")
     print(f"Fingerprint of its key, for volunteers to compare: {fingerprint(manifest.authority_id)}")
-    if text != PYTHON_DOCS:
+    if text:
         print(f"Each volunteer needs the text in the same folder, and allows it with: --text {shlex.quote(text)}")
     print(f"\nNext, where others can reach it:  {command}")
     print(f"Then hand out the link:           {link or 'that command prints it'}")

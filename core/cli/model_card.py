@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from core.api.numbers import amount
 from core.api.snapshot import LeaderboardRow
+from core.base.data_source import PYTHON_DOCS, DataSource
 from core.base.manifest import Manifest
 from core.cli.tables import clean
 from core.ledger.ledger import Ledger
@@ -90,11 +91,20 @@ def _thanks(thanked: list[LeaderboardRow], people: int) -> Iterable[str]:
 
 def _source(manifest: Manifest) -> str:
     """The text that was learned, without the path of the organiser's folder."""
-    source = str(manifest.numbers.get("source", ""))
-    if source == "python-docs":
-        return "the documentation that comes with Python"
-    name = PurePath(source.replace("\\", "/")).name
-    return f"the texts in the organiser's folder {_words(name)}" if name else "the organiser does not say"
+    return " and ".join(_named(source) for source in manifest.sources)
+
+
+def _named(source: DataSource) -> str:
+    """One source, with its licence and credit where they are known."""
+    name = PurePath(source.path.replace("\\", "/")).name
+    if source.address == PYTHON_DOCS:
+        named = "the documentation that comes with Python"
+    elif source.path:
+        named = f"the texts in the organiser's folder {_words(name)}"
+    else:
+        named = _words(source.address)
+    more = ", ".join(_words(each) for each in (source.licence, source.credit) if each)
+    return f"{named} ({more})" if more else named
 
 
 def _words(text: str) -> str:

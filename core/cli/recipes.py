@@ -15,6 +15,7 @@ import msgspec
 
 from core.api.numbers import amount, lasting, speed, volume
 from core.backbone.charter import MANIFEST, Charter, load_charter
+from core.backbone.support import FoundedEarlier
 from core.base.problems import Busy, WorkerProblem
 from core.base.recipe import Recipe
 from core.cli.needs import Needs, needs_of, sent_in_epoch
@@ -24,7 +25,7 @@ from core.cli.say import say_json
 from core.engine.founding import Prepared, found, prepare
 from core.storage.paths import Home
 from core.storage.recipes import folder_name, open_recipe
-from core.system.atomic_files import make_directory
+from core.system.atomic_files import make_directory, set_aside
 from core.system.child_process import own_command
 from core.system.file_lock import held
 from core.system.progress_bar import ProgressBar
@@ -201,7 +202,12 @@ async def _train(args: argparse.Namespace, chosen: Chosen) -> int:
 async def _founded(chosen: Chosen, folder: Path) -> Charter:
     """The recipe's charter in a folder, made by the first run."""
     if (folder / "charter" / MANIFEST).exists():
-        return load_charter(folder / "charter")
+        try:
+            return load_charter(folder / "charter")
+        except FoundedEarlier:
+            earlier = [path for path in (folder / "charter", folder / "states") if path.exists()]
+            kept = [set_aside(path, why="earlier").name for path in earlier]
+            print(f"A run of an earlier version was kept as {' and '.join(kept)}; a new one begins.", file=sys.stderr)
     return found(chosen.recipe, await chosen.prepare(folder / "prepared"), folder / "charter")
 
 

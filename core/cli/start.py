@@ -167,6 +167,8 @@ async def _work_embedded(engine: Engine, args: argparse.Namespace) -> None:
         random=SystemRandom(),
     )
     embedded.stage = engine.stage
+    notices = engine.life.installation.notices
+    embedded.begun_again = lambda folder: notices.tell("info", "embedded.again", folder=folder.name)
     charter = await embedded.found()
     engine.stop_after(embedded.last_epoch(charter))
     linked: asyncio.Future[Link] = asyncio.get_running_loop().create_future()

@@ -21,8 +21,9 @@ import msgspec
 from core.backbone import charter as charters
 from core.backbone.charter import Charter
 from core.backbone.link import Link, parse_link
+from core.backbone.support import FoundedEarlier
 from core.base.problems import Problem, WorkerProblem
-from core.base.recipe import PYTHON_DOCS, Recipe
+from core.base.recipe import Recipe
 from core.base.state_header import epoch_of
 from core.engine.founding import Prepared, found, prepare
 from core.storage.paths import Home
@@ -70,8 +71,7 @@ class EmbeddedOptions:
     @property
     def readable(self) -> Path | None:
         """The one folder of text that the engines may read; None: none is needed."""
-        text = self.read_recipe().text
-        return None if text == PYTHON_DOCS else Path(text)
+        return next((Path(source.path) for source in self.read_recipe().sources if source.path), None)
 
     @property
     def folder_name(self) -> str:
@@ -97,6 +97,8 @@ class Embedded:
         self._while_allowed = while_allowed or _at_once
         self.stage: Callable[[str, int | None], None] = lambda *_: None
         """Told in a sentence what is being prepared, and how much of it is done in percent, if that is known."""
+        self.begun_again: Callable[[Path], object] = lambda _: None
+        """Told where the collaboration of an earlier version was kept, in the place of which another one is founded."""
         self._random = random
         self._home = home
         self._folder = home.directory / "embedded" / options.folder_name
@@ -114,6 +116,8 @@ class Embedded:
         if any((folder / name).exists() for name in (charters.MANIFEST, charters.AUTHORITY)):
             try:
                 return charters.load_charter(folder)
+            except FoundedEarlier:
+                self.begun_again(set_aside(folder, why="earlier"))
             except Problem as problem:
                 aside = set_aside(folder)
                 problem.hint = f"It was kept as {aside.name}. Start Potluck again to begin a new collaboration."

@@ -10,6 +10,7 @@ import msgspec
 from core.backbone import charter as charters
 from core.backbone.charter import Charter
 from core.backbone.support import check_averaging
+from core.base.data_source import DataSource
 from core.base.manifest import Manifest, Numbers
 from core.base.problems import BadInput, WorkerProblem
 from core.base.recipe import Recipe
@@ -49,7 +50,7 @@ async def prepare(
     """Check a recipe, read its text and make what the task needs.
 
     Args:
-        recipe: Its text "python-docs" or absolute.
+        recipe: Its folders absolute.
         out: A folder for the files.
         called: How sentences call the recipe.
         stage: Told what happens.
@@ -93,6 +94,7 @@ def found(recipe: Recipe, prepared: Prepared, folder: Path) -> Charter:
         organiser=recipe.organiser,
         task=recipe.task,
         numbers=prepared.numbers,
+        data=_unless_usual(recipe.sources),
         blobs=charters.keep_blobs(folder, files),
         optimizer=recipe.epochs_optimizer,
         averaging=recipe.averaging,
@@ -106,3 +108,8 @@ def found(recipe: Recipe, prepared: Prepared, folder: Path) -> Charter:
     for out in {path.parent for path in files.values()}:
         shutil.rmtree(out, ignore_errors=True)
     return charter
+
+
+def _unless_usual(sources: tuple[DataSource, ...]) -> tuple[DataSource, ...] | msgspec.UnsetType:
+    """The sources as a manifest has them, which leaves out what it means where it says nothing."""
+    return msgspec.UNSET if sources == (DataSource(),) else sources

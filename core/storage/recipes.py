@@ -8,8 +8,9 @@ from typing import Final
 import msgspec
 
 import resources
+from core.base.data_source import PYTHON_DOCS, DataSource
 from core.base.problems import BadInput
-from core.base.recipe import PYTHON_DOCS, RECIPE_BYTES_MAX, Recipe, read_recipe
+from core.base.recipe import RECIPE_BYTES_MAX, Recipe, read_recipe
 from core.system.atomic_files import read_bounded
 
 DEFAULT_RECIPE: Final = resources.file("recipes", "first-words.toml")
@@ -33,16 +34,23 @@ def open_recipe(path: Path, *, text: Path | None = None) -> Recipe:
         raise BadInput(f"There is no file {path}.")
     recipe = read_recipe(data, called=path.name)
     if text is not None:
-        return msgspec.structs.replace(recipe, text=str(text))
-    if recipe.text == PYTHON_DOCS:
+        return recipe.with_sources((DataSource(address=str(text)),))
+    if not any(source.path for source in recipe.sources):
         return recipe
-    return msgspec.structs.replace(recipe, text=str((path.parent / Path(recipe.text).expanduser()).absolute()))
+    return recipe.with_sources(tuple(_absolute(source, path.parent) for source in recipe.sources))
 
 
 def folder_name(path: Path, recipe: Recipe) -> str:
     """A name for a folder of this recipe's: another one with any other number or text."""
     mark = hashlib.sha256(msgspec.json.encode(recipe, order="deterministic")).hexdigest()[:12]
-    if recipe.text == PYTHON_DOCS:
+    if any(source.address == PYTHON_DOCS for source in recipe.sources):
         mark += f"-python-{platform.python_version()}"
     stem = "".join(letter if letter.isalnum() and letter.isascii() else "-" for letter in path.stem[:40])
     return f"{stem}-{mark}"
+
+
+def _absolute(source: DataSource, folder: Path) -> DataSource:
+    """A source whose folder, seen from the recipe's own, is named by its absolute path."""
+    if not source.path:
+        return source
+    return msgspec.structs.replace(source, address=str((folder / Path(source.path).expanduser()).absolute()))

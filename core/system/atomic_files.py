@@ -129,8 +129,12 @@ def delete_torn(folder: Path) -> None:
                     Path(directory, named[0]).unlink()
 
 
-def set_aside(path: Path) -> Path:
-    """Rename a damaged file to `<name>.damaged-<unix seconds of its last change>`, so that nothing is lost.
+def set_aside(path: Path, *, why: str = "damaged") -> Path:
+    """Rename a file that cannot be used to `<name>.damaged-<unix seconds of its last change>`, so that nothing is lost.
+
+    Args:
+        path: A file or folder.
+        why: The word in the name.
 
     Returns:
         Where it is now.
@@ -139,7 +143,7 @@ def set_aside(path: Path) -> Path:
         UserProblem: the system does not allow it.
     """
     try:
-        stem = f"{path.name}.damaged-{int(path.stat().st_mtime)}"
+        stem = f"{path.name}.{why}-{int(path.stat().st_mtime)}"
         target = path.with_name(stem)
         number = 1
         while target.exists():

@@ -19,6 +19,7 @@ from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers
 from torch import nn
 
 from core.api.score import Score
+from core.base.data_source import DataSource
 from core.base.manifest import Manifest, Numbers
 from core.base.problems import BadInput
 from core.data.documents import Document
@@ -30,7 +31,7 @@ from core.tasks.neighbour import NEIGHBOUR, Neighbour, read_neighbour
 from core.tasks.parameters import START, begun, write_parameters
 from core.tasks.start import log_shares, started
 from core.tasks.task import Blobs, Evaluation, Losses, ModelCosts, PreparedTask, TensorBatch
-from core.tasks.text import Progress, read_text, write_blobs
+from core.tasks.text import GivenText, Progress, read_text, write_blobs
 
 if TYPE_CHECKING:
     from core.tasks.pretrained import Pretrained
@@ -76,9 +77,16 @@ class CharacterGpt:
     guesses: ClassVar = "letters"
 
     def __init__(
-        self, numbers: GptNumbers, *, counts: dict[str, int], held_out: list[Document], blobs: Blobs | None = None
+        self,
+        numbers: GptNumbers,
+        *,
+        counts: dict[str, int],
+        held_out: list[Document],
+        sources: tuple[DataSource, ...] = (DataSource(),),
+        blobs: Blobs | None = None,
     ) -> None:
         self.numbers = numbers
+        self._sources = sources
         self._blobs = blobs
         neighbour = None if blobs is None else read_neighbour(blobs)
         self._simple = {} if neighbour is None else {"the letter before": neighbour}
@@ -126,7 +134,7 @@ class CharacterGpt:
         """Micro-batches without end, pass after pass, in an order that follows from the seed; `size` says how large."""
         random = Random(seed)  # noqa: S311 - the order of the data is no secret
         stream = shuffled(
-            windows(endless(texts_named(self.numbers.source), random), self._alphabet, self.numbers.length), random
+            windows(endless(texts_named(self._sources[0].address), random), self._alphabet, self.numbers.length), random
         )
         while chosen := list(islice(stream, size() if size else self.micro_batch)):
             yield TensorBatch(torch.from_numpy(np.stack(chosen)).long())
@@ -177,10 +185,10 @@ class CharacterGpt:
         )
 
 
-def prepare(numbers: Numbers, out_dir: Path, *, progress: Progress) -> PreparedTask:
+def prepare(numbers: Numbers, text: GivenText, out_dir: Path, *, progress: Progress) -> PreparedTask:
     """Count the letters of the training text, the most frequent of which become the alphabet."""
     read = gpt_numbers(numbers)
-    train, held_out = read_text(read.source, progress)
+    train, held_out = read_text(text, progress)
     counted = _letters(train)
     known = dict(counted.most_common(read.alphabet - 1))
     counts = {"": counted.total() - sum(known.values()), **known}
@@ -188,7 +196,9 @@ def prepare(numbers: Numbers, out_dir: Path, *, progress: Progress) -> PreparedT
     return PreparedTask(numbers=msgspec.to_builtins(read), blobs=_write(out_dir, read, counts, train, held_out))
 
 
-def prepare_from(start: Path, numbers: Numbers, out_dir: Path, *, progress: Progress) -> PreparedTask:
+def prepare_from(
+    start: Path, numbers: Numbers, text: GivenText, out_dir: Path, *, progress: Progress
+) -> PreparedTask:
     """Go on from a GPT-2 of letters as `transformers` has it, with its sizes and its alphabet."""
     from transformers.models.gpt2.modeling_gpt2 import GPT2LMHeadModel  # noqa: PLC0415 - takes seconds
 
@@ -203,7 +213,7 @@ def prepare_from(start: Path, numbers: Numbers, out_dir: Path, *, progress: Prog
     unknown, *letters = [letter for _, letter in sorted((n, letter) for letter, n in tokenizer.get_vocab().items())]
     if unknown != UNKNOWN or any(len(letter) != 1 for letter in letters) or len(letters) + 1 != read.alphabet:
         raise BadInput("The model's vocabulary is not letters.", hint="Begin with a model that Potluck has exported.")
-    train, held_out = read_text(read.source, progress)
+    train, held_out = read_text(text, progress)
     counted = _letters(train)
     known = {letter: counted[letter] for letter in letters}
     blobs = _write(out_dir, read, {"": counted.total() - sum(known.values()), **known}, train, held_out)
@@ -228,9 +238,9 @@ def costs(numbers: Numbers) -> ModelCosts:
 
 def open_task(manifest: Manifest, blobs: Blobs) -> CharacterGpt:
     """The task of numbers and blobs as `prepare` has made them; a stranger may have changed them."""
-    numbers = gpt_numbers(manifest.numbers)
+    numbers, held_out = gpt_numbers(manifest.numbers), blobs.decode("held_out", list[Document])
     return CharacterGpt(
-        numbers, counts=read_counts(blobs), held_out=blobs.decode("held_out", list[Document]), blobs=blobs
+        numbers, counts=read_counts(blobs), held_out=held_out, sources=manifest.sources, blobs=blobs
     )
 
 

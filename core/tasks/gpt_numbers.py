@@ -8,7 +8,6 @@ import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
 
-from core.base.data_source import PYTHON_DOCS
 from core.base.manifest import Numbers, checked
 from core.base.problems import BadInput
 from core.data.documents import Document
@@ -23,7 +22,6 @@ TAIL_SHARE: Final = 0.25
 class GptNumbers(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Sizes of the model and of what it is fed."""
 
-    source: Annotated[str, Meta(min_length=1, max_length=4096)] = PYTHON_DOCS
     alphabet: Annotated[int, Meta(ge=2, le=4096)] = 96
     length: Annotated[int, Meta(ge=8, le=1024)] = 64
     heads: Annotated[int, Meta(ge=1, le=32)] = 4

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import torch
 
     from core.tasks.pretrained import Pretrained
+    from core.tasks.text import GivenText
 
 T = TypeVar("T")
 BLOB_BYTES_MAX = 64 * 1024 * 1024
@@ -74,7 +75,7 @@ class PreparedTask:
     """The part of a manifest that belongs to the task."""
 
     numbers: Numbers
-    """Of these only `source` may name something on a volunteer's computer (`core.backbone.source`)."""
+    """None of them names anything on a volunteer's computer."""
     blobs: dict[str, Path]
     """Files by the names that the task knows them by."""
     notes: tuple[str, ...] = ()
@@ -100,7 +101,7 @@ class TaskModule(Protocol):
 
     @property
     def NUMBERS(self) -> type[msgspec.Struct]:  # noqa: N802 - a class of the module
-        """The struct that bounds its numbers, of which only `source` has no default that serves everybody."""
+        """The struct that bounds its numbers."""
 
     def costs(self, numbers: Numbers) -> ModelCosts:
         """What a model of these numbers takes.
@@ -109,11 +110,14 @@ class TaskModule(Protocol):
             BadInput: they make no model.
         """
 
-    def prepare(self, numbers: Numbers, out_dir: Path, *, progress: Callable[[str, float], None]) -> PreparedTask:
+    def prepare(
+        self, numbers: Numbers, text: "GivenText", out_dir: Path, *, progress: Callable[[str, float], None]
+    ) -> PreparedTask:
         """Make what a manifest needs.
 
         Args:
-            numbers: The task's; `source` is "python-docs" or the absolute path of a folder.
+            numbers: The task's.
+            text: What is learned from.
             out_dir: Where the files go.
             progress: Told what happens, and the share that is done.
 
@@ -121,18 +125,25 @@ class TaskModule(Protocol):
             All numbers, those that the text decides as it has decided them, and the files.
 
         Raises:
-            BadInput: numbers or source cannot be used.
+            BadInput: numbers or text cannot be used.
             NoSpace: the disk is full.
         """
 
     def prepare_from(
-        self, start: Path, numbers: Numbers, out_dir: Path, *, progress: Callable[[str, float], None]
+        self,
+        start: Path,
+        numbers: Numbers,
+        text: "GivenText",
+        out_dir: Path,
+        *,
+        progress: Callable[[str, float], None],
     ) -> PreparedTask:
         """Like `prepare`, for a collaboration that goes on from a model as `transformers` has it.
 
         Args:
             start: A folder with config.json, model.safetensors and tokenizer.json; no code of it is run.
             numbers: As for `prepare`; those that the model fixes are taken from it.
+            text: As for `prepare`.
             out_dir: Where the files go.
             progress: As for `prepare`.
 
@@ -140,7 +151,7 @@ class TaskModule(Protocol):
             As `prepare`, and the model's parameters among the files (`core.tasks.parameters.START`).
 
         Raises:
-            BadInput: numbers or source cannot be used, or the model is not one of this task's kind.
+            BadInput: numbers or text cannot be used, or the model is not one of this task's kind.
             NoSpace: the disk is full.
         """
 

@@ -1,10 +1,13 @@
 """What tasks about text have in common when they are prepared."""
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Final
 
+from core.base.data_source import DataSource
 from core.base.problems import BadInput
 from core.data.documents import Document
 from core.data.sources import Part, parted
@@ -22,11 +25,34 @@ Progress = Callable[[str, float], None]
 """Told what happens, and the share that is done."""
 
 
-def read_text(source: str, progress: Progress, *, chars_max: int = READ_CHARS) -> tuple[list[Document], list[Document]]:
+@dataclass(frozen=True, slots=True)
+class GivenText:
+    """The text that a task is prepared from."""
+
+    called: str
+    """In sentences."""
+    parted: Callable[[], Iterable[tuple[Part, Document]]]
+    """Reads it, each document with the part that it belongs to; raises BadInput where it cannot be read."""
+
+
+def text_of(sources: Sequence[DataSource]) -> GivenText:
+    """The text of a recipe's sources.
+
+    Args:
+        sources: Folders of this computer, absolute, or "python-docs".
+    """
+    files = [texts_named(source.address) for source in sources]
+    called = " and ".join(source.address for source in sources)
+    return GivenText(called, lambda: chain.from_iterable(parted(each, seed=ORDER_SEED) for each in files))
+
+
+def read_text(
+    text: GivenText, progress: Progress, *, chars_max: int = READ_CHARS
+) -> tuple[list[Document], list[Document]]:
     """The beginnings of the text for training and of the held-out text.
 
     Args:
-        source: As a manifest has it (`core.sources.texts.texts_named`).
+        text: All of it.
         progress: Told how much is read.
         chars_max: Number of characters after which no further document is read.
 
@@ -35,7 +61,7 @@ def read_text(source: str, progress: Progress, *, chars_max: int = READ_CHARS) -
     """
     texts: dict[Part, list[Document]] = {"train": [], "held-out": []}
     chars = 0
-    for number, (part, document) in enumerate(parted(texts_named(source), seed=ORDER_SEED)):
+    for number, (part, document) in enumerate(text.parted()):
         texts[part].append(document)
         chars += sum(map(len, document))
         if number % 100 == 0:
@@ -45,7 +71,7 @@ def read_text(source: str, progress: Progress, *, chars_max: int = READ_CHARS) -
     train, held_out = texts["train"], texts["held-out"]
     if count_chars(train) < TEXT_CHARS_MIN or count_chars(held_out) < HELD_OUT_CHARS_MIN:
         raise BadInput(
-            f"There is too little text to learn from in {source}: {count_chars(train):,} characters to train and "
+            f"There is too little text to learn from in {text.called}: {count_chars(train):,} characters to train and "
             f"{count_chars(held_out):,} to measure with; {TEXT_CHARS_MIN:,} and {HELD_OUT_CHARS_MIN:,} are the least.",
             hint="Give a folder with more files of text, for whole files are kept to measure with; half a million "
             "characters is a good beginning.",

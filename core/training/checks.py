@@ -39,7 +39,7 @@ def checked_recipe(recipe: Recipe, *, called: str) -> CheckedRecipe:
     """Hold every number of a recipe against its bounds.
 
     Args:
-        recipe: With its text's folder absolute.
+        recipe: As it was read.
         called: How sentences call it.
 
     Raises:
@@ -47,9 +47,7 @@ def checked_recipe(recipe: Recipe, *, called: str) -> CheckedRecipe:
     """
     module = module_of(recipe.task)
     where = f"{called}: [model] "
-    if "source" in recipe.model:
-        raise BadInput(f"{where}source is unknown.", hint="Name the text above the tables: text = ...")
-    numbers = read_fields({**recipe.model, "source": recipe.text}, module.NUMBERS, where=where)
+    numbers = read_fields(recipe.model, module.NUMBERS, where=where)
     given: Numbers = msgspec.to_builtins(numbers)
     try:
         module.costs(given)

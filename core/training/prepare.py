@@ -15,8 +15,10 @@ from pathlib import Path
 
 import msgspec
 
-from core.base.recipe import PYTHON_DOCS, Recipe
+from core.base.data_source import PYTHON_DOCS, DataSource
+from core.base.recipe import Recipe
 from core.system.offline import offline
+from core.tasks.text import text_of
 from core.training.child import end_with_parent, reporting, say
 
 
@@ -43,25 +45,36 @@ def _prepare(recipe: Recipe, called: str, out: Path, start: Path | None) -> None
         from core.training.checks import checked_recipe  # noqa: PLC0415 - only now the libraries stay off the network
 
         found = checked_recipe(recipe, called=called)
+        text = text_of(recipe.sources)
         if start is None:
-            done = found.module.prepare(found.numbers, out, progress=_progress)
+            done = found.module.prepare(found.numbers, text, out, progress=_progress)
         else:
-            done = found.module.prepare_from(start.absolute(), found.numbers, out, progress=_progress)
-    docs = recipe.text == PYTHON_DOCS
-    text = "the documentation that came with Python" if docs else f"the texts in {Path(recipe.text).name}"
+            done = found.module.prepare_from(start.absolute(), found.numbers, text, out, progress=_progress)
     costs = found.module.costs(done.numbers)
     say(
         "prepared",
         numbers=done.numbers,
         blobs={name: str(path.absolute()) for name, path in done.blobs.items()},
         notes=done.notes,
-        summary=recipe.summary or f"{found.module.SUMMARY} {text}.",
+        summary=recipe.summary or f"{found.module.SUMMARY} {_called(recipe.sources)}.",
         costs={
             "parameters": costs.parameters,
             "activation_bytes": costs.activation_bytes,
             "optimizer_bytes": found.optimizer_bytes,
         },
     )
+
+
+def _called(sources: tuple[DataSource, ...]) -> str:
+    """The text in a few words, for the sentence that says what is learned."""
+    first = sources[0]
+    if first.address == PYTHON_DOCS:
+        words = "the documentation that came with Python"
+    elif first.path:
+        words = f"the texts in {Path(first.path).name}"
+    else:
+        words = f"the texts at {first.host}"
+    return words if len(sources) == 1 else f"{words} and {len(sources) - 1} more"
 
 
 def _progress(text: str, share: float) -> None:

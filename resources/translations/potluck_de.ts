@@ -1996,6 +1996,10 @@
    <translation>Diese Version von Potluck kann das Projekt nicht lesen.</translation>
   </message>
   <message>
+   <source>This version of Potluck reads its text in another way, so the collaboration on this computer begins anew; the earlier one was kept in {folder}.</source>
+   <translation>Diese Version von Potluck liest den Text auf andere Weise, darum beginnt das Projekt auf diesem Computer neu; das frühere liegt in {folder}.</translation>
+  </message>
+  <message>
    <source>Threads that train</source>
    <translation>Stränge, die trainieren</translation>
   </message>

@@ -22,11 +22,13 @@ from numpy.typing import NDArray
 import resources
 from core.averaging.allreduce.share_map import gives_chunk
 from core.base.content import digest
+from core.base.data_source import DataSource
 from core.base.manifest import Manifest
 from core.base.untaken import Untaken
 from core.storage.recipes import open_recipe
 from core.tasks import module_of, task_of
 from core.tasks.task import Blobs
+from core.tasks.text import text_of
 from core.training.carried import Carried
 from core.training.flat import FlatParameters
 from core.training.optimizers import optimizer_of
@@ -115,7 +117,7 @@ def excess(way: str, gifts: tuple[int, ...], *, rate: float, delayed: bool, seed
 def small_gpt(folder: Path) -> Callable[..., float]:
     """A function that trains a GPT of one layer in eight peers, and returns its held-out loss."""
     recipe = open_recipe(resources.file("recipes", "small-gpt.toml"))
-    prepared = module_of("gpt").prepare({"source": "python-docs"}, folder, progress=lambda *_: None)
+    prepared = module_of("gpt").prepare({}, text_of((DataSource(),)), folder, progress=lambda *_: None)
     names = {name: digest(path.read_bytes()).hex() for name, path in prepared.blobs.items()}
     for name, path in prepared.blobs.items():
         (folder / names[name]).write_bytes(path.read_bytes())

@@ -19,9 +19,10 @@ from core.base.tasks import TASKS
 from core.tasks import module_of, task_of
 from core.tasks.parameters import START, read_parameters
 from core.tasks.task import Blobs, PreparedTask
+from core.tasks.text import text_of
 from core.training.prepare import main as prepare_main
 from tests.process.plain_transformers import plain_loss
-from tests.small_task import text_folder
+from tests.small_task import sources_in, text_folder
 from tests.trained import Trained, founded, held_out, learner_of, trained
 
 KEPT = {"held_out": 24, "micro_batch": 6}
@@ -48,7 +49,7 @@ def prepared(made: Trained, folder: Path, tmp_path_factory: pytest.TempPathFacto
     out = tmp_path_factory.mktemp("prepared")
     source = text_folder(out / "text", seed=9, characters=90_000)
     return module_of(made.manifest.task).prepare_from(
-        folder, {"source": str(source), **KEPT}, out, progress=lambda *_: None
+        folder, dict(KEPT), text_of(sources_in(source)), out, progress=lambda *_: None
     )
 
 
@@ -165,9 +166,9 @@ def test_start_of_another_model_is_refused(
 
 def refused(made: Trained, folder: Path, match: str) -> None:
     module, out = module_of(made.manifest.task), folder.parent / "out"
-    numbers = {"source": str(made.home.directory.parent / "task" / "text")}
+    text = text_of(sources_in(made.home.directory.parent / "task" / "text"))
     with pytest.raises(BadInput, match=match):
-        module.prepare_from(folder, numbers, out, progress=lambda *_: None)
+        module.prepare_from(folder, {}, text, out, progress=lambda *_: None)
 
 
 CHANGES: dict[str, tuple[dict[str, object], str]] = {

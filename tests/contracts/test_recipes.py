@@ -147,8 +147,8 @@ def test_a_schedule_in_samples_becomes_epochs_by_the_target() -> None:
 def test_a_text_is_seen_from_the_recipe(tmp_path: Path) -> None:
     path = tmp_path / "my.toml"
     path.write_text(FILES["small-gpt"].read_text().replace('"python-docs"', '"books"'))
-    assert open_recipe(path).text == str(tmp_path / "books")
-    assert open_recipe(path, text=Path("/other")).text == "/other"
+    assert open_recipe(path).sources[0].path == str(tmp_path / "books")
+    assert open_recipe(path, text=Path("/other")).sources[0].path == "/other"
     with pytest.raises(BadInput, match="There is no file"):
         open_recipe(tmp_path / "absent.toml")
     path.write_bytes(b"#" * 70_000)

@@ -20,12 +20,13 @@ from core.base.tasks import TASKS
 from core.storage.recipes import open_recipe
 from core.tasks import module_of, task_of
 from core.tasks.task import Blobs, PreparedTask, Task
+from core.tasks.text import text_of
 from core.training.flat import FlatParameters
 from core.training.optimizers import optimizer_of
 from core.training.prepare import main as prepare_main
 from core.training.round import Learner
 from tests.contracts.bounds import unbounded
-from tests.small_task import text_folder
+from tests.small_task import sources_in, text_folder
 from tests.unit.training.small import ticking
 
 NAMES = tuple(TASKS)
@@ -54,6 +55,7 @@ class Founded:
             organiser="test",
             task=self.name,
             numbers=self.prepared.numbers,
+            data=sources_in(self.source),
             blobs=blobs,
             optimizer=recipe_of(self.name).epochs_optimizer,
             authority=KEY.peer_id.hex(),
@@ -82,7 +84,8 @@ def one_thread() -> Iterator[None]:
 def founded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Founded:
     folder = tmp_path_factory.mktemp(request.param)
     source = text_folder(folder / "text")
-    prepared = module_of(request.param).prepare({"source": str(source)}, folder / "out", progress=lambda *_: None)
+    text = text_of(sources_in(source))
+    prepared = module_of(request.param).prepare({}, text, folder / "out", progress=lambda *_: None)
     for path in prepared.blobs.values():
         (folder / digest(path.read_bytes()).hex()).write_bytes(path.read_bytes())
     return Founded(request.param, source, prepared, folder)
@@ -108,11 +111,10 @@ def test_a_manifest_can_hold_what_was_prepared(founded: Founded) -> None:
     assert read_manifest(sign_manifest(manifest, KEY), Ed25519Verifier()) == manifest
 
 
-def test_only_the_source_names_something_on_a_computer(founded: Founded) -> None:
-    """A volunteer's engine asks before a manifest reads a folder, and looks at this number only."""
-    texts = {name for name, number in founded.prepared.numbers.items() if isinstance(number, str)}
-    assert texts == {"source"}
-    assert founded.prepared.numbers["source"] == str(founded.source)
+def test_numbers_name_nothing_on_a_computer(founded: Founded) -> None:
+    """A volunteer's engine asks before a manifest reads a folder, and looks at its sources only."""
+    assert not any("/" in number for number in founded.prepared.numbers.values() if isinstance(number, str))
+    assert str(founded.source) not in msgspec.json.encode(founded.prepared.numbers).decode()
 
 
 def test_a_model_follows_from_its_seed_alone(task: Task) -> None:
@@ -229,7 +231,7 @@ def test_every_number_has_both_bounds(task: Task) -> None:
     assert not unbounded(type(task.numbers))
 
 
-@pytest.mark.parametrize("change", [{"tricks": 1}, {"micro_batch": 0}, {"micro_batch": 10**9}, {"source": 3}])
+@pytest.mark.parametrize("change", [{"tricks": 1}, {"micro_batch": 0}, {"micro_batch": 10**9}, {"micro_batch": "3"}])
 def test_numbers_out_of_bounds_are_refused(founded: Founded, change: dict[str, object]) -> None:
     with pytest.raises(BadInput, match="do not fit the task"):
         founded.open(**change)
@@ -271,7 +273,6 @@ def test_the_program_says_what_it_prepares(name: str, tmp_path: Path, capsys: py
     assert progress
     assert all(line["event"] == "progress" and 0 <= line["fraction"] <= 1 for line in progress)
     assert last["event"] == "prepared"
-    assert last["numbers"]["source"] == str(source)
     assert all(Path(path).is_file() for path in last["blobs"].values())
     assert last["summary"].endswith("in the texts in my text.")
 

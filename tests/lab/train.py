@@ -87,7 +87,7 @@ async def train(ground: Ground, a: Kind, b: Kind) -> Trained:
         charter = await asyncio.to_thread(found, folder, target_samples=TARGET_SAMPLES)
         link = stack.enter_context(_backbone(ground, folder))
         began = time.monotonic()
-        text = str(charter.manifest.numbers["source"])
+        text = charter.manifest.sources[0].path
         for name in HOMES:
             stack.enter_context(_engine(ground, folder, name, link=link, text=text))
         last = await asyncio.gather(*(_finished(ground, folder / name) for name in HOMES))

@@ -20,7 +20,7 @@ from core.backbone.charter import Charter
 from core.base.manifest import PAPER_LAMB, AveragingNumbers, Manifest
 from core.control.client import ControlClient, NotRunning
 from core.storage.paths import Home
-from tests.small_task import small_task
+from tests.small_task import small_data, small_task
 
 CORE = (sys.executable, "-m", "core")
 WIDE = {"heads": 4, "head_width": 48}
@@ -81,7 +81,7 @@ class Collaboration:
     @property
     def allowed(self) -> tuple[str, str]:
         """Words that let an engine read the collaboration's folder of text."""
-        return "--text", str(self.charter.manifest.numbers["source"])
+        return "--text", self.charter.manifest.sources[0].path
 
     def start_backbone(self, *extra: str, program: Sequence[str] = CORE) -> None:
         words = ["backbone", "--charter", str(self.charter.folder), *LOOPBACK, "--with-parent", *extra]
@@ -164,6 +164,7 @@ def found(
         organiser="pytest",
         task="gpt",
         numbers=task.numbers,
+        data=small_data(task),
         blobs=charters.keep_blobs(folder / "charter", task.blobs),
         optimizer={**PAPER_LAMB, "learning_rate": 0.01, "warmup_epochs": 2, "total_epochs": 1000},
         averaging=averaging or AveragingNumbers(),

@@ -15,7 +15,7 @@ from core.base.signing import KeyPair
 from core.training.__main__ import NICENESS
 from core.workers import frames
 from core.workers.arena import Arena
-from tests.small_task import small_task
+from tests.small_task import small_data, small_task
 
 pytestmark = pytest.mark.process
 LINEAGE = digest(b"one")
@@ -63,6 +63,7 @@ def start(folder: Path, *, delayed: bool = False, **changes: object) -> frames.S
         organiser="t",
         task="albert",
         numbers=prepared.numbers,
+        data=small_data(prepared),
         blobs=blobs,
         averaging=AveragingNumbers(delayed=delayed),
         authority=key.peer_id.hex(),

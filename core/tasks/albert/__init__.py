@@ -7,7 +7,7 @@ from core.base.manifest import Manifest, Numbers
 from core.tasks.albert.numbers import AlbertNumbers, albert_costs
 from core.tasks.albert.prepare import prepare
 from core.tasks.task import Blobs, PreparedTask, Task
-from core.tasks.text import Progress
+from core.tasks.text import GivenText, Progress
 
 SUMMARY: Final = "A small language model learns to fill in missing words in"
 
@@ -17,11 +17,13 @@ costs = albert_costs
 __all__ = ["NUMBERS", "SUMMARY", "costs", "open_task", "prepare", "prepare_from"]
 
 
-def prepare_from(start: Path, numbers: Numbers, out_dir: Path, *, progress: Progress) -> PreparedTask:
+def prepare_from(
+    start: Path, numbers: Numbers, text: GivenText, out_dir: Path, *, progress: Progress
+) -> PreparedTask:
     """What `core.tasks.albert.pretrained` makes of a model as `transformers` has it."""
     from core.tasks.albert import pretrained  # noqa: PLC0415 - brings torch, which preparing else does not need
 
-    return pretrained.prepare_from(start, numbers, out_dir, progress=progress)
+    return pretrained.prepare_from(start, numbers, text, out_dir, progress=progress)
 
 
 def open_task(manifest: Manifest, blobs: Blobs) -> Task:

@@ -5,7 +5,6 @@ from typing import Annotated, Final
 import msgspec
 from msgspec import Meta
 
-from core.base.data_source import PYTHON_DOCS
 from core.base.manifest import Numbers, checked
 from core.base.problems import BadInput
 from core.tasks.task import ModelCosts
@@ -18,8 +17,6 @@ SWAPPED_SHARE: Final = 0.5
 class AlbertNumbers(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Sizes of the model and of what it is fed."""
 
-    source: Annotated[str, Meta(min_length=1, max_length=4096)] = PYTHON_DOCS
-    """ "python-docs" or the absolute path of a folder of text files."""
     vocab_size: Annotated[int, Meta(ge=64, le=65_536)] = 1024
     sequence_length: Annotated[int, Meta(ge=16, le=512)] = 64
     embedding_size: Annotated[int, Meta(ge=8, le=4096)] = 128

@@ -14,7 +14,7 @@ from core.tasks.albert.held_out import measuring_batches
 from core.tasks.albert.numbers import AlbertNumbers, albert_numbers
 from core.tasks.neighbour import NEIGHBOUR, Neighbour
 from core.tasks.task import PreparedTask
-from core.tasks.text import READ_CHARS, Progress, count_chars, read_text, write_blobs
+from core.tasks.text import READ_CHARS, GivenText, Progress, count_chars, read_text, write_blobs
 from core.tasks.tokenizers.unigram import pieces, train_unigram
 
 TOKENIZER: Final = "tokenizer"
@@ -27,11 +27,12 @@ CHARS_MAX: Final = 32_000_000
 """Upper bound on the text that is read: with more the preparation takes many minutes."""
 
 
-def prepare(numbers: Numbers, out_dir: Path, *, progress: Progress) -> PreparedTask:
+def prepare(numbers: Numbers, text: GivenText, out_dir: Path, *, progress: Progress) -> PreparedTask:
     """Make what a manifest needs.
 
     Args:
         numbers: The task's; of `vocab_size` pieces a short text gives fewer, which a note says.
+        text: What is learned from.
         out_dir: Where the files go.
         progress: Told what happens.
 
@@ -42,7 +43,7 @@ def prepare(numbers: Numbers, out_dir: Path, *, progress: Progress) -> PreparedT
     wanted = albert_numbers(numbers)
     progress("Reading text", 0.0)
     chars_max = chars_for(wanted.vocab_size)
-    train, held_out = read_text(wanted.source, lambda text, share: progress(text, 0.6 * share), chars_max=chars_max)
+    train, held_out = read_text(text, lambda stage, share: progress(stage, 0.6 * share), chars_max=chars_max)
     chars = count_chars(train)
     progress("Training the tokenizer", 0.6)
     tokenizer = train_unigram((" ".join(d) for d in train), vocab_size=wanted.vocab_size)

@@ -23,7 +23,7 @@ from core.tasks.albert.prepare import UNIGRAM, contents_of
 from core.tasks.parameters import START, write_parameters
 from core.tasks.pretrained import Pretrained, check_alike, read_pretrained
 from core.tasks.task import PreparedTask
-from core.tasks.text import Progress, read_text, write_blobs
+from core.tasks.text import GivenText, Progress, read_text, write_blobs
 from core.tasks.tokenizers.unigram import (
     BEGIN,
     BEGIN_ID,
@@ -71,12 +71,15 @@ def pretrained(model: PretrainedAlbert, numbers: AlbertNumbers, tokenizer: Token
     return Pretrained(network=network, tokenizer=plain, auto_class="AutoModelForPreTraining", pipeline="fill-mask")
 
 
-def prepare_from(start: Path, numbers: Numbers, out_dir: Path, *, progress: Progress) -> PreparedTask:
+def prepare_from(
+    start: Path, numbers: Numbers, text: GivenText, out_dir: Path, *, progress: Progress
+) -> PreparedTask:
     """Make what a manifest needs that goes on from an ALBERT as `transformers` has it, with its sizes and tokenizer.
 
     Args:
         start: The model's folder.
         numbers: The task's; those that the model fixes are taken from it.
+        text: What is learned from.
         out_dir: Where the files go.
         progress: Told what happens.
 
@@ -94,7 +97,7 @@ def prepare_from(start: Path, numbers: Numbers, out_dir: Path, *, progress: Prog
             f"The model knows {read.vocab_size} pieces of text, and its tokenizer {tokenizer.get_vocab_size()}.",
             hint="Bring the tokenizer that belongs to the model.",
         )
-    train, held_out = read_text(read.source, lambda text, share: progress(text, 0.1 + 0.5 * share))
+    train, held_out = read_text(text, lambda stage, share: progress(stage, 0.1 + 0.5 * share))
     progress("Counting words", 0.6)
     contents = contents_of(tokenizer, train, held_out, read)
     blobs = write_blobs(out_dir, contents)

@@ -16,6 +16,7 @@ from tokenizers import Tokenizer
 from torch.nn.functional import cross_entropy
 
 from core.api.score import Score
+from core.base.data_source import DataSource
 from core.base.manifest import Manifest
 from core.base.problems import BadInput
 from core.data.documents import Document
@@ -43,10 +44,11 @@ class Albert:
     """Masked words and the order of sentences.
 
     Args:
-        numbers: Sizes and the source of the text.
+        numbers: Sizes.
         tokenizer: Cuts text into pieces.
         held_out: Documents to measure with.
         counts: How often each piece stands in the text for training, of length `vocab_size`.
+        sources: Of the text.
         blobs: Hold what a model reaches that knows only the piece before, and the parameters that the model begins
             with, where the manifest names them.
     """
@@ -62,9 +64,11 @@ class Albert:
         tokenizer: Tokenizer,
         held_out: list[Document],
         counts: list[int],
+        sources: tuple[DataSource, ...] = (DataSource(),),
         blobs: Blobs | None = None,
     ) -> None:
         self.numbers = numbers
+        self._sources = sources
         neighbour = None if blobs is None else read_neighbour(blobs)
         self._simple = {} if neighbour is None else {"the word before": neighbour}
         self._tokenizer = tokenizer
@@ -88,7 +92,9 @@ class Albert:
             raise BadInput(
                 "The tokenizer does not fit the manifest's numbers.", hint="Ask the organiser for a new one."
             )
-        return cls(numbers, tokenizer=tokenizer, held_out=held_out, counts=counts, blobs=blobs)
+        return cls(
+            numbers, tokenizer=tokenizer, held_out=held_out, counts=counts, sources=manifest.sources, blobs=blobs
+        )
 
     @property
     def sample_tokens(self) -> int:
@@ -188,7 +194,7 @@ class Albert:
         kept: list[Example] = []
         while True:
             count = 0
-            found = documents(texts_named(self.numbers.source), part="train", seed=chance.getrandbits(63))
+            found = documents(texts_named(self._sources[0].address), part="train", seed=chance.getrandbits(63))
             for count, example in enumerate(self._cut(found, chance), start=1):
                 if count <= KEPT_MAX:
                     kept.append(example)

@@ -2,25 +2,29 @@ from pathlib import Path
 
 import pytest
 
-from core.backbone.source import check_source
+from core.backbone.source import check_source, wanted_folder
+from core.base.data_source import DataSource
 from core.base.manifest import Manifest
 from core.base.problems import NotTrusted
 
 
-def manifest(**numbers: object) -> Manifest:
-    return Manifest(name="n", organiser="o", task="albert", numbers=numbers, authority="0" * 64)
+def manifest(*addresses: str) -> Manifest:
+    sources = tuple(DataSource(address=address) for address in addresses)
+    changes = {"data": sources} if sources else {}
+    return Manifest(name="n", organiser="o", task="albert", authority="0" * 64, **changes)
 
 
-@pytest.mark.parametrize(
-    "source", ["..", ".", "Notes", "~", "/etc", "../x", "C:x", "\\\\host\\share", "PYTHON-DOCS", 7, True]
-)
+@pytest.mark.parametrize("address", ["..", ".", "Notes", "~", "/etc", "../x", "C:x", "\\\\host\\share", "PYTHON-DOCS"])
 @pytest.mark.parametrize("allowed", [None, Path("/texts")])
-def test_folder_that_nobody_named_is_refused(source: object, allowed: Path | None) -> None:
-    with pytest.raises(NotTrusted, match="wants to read the folder"):
-        check_source(manifest(source=source), allowed)
+def test_folder_that_nobody_named_is_refused(address: str, allowed: Path | None) -> None:
+    for found in (manifest(address), manifest("python-docs", "/texts", address)):
+        with pytest.raises(NotTrusted, match="wants to read the folder"):
+            check_source(found, allowed)
 
 
-def test_named_folder_and_the_documentation_are_allowed() -> None:
-    check_source(manifest(source="/texts"), Path("/texts"))
-    check_source(manifest(source="python-docs"), None)
+def test_named_folder_and_what_is_no_folder_are_allowed() -> None:
+    check_source(manifest("/texts"), Path("/texts"))
+    check_source(manifest("python-docs", "https://example.org/a.txt", "hf://datasets/ada/poems"), None)
     check_source(manifest(), None)
+    assert wanted_folder(manifest("python-docs", "/texts")) == "/texts"
+    assert not wanted_folder(manifest("https://example.org/a.txt"))

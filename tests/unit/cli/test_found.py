@@ -43,7 +43,8 @@ def test_questions_are_asked_again_until_they_fit(
     with pytest.raises(BadInput, match="enough"):
         found.run(parser().parse_args(["found"]))
     ((recipe, folder),) = chosen
-    assert (recipe.recipe.name, recipe.recipe.organiser, recipe.recipe.text) == ("Our Books!", "Ada", str(tmp_path))
+    assert (recipe.recipe.name, recipe.recipe.organiser) == ("Our Books!", "Ada")
+    assert recipe.recipe.sources[0].path == str(tmp_path)
     assert (recipe.path.stem, folder) == ("small-gpt", tmp_path / "our-books")
 
 

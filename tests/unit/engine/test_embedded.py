@@ -1,15 +1,22 @@
 """Where embedded collaborations are kept, and what their engines are told."""
 
+import asyncio
 from itertools import combinations
 from pathlib import Path
+from random import Random
 
+import msgspec
 import pytest
 
 import resources
+from core.backbone import charter as charters
+from core.backbone.support import FoundedEarlier
+from core.base.manifest import Manifest, sign_manifest
 from core.cli.demo import engine_arguments
 from core.cli.options import recipe_file
 from core.cli.program import parser
-from core.engine.embedded import EmbeddedOptions, newest_epoch, volunteer_homes
+from core.engine.embedded import Embedded, EmbeddedOptions, newest_epoch, volunteer_homes
+from core.engine.founding import Costs, Prepared
 from core.storage.paths import Home
 
 RECIPES = [resources.file("recipes", f"{name}.toml") for name in resources.names("recipes")]
@@ -65,3 +72,28 @@ def test_the_first_home_is_the_owner_s(tmp_path: Path) -> None:
     homes = volunteer_homes(Home(tmp_path), EmbeddedOptions(peers=3))
     assert homes[0] == Home(tmp_path)
     assert len({home.directory for home in homes}) == 3
+
+
+def test_collaboration_of_an_earlier_version_is_set_aside(tmp_path: Path) -> None:
+    options, told = EmbeddedOptions(), []
+    folder = tmp_path / "embedded" / options.folder_name / "charter"
+    authority = charters.new_authority()
+    manifest = Manifest(name="n", organiser="o", task="albert", authority=authority.peer_id.hex())
+    charters.found(folder, manifest, authority)
+    earlier = msgspec.structs.replace(manifest, numbers={"source": "python-docs"})
+    (folder / charters.MANIFEST).write_bytes(sign_manifest(earlier, authority))
+    with pytest.raises(FoundedEarlier, match="potluck found"):
+        charters.load_charter(folder)
+
+    async def prepared(_work: object) -> Prepared:
+        costs = Costs(parameters=1, activation_bytes=1, optimizer_bytes=8.0)
+        return Prepared(numbers={}, blobs={}, notes=(), summary="", costs=costs)
+
+    embedded = Embedded(home=Home(tmp_path), options=options, random=Random(1), while_allowed=prepared)
+    embedded.begun_again = told.append
+    charter = asyncio.run(embedded.found())
+    assert charter.manifest.numbers == {}
+    (aside,) = told
+    assert (aside / charters.AUTHORITY).read_bytes() == authority.seed
+    asyncio.run(embedded.found())
+    assert len(told) == 1

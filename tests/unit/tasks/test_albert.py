@@ -18,7 +18,7 @@ from core.tasks.albert.model import OFFSETS, PretrainedAlbert, build
 from core.tasks.albert.numbers import AlbertNumbers, albert_costs, albert_numbers
 from core.tasks.albert.task import Albert
 from core.tasks.task import Blobs, PreparedTask
-from tests.small_task import small_task
+from tests.small_task import small_data, small_task
 
 
 @pytest.fixture(scope="module")
@@ -41,6 +41,7 @@ def manifest_of(prepared: PreparedTask, **numbers: object) -> Manifest:
         organiser="test",
         task="albert",
         numbers=prepared.numbers | numbers,
+        data=small_data(prepared),
         blobs=blobs,
         authority="00" * 32,
     )

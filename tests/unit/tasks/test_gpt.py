@@ -17,7 +17,8 @@ from core.sources.texts import texts_named
 from core.tasks.gpt import CharacterGpt, prepare
 from core.tasks.gpt_numbers import Alphabet, GptNumbers, windows
 from core.tasks.start import log_shares
-from tests.small_task import text_folder
+from core.tasks.text import text_of
+from tests.small_task import sources_in, text_folder
 
 LETTERS = Alphabet(["", *"abcdefgh"], 9)
 COUNTS = {"": 3, "e": 40, "t": 20, "a": 10, "\n": 7}
@@ -104,7 +105,7 @@ def test_exported_gpt_scores_as_the_model_that_trains() -> None:
 
 def test_the_alphabet_holds_the_most_frequent_letters(tmp_path: Path) -> None:
     source = text_folder(tmp_path / "text")
-    prepared = prepare({"source": str(source)}, tmp_path / "out", progress=lambda *_: None)
+    prepared = prepare({}, text_of(sources_in(source)), tmp_path / "out", progress=lambda *_: None)
     manifest = Manifest(name="t", organiser="t", task="gpt", numbers=prepared.numbers, authority="00" * 32)
     letters = Counter(
         "".join(sentence for document in documents(texts_named(str(source)), part="train") for sentence in document)
@@ -115,7 +116,7 @@ def test_the_alphabet_holds_the_most_frequent_letters(tmp_path: Path) -> None:
 def test_held_out_text_shorter_than_a_sample_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("core.tasks.gpt.read_text", lambda *_: ([["tea " * 900]], [["eat " * 200]]))
     with pytest.raises(BadInput, match="too short to measure with"):
-        prepare({"source": str(tmp_path), "length": 1024}, tmp_path, progress=lambda *_: None)
+        prepare({"length": 1024}, text_of(sources_in(tmp_path)), tmp_path, progress=lambda *_: None)
 
 
 @pytest.mark.parametrize("change", [{"counts": COUNTS | {"b": 1}}, {"counts": {"": 1}}, {"held_out": [["tea"]]}])
@@ -126,6 +127,7 @@ def test_an_alphabet_or_text_that_does_not_fit_is_refused(change: dict[str, obje
 
 def test_a_source_without_text_ends_the_batches_with_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text(" \n \nx")
-    numbers = GptNumbers(source=str(tmp_path / "absent"), alphabet=len(COUNTS), length=8)
+    numbers = GptNumbers(alphabet=len(COUNTS), length=8)
+    absent = sources_in(tmp_path / "absent")
     with pytest.raises(BadInput, match="no folder"):
-        next(CharacterGpt(numbers, counts=COUNTS, held_out=HELD_OUT).batches(0))
+        next(CharacterGpt(numbers, counts=COUNTS, held_out=HELD_OUT, sources=absent).batches(0))

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from core.tasks.albert.prepare import chars_for, prepare
-from tests.small_task import text_folder
+from core.tasks.text import text_of
+from tests.small_task import sources_in, text_folder
 
 DATA = Path(__file__).parents[4] / "shared/data"
 ENGLISH = ("gutenberg_en/war_and_peace.txt.xz", "gutenberg_en/moby_dick.txt.xz", "wikitext-2/valid.txt.xz")
@@ -17,8 +18,8 @@ def test_text_read_follows_from_the_vocabulary_within_bounds() -> None:
 
 
 def test_fewer_pieces_than_wished_are_a_sentence(tmp_path: Path) -> None:
-    source = str(text_folder(tmp_path / "text"))
-    prepared = prepare({"source": source, "vocab_size": 5000}, tmp_path / "out", progress=lambda *_: None)
+    text = text_of(sources_in(text_folder(tmp_path / "text")))
+    prepared = prepare({"vocab_size": 5000}, text, tmp_path / "out", progress=lambda *_: None)
     (note,) = prepared.notes
     assert prepared.numbers["vocab_size"] < 5000
     assert f"gives {prepared.numbers['vocab_size']:,} pieces where the recipe asks for 5,000" in note
@@ -32,6 +33,6 @@ def test_large_vocabulary_comes_out_of_a_large_text(tmp_path: Path) -> None:
     for name in ENGLISH:
         with lzma.open(DATA / name) as packed:
             (text / Path(name).stem).write_bytes(packed.read())
-    numbers = {"source": str(text), "vocab_size": 18_000, "held_out": 8}
-    prepared = prepare(numbers, tmp_path / "out", progress=lambda *_: None)
+    numbers = {"vocab_size": 18_000, "held_out": 8}
+    prepared = prepare(numbers, text_of(sources_in(text)), tmp_path / "out", progress=lambda *_: None)
     assert (prepared.numbers["vocab_size"], prepared.notes) == (18_000, ())

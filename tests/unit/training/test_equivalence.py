@@ -23,7 +23,7 @@ from core.tasks.albert.task import Albert
 from core.tasks.task import Blobs, Losses
 from core.training.big_batch import BigBatch
 from core.training.round import Learner
-from tests.small_task import small_task
+from tests.small_task import small_data, small_task
 from tests.unit.training.small import ticking
 
 STEPS = 200 if os.environ.get("POTLUCK_LONG") else 40
@@ -80,7 +80,7 @@ def manifest_of(folder: Path, *, delayed: bool) -> tuple[Manifest, Albert]:
         path.rename(folder / blobs[name])
     made = Manifest(
         name="t", organiser="t", task="albert", numbers=prepared.numbers, blobs=blobs, authority="00" * 32,
-        optimizer=OPTIMIZER, target_samples=128,
+        data=small_data(prepared), optimizer=OPTIMIZER, target_samples=128,
     )  # fmt: skip
     if delayed:
         made = replace(made, averaging=AveragingNumbers(delayed=True))

@@ -16,7 +16,7 @@ from core.tasks import task_of
 from core.tasks.task import Blobs, Task
 from core.training.measured_loops import PlainLoop, WorkerLoop
 from core.workers.loop_turns import Answer, LoopOrder, LoopReady, LoopRefused, TakeTurn, TurnTaken
-from tests.small_task import small_task
+from tests.small_task import small_data, small_task
 
 pytest.importorskip("accelerate")
 from core.training.trainer_loop import NOT_A_WORD, TrainerLoop, transformers_rows
@@ -29,7 +29,10 @@ def manifest_of(folder: Path, task: str = "albert") -> Manifest:
     prepared, authority = small_task(folder, task=task), charters.new_authority()
     blobs = charters.keep_blobs(folder, prepared.blobs)
     numbers, by = prepared.numbers, authority.peer_id.hex()
-    manifest = Manifest(name="test", organiser="test", task=task, numbers=numbers, blobs=blobs, authority=by)
+    data = small_data(prepared)
+    manifest = Manifest(
+        name="test", organiser="test", task=task, numbers=numbers, data=data, blobs=blobs, authority=by
+    )
     return charters.found(folder, manifest, authority).manifest
 
 
