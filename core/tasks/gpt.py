@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 import msgspec
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers
 from torch import nn
 
@@ -137,7 +138,11 @@ class CharacterGpt:
             windows(endless(texts_named(self._sources[0].address), random), self._alphabet, self.numbers.length), random
         )
         while chosen := list(islice(stream, size() if size else self.micro_batch)):
-            yield TensorBatch(torch.from_numpy(np.stack(chosen)).long())
+            yield self.batch(np.stack(chosen), np.zeros(len(chosen), np.uint64))
+
+    def batch(self, rows_BR: NDArray[Any], seeds_B: NDArray[np.uint64]) -> TensorBatch:  # noqa: ARG002 - nothing is drawn
+        """The windows as they are."""
+        return TensorBatch(torch.from_numpy(rows_BR.astype(np.int64)))
 
     def loss(self, model: nn.Module, batch: TensorBatch) -> Losses:
         """The mean over all letters but each sample's first."""

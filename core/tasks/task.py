@@ -3,6 +3,8 @@
 The whole of it follows from the manifest, so it is equal on all peers; only the order of the batches is a peer's own.
 """
 
+# ruff: noqa: N803 - names of arrays end in their shapes
+
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +20,9 @@ from core.base.problems import BadInput
 from core.system.file_chunks import file_digest
 
 if TYPE_CHECKING:
+    import numpy as np
     import torch
+    from numpy.typing import NDArray
 
     from core.tasks.pretrained import Pretrained
     from core.tasks.text import GivenText
@@ -201,6 +205,14 @@ class Task(Protocol):
 
         Raises:
             BadInput: there is nothing to learn from.
+        """
+
+    def batch(self, rows_BR: "NDArray[Any]", seeds_B: "NDArray[np.uint64]") -> Any:
+        """The batch of some samples; what a sample is follows from its row and its seed, never from the batch it is in.
+
+        Args:
+            rows_BR: B rows as the task's cutter has made them (`core.tasks.cutter`).
+            seeds_B: What is drawn for each sample follows from its seed (`core.data.chance`).
         """
 
     @property

@@ -22,7 +22,7 @@ from core.base.manifest import Manifest, read_manifest
 from core.base.signing import Ed25519Verifier
 from core.system.offline import offline
 from core.tasks import task_of
-from core.tasks.albert.examples import MaskedBatch
+from core.tasks.albert.masking import MaskedBatch
 from core.tasks.albert.task import Albert
 from core.tasks.task import Blobs
 

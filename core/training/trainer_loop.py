@@ -13,7 +13,7 @@ from transformers import PrinterCallback, Trainer, TrainerCallback, TrainingArgu
 
 from core.api.settings import CPU
 from core.base.manifest import Manifest
-from core.tasks.albert.examples import MaskedBatch
+from core.tasks.albert.masking import MaskedBatch
 from core.tasks.task import Task, TensorBatch
 from core.training.measured_loops import LEARNING_RATE, SEED, Measured, ready_batches
 from core.training.precision import precision_on

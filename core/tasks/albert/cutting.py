@@ -19,11 +19,12 @@ from core.base.manifest import Manifest
 from core.base.problems import BadInput
 from core.data.documents import Document
 from core.tasks.albert.numbers import AlbertNumbers, albert_numbers
-from core.tasks.albert.prepare import TOKENIZER
 from core.tasks.cutter import Row
 from core.tasks.task import Blobs
 from core.tasks.tokenizers.unigram import pieces, read_unigram
 
+TOKENIZER: Final = "tokenizer"
+"""The blob with the tokenizer."""
 SPECIAL_PER_SAMPLE: Final = 3
 """[CLS], and [SEP] after each part."""
 LENGTHS: Final = 2

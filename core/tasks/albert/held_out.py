@@ -12,10 +12,12 @@ from tokenizers import Tokenizer
 
 from core.api.score import Filled
 from core.base.problems import BadInput
+from core.data.chance import key_of, stream
 from core.data.documents import Document
-from core.tasks.albert.examples import MaskedBatch, examples, masked_batch
+from core.tasks.albert.cutting import AlbertCutter
+from core.tasks.albert.masking import MaskedBatch, Masking
 from core.tasks.albert.numbers import AlbertNumbers
-from core.tasks.tokenizers.unigram import FIRST_WORD_ID, MASK_ID, pieces
+from core.tasks.tokenizers.unigram import FIRST_WORD_ID, MASK_ID
 
 SEED: Final = 0
 SHOWN: Final = 3
@@ -38,14 +40,13 @@ def measuring_batches(held_out: list[Document], tokenizer: Tokenizer, numbers: A
         BadInput: there is not one place to be guessed.
     """
     chance = random.Random(SEED)  # noqa: S311 - the same places for everybody
-    cut = examples((pieces(tokenizer, document) for document in held_out), numbers.sequence_length, chance)
-    stream = islice(cut, numbers.held_out)
-    generator = np.random.default_rng(SEED)
-    batches = []
-    while chosen := list(islice(stream, numbers.micro_batch)):
-        batches.append(
-            masked_batch(chosen, length=numbers.sequence_length, vocab_size=numbers.vocab_size, generator=generator)
-        )
+    rows = list(islice(AlbertCutter(numbers, tokenizer).cut(held_out, chance), numbers.held_out))
+    seeds = stream(key_of(b"held out"), np.arange(len(rows), dtype=np.uint64))
+    masking = Masking(numbers, tokenizer)
+    batches = [
+        masking.batch(np.stack(rows[at : at + numbers.micro_batch]), seeds[at : at + numbers.micro_batch])
+        for at in range(0, len(rows), numbers.micro_batch)
+    ]
     if not sum(len(batch.words_M) for batch in batches):
         raise BadInput("The held-out text is too short to measure with.", hint="Give more text.")
     return batches

@@ -35,6 +35,8 @@ class AlbertNumbers(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     """That of what attention asks for, beside the positions."""
     order_weight: Annotated[float, Meta(ge=0, le=10)] = 0.1
     """How much the order of sentences counts beside the masked words."""
+    ngram_max: Annotated[int, Meta(ge=1, le=10)] = 1
+    """Words that are hidden together, at most (Lan et al. 2019 have 3); 1: pieces are hidden one by one."""
     micro_batch: Annotated[int, Meta(ge=1, le=1024)] = 32
     """Samples of one forward and backward pass."""
     held_out: Annotated[int, Meta(ge=1, le=16_384)] = 384

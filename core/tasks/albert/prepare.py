@@ -10,6 +10,7 @@ from tokenizers import Tokenizer
 
 from core.base.manifest import Numbers
 from core.data.documents import Document
+from core.tasks.albert.cutting import TOKENIZER
 from core.tasks.albert.held_out import measuring_batches
 from core.tasks.albert.numbers import AlbertNumbers, albert_numbers
 from core.tasks.neighbour import NEIGHBOUR, Neighbour
@@ -17,7 +18,6 @@ from core.tasks.task import PreparedTask
 from core.tasks.text import READ_CHARS, GivenText, Progress, count_chars, read_text, write_blobs
 from core.tasks.tokenizers.unigram import pieces, train_unigram
 
-TOKENIZER: Final = "tokenizer"
 HELD_OUT: Final = "held_out"
 UNIGRAM: Final = "unigram"
 PIECE_CHARS: Final = 1000

@@ -5,7 +5,7 @@
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import msgspec
 import numpy as np
@@ -23,15 +23,16 @@ from core.data.documents import Document
 from core.data.shuffle import shuffled
 from core.data.sources import documents
 from core.sources.texts import texts_named
-from core.tasks.albert.examples import Example, MaskedBatch, examples, masked_batch
+from core.tasks.albert.cutting import AlbertCutter, fitting_tokenizer
 from core.tasks.albert.held_out import SHOWN, fill, measuring_batches
+from core.tasks.albert.masking import MaskedBatch, Masking
 from core.tasks.albert.model import PretrainedAlbert, build, log_frequencies
 from core.tasks.albert.numbers import MASKED_SHARE, AlbertNumbers, albert_costs, albert_numbers
-from core.tasks.albert.prepare import HELD_OUT, TOKENIZER, UNIGRAM
+from core.tasks.albert.prepare import HELD_OUT, UNIGRAM
+from core.tasks.cutter import Row
 from core.tasks.neighbour import read_neighbour
 from core.tasks.parameters import begun
 from core.tasks.task import Blobs, Evaluation, Losses
-from core.tasks.tokenizers.unigram import pieces, read_unigram
 
 if TYPE_CHECKING:
     from core.tasks.pretrained import Pretrained
@@ -74,6 +75,7 @@ class Albert:
         self._tokenizer = tokenizer
         self._blobs = blobs
         self.log_frequencies_V = log_frequencies(counts)
+        self._masking = Masking(numbers, tokenizer)
         self.held_out = measuring_batches(held_out, tokenizer, numbers)
         """The batches that `evaluate` computes on, the same on all computers."""
 
@@ -85,13 +87,11 @@ class Albert:
             BadInput: numbers or blobs cannot be used.
         """
         numbers = albert_numbers(manifest.numbers)
-        tokenizer = read_unigram(blobs.read(TOKENIZER))
+        tokenizer = fitting_tokenizer(numbers, blobs)
         held_out = blobs.decode(HELD_OUT, list[Document])
         counts = blobs.decode(UNIGRAM, list[Annotated[int, Meta(ge=0, le=2**53)]])
-        if tokenizer.get_vocab_size() != numbers.vocab_size or len(counts) != numbers.vocab_size:
-            raise BadInput(
-                "The tokenizer does not fit the manifest's numbers.", hint="Ask the organiser for a new one."
-            )
+        if len(counts) != numbers.vocab_size:
+            raise BadInput("The counts do not fit the manifest's numbers.", hint="Ask the organiser for new ones.")
         return cls(
             numbers, tokenizer=tokenizer, held_out=held_out, counts=counts, sources=manifest.sources, blobs=blobs
         )
@@ -138,13 +138,14 @@ class Albert:
             BadInput: the source holds no text for training, or not enough for one example.
         """
         numbers = self.numbers
-        generator = np.random.default_rng(seed)
         chance = random.Random(seed)  # noqa: S311 - the order of the data is no secret
         stream = shuffled(self._passes(chance), chance, size=numbers.buffer)
         while chosen := list(islice(stream, size() if size else self.micro_batch)):
-            yield masked_batch(
-                chosen, length=numbers.sequence_length, vocab_size=numbers.vocab_size, generator=generator
-            )
+            yield self.batch(np.stack(chosen), np.array([chance.getrandbits(64) for _ in chosen], np.uint64))
+
+    def batch(self, rows_BR: NDArray[Any], seeds_B: NDArray[np.uint64]) -> MaskedBatch:
+        """The rows in order or swapped, with words hidden."""
+        return self._masking.batch(rows_BR, seeds_B)
 
     def loss(self, model: torch.nn.Module, batch: MaskedBatch) -> Losses:
         """Masked words, each sample counting by its words, plus the order of sentences.
@@ -189,9 +190,9 @@ class Albert:
         """The cross-entropies of all rows, added up."""
         return cross_entropy(scores_RV, torch.from_numpy(true_R).to(scores_RV.device), reduction="sum")
 
-    def _passes(self, chance: random.Random) -> Iterator[Example]:
+    def _passes(self, chance: random.Random) -> Iterator[Row]:
         """The examples for training, again and again; those of a small source are kept after the first pass."""
-        kept: list[Example] = []
+        kept: list[Row] = []
         while True:
             count = 0
             found = documents(texts_named(self._sources[0].address), part="train", seed=chance.getrandbits(63))
@@ -206,5 +207,5 @@ class Albert:
                 yield from kept
             kept.clear()
 
-    def _cut(self, found: Iterable[Document], chance: random.Random) -> Iterator[Example]:
-        return examples((pieces(self._tokenizer, d) for d in found), self.numbers.sequence_length, chance)
+    def _cut(self, found: Iterable[Document], chance: random.Random) -> Iterator[Row]:
+        return AlbertCutter(self.numbers, self._tokenizer).cut(found, chance)

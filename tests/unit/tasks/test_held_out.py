@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers
 
-from core.tasks.albert.examples import MaskedBatch
 from core.tasks.albert.held_out import AROUND, fill
+from core.tasks.albert.masking import MaskedBatch
 from core.tasks.tokenizers.unigram import BEGIN_ID, END_ID, MASK_ID, PAD_ID, SPECIAL, pieces
 
 TEXT = "the cat sat on the mat and the dog sat on the cat while the rain fell on them all"

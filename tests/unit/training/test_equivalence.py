@@ -18,7 +18,7 @@ from core.averaging.aggregators import AGGREGATORS
 from core.base.content import digest
 from core.base.manifest import AveragingNumbers, Manifest
 from core.tasks import task_of
-from core.tasks.albert.examples import MaskedBatch
+from core.tasks.albert.masking import MaskedBatch
 from core.tasks.albert.task import Albert
 from core.tasks.task import Blobs, Losses
 from core.training.big_batch import BigBatch
