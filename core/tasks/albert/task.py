@@ -3,7 +3,7 @@
 # ruff: noqa: N803, N806 - names of arrays end in their shapes
 
 import random
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
@@ -196,7 +196,7 @@ class Albert:
         while True:
             count = 0
             found = documents(texts_named(self._sources[0].address), part="train", seed=chance.getrandbits(63))
-            for count, example in enumerate(self._cut(found, chance), start=1):
+            for count, example in enumerate(AlbertCutter(self.numbers, self._tokenizer).cut(found, chance), start=1):
                 if count <= KEPT_MAX:
                     kept.append(example)
                 yield example
@@ -206,6 +206,3 @@ class Albert:
                 chance.shuffle(kept)
                 yield from kept
             kept.clear()
-
-    def _cut(self, found: Iterable[Document], chance: random.Random) -> Iterator[Row]:
-        return AlbertCutter(self.numbers, self._tokenizer).cut(found, chance)
