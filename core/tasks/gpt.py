@@ -140,8 +140,8 @@ class CharacterGpt:
         while chosen := list(islice(stream, size() if size else self.micro_batch)):
             yield self.batch(np.stack(chosen), np.zeros(len(chosen), np.uint64))
 
-    def batch(self, rows_BR: NDArray[Any], seeds_B: NDArray[np.uint64]) -> TensorBatch:  # noqa: ARG002 - nothing is drawn
-        """The windows as they are."""
+    def batch(self, rows_BR: NDArray[Any], seeds_B: NDArray[np.uint64]) -> TensorBatch:  # noqa: ARG002 - see below
+        """The windows as they are, for nothing is drawn for them."""
         return TensorBatch(torch.from_numpy(rows_BR.astype(np.int64)))
 
     def loss(self, model: nn.Module, batch: TensorBatch) -> Losses:
