@@ -1,11 +1,13 @@
 """A Unigram tokenizer, trained on the spot (S000, appendix I.3)."""
 
-from collections.abc import Iterator, Sequence
-from typing import Final
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Final, NamedTuple
 
 from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
-from core.base.problems import BadInput
+from core.base.problems import BadInput, unknown_name
+from core.tasks.tokenizers import normalisers
 
 PAD, UNKNOWN, BEGIN, END, MASK = SPECIAL = ("<pad>", "<unk>", "[CLS]", "[SEP]", "[MASK]")
 PAD_ID, UNKNOWN_ID, BEGIN_ID, END_ID, MASK_ID = range(len(SPECIAL))
@@ -13,36 +15,62 @@ FIRST_WORD_ID: Final = len(SPECIAL)
 """Ids from here on stand for pieces of text."""
 
 
-def train_unigram(texts: Iterator[str], *, vocab_size: int) -> Tokenizer:
+class TokenizerRecipe(NamedTuple):
+    """How a tokenizer is made of text."""
+
+    vocab_size: int
+    """Pieces, where nobody says how many."""
+    normaliser: Callable[[], normalizers.Normalizer]
+    isolates: bool
+    """Whether punctuation marks and digits stand alone."""
+
+
+RECIPES: Final[Mapping[str, TokenizerRecipe]] = MappingProxyType(
+    {
+        normalisers.PLAIN: TokenizerRecipe(32_000, normalisers.plain, isolates=True),
+        normalisers.ALBERT: TokenizerRecipe(30_000, normalisers.albert, isolates=False),
+        normalisers.BENGALI: TokenizerRecipe(32_000, normalisers.bengali, isolates=True),
+    }
+)
+"""Every recipe by its name: a text of any language; English as ALBERT v2 cuts it (Lan et al. 2019); Bengali."""
+
+
+def recipe_of(name: str) -> TokenizerRecipe:
+    """The recipe of a name.
+
+    Raises:
+        BadInput: there is none.
+    """
+    if name not in RECIPES:
+        raise unknown_name("tokenizer", name, RECIPES)
+    return RECIPES[name]
+
+
+def train_unigram(texts: Iterator[str], *, vocab_size: int, recipe: str = normalisers.PLAIN) -> Tokenizer:
     """Train a tokenizer.
 
     A trained tokenizer always cuts the same text the same way.  Training it twice on the same text does not give
     the same tokenizer to the last digit (the library counts words in a table of random order), so peers share one.
+    It keeps the words of the text with their counts, not the text.
 
-    The text is normalised by NMT and NFKC, multiple spaces are collapsed, letters are lowered; words are split on white
-    space and begin with U+2581, punctuation marks and digits stand alone, and a pair of texts becomes
-    `[CLS] A [SEP] B [SEP]`.
+    The text is normalised as the recipe says; words are split on white space and begin with U+2581, and a pair of texts
+    becomes `[CLS] A [SEP] B [SEP]`.
 
     Args:
         texts: The text to learn from.
         vocab_size: Pieces at most, with the five special ones.
+        recipe: A name of `RECIPES`.
+
+    Raises:
+        BadInput: there is no such recipe.
     """
+    made = recipe_of(recipe)
     tokenizer = Tokenizer(models.Unigram())
-    tokenizer.normalizer = normalizers.Sequence(
-        [
-            normalizers.Nmt(),
-            normalizers.NFKC(),
-            normalizers.Replace(Regex(r"\s+"), " "),
-            normalizers.Lowercase(),
-        ]
-    )
-    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
-        [
-            pre_tokenizers.Metaspace(),
-            pre_tokenizers.Punctuation("isolated"),
-            pre_tokenizers.Digits(individual_digits=True),
-        ]
-    )
+    tokenizer.normalizer = made.normaliser()
+    alone = [pre_tokenizers.Punctuation("isolated"), pre_tokenizers.Digits(individual_digits=True)]
+    if not made.isolates:
+        alone = [pre_tokenizers.Split(Regex(r"[<\[]"), "isolated")]  # else a text that says "<pad>" would be padding
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.Metaspace(), *alone])
     trainer = trainers.UnigramTrainer(
         vocab_size=vocab_size, special_tokens=list(SPECIAL), unk_token=UNKNOWN, show_progress=False
     )
@@ -53,6 +81,7 @@ def train_unigram(texts: Iterator[str], *, vocab_size: int) -> Tokenizer:
         special_tokens=[(BEGIN, BEGIN_ID), (END, END_ID)],
     )
     tokenizer.decoder = decoders.Metaspace()
+    tokenizer.encode_special_tokens = True
     return tokenizer
 
 
@@ -68,6 +97,7 @@ def read_unigram(data: bytes) -> Tokenizer:
         raise BadInput("The tokenizer cannot be read.", hint="Ask the organiser for a new one.") from error
     if [tokenizer.token_to_id(piece) for piece in SPECIAL] != list(range(len(SPECIAL))):
         raise BadInput("The tokenizer is of another kind.", hint="Ask the organiser for a new one.")
+    tokenizer.encode_special_tokens = True  # a text that says "[MASK]" hides nothing
     return tokenizer
 
 
