@@ -79,7 +79,8 @@ def gift(today: DayGift) -> str:
     else:
         said = tr("Nothing became part of the model yet today.")
     traffic = tr("{sent} sent, {received} received.")
-    return f"{said} {traffic.format(sent=size(today.bytes_sent), received=size(today.bytes_received))}"
+    power = tr(" About {kwh} kWh.").format(kwh=decimal(amount(kwh, decimals=2))) if (kwh := _kwh(today)) else ""
+    return f"{said} {traffic.format(sent=size(today.bytes_sent), received=size(today.bytes_received))}{power}"
 
 
 def last_days(history: GiftHistory, today: DayGift, number: int) -> list[tuple[date, float]]:
@@ -167,8 +168,8 @@ def credit(receipts: ReceiptList) -> str:
 
 def energy(history: GiftHistory) -> str:
     """What the shown days took of electricity, and what that means; empty where nothing is known."""
-    kwh = sum(one.joules for one in history.days) / 3.6e6
-    if kwh < 0.005:
+    kwh = _kwh(*history.days)
+    if not kwh:
         return ""
     said = [tr("About {kwh} kWh").format(kwh=decimal(amount(kwh, decimals=2)))]
     if history.kwh_cents:
@@ -179,6 +180,12 @@ def energy(history: GiftHistory) -> str:
         kilos = decimal(amount(kwh * history.kwh_grams / 1000, decimals=2))
         said.append(tr("{kilos} kg of carbon dioxide").format(kilos=kilos))
     return ", ".join(said)
+
+
+def _kwh(*days: DayGift) -> float:
+    """What these days took; 0: too little to be told."""
+    kwh = sum(one.joules for one in days) / 3.6e6
+    return kwh if kwh >= 0.005 else 0.0
 
 
 def receipt_short(row: ReceiptView) -> str:

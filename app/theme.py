@@ -4,7 +4,7 @@ from dataclasses import asdict, dataclass
 from string import Template
 
 from PySide6.QtCore import QObject, Qt, Signal
-from PySide6.QtGui import QColor, QPalette
+from PySide6.QtGui import QColor, QFont, QPalette
 from PySide6.QtWidgets import QApplication
 
 import resources
@@ -106,6 +106,9 @@ class Theme(QObject):
         self._choice = choice
         self._colours: Colours | None = None
         self._application.setStyle("Fusion")
+        font = application.font()
+        font.setFeature(QFont.Tag("tnum"), 1)  # numbers that change do not jump, and stand below each other
+        application.setFont(font)
         self._application.styleHints().colorSchemeChanged.connect(self._follow)
         self.choose(choice)
 

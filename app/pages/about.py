@@ -33,6 +33,7 @@ class AboutPage(AskingPage):
                 "organiser": tr("Who lets people in"),
                 "organiser_key": tr("Fingerprint of that key"),
                 "id": tr("Digest of its numbers"),
+                "account": tr("Account"),
                 "me": tr("This computer"),
                 "my_key": tr("Fingerprint of its key"),
             }
@@ -71,6 +72,7 @@ class AboutPage(AskingPage):
                 "summary": text.tr(known.summary) if known is not None else "",
                 "organiser": text.tr(known.organiser) if known is not None else "",
                 "id": about_text.grouped(known.id) if known is not None else "",
+                "account": text.tr("None is needed: the link lets you in.") if known is not None else "",
                 "me": f"{snapshot.me.name}, {snapshot.me.peer}",
             }
         )

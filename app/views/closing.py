@@ -27,7 +27,7 @@ class ClosingQuestion(QObject):
         self.box.setText(tr("Close the window, or quit Potluck?"))
         self.box.setInformativeText(
             tr(
-                "Without its window Potluck goes on contributing. {place} "
+                "Without its window Potluck goes on as it is. {place} "
                 "When you quit, nothing is computed any more.\n\n"
                 "Your answer is remembered. You can change it in the menu Potluck, When the window closes."
             ).format(place=place)

@@ -183,6 +183,7 @@ class SettingsDialog(QDialog):
         self.pages.addTab(self.computer, tr("This comput&er"))
         self.pages.setDocumentMode(True)
         self.pages.tabBar().setDrawBase(False)
+        self.pages.tabBar().setAccessibleName(tr("Pages"))
         self.resize(SIZE_FIRST)
         column = QVBoxLayout(self)
         column.setContentsMargins(12, 10, 12, 12)

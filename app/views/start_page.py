@@ -30,7 +30,7 @@ class StartPage(QWidget):
         self._title = label(tr("Warming up the pot"), factor=1.8, bold=True)
         self._sentence = sentence(factor=1.05)
         self._sentence.setAlignment(Qt.AlignmentFlag.AlignHCenter)
-        self._bar = QProgressBar(maximum=2 * len(self._steps), textVisible=False)
+        self._bar = QProgressBar(maximum=100 * len(self._steps), textVisible=False)
         self._bar.setFixedWidth(320)
         self._bar.setAccessibleName(tr("Getting started"))
         self._names = [label(tone="muted") for _ in self._steps]
@@ -59,7 +59,8 @@ class StartPage(QWidget):
             self.start.setFocus()
         self._bar.setVisible(starts)
         step = STEPS.get(verdict.reason, 0)
-        self._bar.setValue(2 * step + 1)  # half way through the step
+        percent = verdict.args.get("percent", 50)
+        self._bar.setValue(100 * step + (percent if isinstance(percent, int) else 50))
         self._bar.setAccessibleDescription(self._sentence.text())
         for place, name in enumerate(self._names):
             sign = "✓" if place < step else "•" if place == step else " "

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
-from PySide6.QtWidgets import QSizePolicy, QWidget
+from PySide6.QtWidgets import QLabel, QSizePolicy
 
 from app import text
 from app.theme import Theme
@@ -15,8 +15,8 @@ PERCENT_DIGITS = "100 %"
 GAP = 8
 
 
-class Bars(QWidget):
-    """A row for each word; a bar that fills the space would be 100 %.
+class Bars(QLabel):
+    """A row for each word; a bar that fills the space would be 100 %.  To a screen reader a label, which says all rows.
 
     Args:
         theme: The colours.

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QPolygonF
-from PySide6.QtWidgets import QSizePolicy, QWidget
+from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 
 from app import text
 from app.theme import Theme
@@ -22,8 +22,8 @@ LABEL_SHARE = 0.7
 Point = tuple[int, float]
 
 
-class Curve(QWidget):
-    """Points of (epoch, value), joined by a line.
+class Curve(QLabel):
+    """Points of (epoch, value), joined by a line.  To a screen reader a label, which says what is drawn.
 
     Args:
         theme: The colours.

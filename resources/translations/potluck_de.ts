@@ -8,6 +8,10 @@
    <translation>  Ergebnis</translation>
   </message>
   <message>
+   <source> About {kwh} kWh.</source>
+   <translation> Etwa {kwh} kWh.</translation>
+  </message>
+  <message>
    <source> while training goes on</source>
    <translation>, während das Training weitergeht</translation>
   </message>
@@ -2288,10 +2292,10 @@
    <translation>Ohne eine einzige Stunde würde Potluck nie arbeiten.</translation>
   </message>
   <message>
-   <source>Without its window Potluck goes on contributing. {place} When you quit, nothing is computed any more.
+   <source>Without its window Potluck goes on as it is. {place} When you quit, nothing is computed any more.
 
 Your answer is remembered. You can change it in the menu Potluck, When the window closes.</source>
-   <translation>Ohne Fenster rechnet Potluck weiter mit. {place} Nach dem Beenden wird nichts mehr gerechnet.
+   <translation>Ohne Fenster macht Potluck weiter wie jetzt. {place} Nach dem Beenden wird nichts mehr gerechnet.
 
 Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim Schließen des Fensters.</translation>
   </message>
