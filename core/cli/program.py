@@ -39,6 +39,7 @@ PARTS: Mapping[str, str] = MappingProxyType(
         "app": "app.__main__",
         "costs": "core.tasks.costs",
         "prepare": "core.training.prepare",
+        "reader": "core.reading.__main__",
         "senses": "core.schedule.senses.__main__",
         "use-model": "core.training.use",
         "worker": "core.training.__main__",

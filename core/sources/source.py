@@ -78,6 +78,8 @@ class Piece(NamedTuple):
     """Number of the block that they belong to; it never falls within a shard."""
     texts: tuple[str, ...]
     """Each stands on its own: a document begins and ends with it."""
+    rows: tuple[Mapping[str, object], ...] | None = None
+    """Of a table, what else stands in the row of each text, as far as it was asked for; None: of no table."""
 
 
 class SourceTrouble(Exception):  # noqa: N818 - what a source says of itself, not a mistake of this program

@@ -201,9 +201,7 @@ def prepare(numbers: Numbers, text: GivenText, out_dir: Path, *, progress: Progr
     return PreparedTask(numbers=msgspec.to_builtins(read), blobs=_write(out_dir, read, counts, train, held_out))
 
 
-def prepare_from(
-    start: Path, numbers: Numbers, text: GivenText, out_dir: Path, *, progress: Progress
-) -> PreparedTask:
+def prepare_from(start: Path, numbers: Numbers, text: GivenText, out_dir: Path, *, progress: Progress) -> PreparedTask:
     """Go on from a GPT-2 of letters as `transformers` has it, with its sizes and its alphabet."""
     from transformers.models.gpt2.modeling_gpt2 import GPT2LMHeadModel  # noqa: PLC0415 - takes seconds
 
@@ -244,9 +242,7 @@ def costs(numbers: Numbers) -> ModelCosts:
 def open_task(manifest: Manifest, blobs: Blobs) -> CharacterGpt:
     """The task of numbers and blobs as `prepare` has made them; a stranger may have changed them."""
     numbers, held_out = gpt_numbers(manifest.numbers), blobs.decode("held_out", list[Document])
-    return CharacterGpt(
-        numbers, counts=read_counts(blobs), held_out=held_out, sources=manifest.sources, blobs=blobs
-    )
+    return CharacterGpt(numbers, counts=read_counts(blobs), held_out=held_out, sources=manifest.sources, blobs=blobs)
 
 
 def _letters(found: list[Document]) -> Counter[str]:

@@ -4,7 +4,6 @@ Frames of `core.workers.frames` come in on fd 0 and go out on fd 1.  The pipe wa
 process ends at once, whatever it is doing, so no orphan trains on after a crash.
 """
 
-import contextlib
 import os
 import queue
 import signal
@@ -14,13 +13,11 @@ import time
 import traceback
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
-import psutil
-
-from core.base.problems import BadInput, Problem, WireProblem, WorkerProblem
+from core.base.problems import BadInput, Problem, WorkerProblem
+from core.workers.child_end import listen, speaker, step_back, take_pipe
 from core.workers.frames import (
-    LENGTH_BYTES,
     Computes,
     Failed,
     Ping,
@@ -28,26 +25,24 @@ from core.workers.frames import (
     Start,
     ToEngine,
     ToWorker,
-    encode_frame,
     frame_decoder,
-    frame_length,
 )
 
 if TYPE_CHECKING:
     from core.training.conversation import Conversation
 
 INBOX_MAX = 1000
-NICENESS = 10
 
 
-def main() -> int:
+def main(*_: object) -> int:
     """Run the worker until its stdin closes or a problem ends it; returns the exit code."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    source, sink = _take_pipe()
-    say = _speaker(sink)
+    source, sink = take_pipe()
+    say: Callable[[ToEngine], None] = speaker(sink)
     inbox: queue.Queue[ToWorker] = queue.Queue(INBOX_MAX)
+    decoder = frame_decoder(ToWorker | Ping)
     threading.Thread(
-        target=listen, args=(source, answering(say, inbox.put), os._exit), name="parent watch", daemon=True
+        target=listen, args=(source, decoder, answering(say, inbox.put), os._exit), name="parent watch", daemon=True
     ).start()
     try:
         start = inbox.get()
@@ -69,28 +64,6 @@ def run(*_: object) -> NoReturn:
     code = main()
     sys.stderr.flush()
     os._exit(code)
-
-
-def listen(source: BinaryIO, put: Callable[[ToWorker | Ping], None], leave: Callable[[int], None]) -> None:
-    """Read frames until the pipe ends, then leave with code 0; leave with code 1 when something unreadable comes.
-
-    Args:
-        source: The engine's end writes frames into it.
-        put: Takes each frame.
-        leave: Ends the process.
-    """
-    decoder = frame_decoder(ToWorker | Ping)
-    try:
-        while header := source.read(LENGTH_BYTES):
-            length = frame_length(_whole(header, LENGTH_BYTES))
-            put(decoder.decode(_whole(source.read(length), length)))
-    except (WireProblem, ValueError) as error:
-        sys.stderr.write(f"The engine said something unreadable: {error}\n")
-        leave(1)
-    except OSError:
-        leave(0)
-    else:
-        leave(0)
 
 
 def answering(say: Callable[[ToEngine], None], put: Callable[[ToWorker], None]) -> Callable[[ToWorker | Ping], None]:
@@ -136,7 +109,7 @@ def open_conversation(start: Start, say: Callable[[ToEngine], None], clock: Call
     manifest = read_manifest(_content(Path(start.manifest_path)), Ed25519Verifier())
     task = task_of(manifest, Blobs(Path(start.blobs_dir), manifest.blobs))
     sinks = sinks_of(start.metrics, manifest)
-    _step_back()
+    step_back()
     torch.set_num_threads(max(1, start.threads))
     choice = choose(start.device)
     names = choice.names
@@ -152,58 +125,6 @@ def open_conversation(start: Start, say: Callable[[ToEngine], None], clock: Call
         learner.first.compiles = True
     arena = Arena.create(Path(start.arena_path), learner.numel)
     return Conversation(start, learner=learner, arena=arena, say=say, clock=clock, sinks=sinks)
-
-
-def _take_pipe() -> tuple[BinaryIO, BinaryIO]:
-    """Keep fd 0 and a copy of fd 1 for frames; whatever else is printed goes to stderr."""
-    out = os.dup(1)
-    os.dup2(2, 1)
-    if sys.platform == "win32":
-        import msvcrt  # noqa: PLC0415 - only there
-
-        msvcrt.setmode(0, os.O_BINARY)
-        msvcrt.setmode(out, os.O_BINARY)
-    return os.fdopen(os.dup(0), "rb"), os.fdopen(out, "wb", buffering=0)
-
-
-def _speaker(sink: BinaryIO) -> Callable[[ToEngine], None]:
-    """Sends frames, from any thread; ends the process when nobody listens any more."""
-    whole = threading.Lock()
-
-    def say(frame: ToEngine) -> None:
-        rest = memoryview(encode_frame(frame))
-        try:
-            with whole:
-                while rest:
-                    rest = rest[sink.write(rest) :]
-        except OSError:
-            os._exit(0)
-
-    return say
-
-
-def _whole(data: bytes, size: int) -> bytes:
-    """`data`, if it has `size` bytes.
-
-    Raises:
-        OSError: the pipe ended before.
-    """
-    if len(data) < size:
-        raise OSError("the pipe ended within a frame")
-    return data
-
-
-def _step_back() -> None:
-    """Let everything else on this computer go first, from now on.  On Linux each thread has a priority of its own."""
-    process = psutil.Process()
-    with contextlib.suppress(psutil.Error, OSError):
-        if sys.platform == "win32":
-            process.nice(psutil.BELOW_NORMAL_PRIORITY_CLASS)
-            return
-        nice = max(process.nice(), NICENESS)
-        for number in [thread.id for thread in process.threads()] if sys.platform == "linux" else [process.pid]:
-            with contextlib.suppress(OSError):  # a thread may have ended
-                os.setpriority(os.PRIO_PROCESS, number, nice)
 
 
 def _content(path: Path) -> bytes:

@@ -325,7 +325,12 @@ def frame_decoder(direction: Any) -> msgspec.msgpack.Decoder[Any]:
 
 def encode_frame(frame: Frame) -> bytes:
     """Encode a frame with its length."""
-    payload = msgspec.msgpack.encode(frame)
+    return framed(frame)
+
+
+def framed(words: msgspec.Struct) -> bytes:
+    """Encode what goes over a pipe between parent and child, with its length."""
+    payload = msgspec.msgpack.encode(words)
     return _LENGTH.pack(len(payload)) + payload
 
 

@@ -12,9 +12,9 @@ import pytest
 from core.base.content import digest
 from core.base.manifest import AveragingNumbers, Manifest, sign_manifest
 from core.base.signing import KeyPair
-from core.training.__main__ import NICENESS
 from core.workers import frames
 from core.workers.arena import Arena
+from core.workers.child_end import NICENESS
 from tests.small_task import small_data, small_task
 
 pytestmark = pytest.mark.process

@@ -17,9 +17,7 @@ costs = albert_costs
 __all__ = ["NUMBERS", "SUMMARY", "costs", "open_task", "prepare", "prepare_from"]
 
 
-def prepare_from(
-    start: Path, numbers: Numbers, text: GivenText, out_dir: Path, *, progress: Progress
-) -> PreparedTask:
+def prepare_from(start: Path, numbers: Numbers, text: GivenText, out_dir: Path, *, progress: Progress) -> PreparedTask:
     """What `core.tasks.albert.pretrained` makes of a model as `transformers` has it."""
     from core.tasks.albert import pretrained  # noqa: PLC0415 - brings torch, which preparing else does not need
 

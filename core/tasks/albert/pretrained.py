@@ -71,9 +71,7 @@ def pretrained(model: PretrainedAlbert, numbers: AlbertNumbers, tokenizer: Token
     return Pretrained(network=network, tokenizer=plain, auto_class="AutoModelForPreTraining", pipeline="fill-mask")
 
 
-def prepare_from(
-    start: Path, numbers: Numbers, text: GivenText, out_dir: Path, *, progress: Progress
-) -> PreparedTask:
+def prepare_from(start: Path, numbers: Numbers, text: GivenText, out_dir: Path, *, progress: Progress) -> PreparedTask:
     """Make what a manifest needs that goes on from an ALBERT as `transformers` has it, with its sizes and tokenizer.
 
     Args:

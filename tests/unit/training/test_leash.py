@@ -2,8 +2,9 @@ import io
 
 import pytest
 
-from core.training.__main__ import answering, listen
-from core.workers.frames import Go, Hold, Ping, Pong, ToEngine, ToWorker, encode_frame
+from core.training.__main__ import answering
+from core.workers.child_end import listen
+from core.workers.frames import Go, Hold, Ping, Pong, ToEngine, ToWorker, encode_frame, frame_decoder
 
 
 class Left(Exception):
@@ -17,7 +18,7 @@ def heard(data: bytes) -> tuple[list[ToWorker], int]:
         raise Left(code)
 
     with pytest.raises(Left) as left:
-        listen(io.BytesIO(data), frames.append, leave)
+        listen(io.BytesIO(data), frame_decoder(ToWorker | Ping), frames.append, leave)
     return frames, left.value.args[0]
 
 

@@ -1,0 +1,60 @@
+"""The reader's process: frames of `core.reading.frames` come in on fd 0 and go out on fd 1."""
+
+import os
+import queue
+import signal
+import sys
+import threading
+import traceback
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final, NoReturn
+
+from core.base.problems import Problem, WorkerProblem
+from core.reading.frames import BeginReading, ReadFailed, ToReader, decoder_of
+from core.system.offline import quiet
+from core.workers.child_end import listen, speaker, step_back, take_pipe
+
+INBOX_MAX: Final = 1000
+
+
+def main(*_: object) -> int:
+    """Run the reader until its stdin closes or a problem ends it; returns the exit code."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    source, sink = take_pipe()
+    say = speaker(sink)
+    inbox: queue.Queue[ToReader] = queue.Queue(INBOX_MAX)
+    threading.Thread(
+        target=listen, args=(source, decoder_of(ToReader), inbox.put, os._exit), name="parent watch", daemon=True
+    ).start()
+    try:
+        begin = inbox.get()
+        if not isinstance(begin, BeginReading):
+            raise WorkerProblem("The reading process was not started properly.")  # noqa: TRY301 - answered below
+        step_back()
+        quiet(Path(begin.blocks_dir).parent / "datasets")
+        from core.reading.reader import Reader  # noqa: PLC0415 - the parent is watched before anything slow is imported
+
+        Reader(begin, say).run(_frames(inbox))
+    except Problem as problem:
+        say(ReadFailed(code=problem.code, message=problem.message, hint=problem.hint))
+    except Exception as error:  # noqa: BLE001 - whatever it is, the worker hears of it
+        traceback.print_exc()
+        say(ReadFailed(code=WorkerProblem.code, message=f"Reading stopped: {error}", hint="The log says more."))
+    return 1
+
+
+def run(*_: object) -> NoReturn:
+    """The same, as a program; leaves without waiting for its threads."""
+    code = main()
+    sys.stderr.flush()
+    os._exit(code)
+
+
+def _frames(inbox: "queue.Queue[ToReader]") -> Iterator[ToReader]:
+    while True:
+        yield inbox.get()
+
+
+if __name__ == "__main__":
+    run()

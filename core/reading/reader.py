@@ -1,0 +1,162 @@
+"""The reader: all sources of a collaboration, each in a thread of its own, and what is said of them together."""
+
+import threading
+import time
+from collections.abc import Callable, Iterable
+from importlib import import_module
+from pathlib import Path
+from typing import Final, Protocol, cast
+
+import msgspec
+
+from core.api.data_state import DataCode
+from core.base.content import digest
+from core.base.data_source import DataSource
+from core.base.manifest import Manifest, read_manifest
+from core.base.problems import BadInput, unknown_name
+from core.base.signing import Ed25519Verifier
+from core.base.tasks import CUTTERS
+from core.data.filters import read_filters
+from core.reading.block_file import Shape
+from core.reading.block_store import BlockKey, BlockStore
+from core.reading.copies import AtOrigin
+from core.reading.desk import Desk
+from core.reading.frames import BeginReading, Drop, GoOn, ReadFrame, Remake, Rest, Tally, ToReader, Want
+from core.reading.news import SourceNews
+from core.reading.rows import Counts, RowMaker
+from core.reading.source_reader import SourceReader
+from core.reading.wishes import Wish
+from core.sources.source import Access, SourceStalled, TextShards, open_source
+from core.tasks.cutter import Cutter
+from core.tasks.task import Blobs
+
+TALLY_S: Final = 1.0
+WIDE_FROM: Final = 65_536
+"""Numbers of rows up to here take 32 bits."""
+
+
+class Reader:
+    """Serves the frames of one worker.
+
+    Args:
+        begin: The worker's first frame.
+        say: Sends a frame to the worker, from any thread.
+
+    Raises:
+        BadInput: manifest, blobs or a source's address cannot be used.
+        NotTrusted: the manifest's signature is wrong.
+    """
+
+    def __init__(self, begin: BeginReading, say: Callable[[ReadFrame], None]) -> None:
+        self._say = say
+        self._going = threading.Event()
+        self._going.set()
+        self._counts = Counts()
+        self._begin = begin
+        self._desk = Desk(begin.desk_url, begin.desk_token)
+        manifest = read_manifest(_content(Path(begin.manifest_path)), Ed25519Verifier())
+        cutter = open_cutter(manifest, Blobs(Path(begin.blobs_dir), manifest.blobs))
+        shape = Shape(cutter.width, cutter.numbers_max >= WIDE_FROM)
+        decides = msgspec.json.encode((manifest.id.hex(), cutter.width, cutter.numbers_max), order="deterministic")
+        self._store = BlockStore(Path(begin.blocks_dir), shape, digest(decides), bytes_max=begin.disk_bytes)
+        core = threading.Lock()
+        self._sources: list[SourceReader] = []
+        for number, source in enumerate(manifest.sources):
+            rows = RowMaker(manifest.id, number, cutter, read_filters(source.filters), self._counts, core)
+            news = SourceNews(number, say)
+            opened = self._opened(source, news)
+            self._sources.append(SourceReader(opened, rows, self._store, news, self._rest, AtOrigin()))
+
+    def run(self, frames: Iterable[ToReader]) -> None:
+        """Open all sources, and do what the worker says, until the frames end."""
+        threading.Thread(target=self._tally, name="tally", daemon=True).start()
+        for source in self._sources:
+            source.start()
+        for frame in frames:
+            self._take(frame)
+
+    def _take(self, frame: ToReader) -> None:
+        match frame:
+            case Want():
+                self._source(frame.source).wishes.want(frame.shards)
+            case Remake():
+                self._source(frame.source).wishes.again(Wish(frame.shard, frame.first))
+            case Drop():
+                self._store.drop(BlockKey(frame.source, frame.shard, frame.first))
+            case Rest():
+                self._going.clear()
+            case GoOn():
+                self._going.set()
+            case BeginReading():
+                raise BadInput("The reader was started twice.")
+
+    def _source(self, number: int) -> SourceReader:
+        if number >= len(self._sources):
+            raise BadInput(f"The collaboration has no source {number}.")
+        return self._sources[number]
+
+    def _opened(self, source: DataSource, news: SourceNews) -> TextShards:
+        found: list[TextShards] = []
+        access = Access(
+            folder=Path(self._begin.folder) if self._begin.folder else None,
+            secrets=self._begin.secrets,
+            allow=self._allow,
+            count=lambda count: self._counts.add_bytes(count, network=found[0].network),
+            pass_over=news.left_out,
+            cache=Path(self._begin.blocks_dir).parent / "datasets",
+        )
+        found.append(open_source(source, access))
+        return found[0]
+
+    def _rest(self) -> None:
+        self._going.wait()
+
+    def _allow(self, count: int) -> None:
+        """Wait until so many bytes may be asked of the network."""
+        self._rest()
+        if not self._desk.allow(count):
+            raise SourceStalled(DataCode.NETWORK_RESTS)
+
+    def _tally(self) -> None:
+        said: Tally | None = None
+        while True:
+            time.sleep(TALLY_S)
+            counts = self._counts
+            tally = Tally(
+                bytes_read=counts.bytes_read,
+                network_bytes=counts.network_bytes,
+                documents=counts.documents,
+                left_out=counts.left_out,
+                rows=counts.rows,
+                stored_bytes=self._store.stored_bytes,
+                reading=counts.reading,
+            )
+            if tally != said:
+                self._say(tally)
+                said = tally
+
+
+class _CutterModule(Protocol):
+    """A module, one of those that `core.base.tasks.CUTTERS` names."""
+
+    def open_cutter(self, manifest: Manifest, blobs: Blobs) -> Cutter: ...
+
+
+def open_cutter(manifest: Manifest, blobs: Blobs) -> Cutter:
+    """The cutter of a manifest's task.
+
+    Raises:
+        BadInput: this version does not know the task, or its numbers or blobs cannot be used.
+    """
+    if manifest.task not in CUTTERS:
+        raise unknown_name("task", manifest.task, CUTTERS)
+    return cast("_CutterModule", import_module(CUTTERS[manifest.task])).open_cutter(manifest, blobs)
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise BadInput(
+            f"The manifest {path} cannot be read: {error.strerror or error}.", hint="Join the collaboration again."
+        ) from error

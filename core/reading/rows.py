@@ -1,0 +1,150 @@
+"""From a source's pieces to rows: documents, filters, the share that is held out, and the task's cutter."""
+
+import threading
+from collections.abc import Callable, Generator, Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import chain
+from random import Random
+
+from core.base.content import digest
+from core.data.documents import Document
+from core.data.filters import Filters
+from core.data.sources import is_held_out
+from core.sources.source import Piece
+from core.sources.texts import documents_in
+from core.tasks.cutter import Cutter, Row
+
+
+@dataclass(slots=True)
+class Counts:
+    """What a reader has done so far (`core.reading.frames.Tally`)."""
+
+    bytes_read: int = 0
+    network_bytes: int = 0
+    documents: int = 0
+    left_out: int = 0
+    rows: int = 0
+    reading: str = ""
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def add(self, *, documents: int = 0, left_out: int = 0, rows: int = 0) -> None:
+        """Count what was made of a piece."""
+        with self.lock:
+            self.documents += documents
+            self.left_out += left_out
+            self.rows += rows
+
+    def add_bytes(self, count: int, *, network: bool) -> None:
+        """Count bytes that came from a file, or from the network."""
+        with self.lock:
+            self.bytes_read += count
+            self.network_bytes += count if network else 0
+
+
+class OpenShard:
+    """A shard that is being read, block by block.
+
+    Args:
+        shard: Its number in the source.
+        block: The block to begin with.
+        first: Number of that block's first row.
+        pieces: What the source gives from there on.
+    """
+
+    def __init__(self, shard: int, *, block: int, first: int, pieces: Iterator[Piece]) -> None:
+        self.shard = shard
+        self.block = block
+        self.first = first
+        self.ended = False
+        """Whether the block that was read last is the shard's last."""
+        self._pieces = pieces
+        self._ahead: Piece | None = None
+
+    def pieces_of_block(self) -> Iterator[Piece]:
+        """The pieces of one block, to be read to the end; then `block` is the next one's number."""
+        begun = False
+        while True:
+            if self._ahead is None:
+                self._ahead = next(self._pieces, None)
+            if self._ahead is None:
+                self.ended = True
+                return
+            if begun and self._ahead.block != self.block:
+                self.block = self._ahead.block
+                return
+            begun, self.block = True, self._ahead.block
+            piece, self._ahead = self._ahead, None
+            yield piece
+
+
+@dataclass(frozen=True, slots=True)
+class RowMaker:
+    """Makes the rows of one source's blocks; equal bytes give equal rows on every machine.
+
+    Args:
+        collaboration: The manifest's id.
+        source: The source's place in the manifest.
+        cutter: The task's.
+        filters: The source's.
+        counts: What is counted.
+        core: Held by whoever computes, so that all sources together keep one core busy.
+    """
+
+    collaboration: bytes
+    source: int
+    cutter: Cutter
+    filters: Filters
+    counts: Counts
+    core: threading.Lock
+
+    def rows(self, shard: OpenShard, look: Callable[[], None]) -> Generator[Row, None, None]:
+        """The rows of the next block of a shard.
+
+        Args:
+            shard: Where it is read; afterwards it stands before the block after it.
+            look: Called before each piece; what it raises ends the rows.
+        """
+
+        def pieces() -> Iterator[Piece]:
+            for piece in _beside(shard.pieces_of_block(), self.core):
+                look()
+                yield piece
+
+        stream = pieces()
+        with self.core:
+            for first in stream:
+                chance = Random(self._seed(shard.shard, first.block))  # noqa: S311 - everybody must draw the same
+                yield from self.cutter.cut(self._documents(chain([first], stream)), chance)
+
+    def _documents(self, pieces: Iterable[Piece]) -> Iterator[Document]:
+        sieve = self.filters.sieve()
+        for piece in pieces:
+            found = left_out = 0
+            for place, text in enumerate(piece.texts):
+                if piece.rows is not None and not sieve.keeps(text, piece.rows[place]):
+                    left_out += 1
+                    continue
+                for document in documents_in(text):
+                    if piece.rows is None and not sieve.keeps("\n".join(document)):
+                        left_out += 1
+                    elif not is_held_out(document):
+                        found += 1
+                        yield document
+            self.counts.add(documents=found, left_out=left_out)
+
+    def _seed(self, shard: int, block: int) -> int:
+        place = b"".join(number.to_bytes(8, "big") for number in (self.source, shard, block))
+        return int.from_bytes(digest(self.collaboration + place)[:8], "big")
+
+
+def _beside(pieces: Iterator[Piece], core: threading.Lock) -> Iterator[Piece]:
+    """The pieces; while one is waited for, others may compute."""
+    while True:
+        core.release()
+        try:
+            piece = next(pieces, None)
+        finally:
+            core.acquire()
+        if piece is None:
+            return
+        yield piece

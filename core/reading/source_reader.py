@@ -1,0 +1,147 @@
+"""One source of a reader: a thread that opens it, and makes the blocks that the worker wants."""
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from random import Random
+from typing import Final
+
+from core.api.data_state import DataCode
+from core.base.back_off import BackOff
+from core.base.data_source import SHARDS_MAX
+from core.base.problems import UserProblem
+from core.reading.block_file import Seal
+from core.reading.block_maker import BlockMaker
+from core.reading.block_store import BlockStore
+from core.reading.copies import Copies
+from core.reading.news import SourceNews
+from core.reading.rows import RowMaker
+from core.reading.wishes import Wish, Wishes
+from core.sources.source import ShardUnreadable, SourceStalled, SourceTrouble, TextShards
+
+RETRY_S: Final = 2.0
+RETRY_S_MAX: Final = 40.0
+"""With its jitter a back-off lasts from one second to a minute."""
+WHOLE_SOURCE: Final = frozenset({DataCode.NETWORK_RESTS, DataCode.NO_SPACE})
+"""What holds up all shards of a source alike."""
+_SOURCE: Final = -1
+"""Stands for the source itself among its shards."""
+
+
+class GivenUp(Exception):  # noqa: N818 - no error
+    """What is being read is not wanted any more."""
+
+
+class SourceReader:
+    """Serves the wishes for one source in a thread of its own.
+
+    Args:
+        source: The source.
+        rows: Makes rows of it.
+        store: Keeps its blocks.
+        news: Tells the worker.
+        rest: Returns at once, or when computing is allowed again.
+        copies: Knows where shards lie.
+    """
+
+    def __init__(
+        self,
+        source: TextShards,
+        rows: RowMaker,
+        store: BlockStore,
+        news: SourceNews,
+        rest: Callable[[], None],
+        copies: Copies,
+    ) -> None:
+        self.wishes = Wishes()
+        """Of the worker, for this source."""
+        self._source = source
+        self._rows = rows
+        self._store = store
+        self._news = news
+        self._rest = rest
+        self._copies = copies
+        self._maker = BlockMaker(
+            source, rows, store, lambda key, path, count: news.block(key, path, Seal(count, last=False), whole=False)
+        )
+        random = Random()  # noqa: S311 - jitter is no secret
+        self._failures = BackOff[int](first=RETRY_S, longest=RETRY_S_MAX, random=random, things_max=SHARDS_MAX)
+        self._names: Sequence[str] = ()
+
+    def start(self) -> None:
+        """Begin, in a thread that ends with the process."""
+        threading.Thread(target=self._run, name=f"source {self._rows.source}", daemon=True).start()
+
+    def _run(self) -> None:
+        while not self._is_open():
+            self.wishes.wait(self._failures.wait(_SOURCE, time.monotonic()))
+        while True:
+            self._serve(self.wishes.jobs())
+
+    def _is_open(self) -> bool:
+        try:
+            self._rest()
+            listing = self._source.listing()
+            self._store.open_source(self._rows.source, listing.digest)
+        except SourceTrouble as trouble:
+            self._stall(trouble)
+            return False
+        except UserProblem:
+            self._stall(SourceStalled(DataCode.NO_SPACE, bytes=self._store.stored_bytes))
+            return False
+        self._names = [shard.name for shard in listing.shards]
+        self._news.opened(listing)
+        return True
+
+    def _serve(self, jobs: Sequence[Wish]) -> None:
+        """Make one block, or wait a while where none can be had."""
+        now = time.monotonic()
+        ready = {job.shard: job for job in reversed(jobs) if not self._failures.is_excluded(job.shard, now)}
+        if self._failures.is_excluded(_SOURCE, now) or not ready:
+            self.wishes.wait(max(self._failures.wait(_SOURCE, now), self._soonest(jobs, now)))
+            return
+        shard = next(reversed(ready))
+        try:
+            shard, copy = self._copies.choose(list(reversed(ready)), look=self._rest)
+            self._rows.counts.reading = self._names[shard] if shard < len(self._names) else ""
+            wish = ready[shard]
+            key, path, seal = self._maker.make(shard, wish.row, lambda: self._look(wish), copy)
+        except GivenUp:
+            self._maker.give_up()
+        except SourceStalled as trouble:
+            self._stall_shard(trouble, shard, jobs)
+        except ShardUnreadable as trouble:
+            self._maker.give_up()
+            self._copies.done(shard)
+            self.wishes.lose(shard)
+            self._news.unreadable(shard, trouble)
+        else:
+            self._failures.clear(shard)
+            self._failures.clear(_SOURCE)
+            if seal.last:
+                self._copies.done(shard)
+            self.wishes.fulfil(wish)
+            self._news.block(key, path, seal, whole=True)
+
+    def _look(self, wish: Wish) -> None:
+        """Rest where that was asked for; raise where the shard is not wanted any more."""
+        self._rest()
+        if not self.wishes.holds(wish):
+            raise GivenUp
+
+    def _stall_shard(self, trouble: SourceStalled, shard: int, jobs: Sequence[Wish]) -> None:
+        """Leave a shard alone for a while; where that holds for all that are wanted, say so."""
+        now = time.monotonic()
+        if trouble.code in WHOLE_SOURCE:
+            self._stall(trouble)
+            return
+        self._failures.fail(shard, now)
+        if all(self._failures.is_excluded(job.shard, now) for job in jobs):
+            self._news.stalled(trouble, self._soonest(jobs, now))
+
+    def _stall(self, trouble: SourceTrouble) -> None:
+        now = time.monotonic()
+        self._news.stalled(trouble, self._failures.fail(_SOURCE, now) - now)
+
+    def _soonest(self, jobs: Sequence[Wish], now: float) -> float:
+        return min((self._failures.wait(job.shard, now) for job in jobs), default=0.0)
