@@ -26,3 +26,5 @@ class DataCode(StrEnum):
     """A folder has more files than are read; this is the first that is not: name."""
     CHANGED = "changed"
     """The list of shards is another one than before, so a new pass has begun: shards."""
+    LOST_PLACE = "lost-place"
+    """It cannot be told any more what was read, so a new pass has begun: name, of the file that was set aside."""

@@ -32,10 +32,9 @@ def key_of(*names: bytes | int) -> int:
     return int.from_bytes(digest(b"".join(len(part).to_bytes(4, "big") + part for part in parts))[:8], "big")
 
 
-def stream(seed: int, indices: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def stream(seed: int, indices: NDArray[np.integer]) -> NDArray[np.uint64]:
     """The numbers of a stream at these indices, 64 bits each; those of one stream all differ."""
-    with np.errstate(over="ignore"):
-        return _mixed(np.uint64(seed & _MASK) + (indices + np.uint64(1)) * np.uint64(_STEP))
+    return _numbers(np.uint64(seed & _MASK), indices)
 
 
 def sample_seeds(pass_key: int, shards_B: NDArray[np.int64], rows_B: NDArray[np.int64]) -> Seeds:
@@ -71,9 +70,12 @@ def uniform(seeds: Seeds, indices: NDArray[np.int64]) -> NDArray[np.float64]:
 
     A sample's n-th draw does not depend on which draws are asked for, nor on other samples.
     """
+    return (_numbers(seeds, indices) >> np.uint64(11)).astype(np.float64) * 2.0**-53
+
+
+def _numbers(seeds: Seeds | np.uint64, indices: NDArray[np.integer]) -> NDArray[np.uint64]:
     with np.errstate(over="ignore"):
-        mixed = _mixed(seeds + (indices.astype(np.uint64) + np.uint64(1)) * np.uint64(_STEP))
-    return (mixed >> np.uint64(11)).astype(np.float64) * 2.0**-53
+        return _mixed(seeds + (indices.astype(np.uint64) + np.uint64(1)) * np.uint64(_STEP))
 
 
 def _mixed(states: NDArray[np.uint64]) -> NDArray[np.uint64]:
