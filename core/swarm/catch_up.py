@@ -12,7 +12,6 @@ from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Tick, earliest
 from core.base.state_header import LEDGER_BYTES_MAX
 from core.base.trace import Trace
-from core.swarm.donor import StateDonor
 from core.swarm.fetch import DONORS_MAX, Fetched, FetchFailed, Fetching, Sinks, StateFetch
 from core.swarm.ledger_reader import LedgerReader
 from core.swarm.membership import Membership
@@ -20,6 +19,7 @@ from core.swarm.messages import ChunkGive, StateDenied, StateOffer
 from core.swarm.orders import Changed
 from core.swarm.replay import MeansFetch, MeansFetched, MeansMissing
 from core.swarm.state_choice import LISTEN_S, NewerState, StateChoice
+from core.swarm.state_donor import StateDonor
 from core.swarm.states import State, StateName
 
 STATE_SLACK_BYTES: Final = 64 * 1024 + 2 * LEDGER_BYTES_MAX

@@ -1,19 +1,23 @@
-"""The donor's side of catching up: gives its newest state file and means, chunk by chunk, to a few at a time."""
+"""The donor's side of a download: gives files, chunk by chunk, to a few guests at a time.
+
+Which files they are says a class of its own: states and means (`core.swarm.state_donor`), shards
+(`core.swarm.shards.giving`).
+"""
 
 import math
+from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Protocol
 
 from core.base.content import CHUNK_BYTES
 from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Send, Tick
 from core.base.problems import Problem
 from core.base.trace import Trace
-from core.swarm.messages import ChunkAsk, ChunkGive, StateAsk, StateDenied, StateDone, StateOffer
+from core.swarm.messages import ChunkAsk, FileMessages, StateAsk, StateDone
 
-OFFERED = 2
 GUESTS_MAX = 4
 GUEST_SILENCE_S = 60.0
 """Longer than a guest on a slow line waits for a chunk."""
@@ -85,30 +89,43 @@ class _Guest:
         return now >= self.turn_ends and (slow or self.chunks > TIMES_MAX * chunks)
 
 
-class StateDonor:
-    """Answers whoever asks for a state that this peer has.
+class FileDonor(ABC):
+    """Answers whoever asks for a file that this peer has.
 
-    At most `GUESTS_MAX` are served at a time, so that a crowd of newcomers cannot choke a peer that is training; the
+    At most `guests_max` are served at a time, so that a crowd of newcomers cannot choke a peer that is training; the
     others are told when to ask again.  Identities cost nothing, so members of past rounds go first: they wait for no
-    stranger, and a stranger that dawdles, or comes for the same again and again, makes way.  The files offered are the
-    newest two, and whatever somebody is downloading.
+    stranger, and a stranger that dawdles, or comes for the same again and again, makes way.
 
     On a slow line there is one guest at a time.  Of several that share it none may be done before their state is out
     of date; the first that is done has a line of its own to give from.
+
+    Args:
+        words: The messages in which its files are asked for.
+        trace: Counts what others do wrong.
+        guests_max: Number of guests at a time.
     """
 
-    MESSAGES: Final = (StateAsk, ChunkAsk, StateDone)
-
-    def __init__(self, *, trace: Trace) -> None:
+    def __init__(self, words: FileMessages, *, trace: Trace, guests_max: int = GUESTS_MAX) -> None:
+        self._words = words
         self._trace = trace
-        self._files: dict[bytes, StateFile] = {}
-        self._means: dict[bytes, StateFile] = {}
-        """Of the last rounds, as many as together are no larger than a state; the oldest first."""
+        self._guests_max = guests_max
         self._guests: dict[PeerId, _Guest] = {}
         self._turns: OrderedDict[PeerId, float] = OrderedDict()
         """When the turn of each that had one began."""
         self._members: OrderedDict[PeerId, None] = OrderedDict()
         """Who was in rounds with us, the last one at the end."""
+
+    @abstractmethod
+    def _file(self, digest: bytes) -> StateFile | None:
+        """The file of a root digest, if others may have it."""
+
+    @abstractmethod
+    def _unreadable(self, digest: bytes) -> None:
+        """A file turned out to be gone or damaged: it is offered no longer."""
+
+    @abstractmethod
+    def _freed(self) -> None:
+        """What guests download may have changed."""
 
     def met(self, peers: Iterable[PeerId]) -> None:
         """These have contributed to a round that held."""
@@ -117,45 +134,6 @@ class StateDonor:
             self._members.move_to_end(peer)
         while len(self._members) > MEMBERS_MAX:
             self._members.popitem(last=False)
-
-    def offer(self, file: StateFile, *, mean: bool = False) -> None:
-        """Offer a newer state; the one before the last is withdrawn when nobody downloads it any more.
-
-        Args:
-            file: What others may have.
-            mean: Whether it is the mean of a newer round and no state.
-        """
-        files = self._means if mean else self._files
-        files.pop(file.digest, None)
-        files[file.digest] = file
-        self._withdraw()
-
-    def _withdraw(self) -> None:
-        wanted = {guest.digest for guest in self._guests.values()}
-        for old in [digest for digest in list(self._files)[:-OFFERED] if digest not in wanted]:
-            del self._files[old]
-        room = self.size_bytes or 0
-        for digest, file in reversed(self._means.copy().items()):
-            room -= file.size_bytes
-            if room < 0 and digest not in wanted:
-                del self._means[digest]
-
-    def _file(self, digest: bytes) -> StateFile | None:
-        return self._files.get(digest) or self._means.get(digest)
-
-    def gives(self, digest: bytes) -> bool:
-        """Whether this file is offered, and can be read as far as is known."""
-        return digest in self._files
-
-    @property
-    def size_bytes(self) -> int | None:
-        """Length of the newest file; None before the first."""
-        return next((file.size_bytes for file in reversed(self._files.values())), None)
-
-    @property
-    def deadline(self) -> float | None:
-        """Never: guests are forgotten when the next one asks."""
-        return None
 
     def handle(
         self, event: Received[StateAsk | ChunkAsk | StateDone] | Tick | Lost, now: float
@@ -168,33 +146,33 @@ class StateDonor:
                 return self._give(sender, ask, now)
             case Received(sender=peer, message=StateDone()) | Lost(peer=peer):
                 self._guests.pop(peer, None)
-                self._withdraw()
+                self._freed()
         return []
 
     def _answer(self, guest: PeerId, digest: bytes, now: float) -> list[Send[object]]:
         self._guests = {peer: known for peer, known in self._guests.items() if known.asked > now - GUEST_SILENCE_S}
-        self._withdraw()
+        self._freed()
         file = self._file(digest)
         if file is None:
-            return [Send(guest, StateDenied(digest, 0.0))]
+            return [Send(guest, self._words.denied(digest, 0.0))]
         leaves = self._make_room(guest, now) if guest not in self._guests else []
         if leaves is None:
             self._trace.mark("state.donor.full")
-            return [Send(guest, StateDenied(digest, RETRY_AFTER_S))]
+            return [Send(guest, self._words.denied(digest, RETRY_AFTER_S))]
         known = self._guests.get(guest)
         if known is None:
             known = self._guests[guest] = _Guest(digest, now, self._turn(guest, now) + TURN_S, now)
         known.digest, known.asked = digest, now
-        self._withdraw()
-        return [*leaves, Send(guest, StateOffer(digest, file.size_bytes, list(file.chunks)))]
+        self._freed()
+        return [*leaves, Send(guest, self._words.offer(digest, file.size_bytes, list(file.chunks)))]
 
     def _make_room(self, guest: PeerId, now: float) -> list[Send[object]] | None:
         """For one more; None: there is none.  Else what to say to a stranger that has to make way, if one has to."""
         if any(known.is_slow(now) for peer, known in self._guests.items() if self._waits_for(guest, peer)):
             return None
         strangers = [peer for peer in self._guests if peer not in self._members]
-        most = STRANGERS_MAX if self._members else GUESTS_MAX
-        if len(self._guests) < GUESTS_MAX and (guest in self._members or len(strangers) < most):
+        most = STRANGERS_MAX if self._members else self._guests_max
+        if len(self._guests) < self._guests_max and (guest in self._members or len(strangers) < most):
             return []
         early = strangers[STRANGERS_MAX:] if guest in self._members else []  # they came before anybody was known
         for peer in strangers:
@@ -203,7 +181,7 @@ class StateDonor:
             if peer in early or known.overstays(now, 0 if file is None else len(file.chunks)):
                 self._trace.mark("state.donor.overstayed")
                 del self._guests[peer]
-                return [Send(peer, StateDenied(known.digest, TURN_S))]
+                return [Send(peer, self._words.denied(known.digest, TURN_S))]
         return None
 
     def _waits_for(self, guest: PeerId, other: PeerId) -> bool:
@@ -223,7 +201,7 @@ class StateDonor:
     def _give(self, guest: PeerId, ask: ChunkAsk, now: float) -> Sequence[Send[object]]:
         file = self._file(ask.digest)
         if file is None:
-            return [Send(guest, StateDenied(ask.digest, 0.0))]
+            return [Send(guest, self._words.denied(ask.digest, 0.0))]
         known = self._guests.get(guest)
         if known is None or ask.index >= len(file.chunks):
             self._trace.mark("state.drop.ask")
@@ -233,8 +211,7 @@ class StateDonor:
             data = file.read(ask.index)
         except Problem:
             self._trace.mark("state.donor.unreadable")
-            self._files.pop(ask.digest, None)
-            self._means.pop(ask.digest, None)
-            return [Send(guest, StateDenied(ask.digest, 0.0))]
+            self._unreadable(ask.digest)
+            return [Send(guest, self._words.denied(ask.digest, 0.0))]
         assert len(data) <= CHUNK_BYTES
-        return [Send(guest, ChunkGive(ask.digest, ask.index, memoryview(data)))]
+        return [Send(guest, self._words.chunk_give(ask.digest, ask.index, memoryview(data)))]

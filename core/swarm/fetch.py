@@ -1,4 +1,4 @@
-"""The newcomer's side: fetch parameters and optimiser statistics, verified, from up-to-date peers (S000 3.3).
+"""The downloader's side: a state, a mean or a shard, verified, from several peers at once (S000 3.3).
 
 Chunks come from several donors of the same digest at once; each is checked as it arrives, what is checked is kept by
 the sink, so a broken transfer goes on where it stopped, with the donors that are there.
@@ -8,16 +8,18 @@ nothing to do are asked for it as well, and the first that gives it is right.  O
 for some time is the download given up.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from enum import Enum
+from typing import Generic, Protocol, TypeVar
 
 from core.base.content import CHUNK_BYTES, digest, root_digest
 from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Send, Tick, earliest
 from core.base.problems import Problem
 from core.base.trace import Trace
-from core.swarm.messages import ChunkAsk, ChunkGive, StateAsk, StateDenied, StateDone, StateOffer
+from core.swarm.messages import STATE_FILES, ChunkGive, FileMessages, StateDenied, StateDone, StateOffer
 from core.swarm.states import StateName
 
 WINDOW_CHUNKS = 4
@@ -33,8 +35,21 @@ FETCH_BYTES_PER_S_MIN = 64 * 1024
 """A download that is slower is ended, lest a donor keep us waiting for ever; what was verified stays for the next."""
 
 
+N = TypeVar("N")
+
+
+class Why(Enum):
+    """Why a download goes on without a donor."""
+
+    REFUSED = "refused"
+    LOST = "was lost"
+    SILENT = "was silent"
+    OTHER = "offered something else"
+    WRONG = "sent a wrong chunk"
+
+
 class StateSink(Protocol):
-    """Where a state that is being fetched is put together."""
+    """Where a file that is being fetched is put together."""
 
     def begin(self, root: bytes, size_bytes: int, chunks: Sequence[bytes]) -> set[int]:
         """Make room; returns the chunks that an earlier, broken transfer left here, verified."""
@@ -68,18 +83,18 @@ class Fetching:
 
 
 @dataclass(frozen=True, slots=True)
-class Fetched:
-    """The whole state is here and its digest holds."""
+class Fetched(Generic[N]):
+    """The whole file is here and its digest holds."""
 
-    name: StateName
+    name: N
     location: str
 
 
 @dataclass(frozen=True, slots=True)
-class FetchFailed:
-    """Nobody could give it; the owner may choose another state or other donors and try again."""
+class FetchFailed(Generic[N]):
+    """Nobody could give it; the owner may choose another file or other donors and try again."""
 
-    name: StateName
+    name: N
     reason: str
     too_large: bool = False
     """Whether the file has more bytes than it may have."""
@@ -100,13 +115,24 @@ class _Donor:
     """Chunks that it still owes, and that others are asked for as well."""
 
 
-class StateFetch:
-    """Downloads one state at a time from several donors, and checks every chunk of it."""
+class FileFetch(Generic[N]):
+    """Downloads one file at a time from several donors, and checks every chunk of it.
 
-    def __init__(self, *, sink: StateSink, trace: Trace) -> None:
+    Args:
+        sink: Where it is put together.
+        trace: Counts what others do wrong.
+        words: The messages in which files of its kind are asked for.
+    """
+
+    def __init__(self, *, sink: StateSink, trace: Trace, words: FileMessages = STATE_FILES) -> None:
         self._sink = sink
         self._trace = trace
-        self._name: StateName | None = None
+        self._words = words
+        self.gone: dict[PeerId, Why] = {}
+        """Donors without which this download goes, or went, on."""
+        self.given: Counter[PeerId] = Counter()
+        """Bytes of checked chunks that each donor has given to this download."""
+        self._name: N | None = None
         self._root = b""
         self._donors: dict[PeerId, _Donor] = {}
         self._chunks: Sequence[bytes] = ()
@@ -128,9 +154,9 @@ class StateFetch:
         return earliest(self._ends_at, self._nothing_at, *(_patience(donor) for donor in self._donors.values()))
 
     def fetch(
-        self, name: StateName, root: bytes, donors: Sequence[PeerId], now: float, *, size_max: int | None = None
+        self, name: N, root: bytes, donors: Sequence[PeerId], now: float, *, size_max: int | None = None
     ) -> Sequence[object]:
-        """Begin to download the state `name`, whose file has the root digest `root`, from these peers.
+        """Begin to download the file of `name`, which has the root digest `root`, from these peers.
 
         Args:
             name: What it is called.
@@ -148,13 +174,23 @@ class StateFetch:
         self._chunks, self._unasked = (), []
         self._wanted = set()
         self._too_large = False
+        self.gone, self.given = {}, Counter()
         self._size_max, self._ends_at, self._nothing_at = size_max, now + FETCH_S, now + NOTHING_S
         self._donors = {peer: _Donor(now + ANSWER_TIMEOUT_S) for peer in donors[:DONORS_MAX]}
-        return [Send(peer, StateAsk(root)) for peer in self._donors]
+        return [Send(peer, self._words.ask(root)) for peer in self._donors]
+
+    def ask_also(self, donors: Sequence[PeerId], now: float) -> list[object]:
+        """Ask further peers in the place of those that are gone, while the download goes on."""
+        if self._name is None:
+            return []
+        new = [peer for peer in donors if peer not in self._donors and peer not in self.gone]
+        new = new[: DONORS_MAX - len(self._donors)]
+        self._donors.update({peer: _Donor(now + ANSWER_TIMEOUT_S) for peer in new})
+        return [Send(peer, self._words.ask(self._root)) for peer in new]
 
     def stop(self) -> list[Send[StateDone]]:
         """Give up, and tell the donors; what was verified stays with the sink."""
-        goodbyes = [Send(peer, StateDone(self._root)) for peer in self._donors]
+        goodbyes = [Send(peer, self._words.done(self._root)) for peer in self._donors]
         self._name = None
         self._donors = {}
         return goodbyes
@@ -180,11 +216,11 @@ class StateFetch:
                     case StateOffer():
                         return self._offered(sender, message, now)
                     case StateDenied():
-                        return self._without(sender, "refused", now)
+                        return self._without(sender, Why.REFUSED, now)
                     case ChunkGive():
                         return self._given(sender, message, now)
             case Lost(peer=peer):
-                return self._without(peer, "was lost", now) if peer in self._donors else []
+                return self._without(peer, Why.LOST, now) if peer in self._donors else []
             case Tick() if self._ends_at <= now:
                 return self._fail("it took too long")
             case Tick() if self._nothing_at <= now:
@@ -199,7 +235,7 @@ class StateFetch:
         if not whole or not fits or root_digest(offer.chunks) != self._root:
             self._trace.mark("state.drop.offer")
             self._too_large = whole and root_digest(offer.chunks) == self._root
-            return self._without(sender, "offered something else", now)
+            return self._without(sender, Why.OTHER, now)
         donor = self._donors[sender]
         if donor.offered:
             return []
@@ -223,9 +259,10 @@ class StateFetch:
             self._trace.mark("state.drop.chunk")
             if not owed:
                 self._unasked.append(give.index)
-            return self._without(sender, "sent a wrong chunk", now)
+            return self._without(sender, Why.WRONG, now)
         quick = asked_at is not None and now - asked_at <= QUICK_S
         donor.window = min(donor.window + 1, WINDOW_CHUNKS) if quick else 1
+        self.given[sender] += len(give.data)
         if give.index not in self._wanted:
             self._trace.mark("state.chunk.twice")
             return self._ask(sender, now)
@@ -245,7 +282,7 @@ class StateFetch:
             index = self._unasked.pop()
             if index in self._wanted:
                 donor.asked[index] = now
-                asks.append(Send(peer, ChunkAsk(self._root, index)))
+                asks.append(Send(peer, self._words.chunk_ask(self._root, index)))
         return asks
 
     def _ask_all(self, now: float) -> list[object]:
@@ -261,17 +298,18 @@ class StateFetch:
                 self._unasked.append(index)
                 self._trace.mark("state.chunk.late")
         silent = [peer for peer, donor in self._donors.items() if not donor.offered and donor.deadline <= now]
-        outputs: list[object] = [Send(peer, StateDone(self._root)) for peer in silent]
-        outputs += [output for peer in silent for output in self._without(peer, "was silent", now)]
+        outputs: list[object] = [Send(peer, self._words.done(self._root)) for peer in silent]
+        outputs += [output for peer in silent for output in self._without(peer, Why.SILENT, now)]
         return outputs + self._ask_all(now)
 
-    def _without(self, peer: PeerId, reason: str, now: float) -> list[object]:
+    def _without(self, peer: PeerId, why: Why, now: float) -> list[object]:
         """Go on without a donor: the others are asked for what it owed."""
         donor = self._donors.pop(peer)
+        self.gone[peer] = why
         self._unasked.extend(donor.asked)
         self._trace.mark("state.donor.gone")
         if not self._donors:
-            return self._fail(f"the last donor {reason}")
+            return self._fail(f"the last donor {why.value}")
         return self._ask_all(now)
 
     def _finish_if_whole(self) -> list[object]:
@@ -292,3 +330,6 @@ def _patience(donor: _Donor) -> float | None:
     if not donor.offered:
         return donor.deadline
     return min(donor.asked.values()) + ANSWER_TIMEOUT_S if donor.asked else None
+
+
+StateFetch = FileFetch[StateName]

@@ -1,6 +1,11 @@
-"""What peers say to each other to bring a latecomer up to date (S000 3.3)."""
+"""What peers say to each other to bring a latecomer up to date (S000 3.3), and to share shards (S000, appendix H).
 
-from typing import Annotated, ClassVar
+Both are files that are known by their root digest and travel in checked chunks, so the words are the same; those of
+shards have tags of their own, and places of their own at a donor: a shard keeps nobody from catching up.
+"""
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, Final
 
 from msgspec import Meta
 
@@ -58,4 +63,57 @@ class StateDone(Message, frozen=True, tag="state.done"):
     digest: Digest
 
 
-CATCH_UP_MESSAGES = (StateAsk, StateOffer, StateDenied, ChunkAsk, ChunkGive, StateDone)
+class ShardAsk(StateAsk, frozen=True, tag="shard.ask"):
+    """May I have the shard with this root digest?"""
+
+
+class ShardOffer(StateOffer, frozen=True, tag="shard.offer"):
+    """The holder agrees, and lists the chunks of the shard."""
+
+    bulk: ClassVar[bool] = True
+
+
+class ShardDenied(StateDenied, frozen=True, tag="shard.denied"):
+    """The holder refuses, for some seconds or because it does not have the shard."""
+
+
+class ShardChunkAsk(ChunkAsk, frozen=True, tag="shard.chunk_ask"):
+    """The downloader asks for one chunk of a shard that was offered to it."""
+
+
+class ShardChunkGive(ChunkGive, frozen=True, tag="shard.chunk"):
+    """One chunk of a shard, at most 256 KiB."""
+
+    bulk: ClassVar[bool] = True
+
+
+class ShardDone(StateDone, frozen=True, tag="shard.done"):
+    """I need nothing more of it: somebody else may have my place."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileMessages:
+    """The words with which files of one kind are asked for and given."""
+
+    ask: type[StateAsk]
+    offer: type[StateOffer]
+    denied: type[StateDenied]
+    chunk_ask: type[ChunkAsk]
+    chunk_give: type[ChunkGive]
+    done: type[StateDone]
+
+    @property
+    def asks(self) -> tuple[type[Message], ...]:
+        """What a donor is told."""
+        return self.ask, self.chunk_ask, self.done
+
+    @property
+    def answers(self) -> tuple[type[Message], ...]:
+        """What a downloader is told."""
+        return self.offer, self.denied, self.chunk_give
+
+
+STATE_FILES: Final = FileMessages(StateAsk, StateOffer, StateDenied, ChunkAsk, ChunkGive, StateDone)
+SHARD_FILES: Final = FileMessages(ShardAsk, ShardOffer, ShardDenied, ShardChunkAsk, ShardChunkGive, ShardDone)
+CATCH_UP_MESSAGES = (*STATE_FILES.asks, *STATE_FILES.answers)
+SHARD_MESSAGES = (*SHARD_FILES.asks, *SHARD_FILES.answers)

@@ -38,7 +38,6 @@ from core.swarm.answers import (
 from core.swarm.beacon import Beacon
 from core.swarm.catch_up import CatchUp, CatchUpFailed, StateFetched
 from core.swarm.connectivity import Connectivity, NetworkEvent
-from core.swarm.donor import StateDonor
 from core.swarm.epoch import Phase
 from core.swarm.facts import Help, Revoked, Seeds, StateKept, StateNotKept
 from core.swarm.fetch import Sinks
@@ -55,6 +54,7 @@ from core.swarm.round_events import Asked, Committed, Formed, Missed
 from core.swarm.rounds import Rounds
 from core.swarm.settings import ParticipantSettings
 from core.swarm.standby import Standby
+from core.swarm.state_donor import StateDonor
 from core.swarm.states import StateName
 from core.swarm.trainer_side import TrainerSide
 from core.swarm.view import ParticipantView

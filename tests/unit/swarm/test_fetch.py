@@ -21,7 +21,6 @@ from core.swarm.donor import (
     TURN_AGAIN_S,
     TURN_S,
     TURNS_MAX,
-    StateDonor,
 )
 from core.swarm.fetch import (
     ANSWER_TIMEOUT_S,
@@ -34,6 +33,7 @@ from core.swarm.fetch import (
     StateFetch,
 )
 from core.swarm.messages import ChunkAsk, ChunkGive, StateAsk, StateDenied, StateDone, StateOffer
+from core.swarm.state_donor import StateDonor
 from core.swarm.states import StateName
 
 ME = PeerId(b"m" * 32)

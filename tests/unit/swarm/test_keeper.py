@@ -6,13 +6,13 @@ from core.base.machine import Lost, Received, Send
 from core.base.trace import Trace
 from core.sim.disk import MemoryFile
 from core.swarm.catch_up import CatchUp, CatchUpFailed, StateFetched
-from core.swarm.donor import StateDonor
 from core.swarm.facts import StateKept, StateNotKept
 from core.swarm.fetch import Sinks
 from core.swarm.keeper import COPY_S, REST, REST_MAX_S, REST_MIN_S, StateKeeper
 from core.swarm.membership import Membership
 from core.swarm.messages import ChunkAsk, ChunkGive, StateAsk, StateOffer
 from core.swarm.orders import CopyFailed, Keep
+from core.swarm.state_donor import StateDonor
 from core.swarm.states import StateName
 from tests.unit.swarm.stage import peer, report_of
 from tests.unit.swarm.test_fetch import MemorySink

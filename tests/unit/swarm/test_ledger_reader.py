@@ -13,10 +13,10 @@ from core.base.ids import PeerId
 from core.base.machine import Received, Send
 from core.base.trace import Trace
 from core.sim.disk import MemoryFile
-from core.swarm.donor import StateDonor
 from core.swarm.ledger_reader import READ_INTERVAL_S, LedgerReader
 from core.swarm.messages import ChunkAsk
 from core.swarm.orders import LedgerRead
+from core.swarm.state_donor import StateDonor
 from core.swarm.states import StateName
 
 ME, DONOR = PeerId(b"m" * 32), PeerId(b"d" * 32)

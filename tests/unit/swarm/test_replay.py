@@ -16,12 +16,12 @@ from core.base.trace import Trace
 from core.sim.disk import MemoryFile, ModelState
 from core.sim.worker_settings import WorkerSettings
 from core.swarm.catch_up import CatchUp, StateFetched
-from core.swarm.donor import StateDonor
 from core.swarm.fetch import Sinks
 from core.swarm.membership import Membership
 from core.swarm.messages import ChunkGive, StateAsk, StateDenied
 from core.swarm.replay import MeansFetched, way
 from core.swarm.state_choice import NewerState
+from core.swarm.state_donor import StateDonor
 from core.swarm.states import StateName
 from tests.unit.swarm.stage import peer
 from tests.unit.swarm.test_fetch import MemorySink
