@@ -144,7 +144,11 @@ class FileDonor(ABC):
                 return self._answer(sender, digest, now)
             case Received(sender=sender, message=ChunkAsk() as ask):
                 return self._give(sender, ask, now)
-            case Received(sender=peer, message=StateDone()) | Lost(peer=peer):
+            case Received(sender=peer, message=StateDone(digest=digest)):
+                if peer in self._guests and self._guests[peer].digest == digest:
+                    del self._guests[peer]
+                self._freed()
+            case Lost(peer=peer):
                 self._guests.pop(peer, None)
                 self._freed()
         return []

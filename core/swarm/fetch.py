@@ -122,9 +122,13 @@ class FileFetch(Generic[N]):
         sink: Where it is put together.
         trace: Counts what others do wrong.
         words: The messages in which files of its kind are asked for.
+        chunk_bytes: Length of a chunk.
     """
 
-    def __init__(self, *, sink: StateSink, trace: Trace, words: FileMessages = STATE_FILES) -> None:
+    def __init__(
+        self, *, sink: StateSink, trace: Trace, words: FileMessages = STATE_FILES, chunk_bytes: int = CHUNK_BYTES
+    ) -> None:
+        self._chunk_size = chunk_bytes
         self._sink = sink
         self._trace = trace
         self._words = words
@@ -134,7 +138,8 @@ class FileFetch(Generic[N]):
         """Bytes of checked chunks that each donor has given to this download."""
         self._name: N | None = None
         self._root = b""
-        self._donors: dict[PeerId, _Donor] = {}
+        self.donors: dict[PeerId, _Donor] = {}
+        """Who is asked for chunks, or has to answer still."""
         self._chunks: Sequence[bytes] = ()
         self._wanted: set[int] = set()
         """Chunks that are not here."""
@@ -143,6 +148,7 @@ class FileFetch(Generic[N]):
         Chunk 0 goes first: the file's last may be so short that it says nothing of a line."""
         self._size = 0
         self._size_max: int | None = None
+        self._size_told: int | None = None
         self._too_large = False
         self._ends_at = self._nothing_at = 0.0
 
@@ -151,10 +157,17 @@ class FileFetch(Generic[N]):
         """When patience with a donor ends, or with all of them."""
         if self._name is None:
             return None
-        return earliest(self._ends_at, self._nothing_at, *(_patience(donor) for donor in self._donors.values()))
+        return earliest(self._ends_at, self._nothing_at, *(_patience(donor) for donor in self.donors.values()))
 
     def fetch(
-        self, name: N, root: bytes, donors: Sequence[PeerId], now: float, *, size_max: int | None = None
+        self,
+        name: N,
+        root: bytes,
+        donors: Sequence[PeerId],
+        now: float,
+        *,
+        size_max: int | None = None,
+        size: int | None = None,
     ) -> Sequence[object]:
         """Begin to download the file of `name`, which has the root digest `root`, from these peers.
 
@@ -164,6 +177,7 @@ class FileFetch(Generic[N]):
             donors: Who promises it.
             now: Unix seconds.
             size_max: An offer of more bytes is refused; None: as large as an offer can be.
+            size: Number of its bytes; None: whoever offers it first says so.
 
         Raises:
             ValueError: there is no donor.
@@ -175,24 +189,25 @@ class FileFetch(Generic[N]):
         self._wanted = set()
         self._too_large = False
         self.gone, self.given = {}, Counter()
-        self._size_max, self._ends_at, self._nothing_at = size_max, now + FETCH_S, now + NOTHING_S
-        self._donors = {peer: _Donor(now + ANSWER_TIMEOUT_S) for peer in donors[:DONORS_MAX]}
-        return [Send(peer, self._words.ask(root)) for peer in self._donors]
+        self._size_told, self._size_max = size, size_max
+        self._ends_at, self._nothing_at = now + FETCH_S, now + NOTHING_S
+        self.donors = {peer: _Donor(now + ANSWER_TIMEOUT_S) for peer in donors[:DONORS_MAX]}
+        return [Send(peer, self._words.ask(root)) for peer in self.donors]
 
     def ask_also(self, donors: Sequence[PeerId], now: float) -> list[object]:
         """Ask further peers in the place of those that are gone, while the download goes on."""
         if self._name is None:
             return []
-        new = [peer for peer in donors if peer not in self._donors and peer not in self.gone]
-        new = new[: DONORS_MAX - len(self._donors)]
-        self._donors.update({peer: _Donor(now + ANSWER_TIMEOUT_S) for peer in new})
+        new = [peer for peer in donors if peer not in self.donors and peer not in self.gone]
+        new = new[: DONORS_MAX - len(self.donors)]
+        self.donors.update({peer: _Donor(now + ANSWER_TIMEOUT_S) for peer in new})
         return [Send(peer, self._words.ask(self._root)) for peer in new]
 
     def stop(self) -> list[Send[StateDone]]:
         """Give up, and tell the donors; what was verified stays with the sink."""
-        goodbyes = [Send(peer, self._words.done(self._root)) for peer in self._donors]
+        goodbyes = [Send(peer, self._words.done(self._root)) for peer in self.donors]
         self._name = None
-        self._donors = {}
+        self.donors = {}
         return goodbyes
 
     def handle(
@@ -209,7 +224,7 @@ class FileFetch(Generic[N]):
     def _advance(self, event: Received[StateOffer | StateDenied | ChunkGive] | Tick | Lost, now: float) -> list[object]:
         match event:
             case Received(sender=sender, message=message):
-                if message.digest != self._root or sender not in self._donors:
+                if message.digest != self._root or sender not in self.donors:
                     self._trace.mark("state.drop.unasked")
                     return []
                 match message:
@@ -220,7 +235,7 @@ class FileFetch(Generic[N]):
                     case ChunkGive():
                         return self._given(sender, message, now)
             case Lost(peer=peer):
-                return self._without(peer, Why.LOST, now) if peer in self._donors else []
+                return self._without(peer, Why.LOST, now) if peer in self.donors else []
             case Tick() if self._ends_at <= now:
                 return self._fail("it took too long")
             case Tick() if self._nothing_at <= now:
@@ -230,13 +245,14 @@ class FileFetch(Generic[N]):
         return []
 
     def _offered(self, sender: PeerId, offer: StateOffer, now: float) -> list[object]:
-        whole = -(-offer.size_bytes // CHUNK_BYTES) == len(offer.chunks)
+        whole = -(-offer.size_bytes // self._chunk_size) == len(offer.chunks)
         fits = self._size_max is None or offer.size_bytes <= self._size_max
+        fits = fits and self._size_told in {None, offer.size_bytes}
         if not whole or not fits or root_digest(offer.chunks) != self._root:
             self._trace.mark("state.drop.offer")
             self._too_large = whole and root_digest(offer.chunks) == self._root
             return self._without(sender, Why.OTHER, now)
-        donor = self._donors[sender]
+        donor = self.donors[sender]
         if donor.offered:
             return []
         donor.offered = True
@@ -249,13 +265,14 @@ class FileFetch(Generic[N]):
         return [*self._ask(sender, now), *self._finish_if_whole()]
 
     def _given(self, sender: PeerId, give: ChunkGive, now: float) -> list[object]:
-        donor = self._donors[sender]
+        donor = self.donors[sender]
         asked_at, owed = donor.asked.pop(give.index, None), give.index in donor.late
         donor.late.discard(give.index)
         if asked_at is None and not owed:
             self._trace.mark("state.drop.unasked")
             return []
-        if len(give.data) != self._chunk_bytes(give.index) or digest(give.data) != self._chunks[give.index]:
+        length = min(self._chunk_size, self._size - give.index * self._chunk_size)
+        if len(give.data) != length or digest(give.data) != self._chunks[give.index]:
             self._trace.mark("state.drop.chunk")
             if not owed:
                 self._unasked.append(give.index)
@@ -272,11 +289,8 @@ class FileFetch(Generic[N]):
         total = len(self._chunks)
         return [Fetching(total - len(self._wanted), total), *self._ask(sender, now), *self._finish_if_whole()]
 
-    def _chunk_bytes(self, index: int) -> int:
-        return min(CHUNK_BYTES, self._size - index * CHUNK_BYTES)
-
     def _ask(self, peer: PeerId, now: float) -> list[object]:
-        donor = self._donors[peer]
+        donor = self.donors[peer]
         asks: list[object] = []
         while self._unasked and not donor.late and len(donor.asked) < donor.window:
             index = self._unasked.pop()
@@ -286,29 +300,29 @@ class FileFetch(Generic[N]):
         return asks
 
     def _ask_all(self, now: float) -> list[object]:
-        return [ask for peer, donor in self._donors.items() if donor.offered for ask in self._ask(peer, now)]
+        return [ask for peer, donor in self.donors.items() if donor.offered for ask in self._ask(peer, now)]
 
     def _be_patient(self, now: float) -> list[object]:
         """Who has not even offered is left; what else is late is asked of others too."""
-        for donor in self._donors.values():
+        for donor in self.donors.values():
             late = {index for index, asked_at in donor.asked.items() if asked_at + ANSWER_TIMEOUT_S <= now}
             donor.late |= late
             for index in sorted(late):
                 del donor.asked[index]
                 self._unasked.append(index)
                 self._trace.mark("state.chunk.late")
-        silent = [peer for peer, donor in self._donors.items() if not donor.offered and donor.deadline <= now]
+        silent = [peer for peer, donor in self.donors.items() if not donor.offered and donor.deadline <= now]
         outputs: list[object] = [Send(peer, self._words.done(self._root)) for peer in silent]
         outputs += [output for peer in silent for output in self._without(peer, Why.SILENT, now)]
         return outputs + self._ask_all(now)
 
     def _without(self, peer: PeerId, why: Why, now: float) -> list[object]:
         """Go on without a donor: the others are asked for what it owed."""
-        donor = self._donors.pop(peer)
+        donor = self.donors.pop(peer)
         self.gone[peer] = why
         self._unasked.extend(donor.asked)
         self._trace.mark("state.donor.gone")
-        if not self._donors:
+        if not self.donors:
             return self._fail(f"the last donor {why.value}")
         return self._ask_all(now)
 

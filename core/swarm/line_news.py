@@ -17,6 +17,7 @@ from core.dht.messages import Record
 from core.dht.node import DhtNode
 from core.swarm.membership import Membership
 from core.swarm.progress import SCHEMAS as PROGRESS_SCHEMAS
+from core.swarm.shards.holdings import SCHEMAS as SHARD_SCHEMAS
 
 LINES: Final = "lines"
 """The class of the key under which facts of lines stand."""
@@ -44,7 +45,7 @@ def is_facts(key: Key, record: Record) -> bool:
     return record.subkey == record.owner
 
 
-SCHEMAS: Mapping[str, Validator] = MappingProxyType({**PROGRESS_SCHEMAS, LINES: is_facts})
+SCHEMAS: Mapping[str, Validator] = MappingProxyType({**PROGRESS_SCHEMAS, **SHARD_SCHEMAS, LINES: is_facts})
 """What may stand under the swarm's keys."""
 
 

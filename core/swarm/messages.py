@@ -104,16 +104,16 @@ class FileMessages:
 
     @property
     def asks(self) -> tuple[type[Message], ...]:
-        """What a donor is told."""
+        """The messages that a donor takes."""
         return self.ask, self.chunk_ask, self.done
 
     @property
     def answers(self) -> tuple[type[Message], ...]:
-        """What a downloader is told."""
+        """The messages that a downloader takes."""
         return self.offer, self.denied, self.chunk_give
 
 
 STATE_FILES: Final = FileMessages(StateAsk, StateOffer, StateDenied, ChunkAsk, ChunkGive, StateDone)
 SHARD_FILES: Final = FileMessages(ShardAsk, ShardOffer, ShardDenied, ShardChunkAsk, ShardChunkGive, ShardDone)
-CATCH_UP_MESSAGES = (*STATE_FILES.asks, *STATE_FILES.answers)
-SHARD_MESSAGES = (*SHARD_FILES.asks, *SHARD_FILES.answers)
+SHARD_MESSAGES: Final = (*SHARD_FILES.asks, *SHARD_FILES.answers)
+STATE_MESSAGES: Final = (*STATE_FILES.asks, *STATE_FILES.answers)

@@ -45,7 +45,7 @@ from core.swarm.grouping import Grouping
 from core.swarm.heldout import heldout_news
 from core.swarm.line_news import SCHEMAS, LineNews
 from core.swarm.membership import Membership
-from core.swarm.messages import CATCH_UP_MESSAGES
+from core.swarm.messages import STATE_MESSAGES
 from core.swarm.orders import Changed
 from core.swarm.presentation import Presentation, Tells
 from core.swarm.progress import ProgressReport
@@ -89,7 +89,7 @@ class Participant:
         tells: Changes what this peer says of itself before it is published; for liars in tests.
     """
 
-    MESSAGES: ClassVar[tuple[type[Message], ...]] = (*DHT_MESSAGES, *Rounds.MESSAGES, *CATCH_UP_MESSAGES, *NAT_MESSAGES)
+    MESSAGES: ClassVar[tuple[type[Message], ...]] = (*DHT_MESSAGES, *Rounds.MESSAGES, *STATE_MESSAGES, *NAT_MESSAGES)
 
     def __init__(
         self,

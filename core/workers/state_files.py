@@ -87,7 +87,7 @@ class DiskStateSink:
         self.close()
         make_directory(self._folder)
         self._path = self._folder / f"{root.hex()}.part"
-        self._final = self._folder / f"{root.hex()}{MEAN_SUFFIX if self._means else STATE_SUFFIX}"
+        self._final = self._place(root)
         here: set[int] = set()
         try:
             if self._copies:
@@ -146,6 +146,10 @@ class DiskStateSink:
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
+
+    def _place(self, root: bytes) -> Path:
+        """Where the whole file is to lie."""
+        return self._folder / f"{root.hex()}{MEAN_SUFFIX if self._means else STATE_SUFFIX}"
 
     def _forget_others(self) -> None:
         """States of earlier downloads are of no use to anybody."""

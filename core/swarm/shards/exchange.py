@@ -1,0 +1,187 @@
+"""Shares shards with other members: finds the rarest of those that are wanted, fetches it, and gives what it has.
+
+S000, appendix H, which its authors left to future work; `docs/protocols/shards.md` tells what each message costs.  A
+peer has the next few shards that its reader wants brought while the reader is busy with another one.  Whatever peers
+cannot give in time the reader takes from the origin, so a swarm that has no shards, or lies, is no worse than none.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from random import Random
+from typing import Any, ClassVar, Final
+
+from core.base.ids import PeerId
+from core.base.machine import Lost, Received, Tick, earliest
+from core.base.trace import Trace
+from core.dht.events import Found
+from core.swarm.messages import SHARD_FILES, SHARD_MESSAGES
+from core.swarm.shards.downloads import ShardDownloads
+from core.swarm.shards.giving import ShardDonor
+from core.swarm.shards.holder_book import HolderBook
+from core.swarm.shards.names import ShardFact, ShardHere, ShardKept, ShardName, ShardStore, ShardsWanted, ShardsWeighed
+from core.swarm.shards.news import ShardDirectory, ShardNews
+from core.swarm.shards.shelf import ShardShelf
+from core.swarm.shards.wanted import WantedShards
+
+SEED: Final = 0.1
+"""Of the shards that nobody has, so many are read from the origin at each turn of all readers together.
+
+Few, since word of a new copy takes as long as several turns: more would read the same ones at once."""
+
+
+class ShardExchange:
+    """See the module's docstring.
+
+    Args:
+        me: This peer.
+        store: The shards on this computer.
+        directory: The DHT.
+        random: Draws among shards and peers.
+        trace: Counts what others do wrong.
+        busy: Whether this peer is in a round, which goes first.
+    """
+
+    BOOK: ClassVar[type[HolderBook]] = HolderBook
+    """Says which shard is to come, and which is to go."""
+    TAKES: Final[tuple[type, ...]] = (*SHARD_MESSAGES, ShardsWanted, ShardKept, ShardsWeighed)
+    """Classes of messages and events."""
+
+    def __init__(
+        self,
+        me: PeerId,
+        *,
+        store: ShardStore,
+        directory: ShardDirectory,
+        random: Random,
+        trace: Trace,
+        busy: Callable[[], bool],
+    ) -> None:
+        self._random = random
+        self.trace = trace
+        self._sources = {source: len(entries) for source, entries in store.catalogue.sources.items()}
+        self._book = self.BOOK(self._sources)
+        self.shelf = ShardShelf(store, book=self._book, random=random)
+        """What is held here."""
+        self._wishes = WantedShards()
+        self.donor = ShardDonor(self.shelf, store, busy=busy, trace=trace)
+        """Gives to others."""
+        self._news = ShardNews(me, shelf=self.shelf, book=self._book, directory=directory, random=random)
+        self._downloads = ShardDownloads(
+            store, shelf=self.shelf, book=self._book, wishes=self._wishes, random=random, trace=trace
+        )
+
+    # --- for the reader's desk ---------------------------------------------------------------------------------------
+
+    def lying(self, source: int, numbers: Sequence[int]) -> ShardName | None:
+        """The first of these shards that lies here, which stays for now; None: none does."""
+        name = next((name for number in numbers if (name := ShardName(source, number)) in self.shelf.held), None)
+        if name is not None:
+            self._taken(name)
+        return name
+
+    def comes(self, source: int) -> bool:
+        """Whether a shard of the source is on its way."""
+        return any(name.source == source for name in self._downloads.coming)
+
+    def to_seed(self, source: int, numbers: Sequence[int]) -> int | None:
+        """One of these shards that nobody has, if this peer is to read it from the origin, for all; else None.
+
+        To be asked while another one lies here.  Where the disks of all together are too small for all shards, nobody
+        reads one from the origin only to lose the last copy of another.
+        """
+        counts = self._book.counts(source)
+        missing = [number for number in numbers if not counts[number] and not self._is_here(ShardName(source, number))]
+        if self._random.random() * (1 + self._news.peers) >= SEED * len(missing):
+            return None
+        name = ShardName(source, self._random.choice(missing))
+        if not self.shelf.is_worth(name):
+            return None
+        self._taken(name)
+        return name.number
+
+    def from_origin(self, source: int, numbers: Sequence[int]) -> int:
+        """Which of these shards to read from the origin: one that the fewest have, and nobody sends just now."""
+        names = [ShardName(source, number) for number in numbers]
+        open_to = [name for name in names if name not in self._downloads.coming]
+        chosen = self._book.rarest(open_to or names, self._random)
+        assert chosen is not None
+        self._taken(chosen)
+        return chosen.number
+
+    def keeps(self, name: ShardName) -> bool:
+        """Make room for a shard that was read from the origin; False: it is not worth what would have to go for it."""
+        if self._is_here(name) or not self.shelf.is_worth(name):
+            return False
+        return self.shelf.reserve(name, is_wanted=self._wishes.__contains__)
+
+    @property
+    def received(self) -> Counter[PeerId]:
+        """Bytes of checked chunks that each peer has given to this one."""
+        return self._downloads.received
+
+    # --- the machine -------------------------------------------------------------------------------------------------
+
+    def start(self, now: float) -> None:
+        """Tell the others what an earlier run left here."""
+        if self.shelf.held:
+            self._news.changed(now)
+
+    @property
+    def deadline(self) -> float | None:
+        """When the first of its parts has something to do."""
+        return earliest(self._news.deadline, self.donor.deadline, self._downloads.deadline)
+
+    def handle(self, event: Received[Any] | Tick | Lost | ShardFact, now: float) -> Sequence[object]:
+        """Messages, time, lost peers and what its owner tells move it on."""
+        outputs: list[object] = []
+        match event:
+            case Received(message=message) if isinstance(message, SHARD_FILES.asks):
+                outputs += self.donor.handle(event, now)
+                self._check_lost(now)
+            case Received():
+                outputs += self._downloads.answered(event, now)
+            case ShardsWanted(source=source, numbers=numbers) if source in self._sources:
+                self._wishes.want(source, [number for number in numbers if number < self._sources[source]])
+                self._news.follow(now)
+                self._downloads.look_soon(now)
+            case ShardKept(name=name):
+                self.shelf.add(name)
+                self._news.changed(now)
+            case ShardsWeighed():
+                if self.shelf.trim():
+                    self._news.changed(now)
+            case Tick() | Lost():
+                outputs += [
+                    *self._news.tick(now),
+                    *self.donor.handle(event, now),
+                    *self._downloads.passed(event, now),
+                ]
+        outputs += self._downloads.look(now)
+        if any(isinstance(output, ShardHere) for output in outputs):
+            self._news.changed(now)
+        return outputs
+
+    def found(self, found: Found, now: float) -> Sequence[object] | None:
+        """What follows from holdings that were read; None: nobody asked for this key here."""
+        if not self._news.found(found, trace=self.trace):
+            return None
+        self._downloads.look_soon(now)
+        return self._downloads.look(now)
+
+    # --- inside ------------------------------------------------------------------------------------------------------
+
+    def _check_lost(self, now: float) -> None:
+        """Forget shards whose files turned out to be gone or damaged."""
+        for name in self.donor.lost:
+            self.trace.mark("shards.lost")
+            self.shelf.lose(name)
+            self._news.changed(now)
+        self.donor.lost.clear()
+
+    def _is_here(self, name: ShardName) -> bool:
+        """Whether a shard lies here, or comes."""
+        return name in self.shelf.held or name in self._downloads.coming
+
+    def _taken(self, name: ShardName) -> None:
+        self.shelf.pin(name)
+        self._wishes.met(name)

@@ -1,0 +1,100 @@
+"""Who holds which shard, as far as it was told or seen, and of which there are the fewest copies."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from random import Random
+
+from core.base.ids import PeerId
+from core.swarm.shards.holdings import RANGE
+from core.swarm.shards.names import ShardName
+
+
+def _set_bits(bits: int) -> Iterator[int]:
+    """The places of a number's set bits, from the lowest."""
+    while bits:
+        yield (bits & -bits).bit_length() - 1
+        bits &= bits - 1
+
+
+class HolderBook:
+    """Counts holders when a bitmap changes, so that looking for the rarest shard is one pass over a list.
+
+    Args:
+        shards: Number of shards of each source.
+    """
+
+    def __init__(self, shards: Mapping[int, int]) -> None:
+        self._counts = {source: [0] * count for source, count in shards.items()}
+        self._told: dict[tuple[int, int], dict[PeerId, tuple[int, float]]] = {}
+        """By source and range: each holder's bitmap, and until when it holds, unix seconds."""
+
+    def heard(self, source: int, place: int, peer: PeerId, bits: int, *, until: float) -> None:
+        """Take in what a peer holds of a range; what it held before is forgotten.
+
+        Args:
+            source: The source's place in the manifest.
+            place: The range's number.
+            peer: The holder.
+            bits: The bitmap; shards that there are not are left out.
+            until: When this expires, unix seconds.
+        """
+        count = len(self._counts[source]) - place * RANGE
+        bits &= (1 << max(0, count)) - 1
+        told = self._told.setdefault((source, place), {})
+        before, _ = told.pop(peer, (0, 0.0))
+        if bits:
+            told[peer] = bits, until
+        counts = self._counts[source]
+        for bit in _set_bits(bits & ~before):
+            counts[place * RANGE + bit] += 1
+        for bit in _set_bits(before & ~bits):
+            counts[place * RANGE + bit] -= 1
+
+    def lacks(self, peer: PeerId, name: ShardName) -> None:
+        """A peer does not have a shard that it was said to hold."""
+        place, bit = divmod(name.number, RANGE)
+        bits, until = self._told.get((name.source, place), {}).get(peer, (0, 0.0))
+        self.heard(name.source, place, peer, bits & ~(1 << bit), until=until)
+
+    def forget(self, peer: PeerId) -> None:
+        """Count a peer's shards no longer."""
+        for source, place in list(self._told):
+            self.heard(source, place, peer, 0, until=0.0)
+
+    def expire(self, now: float) -> None:
+        """Forget what peers said too long ago."""
+        for (source, place), told in self._told.items():
+            for peer in [peer for peer, (_, until) in told.items() if until <= now]:
+                self.heard(source, place, peer, 0, until=0.0)
+
+    def count(self, name: ShardName) -> int:
+        """Number of other peers that hold a shard."""
+        return self._counts[name.source][name.number]
+
+    def counts(self, source: int) -> Sequence[int]:
+        """Number of other peers that hold each shard of a source."""
+        return self._counts[source]
+
+    def holders(self, name: ShardName) -> list[PeerId]:
+        """Other peers that hold a shard, in an order that says nothing."""
+        place, bit = divmod(name.number, RANGE)
+        told = self._told.get((name.source, place), {})
+        return [peer for peer, (bits, _) in told.items() if bits >> bit & 1]
+
+    def rarest(self, names: Iterable[ShardName], random: Random) -> ShardName | None:
+        """One of those that the fewest peers hold, drawn at random (S000, appendix H); None: there are no names."""
+        best: list[ShardName] = []
+        least = 0
+        for name in names:
+            count = self.count(name)
+            if not best or count < least:
+                best, least = [name], count
+            elif count == least:
+                best.append(name)
+        return random.choice(best) if best else None
+
+    def commonest(self, names: Iterable[ShardName], random: Random) -> ShardName | None:
+        """One of those that the most peers hold, drawn at random; None: there are no names."""
+        listed = list(names)
+        most = max((self.count(name) for name in listed), default=0)
+        best = [name for name in listed if self.count(name) == most]
+        return random.choice(best) if best else None

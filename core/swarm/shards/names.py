@@ -1,0 +1,105 @@
+"""Shards by name, and where they lie: what the machine of shared shards and its owner say to each other."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+from core.base.content import CHUNK_BYTES
+from core.swarm.donor import StateFile
+from core.swarm.fetch import StateSink
+
+
+class ShardName(NamedTuple):
+    """One shard of a source of a collaboration."""
+
+    source: int
+    """The source's place in the manifest."""
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class ShardEntry:
+    """What an index says of a shard."""
+
+    digest: bytes
+    """Root digest of its chunks (`core.base.content`)."""
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Catalogue:
+    """The shards of a collaboration that can be shared: those of sources that have an index."""
+
+    run: bytes
+    """The manifest's id."""
+    sources: Mapping[int, Sequence[ShardEntry]]
+    """Of each source, by their numbers."""
+    chunk_bytes: int = CHUNK_BYTES
+    """Another number in simulations only."""
+
+    def entry(self, name: ShardName) -> ShardEntry:
+        """What the index says of a shard."""
+        return self.sources[name.source][name.number]
+
+
+class ShardStore(Protocol):
+    """The shards that lie on this computer, as files named by their digests."""
+
+    @property
+    def catalogue(self) -> Catalogue:
+        """The shards of the collaboration, held or not."""
+
+    @property
+    def budget_bytes(self) -> int:
+        """So much of the disk the person gives to them."""
+
+    def held(self) -> Sequence[bytes]:
+        """Digests of the shards that are there, whole."""
+
+    def file(self, digest: bytes) -> StateFile | None:
+        """The file of a shard, for others; None: it is not there any more."""
+
+    def sink(self, digest: bytes) -> StateSink:
+        """Where a shard is put together, beside others."""
+
+    def evict(self, digest: bytes) -> bool:
+        """Delete a shard; False: the system does not allow it now."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShardsWanted:
+    """Told by the owner: the reader wants these shards of a source, in this order; earlier wishes hold no longer."""
+
+    source: int
+    numbers: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ShardKept:
+    """Told by the owner: a shard from the origin lies in the store, checked."""
+
+    name: ShardName
+
+
+@dataclass(frozen=True, slots=True)
+class ShardsWeighed:
+    """Told by the owner: the person gives another amount of disk to shards."""
+
+
+ShardFact = ShardsWanted | ShardKept | ShardsWeighed
+"""What its owner tells the machine of shared shards."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShardHere:
+    """Reported to the owner: peers have sent a shard, and it lies in the store, checked."""
+
+    name: ShardName
+
+
+@dataclass(frozen=True, slots=True)
+class ShardLied:
+    """Reported to the owner: a peer has sent bytes of a shard that are not the shard's."""
+
+    name: ShardName
+    peer: bytes
