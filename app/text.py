@@ -202,12 +202,6 @@ def reach(snapshot: Snapshot) -> str:
     return one_line(f"{tr(known.sentence)} {tr(known.advice)}") if known is not None else ""
 
 
-def traffic(snapshot: Snapshot) -> str:
-    """Bytes sent and received, in words."""
-    sentence = tr("sent {sent}, received {received}")
-    return sentence.format(sent=size(snapshot.me.bytes_sent), received=size(snapshot.me.bytes_received))
-
-
 def baseline(name: str, value: float, unit: str = "") -> str:
     """What a model reaches that knows only one thing."""
     known = tr(name)

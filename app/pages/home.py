@@ -64,7 +64,7 @@ class HomePage(AskingPage):
         self._passed_over = sentence(tone="muted")
         self._model = sentence()
         self.trying = TryBox(trying, theme)
-        self.trying.answered.connect(lambda: self.ensureWidgetVisible(self.trying))
+        self.trying.answered.connect(lambda: self.show_whole(self.trying))
         self._build()
 
     def show_snapshot(self, snapshot: Snapshot) -> None:

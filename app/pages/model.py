@@ -25,7 +25,7 @@ class ModelPage(Page):
         super().__init__(store, text.tr("Model"))
         tr = text.tr
         self.trying = TryBox(command, theme)
-        self.trying.answered.connect(lambda: self.ensureWidgetVisible(self.trying))
+        self.trying.answered.connect(lambda: self.show_whole(self.trying))
         self._collaboration = Elided(tone="muted")
         self.heldout = Curve(theme, tr("Errors on text that it has never seen"), colour="warm")
         self.training = Curve(theme, tr("Errors on text that it learns from"))

@@ -1,6 +1,6 @@
 """What all pages have in common: they follow the store while they are seen, and do nothing otherwise."""
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QFrame, QGraphicsOpacityEffect, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
@@ -63,6 +63,10 @@ class Page(QScrollArea):
 
     def opened(self) -> None:
         """The person has opened the page: the time to ask the engine for what snapshots do not have."""
+
+    def show_whole(self, part: QWidget) -> None:
+        """Scroll to a part that has grown, once it is laid out."""
+        QTimer.singleShot(0, part, lambda: self.ensureWidgetVisible(part))
 
     def showEvent(self, event: QShowEvent) -> None:
         """Of Qt: catch up with what happened while the page was hidden."""

@@ -1,4 +1,4 @@
-"""The last line of the window: the connection, the company, the traffic, and what just happened."""
+"""The last line of the window: the connection, the company, and what just happened."""
 
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QWidget
@@ -43,7 +43,7 @@ class StatusLine(QFrame):
 
     @property
     def words(self) -> str:
-        """The words about verdict, company and traffic, as they are shown."""
+        """The words about verdict and company, as they are shown."""
         return self._words.text()
 
     def show_verdict(self, verdict: Verdict, snapshot: Snapshot | None) -> None:
@@ -55,8 +55,6 @@ class StatusLine(QFrame):
         parts = [self._headline]
         if snapshot is not None:
             parts.append(text.here(snapshot))
-            if snapshot.me.bytes_sent or snapshot.me.bytes_received:
-                parts.append(text.traffic(snapshot))
         self._words.setText("  ·  ".join(parts))
         self.setAccessibleName(text.tr("Status: {words}").format(words=", ".join(parts)))
 

@@ -7,7 +7,7 @@ from typing import Final
 from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QMenu, QSystemTrayIcon
 
-from app import text
+from app import page_text, text
 from app.store import Store
 from app.views.actions import Actions
 from app.widgets import icons
@@ -84,7 +84,7 @@ class Tray(QObject):
         if verdict.code is not self.shown:
             self.shown = verdict.code
             self._icon.setIcon(icons.icon(ICONS[verdict.code]))
-        said = f"{text.headline(verdict)}. {text.sentence(verdict)}"
+        said = f"{text.headline(verdict)}. {page_text.reason(verdict)}"
         self._icon.setToolTip(f"Potluck: {said[:TOOLTIP_LETTERS]}")
 
     def _activated(self, reason: QSystemTrayIcon.ActivationReason) -> None:

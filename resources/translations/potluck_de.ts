@@ -2496,10 +2496,6 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
    <translation>Prozessor</translation>
   </message>
   <message>
-   <source>sent {sent}, received {received}</source>
-   <translation>{sent} gesendet, {received} empfangen</translation>
-  </message>
-  <message>
    <source>share</source>
    <translation>Anteil</translation>
   </message>

@@ -127,11 +127,10 @@ def all_scenes(studio: Studio, *, dialogs: bool) -> Iterator[tuple[str, QWidget]
     yield "start-preparing", studio.show("starting", "home")
     for page in window.pages:
         yield page, studio.show("training", page)
+    studio.show("training", "model")
     window.model.trying.ask()
     studio.wait(window.model.trying.button.isEnabled)
-    studio.show("training", "model")
-    window.model.verticalScrollBar().setValue(window.model.verticalScrollBar().maximum())
-    yield "model-tried", window
+    yield "model-tried", studio.show("training", "model")
     computer = window.pages["computer"]
     computer.check.click()
     studio.show("training", "computer")

@@ -130,13 +130,14 @@ async def trained(folder: Path, epochs: int) -> Told:
 
 
 def worth_it(news: Snapshot, epochs: int) -> bool:
-    """It trains, everybody is there, and the held-out text was measured a few epochs before."""
+    """It trains, all are there, each layer of the pot is seen, and the held-out text was measured shortly before."""
     if news.collaboration is None or news.activity is not Activity.TRAINING or news.epoch < epochs:
         return False
     measured = news.collaboration.loss.epoch or 0
     everybody = sum(peer.samples_per_s > 0 for peer in news.peers) == len(news.leaderboard)
     full = news.epoch_samples >= news.collaboration.target_samples
-    return everybody and not full and news.epoch - measured < FRESH_EPOCHS
+    layers = news.me.samples_pending / news.collaboration.target_samples > 0.1 and not full
+    return everybody and layers and news.epoch - measured < FRESH_EPOCHS
 
 
 async def broken(engine: Volunteer) -> Snapshot:

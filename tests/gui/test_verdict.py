@@ -180,7 +180,7 @@ def assert_all_say(window, tmp_path, capsys, code, reason):
         assert window.window.start_page.words == said
     assert window.window.status.words.split("  ·  ")[0] == headline
     assert window.tray.shown == code
-    assert window.tray.words.startswith(f"Potluck: {headline}. {said}"[:100])
+    assert window.tray.words.startswith(f"Potluck: {headline}. {page_text.reason(verdict)}"[:100])
     QApplication.processEvents()
     if folder := os.environ.get("POTLUCK_PICTURES"):
         window.window.grab().save(f"{folder}/{code}-{reason or 'by-person'}.png")

@@ -30,9 +30,7 @@ def manifest_of(folder: Path, task: str = "albert") -> Manifest:
     blobs = charters.keep_blobs(folder, prepared.blobs)
     numbers, by = prepared.numbers, authority.peer_id.hex()
     data = small_data(prepared)
-    manifest = Manifest(
-        name="test", organiser="test", task=task, numbers=numbers, data=data, blobs=blobs, authority=by
-    )
+    manifest = Manifest(name="test", organiser="test", task=task, numbers=numbers, data=data, blobs=blobs, authority=by)
     return charters.found(folder, manifest, authority).manifest
 
 
