@@ -4,6 +4,8 @@ import math
 from collections.abc import Sequence
 from random import Random
 
+from msgspec.structs import replace
+
 from core.base.ids import PeerId
 from core.base.machine import earliest
 from core.base.problems import WireProblem
@@ -15,6 +17,9 @@ from core.swarm.membership import Membership
 from core.swarm.progress import ProgressReport, decode_report, encode_report, progress_key
 
 PUBLISH_INTERVAL_S = 1.0
+QUIET_S = 3.0
+"""A report that says what the last one said waits up to so long.  With the longest interval of its readers it is heard
+again within `core.swarm.membership.SILENT_S`."""
 REPORT_LIFETIME_S = 80.0
 """As a record: longer than two clocks may differ by, so that a minute's difference keeps nobody from reading it."""
 BELIEVED_S = 20.0
@@ -46,6 +51,8 @@ class Beacon:
         self._publish_at: float | None = None
         self._read_at: float | None = None
         self._last_read = self._last_published = 0.0
+        self._said: ProgressReport | None = None
+        self._follows = False
         self._news_interval_s = PUBLISH_INTERVAL_S
         self.answered_at = -math.inf
         """When the last read came back, unix seconds."""
@@ -57,11 +64,10 @@ class Beacon:
 
         Args:
             now: Unix seconds.
-            follows: Whether it reads each second: a backbone or helper loses the way of those who step more often
-                than it reads, and where two have gone apart it decides.
+            follows: Whether it reads each second while anybody trains: a backbone or helper loses the way of those who
+                step more often than it reads, and where two have gone apart it decides.
         """
-        if follows:
-            self._interval_s = PUBLISH_INTERVAL_S
+        self._follows = follows
         self._publish_at = self._read_at = now
 
     @property
@@ -96,17 +102,23 @@ class Beacon:
         outputs: list[object] = []
         if self._publish_at is not None and self._publish_at <= now:
             interval_s = self._in_a_crowd(self._news_interval_s, PUBLISH_CROWD)
-            self._last_published = now
             self._publish_at = now + interval_s * self._random.uniform(0.8, 1.2)
-            outputs += self._dht.store(
-                self._key, encode_report(report), lifetime_s=REPORT_LIFETIME_S, now=now, subkey=self._me
-            )
+            if self._is_news(report) or now + interval_s > self._last_published + QUIET_S:
+                self._last_published, self._said = now, report
+                outputs += self._dht.store(
+                    self._key, encode_report(report), lifetime_s=REPORT_LIFETIME_S, now=now, subkey=self._me
+                )
         if self._read_at is not None and self._read_at <= now:
             self._last_read = now
-            interval_s = max(self._interval_s, self._in_a_crowd(READ_INTERVAL_MIN_S, READ_CROWD))
+            follows = self._follows and any(each.in_step for each in self._membership.live().values())
+            least_s = PUBLISH_INTERVAL_S if follows else self._interval_s
+            interval_s = max(least_s, self._in_a_crowd(READ_INTERVAL_MIN_S, READ_CROWD))
             self._read_at = now + interval_s * self._random.uniform(0.8, 1.2)
             outputs += self._dht.get(self._key, now)
         return outputs
+
+    def _is_news(self, report: ProgressReport) -> bool:
+        return self._said is None or replace(self._said, time=report.time) != report
 
     def _in_a_crowd(self, interval_s: float, crowd: int) -> float:
         """The interval that keeps the whole swarm's traffic per second about what `crowd` peers make."""

@@ -1,8 +1,10 @@
 """What is believed of others' reports, whatever the clocks say."""
 
+import itertools
 from random import Random
 
 import pytest
+from msgspec.structs import replace
 
 from core.base.ids import PeerId
 from core.base.signing import Ed25519Verifier, KeyPair
@@ -11,8 +13,16 @@ from core.dht.events import Found
 from core.dht.node import DhtNode
 from core.dht.records import sign_record
 from core.dht.settings import DhtSettings
-from core.swarm.beacon import BELIEVED_S, READ_INTERVAL_MIN_S, REPORT_LIFETIME_S, TIME_AHEAD_MAX_S, Beacon
-from core.swarm.membership import Membership
+from core.swarm.beacon import (
+    BELIEVED_S,
+    QUIET_S,
+    READ_INTERVAL_MAX_S,
+    READ_INTERVAL_MIN_S,
+    REPORT_LIFETIME_S,
+    TIME_AHEAD_MAX_S,
+    Beacon,
+)
+from core.swarm.membership import SILENT_S, Membership
 from core.swarm.progress import SCHEMAS, ProgressReport, encode_report, is_report, progress_key
 
 NOW = 1_700_000_000.0
@@ -103,3 +113,49 @@ def test_words_of_others_make_us_read_soon_but_not_publish():
     assert NOW + READ_INTERVAL_MIN_S == one._read_at < read_at
     one.hurry(NOW + 0.1)
     assert one._publish_at == NOW + 0.1
+
+
+def moments(one, said, *, until_s, name):
+    """When a beacon publishes, or reads, at every deadline from NOW on; seconds."""
+    asked, found, now = getattr(one._dht, name), [], NOW
+
+    def noted(*args, **more):
+        found.append(now - NOW)
+        return asked(*args, **more)
+
+    setattr(one._dht, name, noted)
+    while now < NOW + until_s:
+        one.tick(said(now), now)
+        now = one.deadline
+    return found
+
+
+def longest(moments):
+    return max(later - earlier for earlier, later in itertools.pairwise(moments))
+
+
+def test_unchanged_report_is_published_less_often_and_is_never_silent():
+    one, _ = beacon()
+    one.start(NOW)
+    published = moments(one, report, until_s=300, name="store")
+    assert len(published) < 300 / 2
+    assert longest(published) <= QUIET_S + 0.2
+    assert longest(published) + 1.2 * READ_INTERVAL_MAX_S < SILENT_S
+
+
+def test_news_is_published_within_a_second():
+    one, _ = beacon()
+    one.start(NOW)
+    said = lambda now: replace(report(now), samples=int(1000 * (now - NOW)))  # noqa: E731
+    published = moments(one, said, until_s=60, name="store")
+    assert longest(published) <= 1.2
+
+
+@pytest.mark.parametrize(("in_step", "every_s"), [(True, 1.2), (False, 1.2 * READ_INTERVAL_MAX_S)])
+def test_backbone_reads_each_second_while_anybody_trains(in_step, every_s):
+    one, membership = beacon()
+    one.start(NOW, follows=True)
+    hers = replace(report(NOW), in_step=in_step)
+    membership.heard(BEA.peer_id, hers, expires=NOW + 1000, now=NOW)
+    read = moments(one, report, until_s=60, name="get")
+    assert every_s / 1.5 < longest(read) <= every_s
