@@ -1,6 +1,5 @@
 """Icons, styles and recipes that come with the program."""
 
-from importlib.resources import files
 from pathlib import Path
 
 
@@ -12,7 +11,7 @@ def file(*parts: str) -> Path:
     Raises:
         FileNotFoundError: there is none.
     """
-    path = Path(str(files(__name__).joinpath(*parts)))
+    path = Path(__file__).parent.joinpath(*parts)
     if not path.is_file():
         raise FileNotFoundError(path)
     return path

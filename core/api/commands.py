@@ -1,7 +1,8 @@
 """Requests that a client may make of an engine.
 
 JSON-RPC 2.0 over a WebSocket on 127.0.0.1.  The client sends requests with named parameters; the engine answers them
-and sends two notifications: `snapshot` (params: a whole Snapshot) and `notice` (params: a Notice).
+and sends two notifications: `snapshot` (params: a whole Snapshot) and `notice` (params: a Notice).  A client that
+wants one answer only posts its request to the same address.
 """
 
 from typing import Annotated, Literal

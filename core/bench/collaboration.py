@@ -13,7 +13,8 @@ import msgspec
 from core.api.snapshot import Activity, Snapshot
 from core.backbone.charter import Charter
 from core.base.problems import Problem
-from core.control.client import ControlClient, NotRunning
+from core.control.client import ControlClient
+from core.control.engine_file import NotRunning
 from core.engine.embedded import LOOPBACK
 from core.storage.paths import Home
 from core.storage.settings import Settings, save_settings

@@ -23,7 +23,8 @@ from core.api.modes import OFF
 from core.base.problems import Problem
 from core.bench.charters import charter_of
 from core.bench.collaboration import running_collaboration
-from core.control.client import ControlClient, NotRunning
+from core.control.client import ControlClient
+from core.control.engine_file import NotRunning
 from core.storage.paths import Home
 from core.storage.settings import Settings
 from core.system.child_process import own_command

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 from core.cli.options import Commands, add_json, calling, recipe_file, share, whole
 
@@ -21,7 +22,7 @@ STOPPED = "Stopped before the measurement was finished; what it had started has 
 
 def add(commands: Commands) -> None:
     """Add the commands to the program."""
-    bench = commands.add_parser("bench", help="measure how fast the parts are on this computer")
+    bench = commands.add_parser("bench")
     parts = bench.add_subparsers(title="parts", metavar="PART", required=True)
 
     averaging = parts.add_parser(
@@ -123,21 +124,21 @@ def add(commands: Commands) -> None:
     plan.set_defaults(run=_measuring("core.bench.plan:run"))
 
 
-def _add_streams(parts: Commands) -> None:
+def _add_streams(parts: Any) -> None:
     streams = parts.add_parser("streams", help="one encrypted stream between two processes")
     add_json(streams)
     streams.add_argument("--mebibytes", type=whole(1, 100_000), default=256, metavar="N", help="default: 256")
     streams.set_defaults(run=_measuring("core.bench.streams:run"))
 
 
-def _add_desk(parts: Commands) -> None:
+def _add_desk(parts: Any) -> None:
     desk = parts.add_parser("desk", help="what window, engine and command line cost at rest, and how soon they come")
     add_json(desk)
     desk.add_argument("--seconds", type=whole(1, 600), default=10, metavar="S", help="of each look (default: 10)")
     desk.set_defaults(run=_measuring("core.bench.desk:run"))
 
 
-def _add_optimizer(parts: Commands) -> None:
+def _add_optimizer(parts: Any) -> None:
     optimizer = parts.add_parser("optimizer", help="steps of the optimisers: their time, their memory, and eight bits")
     add_json(optimizer)
     optimizer.add_argument(
@@ -154,7 +155,7 @@ def _add_optimizer(parts: Commands) -> None:
     optimizer.set_defaults(run=_measuring("core.training.optimizer_bench:run"))
 
 
-def _add_training(parts: Commands) -> None:
+def _add_training(parts: Any) -> None:
     _add_equivalence(parts)
     training = parts.add_parser(
         "training",
@@ -198,7 +199,7 @@ def _run_training(args: argparse.Namespace) -> int:
     return _measuring("core.bench.training:run")(args)
 
 
-def _add_equivalence(parts: Commands) -> None:
+def _add_equivalence(parts: Any) -> None:
     equivalence = parts.add_parser(
         "equivalence",
         help="four unequal workers beside one process with the same large batch: their held-out losses",

@@ -10,6 +10,7 @@ import argparse
 from pathlib import Path
 
 from core.base.problems import Problem
+from core.cli.commands import COMMANDS
 from core.cli.options import (
     Commands,
     add_home,
@@ -37,7 +38,6 @@ def add(commands: Commands) -> None:
 def _add_demo(commands: Commands) -> None:
     demo = commands.add_parser(
         "demo",
-        help="train together with yourself: several volunteers on this computer",
         description="A whole collaboration on this computer: a backbone and volunteers, in processes of their own.",
     )
     add_demo_options(demo)
@@ -73,7 +73,6 @@ def refusal_of_demo(options: argparse.Namespace) -> str:
 def _add_engine(commands: Commands) -> None:
     engine = commands.add_parser(
         "engine",
-        help="take part without a window",
         description="The engine: takes part in a collaboration until it is told to quit.",
     )
     add_home(engine)
@@ -127,7 +126,6 @@ def _add_engine(commands: Commands) -> None:
 def _add_backbone(commands: Commands) -> None:
     backbone = commands.add_parser(
         "backbone",
-        help="welcome others, without training",
         description="A backbone: founds the swarm, lets people in, keeps watch.  Prints its link as a line of JSON.",
     )
     _add_charter(backbone)
@@ -142,7 +140,6 @@ def _add_backbone(commands: Commands) -> None:
 def _add_invite(commands: Commands) -> None:
     invite = commands.add_parser(
         "invite",
-        help="make a link that lets people in, list all, or withdraw one",
         description="Invitations to the collaboration of a backbone on this computer, which may be running.",
     )
     _add_charter(invite)
@@ -161,7 +158,6 @@ def _add_invite(commands: Commands) -> None:
 def _add_revoke(commands: Commands) -> None:
     revoke = commands.add_parser(
         "revoke",
-        help="shut somebody out of a collaboration",
         description="Revoke the pass of a member: every peer refuses it within a minute, and it gets no other.",
     )
     revoke.add_argument("who", metavar="NAME|KEY", help="name as the leaderboard has it, or public key in hex")
@@ -178,18 +174,14 @@ def _add_charter(command: argparse.ArgumentParser) -> None:
 
 def _add_joining(commands: Commands) -> None:
     """Joining by a link, going back to a collaboration, and leaving one."""
-    for name, words, argument, meaning in (
-        ("join", "take part in a collaboration", "LINK", "its link; the name of one that was joined; - to be read"),
-        ("leave", "take part in a collaboration no longer; its files stay", "NAME", "which one (default: the first)"),
-        (
-            "choose",
-            "give a collaboration that was joined the highest priority",
-            "NAME",
-            "its name, or how its id begins",
-        ),
-        ("collaborations", "the collaborations that were joined, by priority, and which one is served", "", ""),
+    for name, argument, meaning in (
+        ("join", "LINK", "its link; the name of one that was joined; - to be read"),
+        ("leave", "NAME", "which one (default: the first)"),
+        ("choose", "NAME", "its name, or how its id begins"),
+        ("collaborations", "", ""),
     ):
-        parser = commands.add_parser(name, help=words, description=f"{words[0].upper()}{words[1:]}.")
+        words = COMMANDS[name].words
+        parser = commands.add_parser(name, description=f"{words[0].upper()}{words[1:]}.")
         add_home(parser)
         add_json(parser)
         if argument:

@@ -1,9 +1,8 @@
 """Commands that look at a running engine, or steer it."""
 
 import argparse
-import asyncio
 import sys
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from types import MappingProxyType
 from typing import Final
@@ -13,16 +12,20 @@ import msgspec
 from core.api.snapshot import PROTOCOL_VERSION, Notice, Snapshot
 from core.api.verdict import Verdict, VerdictCode, decide, headline, not_connected, sentence
 from core.base.problems import UserProblem
+from core.cli.commands import COMMANDS
 from core.cli.options import Commands, add_home, add_json
 from core.cli.say import say_json
 from core.cli.tables import leaderboard_text, notice_text, status_text
-from core.control.client import ControlClient, NotRunning, read_engine_file
+from core.control.engine_file import NoAnswer, NotRunning, read_engine_file
+from core.control.one_call import call_once
 from core.engine.notice_file import NoticeFile
 from core.storage.paths import Home
 
-Command = Callable[[ControlClient, argparse.Namespace], Awaitable[None]]
+Command = Callable[[Home, argparse.Namespace], None]
 EXIT_NOT_CONNECTED = 2
 """No engine could be asked."""
+STATUS_S: Final = 5.0
+"""An engine that says nothing for so long counts as none."""
 EXITS: Final[Mapping[VerdictCode, int]] = MappingProxyType(
     {
         VerdictCode.CONTRIBUTING: 0,
@@ -38,14 +41,14 @@ EXITS: Final[Mapping[VerdictCode, int]] = MappingProxyType(
 
 def add(commands: Commands) -> None:
     """Add the commands to the program."""
-    for name, words, command in (
-        ("status", "what the engine does, and why", None),
-        ("quit", "stop the engine", _quit),
-        ("show", "bring the window to the front", _show),
-        ("leaderboard", "who gave how much", _leaderboard),
-        ("log", "what happened", _log),
+    for name, command in (
+        ("status", None),
+        ("quit", _quit),
+        ("show", _show),
+        ("leaderboard", _leaderboard),
+        ("log", _log),
     ):
-        parser = commands.add_parser(name, help=words, description=f"Ask the running engine: {words}.")
+        parser = commands.add_parser(name, description=f"Ask the running engine: {COMMANDS[name].words}.")
         add_home(parser)
         add_json(parser)
         parser.set_defaults(run=_run_status if command is None else partial(_run, command))
@@ -58,23 +61,14 @@ def add(commands: Commands) -> None:
 
 
 def _run(command: Command, args: argparse.Namespace) -> int:
-    if getattr(args, "all", False):
-        for notice in NoticeFile(Home.find(args.home).notices_file).read():
-            say_notice(notice, json=args.json)
-        return 0
-
-    async def connected() -> None:
-        async with ControlClient.connect(Home.find(args.home), any_version=command is _quit) as client:
-            await command(client, args)
-
-    asyncio.run(connected())
+    command(Home.find(args.home), args)
     return 0
 
 
 def _run_status(args: argparse.Namespace) -> int:
     """Tell the verdict, also when no engine answers."""
     home = Home.find(args.home)
-    snapshot, verdict = asyncio.run(_ask_status(home))
+    snapshot, verdict = _ask_status(home)
     if args.json:
         said = {**msgspec.to_builtins(verdict), "sentence": sentence(verdict), "snapshot": snapshot}
         say_json({"event": "status", **said})
@@ -85,56 +79,71 @@ def _run_status(args: argparse.Namespace) -> int:
     return EXIT_NOT_CONNECTED if snapshot is None else EXITS[verdict.code]
 
 
-async def _ask_status(home: Home) -> tuple[Snapshot | None, Verdict]:
+def _ask_status(home: Home) -> tuple[Snapshot | None, Verdict]:
     """The engine's state; where none answers, what that means."""
     try:
-        async with ControlClient.connect(home) as client:
-            snapshot = await client.snapshot()
-            return snapshot, snapshot.verdict
-    except (NotRunning, TimeoutError):
+        snapshot: Snapshot = call_once(home, "snapshot", kind=Snapshot, timeout_s=STATUS_S)
+    except (NotRunning, NoAnswer):
         absence = "stopped" if read_engine_file(home) is None else "killed"
     except UserProblem:
         file = read_engine_file(home)
         absence = "full" if file is not None and file.protocol == PROTOCOL_VERSION else "version"
+    else:
+        return snapshot, snapshot.verdict
     return None, decide(absence=not_connected(absence))
 
 
-async def _leaderboard(client: ControlClient, args: argparse.Namespace) -> None:
-    snapshot = await client.snapshot()
+def _leaderboard(home: Home, args: argparse.Namespace) -> None:
+    snapshot: Snapshot = call_once(home, "snapshot", kind=Snapshot)
     if args.json:
         say_json({"event": "leaderboard", "leaderboard": snapshot.leaderboard})
     else:
         print(leaderboard_text(snapshot.leaderboard))
 
 
-async def _quit(client: ControlClient, args: argparse.Namespace) -> None:
-    await client.call("quit")
+def _quit(home: Home, args: argparse.Namespace) -> None:
+    call_once(home, "quit", any_version=True)
     if args.json:
         say_json({"event": "quit"})
     else:
         print("Potluck stops.")
 
 
-async def _show(client: ControlClient, args: argparse.Namespace) -> None:
-    told = await client.call("show")
-    others = int(told["clients"]) - 1
+def _show(home: Home, args: argparse.Namespace) -> None:
+    windows = int(call_once(home, "show")["clients"])
     if args.json:
-        say_json({"event": "show", "clients": others})
-    elif others == 0:
+        say_json({"event": "show", "clients": windows})
+    elif windows == 0:
         print("No window is open. Open one with: potluck")
 
 
-async def _log(client: ControlClient, args: argparse.Namespace) -> None:
-    last = 0
-    for notice in await client.notices():
-        say_notice(notice, json=args.json)
-        last = notice.number
-    if not args.follow:
+def _log(home: Home, args: argparse.Namespace) -> None:
+    if args.all:
+        notices = NoticeFile(home.notices_file).read()
+    elif args.follow:
+        import asyncio  # noqa: PLC0415 - a tenth of a second, which the other commands do not need
+
+        asyncio.run(_follow(home, args))
         return
-    async for told in client.notifications():
-        if isinstance(told, Notice) and told.number > last:
-            say_notice(told, json=args.json)
-            last = told.number
+    else:
+        notices = call_once(home, "notices", kind=list[Notice])
+    for notice in notices:
+        say_notice(notice, json=args.json)
+
+
+async def _follow(home: Home, args: argparse.Namespace) -> None:
+    """Tell the notices that there are, and each new one, until the engine ends."""
+    from core.control.client import ControlClient  # noqa: PLC0415 - as above
+
+    last = 0
+    async with ControlClient.connect(home) as client:
+        for notice in await client.notices():
+            say_notice(notice, json=args.json)
+            last = notice.number
+        async for told in client.notifications():
+            if isinstance(told, Notice) and told.number > last:
+                say_notice(told, json=args.json)
+                last = told.number
     print("Potluck has stopped.", file=sys.stderr)
 
 

@@ -16,7 +16,8 @@ from core.base.problems import Busy, Problem, WorkerProblem
 from core.cli.options import recipe_file, text_folder
 from core.cli.outcome import DemoDone, DemoRun, conclude, progress_of, say_done, say_line, together
 from core.cli.progress import LiveLine
-from core.control.client import ControlClient, NotRunning, read_engine_file
+from core.control.client import ControlClient
+from core.control.engine_file import NotRunning, read_engine_file
 from core.engine.embedded import EmbeddedOptions
 from core.storage.paths import Home
 from core.system.atomic_files import make_directory

@@ -29,7 +29,6 @@ def add(commands: Commands) -> None:
     """Add the command to the program."""
     parser = commands.add_parser(
         "devices",
-        help="what training can run on here",
         description="List what training can run on here, by the names that `potluck settings device` takes.",
     )
     add_home(parser)

@@ -23,7 +23,7 @@ from core.cli.doctor_senses import in_words, sense_now
 from core.cli.options import Commands, add_home, add_json
 from core.cli.say import say_json
 from core.cli.settings import ask_port
-from core.control.client import NotRunning
+from core.control.engine_file import NotRunning
 from core.net.interfaces import own_hosts
 from core.net.listening import ANY, refusal
 from core.schedule.senses.network import ask_program, sense_network
@@ -78,9 +78,7 @@ class Examined:
 
 def add(commands: Commands) -> None:
     """Add the command to the program."""
-    parser = commands.add_parser(
-        "doctor", help="is everything here that Potluck needs?", description="Check this computer, and say what to do."
-    )
+    parser = commands.add_parser("doctor", description="Check this computer, and say what to do.")
     add_home(parser)
     add_json(parser)
     parser.set_defaults(run=run)

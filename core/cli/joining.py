@@ -18,7 +18,8 @@ from core.base.problems import BadInput, UserProblem
 from core.cli.estimate import computer_facts, estimate, rows_of
 from core.cli.say import say_json
 from core.cli.tables import clean
-from core.control.client import ControlClient, NotRunning
+from core.control.client import ControlClient
+from core.control.engine_file import NotRunning
 from core.engine.collaborations import Collaborations, KeptCollaboration
 from core.net.clock import Clock
 from core.storage.paths import Home

@@ -9,7 +9,6 @@ def add(commands: Commands) -> None:
     """Add the commands to the program."""
     receipts = commands.add_parser(
         "receipts",
-        help="what the members of past rounds signed",
         description="The newest receipts of rounds of averaging: who gave how much, averaged how much and passed on "
         "how much for others. Every signature is checked again; no connection is needed for that.",
     )

@@ -13,7 +13,6 @@ def add(commands: Commands) -> None:
     """Add the commands to the program."""
     export = commands.add_parser(
         "export",
-        help="write the model as a folder that transformers loads",
         description="Write the newest model on this computer: config.json, model.safetensors, the tokenizer, and a "
         "README.md that says what it is and who trained it. Any program that has transformers loads the folder.",
     )
@@ -29,7 +28,6 @@ def add(commands: Commands) -> None:
     export.set_defaults(run=calling("core.cli.export:run"))
     attempt = commands.add_parser(
         "try",
-        help="fill the blanks of a text with the model, or go on with a text",
         description="Ask the newest model on this computer. A model that fills blanks gives the five best words for "
         "each, with their probabilities; one that writes goes on with the text.",
     )

@@ -5,13 +5,13 @@ import importlib
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import resources
 from core.base.problems import BadInput, UserProblem
+from core.cli.commands import CommandList
 
-Commands = Any
-"""The result of `ArgumentParser.add_subparsers`, whose type is private to argparse."""
+Commands = CommandList
 
 
 ATTACHED: Final = "POTLUCK_ATTACHED"

@@ -17,7 +17,8 @@ from core.api.score import Filled, Score
 from core.api.snapshot import Activity, Snapshot
 from core.base.problems import WorkerProblem
 from core.cli.tables import clean
-from core.control.client import ControlClient, NotRunning
+from core.control.client import ControlClient
+from core.control.engine_file import NotRunning
 from core.engine.embedded import EmbeddedOptions, volunteer_homes
 from core.storage.paths import Home
 

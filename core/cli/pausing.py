@@ -1,7 +1,6 @@
 """`potluck pause` and `potluck resume`: the person's switches, for good or for a time, with an engine or without."""
 
 import argparse
-import asyncio
 import os
 import re
 from datetime import datetime, timedelta
@@ -11,11 +10,14 @@ from typing import Final
 import msgspec
 
 from core.api.modes import SUBJECTS, UseSwitch
+from core.api.snapshot import Snapshot
 from core.base.problems import BadInput
+from core.cli.commands import COMMANDS
 from core.cli.options import ATTACHED, Commands, add_home, add_json
 from core.cli.say import say_json
 from core.cli.tables import switch_text
-from core.control.client import ControlClient, NotRunning
+from core.control.engine_file import NotRunning
+from core.control.one_call import call_once
 from core.engine.preferences import check_end, switched
 from core.storage.paths import Home
 from core.storage.settings import load_settings, save_settings
@@ -36,13 +38,10 @@ _UNTIL_HINT: Final = "Write tomorrow, or a time of the day like this: 18:30."
 
 def add(commands: Commands) -> None:
     """Add both commands to the program."""
-    for name, words in (
-        ("pause", "stop contributing; training stands still within a second"),
-        ("resume", "contribute again"),
-    ):
+    for name in ("pause", "resume"):
+        words = COMMANDS[name].words
         parser = commands.add_parser(
             name,
-            help=words,
             description=f"Potluck's switches: {words}.  What is switched is computing, the gpu or the network.",
             epilog=EXAMPLES,
             formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -68,7 +67,7 @@ def run(method: str, args: argparse.Namespace) -> int:
     until = read_end(args.time, args.until, now)
     home = Home.find(args.home)
     try:
-        asyncio.run(_ask(method, home, args, until))
+        _ask(method, home, args, until)
     except NotRunning:
         if os.environ.get(ATTACHED):
             raise
@@ -104,10 +103,9 @@ def read_end(time: str | None, until: str | None, now: datetime) -> float | None
     return (then if then.timestamp() > now.timestamp() else then + timedelta(days=1)).timestamp()
 
 
-async def _ask(method: str, home: Home, args: argparse.Namespace, until: float | None) -> None:
-    async with ControlClient.connect(home) as client:
-        await client.call(method, what=args.what, **({} if until is None else {"until": until}))
-        snapshot = await client.snapshot()
+def _ask(method: str, home: Home, args: argparse.Namespace, until: float | None) -> None:
+    call_once(home, method, {"what": args.what, **({} if until is None else {"until": until})})
+    snapshot: Snapshot = call_once(home, "snapshot", kind=Snapshot)
     verdict = snapshot.verdict
     if args.json:
         said = {**msgspec.to_builtins(verdict), "sentence": snapshot.sentence}

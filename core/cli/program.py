@@ -4,26 +4,12 @@ import argparse
 import importlib
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 
 from core.base.problems import Problem
-from core.cli import (
-    bench,
-    collaborate,
-    control,
-    devices,
-    doctor,
-    ledger,
-    model,
-    pausing,
-    recipe_commands,
-    remote,
-    settings,
-    simulate,
-    startup,
-    window,
-)
+from core.cli import window
+from core.cli.commands import COMMANDS, add_commands
 from core.cli.options import add_home
 from core.cli.say import say_problem
 
@@ -49,8 +35,12 @@ PARTS: Mapping[str, str] = MappingProxyType(
 `main(argv: list[str]) -> int | None`."""
 
 
-def parser() -> argparse.ArgumentParser:
-    """The parser of all commands of `potluck`."""
+def parser(named: Collection[str] = tuple(COMMANDS)) -> argparse.ArgumentParser:
+    """The parser of all commands of `potluck`.
+
+    Args:
+        named: Words among which the commands are whose arguments it has to know.
+    """
     top = argparse.ArgumentParser(
         prog="potluck",
         description="Train one neural network together, with the idle computers of volunteers.",
@@ -60,23 +50,7 @@ def parser() -> argparse.ArgumentParser:
     top.add_argument("--hidden", action="store_true", help="open the window in the tray only, as at login")
     add_home(top)
     top.set_defaults(run=window.run, json=False, home=None, link="")
-    commands = top.add_subparsers(title="commands", metavar="COMMAND")
-    for group in (
-        collaborate,
-        recipe_commands,
-        control,
-        pausing,
-        ledger,
-        model,
-        settings,
-        startup,
-        remote,
-        devices,
-        doctor,
-        simulate,
-        bench,
-    ):
-        group.add(commands)
+    add_commands(top, named)
     return top
 
 
@@ -90,7 +64,7 @@ def run(argv: Sequence[str]) -> int:
     if argv and argv[0] in PARTS:
         return int(importlib.import_module(PARTS[argv[0]]).main(list(argv[1:])) or 0)
     link, words = _clicked(argv)
-    args = parser().parse_args(words)
+    args = parser(words).parse_args(words)
     args.link = link
     if args.version:
         print(_version())

@@ -16,7 +16,6 @@ def add(commands: Commands) -> None:
 def _add_found(commands: Commands) -> None:
     found = commands.add_parser(
         "found",
-        help="make a collaboration of a recipe",
         description="Read the text, make keys and files, say what a volunteer needs.  Without a recipe it asks.",
     )
     _add_recipe(found, optional=True)
@@ -36,7 +35,6 @@ def _add_found(commands: Commands) -> None:
 def _add_plan(commands: Commands) -> None:
     plan = commands.add_parser(
         "plan",
-        help="what a recipe takes on this computer",
         description="Measure a few batches of the real model; reckon epochs, memory, disk and traffic from that.",
     )
     _add_recipe(plan)
@@ -50,7 +48,6 @@ def _add_plan(commands: Commands) -> None:
 def _add_train(commands: Commands) -> None:
     train = commands.add_parser(
         "train",
-        help="train a recipe on this computer, without others",
         description="The same training without a swarm.  Ctrl-C keeps the last epoch, from which the next run goes on.",
     )
     _add_recipe(train)

@@ -28,7 +28,6 @@ def add(commands: Commands) -> None:
     """Add the command to the program."""
     parser = commands.add_parser(
         "remote",
-        help="the window or a command for another computer of yours, through SSH",
         description="Open the window, or run one command, for the engine of another computer, through an SSH tunnel.",
         epilog=f"Commands: {', '.join(COMMANDS)}, with their options.",
     )

@@ -20,7 +20,8 @@ from core.cli.options import Commands, add_home, add_json
 from core.cli.quantities import read_choice, read_limit, read_names, read_rate, read_volume, read_whole
 from core.cli.say import say_json
 from core.cli.tables import switch_text
-from core.control.client import ControlClient, NotRunning
+from core.control.client import ControlClient
+from core.control.engine_file import NotRunning
 from core.engine.preferences import changed, view
 from core.storage.paths import Home
 from core.storage.settings import load_settings, save_settings
@@ -190,7 +191,6 @@ def add(commands: Commands) -> None:
     """Add the command to the program."""
     parser = commands.add_parser(
         "settings",
-        help="what Potluck may use, and when: rules, limits, hours, port",
         description="Show what Potluck may use of this computer and its network, or change it; it holds at once.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,

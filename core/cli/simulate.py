@@ -15,7 +15,6 @@ def add(commands: Commands) -> None:
     """Add the command to the program."""
     sim = commands.add_parser(
         "sim",
-        help="run the swarm in a simulated world",
         description="The swarm's own machines in a simulated world with loss, delay and churn, reproducible by seed.",
     )
     _swarm_options(sim)
@@ -145,7 +144,7 @@ def _paper_options(paper: argparse.ArgumentParser) -> None:
     paper.set_defaults(run=calling("core.sim.paper_program:run"))
 
 
-def _others(kinds: Commands, name: str, *, help_text: str) -> None:
+def _others(kinds: Any, name: str, *, help_text: str) -> None:
     """A kind with options of its own: its words are handed on as they are."""
     other = kinds.add_parser(name, help=help_text, add_help=False, prefix_chars="\0")
     other.add_argument("words", nargs=argparse.REMAINDER)

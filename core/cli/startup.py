@@ -24,7 +24,6 @@ def add(commands: Commands) -> None:
     """Add the command to the program."""
     parser = commands.add_parser(
         "startup",
-        help="what starts when you log in",
         description="Show or choose what starts when you log in, or have a click on a potluck: link open Potluck.",
     )
     add_home(parser)

@@ -9,7 +9,8 @@ import psutil
 
 from core.api.commands import ENGINE_FILE_BYTES_MAX, EngineFile
 from core.base.problems import Busy, UserProblem
-from core.control.client import ControlClient, NotRunning, read_engine_file
+from core.control.client import ControlClient
+from core.control.engine_file import NotRunning, read_engine_file
 from core.storage.paths import Home
 from core.system.atomic_files import make_directory, problem_of, read_bounded, write_new
 from core.system.file_lock import held

@@ -12,12 +12,11 @@ import msgspec
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus
 
-from core.api.commands import ENGINE_FILE_BYTES_MAX, ENGINE_MESSAGE_BYTES_MAX, EngineFile, EngineMessage, Failure
+from core.api.commands import ENGINE_MESSAGE_BYTES_MAX, EngineFile, EngineMessage
 from core.api.settings import PortTest, SettingsView, Wish
-from core.api.snapshot import PROTOCOL_VERSION, Notice, Snapshot
-from core.base.problems import Problem, UserProblem
+from core.api.snapshot import Notice, Snapshot
+from core.control.engine_file import crowded, engine_of, gone, no_answer, not_running, problem_of_engine
 from core.storage.paths import Home
-from core.system.atomic_files import read_bounded
 
 NOTICES_HELD = 500
 CONNECT_TIMEOUT_S = 5.0
@@ -25,30 +24,11 @@ CALL_TIMEOUT_S = 60.0
 CLOSE_TIMEOUT_S = 2.0
 
 
-class NotRunning(UserProblem):
-    """There is no running engine to talk to."""
-
-    code = "not_running"
-
-
 class Shown(msgspec.Struct, frozen=True):
     """Somebody asked for the window to come to the front."""
 
 
 Notification = Snapshot | Notice | Shown
-
-
-def read_engine_file(home: Home) -> EngineFile | None:
-    """Find the engine that says to run on this home; None: there is no valid file.
-
-    Raises:
-        UserProblem: the system does not allow reading it.
-    """
-    try:
-        data = read_bounded(home.engine_file, ENGINE_FILE_BYTES_MAX)
-        return None if data is None else msgspec.json.decode(data, type=EngineFile)
-    except ValueError:
-        return None
 
 
 class ControlClient:
@@ -80,12 +60,7 @@ class ControlClient:
             UserProblem: it speaks another protocol, or refuses this client.
             TimeoutError: another program holds the port and says nothing.
         """
-        file = read_engine_file(home)
-        if file is None:
-            raise _not_running()
-        if file.protocol != PROTOCOL_VERSION and not any_version:
-            raise UserProblem("The Potluck that runs is of another version.", hint="Stop it with: potluck quit")
-        client = cls(await _open(file, timeout_s))
+        client = cls(await _open(engine_of(home, any_version=any_version), timeout_s))
         reader = asyncio.create_task(client._read())
         try:
             yield client
@@ -153,7 +128,7 @@ class ControlClient:
         self, method: str, params: Mapping[str, object] = MappingProxyType({}), timeout_s: float = CALL_TIMEOUT_S
     ) -> EngineMessage:
         if self._closed:
-            raise _gone()
+            raise gone()
         self._number += 1
         number = self._number
         future: asyncio.Future[EngineMessage] = asyncio.get_running_loop().create_future()
@@ -164,13 +139,13 @@ class ControlClient:
                 await self._socket.send(msgspec.json.encode(request).decode())
                 message = await future
         except TimeoutError:
-            raise UserProblem("Potluck runs, but does not answer.", hint="Try again in a while.") from None
+            raise no_answer() from None
         except (ConnectionError, ConnectionClosed):
-            raise _gone() from None
+            raise gone() from None
         finally:
             self._waiting.pop(number, None)
         if message.error is not None:
-            raise _problem_of(message.error)
+            raise problem_of_engine(message.error)
         return message
 
     async def _read(self) -> None:
@@ -184,7 +159,7 @@ class ControlClient:
             self._arrived.set()
             for future in self._waiting.values():
                 if not future.done():
-                    future.set_exception(_gone())
+                    future.set_exception(gone())
 
     def _take(self, message: EngineMessage) -> None:
         match message.method:
@@ -215,26 +190,9 @@ async def _open(file: EngineFile, timeout_s: float) -> ClientConnection:
         )
     except InvalidStatus as error:
         if error.response.status_code == HTTPStatus.SERVICE_UNAVAILABLE:
-            raise UserProblem("Too many windows and commands are connected.", hint="Close one of them.") from None
-        raise _not_running() from None
+            raise crowded() from None
+        raise not_running() from None
     except TimeoutError:
         raise
     except (InvalidHandshake, OSError):
-        raise _not_running() from None
-
-
-def _not_running() -> NotRunning:
-    return NotRunning("Potluck is not running.", hint="Start it with: potluck")
-
-
-def _gone() -> NotRunning:
-    return NotRunning("Potluck has stopped.", hint="Start it with: potluck")
-
-
-def _problem_of(error: Failure) -> Problem:
-    """The engine's problem, as if it had been raised here."""
-    if error.data is None:
-        return UserProblem(error.message)
-    problem = UserProblem(error.data.message, hint=error.data.hint)
-    problem.code = error.data.code
-    return problem
+        raise not_running() from None

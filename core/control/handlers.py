@@ -133,6 +133,14 @@ class Methods:
             "activity": Method(_NoParams, lambda _: intents.reports.activity()),
         }
 
+    async def answered(self, text: str) -> str:
+        """The text of the answer, good or bad, to a message that comes alone."""
+        try:
+            request = read_request(text)
+            return answer(request.id, await self.call(request))
+        except Refusal as refusal:
+            return refused(refusal)
+
     async def call(self, request: EngineRequest) -> object:
         """Carry out a request.
 

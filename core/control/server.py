@@ -29,25 +29,29 @@ HEARTBEAT_S = 20.0
 GOODBYE_S = 1.0
 
 Serve = Callable[[web.WebSocketResponse, asyncio.BaseTransport | None], Awaitable[None]]
+Answered = Callable[[str], Awaitable[str]]
 
 
 class Server:
-    """Listens on 127.0.0.1 and hands admitted WebSockets to `serve`.
+    """Listens on 127.0.0.1 and hands admitted WebSockets to `serve`, and single requests to `answered`.
 
     Args:
         token: Secret that each client must carry.
         serve: Talks to one client until it leaves.
+        answered: Answers the request of a client that wants nothing else: a POST of the same JSON.
     """
 
-    def __init__(self, token: str, serve: Serve) -> None:
+    def __init__(self, token: str, serve: Serve, answered: Answered) -> None:
         self._expected = f"Bearer {token}".encode()
         self._serve = serve
+        self._answered = answered
         self._clients = 0
         self._strangers: ConnectionLimit[Any] = ConnectionLimit(most=STRANGERS_MAX, most_of_one=STRANGERS_MAX)
         """Transports of connections that are not admitted."""
         self._waiting: dict[Any, asyncio.TimerHandle] = {}
-        app = web.Application(middlewares=[self._guard])
+        app = web.Application(middlewares=[self._guard, self._room], client_max_size=MESSAGE_BYTES_MAX)
         app.router.add_get(PATH, self._enter)
+        app.router.add_post(PATH, self._answer)
         self._runner = web.AppRunner(app, access_log=None, handle_signals=False, shutdown_timeout=GOODBYE_S)
         self._listener: asyncio.Server | None = None
         self.port = 0
@@ -103,22 +107,33 @@ class Server:
             return web.Response(status=401, text="the token of engine.json is missing or wrong\n")
         return await handler(request)
 
-    async def _enter(self, request: web.Request) -> web.StreamResponse:
+    @web.middleware
+    async def _room(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         if self._clients >= CLIENTS_MAX:
             return web.Response(status=503, text="too many clients\n")
         self._clients += 1
         try:
-            socket = web.WebSocketResponse(
-                max_msg_size=MESSAGE_BYTES_MAX, heartbeat=HEARTBEAT_S, timeout=GOODBYE_S, compress=False
-            )
-            if not socket.can_prepare(request):
-                return web.Response(status=400, text="a WebSocket is expected\n")
-            await socket.prepare(request)
-            self._wait_no_longer(request.transport)
-            await self._serve(socket, request.transport)
-            return socket
+            return await handler(request)
         finally:
             self._clients -= 1
+
+    async def _enter(self, request: web.Request) -> web.StreamResponse:
+        socket = web.WebSocketResponse(
+            max_msg_size=MESSAGE_BYTES_MAX, heartbeat=HEARTBEAT_S, timeout=GOODBYE_S, compress=False
+        )
+        if not socket.can_prepare(request):
+            return web.Response(status=400, text="a WebSocket is expected\n")
+        await socket.prepare(request)
+        self._wait_no_longer(request.transport)
+        await self._serve(socket, request.transport)
+        return socket
+
+    async def _answer(self, request: web.Request) -> web.Response:
+        text = (await request.read()).decode(errors="replace")
+        self._wait_no_longer(request.transport)
+        response = web.Response(text=await self._answered(text), content_type="application/json")
+        response.force_close()  # a connection that is kept would be one more without a limit
+        return response
 
 
 class _Arrival(asyncio.Protocol):

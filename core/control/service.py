@@ -48,7 +48,7 @@ class ControlService:
         self.connections: set[Connection] = set()
         self._methods = Methods(intents, notices, self._show)
         self._token = new_token()
-        self._server = Server(self._token, self._serve)
+        self._server = Server(self._token, self._serve, self._methods.answered)
         self._file: EngineFile | None = None
         self._announcer: Announcer | None = None
         self._published: Snapshot | None = None

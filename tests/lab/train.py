@@ -21,7 +21,8 @@ import msgspec
 
 from core.api.snapshot import Activity, Snapshot
 from core.cli.outcome import parameters_max_difference
-from core.control.client import ControlClient, NotRunning
+from core.control.client import ControlClient
+from core.control.engine_file import NotRunning
 from core.storage.paths import Home
 from tests.lab.ground import HOMES, PUBLIC, ROOT, Ground, Kind
 from tests.process.swarm import CORE, ENVIRONMENT, end, found

@@ -18,7 +18,8 @@ from core.api.snapshot import Snapshot
 from core.backbone import charter as charters
 from core.backbone.charter import Charter
 from core.base.manifest import PAPER_LAMB, AveragingNumbers, Manifest
-from core.control.client import ControlClient, NotRunning
+from core.control.client import ControlClient
+from core.control.engine_file import NotRunning
 from core.storage.paths import Home
 from tests.small_task import small_data, small_task
 

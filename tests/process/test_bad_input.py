@@ -16,7 +16,8 @@ import pytest
 
 from core.api.snapshot import Activity, Snapshot
 from core.backbone.link import parse_link
-from core.control.client import ControlClient, read_engine_file
+from core.control.client import ControlClient
+from core.control.engine_file import read_engine_file
 from core.engine.embedded import EmbeddedOptions
 from core.storage.paths import Home
 from core.storage.settings import Settings, save_settings
@@ -38,9 +39,8 @@ def refused(*words: str | Path, code: int = 2) -> str:
         timeout=60,
     )
     said = [line for line in done.stderr.splitlines() if line.startswith("potluck: ")]
-    assert done.returncode == code, done.stderr
+    assert (done.returncode, len(said)) == (code, 1), done.stderr
     assert "Traceback" not in done.stderr
-    assert len(said) == 1, done.stderr
     return said[0]
 
 

@@ -6,7 +6,8 @@ import sys
 
 from core.api.snapshot import Snapshot
 from core.bench.desk import DeskFigure, DeskReport, as_table
-from core.control.client import ControlClient, NotRunning
+from core.control.client import ControlClient
+from core.control.engine_file import NotRunning
 from core.storage.paths import Home
 
 

@@ -14,6 +14,7 @@ import pytest
 
 from core.__main__ import main
 from core.base.problems import Damaged
+from core.cli.commands import COMMANDS
 from core.cli.options import whole
 from core.cli.program import PARTS, parser
 from tests.unit.cli.conftest import TRAINING_WORDS
@@ -123,6 +124,12 @@ def test_log_follows_until_the_engine_stops(running, capsys, monkeypatch):
     assert "has stopped" in capsys.readouterr().err
 
 
+def beside_commands(load):
+    """Imports by `load`, except the modules that add commands to the program."""
+    real, own = importlib.import_module, {f"core.cli.{entry.module}" for entry in COMMANDS.values()}
+    return lambda name: real(name) if name in own else load(name)
+
+
 @pytest.mark.parametrize(
     ("words", "target"),
     [
@@ -153,7 +160,7 @@ def test_commands_of_other_parts_are_called(monkeypatch, words, target):
     module = types.ModuleType(name)
     setattr(module, function, run)
     monkeypatch.setitem(sys.modules, name, module)
-    monkeypatch.setattr(importlib, "import_module", lambda wanted: sys.modules[wanted])
+    monkeypatch.setattr(importlib, "import_module", beside_commands(lambda wanted: sys.modules[wanted]))
     assert main(words.split()) == 7
     assert len(seen) == 1
 
@@ -183,7 +190,7 @@ def ctrl_c():
 def test_terminated_measurement_ends_as_by_ctrl_c(monkeypatch, capsys, ctrl_c, number):
     ctrl_c(signal.default_int_handler)
     module = types.SimpleNamespace(run=lambda _args: signal.raise_signal(number))
-    monkeypatch.setattr(importlib, "import_module", lambda _name: module)
+    monkeypatch.setattr(importlib, "import_module", beside_commands(lambda _name: module))
     before = signal.getsignal(signal.SIGTERM)
     assert main(["bench", "averaging"]) == 130
     assert capsys.readouterr().err.startswith("Stopped before the measurement was finished")
@@ -191,7 +198,9 @@ def test_terminated_measurement_ends_as_by_ctrl_c(monkeypatch, capsys, ctrl_c, n
 
 
 def test_measurement_in_the_background_of_a_script_can_be_terminated(monkeypatch, ctrl_c):
-    monkeypatch.setattr(importlib, "import_module", lambda _name: types.SimpleNamespace(run=ask_to_end))
+    monkeypatch.setattr(
+        importlib, "import_module", beside_commands(lambda _name: types.SimpleNamespace(run=ask_to_end))
+    )
     ctrl_c(signal.SIG_IGN)
     assert main(["bench", "averaging"]) == 130
 
@@ -203,7 +212,7 @@ def test_measurement_ends_with_its_terminal_unless_started_with_nohup(monkeypatc
         signal.raise_signal(signal.SIGHUP)
         return 7
 
-    monkeypatch.setattr(importlib, "import_module", lambda _name: types.SimpleNamespace(run=hang_up))
+    monkeypatch.setattr(importlib, "import_module", beside_commands(lambda _name: types.SimpleNamespace(run=hang_up)))
     ctrl_c(signal.default_int_handler)
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN if ignored else signal.SIG_DFL)
     try:
@@ -239,7 +248,7 @@ def test_a_missing_library_is_a_sentence(monkeypatch, capsys):
     def missing(_name: str) -> None:
         raise ModuleNotFoundError("No module named 'torch'", name="torch")
 
-    monkeypatch.setattr(importlib, "import_module", missing)
+    monkeypatch.setattr(importlib, "import_module", beside_commands(missing))
     assert main(["demo"]) == 2
     assert "torch, which is not installed" in capsys.readouterr().err
 

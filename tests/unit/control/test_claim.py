@@ -14,7 +14,8 @@ from core.api.snapshot import PROTOCOL_VERSION
 from core.control import claim as claim_module
 from core.control import server
 from core.control.claim import AlreadyRunning, claim, new_token, release
-from core.control.client import ControlClient, read_engine_file
+from core.control.client import ControlClient
+from core.control.engine_file import read_engine_file
 from core.control.notices import NoticeRing
 from core.control.service import ControlService
 from core.storage.paths import Home

@@ -13,8 +13,9 @@ from core.api.commands import MESSAGE_BYTES_MAX, EngineFile
 from core.api.snapshot import PROTOCOL_VERSION, Notice, Snapshot
 from core.base.problems import NoSpace, Problem
 from core.control import server
-from core.control.client import ControlClient, NotRunning, Shown, read_engine_file
+from core.control.client import ControlClient, Shown
 from core.control.connection import OUTBOX_MAX
+from core.control.engine_file import NotRunning, read_engine_file
 from core.control.notices import NoticeRing
 from core.control.service import ControlService
 from core.storage.paths import Home
@@ -36,11 +37,7 @@ async def opened(
 
 
 def run(test: Callable[[], Awaitable[None]]) -> None:
-    async def limited() -> None:
-        async with asyncio.timeout(20):
-            await test()
-
-    asyncio.run(limited())
+    asyncio.run(asyncio.wait_for(test(), 20))
 
 
 def address(home: Home) -> tuple[str, dict[str, str], EngineFile]:

@@ -115,19 +115,31 @@ def test_words_of_others_make_us_read_soon_but_not_publish():
     assert one._publish_at == NOW + 0.1
 
 
-def moments(one, said, *, until_s, name):
-    """When a beacon publishes, or reads, at every deadline from NOW on; seconds."""
-    asked, found, now = getattr(one._dht, name), [], NOW
+class Noted:
+    """In a DhtNode's place: when it was asked, in seconds from NOW on."""
 
-    def noted(*args, **more):
-        found.append(now - NOW)
-        return asked(*args, **more)
+    def __init__(self):
+        self.stored, self.read = [], []
 
-    setattr(one._dht, name, noted)
-    while now < NOW + until_s:
-        one.tick(said(now), now)
-        now = one.deadline
-    return found
+    def store(self, key, value, *, lifetime_s, now, subkey):
+        self.stored.append(now - NOW)
+        return []
+
+    def get(self, key, now):
+        self.read.append(now - NOW)
+        return []
+
+
+def noted(said=report, *, until_s, follows=False, hers=None):
+    """What a beacon asks of the DHT at its deadlines; another peer's report is `hers` all the time."""
+    dht, membership = Noted(), Membership()
+    if hers is not None:
+        membership.heard(BEA.peer_id, hers, expires=NOW + 1000, now=NOW)
+    one = Beacon(me=ME.peer_id, run=RUN, dht=dht, membership=membership, random=Random(1))
+    one.start(NOW, follows=follows)
+    while one.deadline < NOW + until_s:
+        one.tick(said(one.deadline), one.deadline)
+    return dht
 
 
 def longest(moments):
@@ -135,27 +147,18 @@ def longest(moments):
 
 
 def test_unchanged_report_is_published_less_often_and_is_never_silent():
-    one, _ = beacon()
-    one.start(NOW)
-    published = moments(one, report, until_s=300, name="store")
+    published = noted(until_s=300).stored
     assert len(published) < 300 / 2
     assert longest(published) <= QUIET_S + 0.2
     assert longest(published) + 1.2 * READ_INTERVAL_MAX_S < SILENT_S
 
 
 def test_news_is_published_within_a_second():
-    one, _ = beacon()
-    one.start(NOW)
-    said = lambda now: replace(report(now), samples=int(1000 * (now - NOW)))  # noqa: E731
-    published = moments(one, said, until_s=60, name="store")
+    published = noted(lambda now: replace(report(now), samples=int(1000 * (now - NOW))), until_s=60).stored
     assert longest(published) <= 1.2
 
 
 @pytest.mark.parametrize(("in_step", "every_s"), [(True, 1.2), (False, 1.2 * READ_INTERVAL_MAX_S)])
 def test_backbone_reads_each_second_while_anybody_trains(in_step, every_s):
-    one, membership = beacon()
-    one.start(NOW, follows=True)
-    hers = replace(report(NOW), in_step=in_step)
-    membership.heard(BEA.peer_id, hers, expires=NOW + 1000, now=NOW)
-    read = moments(one, report, until_s=60, name="get")
+    read = noted(until_s=60, follows=True, hers=replace(report(NOW), in_step=in_step)).read
     assert every_s / 1.5 < longest(read) <= every_s

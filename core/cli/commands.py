@@ -1,0 +1,94 @@
+"""All commands by name: which module adds each to the program, and what the list of `potluck --help` says of it.
+
+Only the modules of those commands are imported that the person's words name.
+"""
+
+import argparse
+import importlib
+from collections.abc import Collection, Mapping
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple
+
+
+class CommandEntry(NamedTuple):
+    """One line of the list that `potluck --help` prints."""
+
+    module: str
+    """Of `core.cli`; its `add(commands)` adds this command, and others."""
+    words: str
+
+
+COMMANDS: Final[Mapping[str, CommandEntry]] = MappingProxyType(
+    {
+        "demo": CommandEntry("collaborate", "train together with yourself: several volunteers on this computer"),
+        "engine": CommandEntry("collaborate", "take part without a window"),
+        "backbone": CommandEntry("collaborate", "welcome others, without training"),
+        "invite": CommandEntry("collaborate", "make a link that lets people in, list all, or withdraw one"),
+        "revoke": CommandEntry("collaborate", "shut somebody out of a collaboration"),
+        "join": CommandEntry("collaborate", "take part in a collaboration"),
+        "leave": CommandEntry("collaborate", "take part in a collaboration no longer; its files stay"),
+        "choose": CommandEntry("collaborate", "give a collaboration that was joined the highest priority"),
+        "collaborations": CommandEntry(
+            "collaborate", "the collaborations that were joined, by priority, and which one is served"
+        ),
+        "found": CommandEntry("recipe_commands", "make a collaboration of a recipe"),
+        "plan": CommandEntry("recipe_commands", "what a recipe takes on this computer"),
+        "train": CommandEntry("recipe_commands", "train a recipe on this computer, without others"),
+        "status": CommandEntry("control", "what the engine does, and why"),
+        "quit": CommandEntry("control", "stop the engine"),
+        "show": CommandEntry("control", "bring the window to the front"),
+        "leaderboard": CommandEntry("control", "who gave how much"),
+        "log": CommandEntry("control", "what happened"),
+        "pause": CommandEntry("pausing", "stop contributing; training stands still within a second"),
+        "resume": CommandEntry("pausing", "contribute again"),
+        "receipts": CommandEntry("ledger", "what the members of past rounds signed"),
+        "export": CommandEntry("model", "write the model as a folder that transformers loads"),
+        "try": CommandEntry("model", "fill the blanks of a text with the model, or go on with a text"),
+        "settings": CommandEntry("settings", "what Potluck may use, and when: rules, limits, hours, port"),
+        "startup": CommandEntry("startup", "what starts when you log in"),
+        "remote": CommandEntry("remote", "the window or a command for another computer of yours, through SSH"),
+        "devices": CommandEntry("devices", "what training can run on here"),
+        "doctor": CommandEntry("doctor", "is everything here that Potluck needs?"),
+        "sim": CommandEntry("simulate", "run the swarm in a simulated world"),
+        "bench": CommandEntry("bench", "measure how fast the parts are on this computer"),
+    }
+)
+
+
+class CommandList:
+    """Takes the parsers of commands, each with its words of the list.
+
+    Args:
+        parsers: What argparse adds them with.
+    """
+
+    def __init__(self, parsers: Any) -> None:
+        self._parsers = parsers
+
+    def add_parser(self, name: str, **options: Any) -> argparse.ArgumentParser:
+        """Return the parser of a command, to which its module adds arguments.
+
+        Args:
+            name: One of `COMMANDS`.
+            options: As `argparse.ArgumentParser` takes them.
+        """
+        parser: argparse.ArgumentParser = self._parsers.add_parser(name, help=COMMANDS[name].words, **options)
+        return parser
+
+
+def add_commands(top: argparse.ArgumentParser, named: Collection[str]) -> None:
+    """Add all commands to the program; those that are not named have no arguments.
+
+    Args:
+        top: The program's parser.
+        named: Words of the person, commands among them.
+    """
+    commands = CommandList(top.add_subparsers(title="commands", metavar="COMMAND"))
+    wanted = {COMMANDS[word].module for word in named if word in COMMANDS}
+    added = set[str]()
+    for name, entry in COMMANDS.items():
+        if entry.module not in wanted:
+            commands.add_parser(name)
+        elif entry.module not in added:
+            added.add(entry.module)
+            importlib.import_module(f"core.cli.{entry.module}").add(commands)
