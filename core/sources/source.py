@@ -31,7 +31,12 @@ READ_BYTES: Final = 256 * 1024
 """Bytes of one read: so many are asked of the person's line limit at a time."""
 
 PLACES: Final[Mapping[str, str]] = MappingProxyType(
-    {PYTHON_DOCS: "core.sources.python_docs", "": "core.sources.folder"}
+    {
+        PYTHON_DOCS: "core.sources.python_docs",
+        "": "core.sources.folder",
+        "http": "core.sources.http",
+        "https": "core.sources.http",
+    }
 )
 """Every kind of address, by the scheme of its URL: a module with `open_place(source, access) -> TextShards`."""
 

@@ -1,0 +1,317 @@
+"""HTTP for strangers' servers: no address of this computer's own network, bounded waits, the person's line limit.
+
+A name may lead anywhere, and so may a redirection: a server could have its readers ask their own router, or a service
+that trusts this computer.  So each connection goes to an address that was looked at: one that the whole internet can
+reach.  A private or loopback address is asked only where the manifest itself has it in its address, which the person
+saw before joining; a link-local one, where clouds keep their secrets, never.
+"""
+
+import base64
+import http.client
+import ipaddress
+import socket
+import ssl
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import SplitResult, quote, urljoin, urlsplit
+
+from core.api.data_state import DataCode
+from core.sources.source import READ_BYTES, Access, ShardUnreadable, SourceStalled
+
+CONNECT_S: Final = 8.0
+SILENCE_S: Final = 12.0
+"""A server that says nothing for so long does not answer."""
+SLOW_S: Final = 30.0
+SLOW_BYTES: Final = 64 * 1024
+"""A server that gives fewer bytes than this in `SLOW_S` seconds does not answer either."""
+REDIRECTIONS_MAX: Final = 5
+WINDOW_BYTES: Final = 1024 * 1024
+"""What the system receives before it is read: so much may come faster than the person's limit."""
+_MOVED: Final = frozenset({301, 302, 303, 307, 308})
+_AGAIN: Final = frozenset({408, 425, 429})
+"""States of a server that is asked too much, or too early."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a server says of a file before it gives any of it."""
+
+    size: int
+    """Of the whole file, bytes; 0: it does not say."""
+    ranges: bool
+    """Whether it gives the range that was asked for, else the whole file."""
+    kind: str
+    """Its Content-Type."""
+
+
+class Web:
+    """Asks web servers on behalf of one source.
+
+    Args:
+        address: The one that the manifest, or the person, has: its host may be in the person's own network.
+        access: What the source may use.
+        headers: Further headers for that host alone.
+    """
+
+    def __init__(self, address: str, access: Access, *, headers: Mapping[str, str]) -> None:
+        self._own = urlsplit(address)
+        self._access = access
+        self._headers = headers
+        self._tls = ssl.create_default_context()
+
+    def look(self, url: str) -> Answer:
+        """What there is at an address.
+
+        Raises:
+            SourceStalled: there is nothing, or it cannot be had.
+        """
+        connection, answer = self._ask(url, 0, 1)
+        connection.close()
+        return answer
+
+    def read(self, url: str, start: int, end: int | None, *, size: int) -> Iterator[bytes]:
+        """The bytes of a range, at most `READ_BYTES` at a time; what breaks off is gone on with as long as more comes.
+
+        Args:
+            url: The file.
+            start: The first byte.
+            end: The byte behind the last; None: the file's end.
+            size: Of the file, as `look` had it; 0: nobody knows.
+
+        Raises:
+            SourceStalled: it cannot be had now.
+            ShardUnreadable: the file is not the one that it was.
+        """
+        end = end if end is not None else (size or None)
+        at = start
+        while end is None or at < end:
+            before = at
+            connection, answer = self._again(url, at, end)
+            try:
+                if size and answer.size not in {0, size}:
+                    raise ShardUnreadable(DataCode.DAMAGED, name=_name(url))
+                if not answer.ranges and at:
+                    raise ShardUnreadable(DataCode.DAMAGED, name=_name(url))
+                for chunk in self._body(connection, None if end is None else end - at):
+                    at += len(chunk)
+                    yield chunk
+            finally:
+                connection.close()
+            if end is None:
+                return
+            if at == before or (at < end and not answer.ranges):
+                raise self._stalled()
+
+    def _body(self, connection: "_Connection", left: int | None) -> Iterator[bytes]:
+        """What comes, at most `left` bytes; it ends early where the connection breaks."""
+        waited, came, allowed = 0.0, 0, 0
+        while left is None or left > 0:
+            if not allowed:
+                allowed = READ_BYTES if left is None else min(left, READ_BYTES)
+                self._access.allow(allowed)
+            began = time.monotonic()
+            try:
+                chunk = connection.response.read1(allowed)
+            except http.client.IncompleteRead as error:
+                raise self._stalled() from error
+            except (OSError, http.client.HTTPException):
+                if left is None:
+                    raise self._stalled() from None
+                return
+            if not chunk:
+                return
+            allowed -= len(chunk)
+            waited, came = waited + time.monotonic() - began, came + len(chunk)
+            if waited > SLOW_S:
+                if came < SLOW_BYTES:
+                    raise self._stalled()
+                waited, came = 0.0, 0
+            left = None if left is None else left - len(chunk)
+            yield chunk
+
+    def _again(self, url: str, start: int, end: int | None) -> tuple["_Connection", Answer]:
+        """Ask for a file that was there before.
+
+        Raises:
+            ShardUnreadable: it is not there any more.
+        """
+        try:
+            return self._ask(url, start, end)
+        except SourceStalled as trouble:
+            if trouble.code == DataCode.MISSING:
+                raise ShardUnreadable(trouble.code, **trouble.arguments) from trouble
+            raise
+
+    def _ask(self, url: str, start: int, end: int | None) -> tuple["_Connection", Answer]:
+        for _ in range(REDIRECTIONS_MAX + 1):
+            parts = urlsplit(url)
+            connection = self._connect(parts)
+            try:
+                response = connection.get(self._path(parts), self._headers_for(parts, start, end))
+                if response.status not in _MOVED:
+                    return connection, self._answer(response, url, start)
+                moved = urljoin(url, response.getheader("Location", ""))
+            except (OSError, http.client.HTTPException) as error:
+                connection.close()
+                raise self._stalled(parts) from error
+            except BaseException:
+                connection.close()
+                raise
+            connection.close()
+            if urlsplit(moved).scheme not in ({"https"} if parts.scheme == "https" else {"http", "https"}):
+                raise SourceStalled(DataCode.REFUSED, host=_host(parts), status=response.status)
+            url = moved
+        raise SourceStalled(DataCode.REFUSED, host=_host(urlsplit(url)), status=310)
+
+    def _answer(self, response: http.client.HTTPResponse, url: str, start: int) -> Answer:
+        """What an answer means.
+
+        Raises:
+            SourceStalled: nothing can be had now.
+        """
+        status, parts = response.status, urlsplit(url)
+        if status in {401, 403, 407, 451}:
+            raise SourceStalled(DataCode.REFUSED, host=_host(parts), status=status)
+        if status >= 500 or status in _AGAIN:
+            raise self._stalled(parts)
+        kind = response.getheader("Content-Type", "").partition(";")[0].strip().lower()
+        if status == 416:  # it is shorter than where the range begins
+            raise ShardUnreadable(DataCode.DAMAGED, name=_name(url)) if start else _missing(url)
+        if status not in {200, 206}:
+            raise _missing(url)
+        if response.getheader("Content-Encoding", "identity").lower() != "identity":
+            raise SourceStalled(DataCode.DAMAGED, name=_name(url))
+        if status == 200:
+            return Answer(response.length or 0, ranges=False, kind=kind)
+        unit, _, said = response.getheader("Content-Range", "").partition(" ")
+        given, _, total = said.partition("/")
+        first = given.partition("-")[0]
+        if unit != "bytes" or not total.isdecimal() or first != str(start) or len(total) > 18:
+            raise SourceStalled(DataCode.DAMAGED, name=_name(url))
+        return Answer(int(total), ranges=True, kind=kind)
+
+    def _headers_for(self, parts: SplitResult, start: int, end: int | None) -> dict[str, str]:
+        own = (parts.scheme, parts.netloc) == (self._own.scheme, self._own.netloc)
+        last = "" if end is None else str(end - 1)
+        return {
+            "Range": f"bytes={start}-{last}",
+            "Accept-Encoding": "identity",
+            "User-Agent": "potluck",
+            "Connection": "close",
+            **(self._headers if own else {}),
+        }
+
+    def _connect(self, parts: SplitResult) -> "_Connection":
+        try:
+            port = parts.port or (443 if parts.scheme == "https" else 80)
+            found = socket.getaddrinfo(parts.hostname or "", port, type=socket.SOCK_STREAM)
+        except (OSError, UnicodeError, ValueError) as error:
+            raise self._stalled(parts) from error
+        named = parts.hostname == self._own.hostname and is_own_network(parts.hostname or "")
+        addresses = [(family, address) for family, _, _, _, address in found if may_ask(str(address[0]), named=named)]
+        if not addresses:
+            raise SourceStalled(DataCode.REFUSED, host=_host(parts), status=0)
+        for family, address in addresses:
+            with suppress(OSError):  # the next address may answer
+                sock = _open(family, address)
+                if parts.scheme == "https":
+                    sock = self._tls.wrap_socket(sock, server_hostname=parts.hostname)
+                return _Connection(parts, sock)
+        raise self._stalled(parts)
+
+    def _stalled(self, parts: SplitResult | None = None) -> SourceStalled:
+        return SourceStalled(DataCode.NO_ANSWER, host=_host(parts or self._own))
+
+    @staticmethod
+    def _path(parts: SplitResult) -> str:
+        path = quote(parts.path or "/", safe="/%:@!$&'()*+,;=~-._")
+        return f"{path}?{quote(parts.query, safe='/%:@!$&()*+,;=~-._?')}" if parts.query else path
+
+
+class _Connection:
+    """A connection that is open already, and its one answer."""
+
+    def __init__(self, parts: SplitResult, sock: socket.socket) -> None:
+        self._socket = sock
+        self._http = http.client.HTTPConnection(parts.netloc)
+        self._http.sock = sock
+        self.response: http.client.HTTPResponse
+
+    def get(self, path: str, headers: Mapping[str, str]) -> http.client.HTTPResponse:
+        self._http.request("GET", path, headers=dict(headers))
+        self.response = self._http.getresponse()
+        return self.response
+
+    def close(self) -> None:
+        with suppress(OSError):
+            self._http.close()
+            if hasattr(self, "response"):
+                self.response.close()
+            self._socket.close()
+
+
+def may_ask(address: str, *, named: bool) -> bool:
+    """Whether an address may be connected to.
+
+    Args:
+        address: As the system's resolver gives it.
+        named: The manifest itself has it in its address.
+    """
+    ip = ipaddress.ip_address(address.partition("%")[0])
+    inner = [ip]
+    if isinstance(ip, ipaddress.IPv6Address):
+        inner += [v4 for v4 in (ip.ipv4_mapped, ip.sixtofour, *(ip.teredo or ())) if v4 is not None]
+        if ip in ipaddress.ip_network("64:ff9b::/96"):
+            inner.append(ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF))
+    if any(each.is_link_local or each.is_multicast or each.is_unspecified for each in inner):
+        return False
+    return named or all(each.is_global for each in inner)
+
+
+def is_own_network(host: str) -> bool:
+    """Whether a host is written as a private or loopback address, not as a name that could lead anywhere."""
+    if host == "localhost":
+        return True
+    try:
+        return not ipaddress.ip_address(host).is_global
+    except ValueError:
+        return False
+
+
+def authorization(secret: str) -> dict[str, str]:
+    """The header for a credential: "USER:PASSWORD", or else a token."""
+    if not secret:
+        return {}
+    if ":" in secret:
+        return {"Authorization": "Basic " + base64.b64encode(secret.encode()).decode()}
+    return {"Authorization": f"Bearer {secret}"}
+
+
+def _open(family: int, address: tuple[Any, ...]) -> socket.socket:
+    sock = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, WINDOW_BYTES)
+        sock.settimeout(CONNECT_S)
+        sock.connect(address)
+        sock.settimeout(SILENCE_S)
+    except BaseException:
+        sock.close()
+        raise
+    return sock
+
+
+def _missing(url: str) -> SourceStalled:
+    return SourceStalled(DataCode.MISSING, name=_name(url))
+
+
+def _host(parts: SplitResult) -> str:
+    return parts.hostname or ""
+
+
+def _name(url: str) -> str:
+    """What people are shown of an address: no query, which can hold a secret."""
+    parts = urlsplit(url)
+    return f"{_host(parts)}{parts.path}"[-200:]
