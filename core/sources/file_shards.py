@@ -6,9 +6,12 @@ from pathlib import Path
 from typing import Final, NamedTuple, Protocol
 
 from core.api.data_state import DataCode
-from core.base.data_source import DataSource
+from core.base.data_source import SHARDS_MAX, DataSource
+from core.data.filters import read_filters
+from core.sources.parquet import parquet_texts, row_groups
 from core.sources.records import (
     Bytes,
+    Columns,
     Texts,
     csv_texts,
     docstring_texts,
@@ -38,6 +41,10 @@ _FORMS: Final = {
     **dict.fromkeys((".parquet", ".pq"), "parquet"),
 }
 """What files hold, as their names end; all others hold plain text."""
+
+
+LISTS_MAX: Final = 32
+"""Number of files of Parquet that are asked for their row groups before any is read."""
 
 
 class StoredFile(NamedTuple):
@@ -98,11 +105,15 @@ class FileShards:
         source: As the manifest has it.
         access: What it may use.
         form: What its files hold; empty: as the source says.
+
+    Raises:
+        BadInput: the source's filters cannot be used.
     """
 
     def __init__(self, place: FilePlace, source: DataSource, access: Access, *, form: str = "") -> None:
         self._place = place
         self._source = source
+        self._columns = Columns(source.column, tuple(sorted(read_filters(source.filters).columns)))
         self._access = access
         self._forced = form or ("" if source.form == "auto" else source.form)
         self._laid: _Laid | None = None
@@ -125,20 +136,20 @@ class FileShards:
         """The texts of a shard from the beginning of a block on (`TextShards.read`)."""
         laid = self._lay_out()
         spans = laid.spans[shard]
-        if len(spans) == 1 and spans[0].end != WHOLE and self._form(laid.files[spans[0].file].name)[0] != "parquet":
+        if len(spans) == 1 and spans[0].end != WHOLE and not self._is_parquet(laid.files[spans[0].file].name):
             yield from self._read_ranges(laid.files[spans[0].file], spans[0], block)
             return
         held = 0
         for texts in self._in_order(laid.files, spans, copy):
             if (number := held // BLOCK_BYTES) >= block:
-                yield Piece(number, texts)
-            held += sum(map(len, texts))
+                yield Piece(number, *texts)
+            held += texts.size
 
     def _in_order(self, files: Sequence[StoredFile], spans: Sequence[Range], copy: Path | None) -> Iterator[Texts]:
         for span in spans:
             file = files[span.file]
             try:
-                yield from self._texts(file, copy)
+                yield from self._texts(file, span, copy)
             except ShardUnreadable as problem:
                 if len(spans) == 1:
                     raise
@@ -152,22 +163,24 @@ class FileShards:
             start = starts[number]
             end = span.end if number + 1 == len(starts) else starts[number + 1]
             if form == "jsonl":
-                found = json_texts_of_range(bytes_of, start, end, self._source.column)
+                found = json_texts_of_range(bytes_of, start, end, self._columns)
             else:
                 found = plain_texts_of_range(bytes_of, start, end)
             for texts in found:
-                yield Piece(number, texts)
+                yield Piece(number, *texts)
 
-    def _texts(self, file: StoredFile, copy: Path | None) -> Iterator[Texts]:
+    def _texts(self, file: StoredFile, span: Range, copy: Path | None) -> Iterator[Texts]:
         form, codec = self._form(file.name)
         bytes_of = self._bytes(file, copy)
         match form:
             case "jsonl":
-                return json_texts(bytes_of, codec, self._source.column)
+                return json_texts(bytes_of, codec, self._columns)
+            case "parquet":
+                return parquet_texts(bytes_of, (span.start, span.end), self._columns)
             case "docstrings":
                 return docstring_texts(bytes_of)
             case "csv":
-                return csv_texts(bytes_of, codec, self._source.column)
+                return csv_texts(bytes_of, codec, self._columns)
             case _:
                 return plain_texts(bytes_of, codec)
 
@@ -198,10 +211,26 @@ class FileShards:
         files, left_out = self._place.found()
         if not files:
             raise SourceStalled(DataCode.MISSING, name=self._source.address)
-        spans = spans_of([File(file.name, file.size, self._splits(file)) for file in files])
+        spans = self._by_row_groups(files, spans_of([File(file.name, file.size, self._splits(file)) for file in files]))
         shards = tuple(_shard(files, parts) for parts in spans)
         digest = listing_digest([(file.name, file.size) for file in files] + [(shard.name, 0) for shard in shards])
         return _Laid(Listing(shards, digest, tuple(left_out)), files, spans)
+
+    def _by_row_groups(self, files: Sequence[StoredFile], spans: list[tuple[Range, ...]]) -> list[tuple[Range, ...]]:
+        """Large files of Parquet as row groups, where they are few: each is asked for its list of them."""
+        found: list[tuple[Range, ...]] = []
+        large = [len(s) == 1 and files[s[0].file].ranges and self._is_parquet(files[s[0].file].name) for s in spans]
+        if sum(large) > LISTS_MAX:
+            return spans
+        for parts, is_large in zip(spans, large, strict=True):
+            (span, *_) = parts
+            bytes_of = self._bytes(files[span.file], None)
+            groups = row_groups(bytes_of, self._columns, BLOCK_BYTES) if is_large else []
+            found += [(Range(span.file, *group),) for group in groups] or [parts]
+        return found if len(found) <= SHARDS_MAX else spans
+
+    def _is_parquet(self, name: str) -> bool:
+        return self._form(name) == ("parquet", "")
 
     def _splits(self, file: StoredFile) -> bool:
         form, codec = self._form(file.name)
@@ -231,6 +260,6 @@ def _shard(files: Sequence[StoredFile], spans: Sequence[Range]) -> Shard:
     if len(spans) > 1:
         return Shard(f"{first.name} ... {last.name} ({len(spans)})", sum(files[span.file].size for span in spans))
     (span,) = spans
-    if span.end == WHOLE or (span.start == 0 and span.end == first.size):
+    if span.end == WHOLE or not first.size or (span.start == 0 and span.end == first.size):
         return Shard(first.name, first.size)
     return Shard(f"{first.name} [{span.start:,}, {span.end:,})", span.end - span.start)

@@ -10,7 +10,7 @@ from core.base.data_source import SHARDS_MAX, DataSource
 from core.base.problems import BadInput
 from core.sources.file_shards import FileShards, FoundFiles, StoredFile
 from core.sources.source import Access, SourceStalled, secret_name
-from core.sources.web import Answer, Web, authorization
+from core.sources.web import Web, WebAnswer, authorization
 
 LOOKED_AT_MAX: Final = 16
 """Number of files whose sizes are asked for before any is read; where there are more, each is one shard."""
@@ -82,6 +82,6 @@ class WebFiles:
         return f"{parts.hostname}{parts.path}"
 
 
-def _is_page(answer: Answer, name: str) -> bool:
+def _is_page(answer: WebAnswer, name: str) -> bool:
     """Whether a server answers with a page for people instead of a file."""
     return answer.kind == "text/html" and not name.lower().endswith((".html", ".htm"))

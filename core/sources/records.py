@@ -1,10 +1,11 @@
 """Forms of text: how the bytes of a file become texts, each of which stands on its own."""
 
 import csv
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
-from typing import Final
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -21,7 +22,31 @@ PROGRAM_BYTES_MAX: Final = READ_BYTES * 32
 _STRANGE_MAX: Final = 0.02
 """Share of letters that are none in what passes for text."""
 
-Texts = tuple[str, ...]
+Row = Mapping[str, object]
+NO_COLUMNS: Final[Row] = MappingProxyType({})
+
+
+class Texts(NamedTuple):
+    """Some texts of a file, in order."""
+
+    texts: tuple[str, ...]
+    rows: tuple[Row, ...] | None = None
+    """Of a table, what else stands in the row of each text, as far as it was asked for."""
+
+    @property
+    def size(self) -> int:
+        """Letters of all of them together."""
+        return sum(map(len, self.texts))
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """What is read of a table."""
+
+    text: str
+    """Where the text stands."""
+    others: tuple[str, ...] = ()
+    """What filters ask for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,19 +74,19 @@ def plain_texts_of_range(file: Bytes, start: int, end: int) -> Iterator[Texts]:
     return (_decoded(piece, file.name) for piece in text_of_range(file.read, start, end, file.size))
 
 
-def json_texts(file: Bytes, codec: str, column: str) -> Iterator[Texts]:
+def json_texts(file: Bytes, codec: str, columns: Columns) -> Iterator[Texts]:
     """The texts of JSON lines, read in order."""
-    return _gathered(_texts_of_lines(_lines(ByteBuffer(file.whole(codec)), file.name), column, file.name))
+    return gathered(_texts_of_lines(_lines(ByteBuffer(file.whole(codec)), file.name), columns, file.name))
 
 
-def json_texts_of_range(file: Bytes, start: int, end: int, column: str) -> Iterator[Texts]:
+def json_texts_of_range(file: Bytes, start: int, end: int, columns: Columns) -> Iterator[Texts]:
     """The texts of the JSON lines that begin in a range of a file."""
-    return _gathered(_texts_of_lines(_lines_of_range(file, start, end), column, file.name))
+    return gathered(_texts_of_lines(_lines_of_range(file, start, end), columns, file.name))
 
 
-def csv_texts(file: Bytes, codec: str, column: str) -> Iterator[Texts]:
+def csv_texts(file: Bytes, codec: str, columns: Columns) -> Iterator[Texts]:
     """The texts of a column of a table of comma- or tab-separated values, whose first row names its columns."""
-    return _gathered(_texts_of_table(file, codec, column))
+    return gathered(_texts_of_table(file, codec, columns))
 
 
 def docstring_texts(file: Bytes) -> Iterator[Texts]:
@@ -72,28 +97,30 @@ def docstring_texts(file: Bytes) -> Iterator[Texts]:
     except (SyntaxError, ValueError, RecursionError) as error:
         raise ShardUnreadable(DataCode.DAMAGED, name=file.name) from error
     if text.strip():
-        yield (text,)
+        yield Texts((text,))
 
 
 def _decoded(piece: bytes, name: str) -> Texts:
     text = piece.decode("utf-8", "replace").removeprefix("\ufeff")
     if text.count("\ufffd") + text.count("\0") > max(8, _STRANGE_MAX * len(text)):
         raise ShardUnreadable(DataCode.DAMAGED, name=name)
-    return (text,)
+    return Texts((text,))
 
 
-def _gathered(texts: Iterable[str]) -> Iterator[Texts]:
-    """Texts together, as soon as they are a piece."""
-    waiting: list[str] = []
+def gathered(found: Iterable[tuple[str, Row]]) -> Iterator[Texts]:
+    """Texts and their rows together, as soon as they are a piece."""
+    texts: list[str] = []
+    rows: list[Row] = []
     held = 0
-    for text in texts:
-        waiting.append(text)
+    for text, row in found:
+        texts.append(text)
+        rows.append(row)
         held += len(text)
         if held >= PIECE_BYTES:
-            yield tuple(waiting)
-            waiting, held = [], 0
-    if waiting:
-        yield tuple(waiting)
+            yield Texts(tuple(texts), tuple(rows))
+            texts, rows, held = [], [], 0
+    if texts:
+        yield Texts(tuple(texts), tuple(rows))
 
 
 def _lines(buffer: ByteBuffer, name: str) -> Iterator[bytes]:
@@ -118,35 +145,40 @@ def _lines_of_range(file: Bytes, start: int, end: int) -> Iterator[bytes]:
             return
 
 
-def _texts_of_lines(lines: Iterable[bytes], column: str, name: str) -> Iterator[str]:
-    record = msgspec.defstruct("Record", [("text", str | None)], rename={"text": column}, frozen=True)
-    decode = msgspec.json.Decoder(record).decode
+def _texts_of_lines(lines: Iterable[bytes], columns: Columns, name: str) -> Iterator[tuple[str, Row]]:
+    others = {f"other{place}": column for place, column in enumerate(columns.others)}
+    fields: list[tuple[str, Any, Any]] = [("text", str | None, msgspec.NODEFAULT)]
+    fields += [(field, Any, None) for field in others]
+    record = msgspec.defstruct("Record", fields, rename={"text": columns.text, **others}, frozen=True)
+    decode: Callable[[bytes], Any] = msgspec.json.Decoder(record).decode
     for line in lines:
         if line.isspace():
             continue
         try:
-            text: str | None = decode(line).text  # type: ignore[attr-defined]
+            found = decode(line)
         except msgspec.ValidationError as error:
-            raise ShardUnreadable(DataCode.NO_COLUMN, name=name, column=column) from error
+            raise ShardUnreadable(DataCode.NO_COLUMN, name=name, column=columns.text) from error
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise ShardUnreadable(DataCode.DAMAGED, name=name) from error
-        if text:
-            yield text
+        if found.text:
+            row = {column: getattr(found, field) for field, column in others.items()} if others else NO_COLUMNS
+            yield found.text, row
 
 
-def _texts_of_table(file: Bytes, codec: str, column: str) -> Iterator[str]:
+def _texts_of_table(file: Bytes, codec: str, columns: Columns) -> Iterator[tuple[str, Row]]:
     csv.field_size_limit(RECORD_BYTES_MAX)
     lines = (line.decode("utf-8", "replace") for line in _lines(ByteBuffer(file.whole(codec)), file.name))
     rows = csv.reader(lines, delimiter="\t" if ".tsv" in file.name.lower()[-8:] else ",")
     try:
         head = [name.removeprefix("\ufeff") for name in next(rows, [])]
-        if column not in head:
-            raise ShardUnreadable(DataCode.NO_COLUMN, name=file.name, column=column)
-        place = head.index(column)
+        if columns.text not in head:
+            raise ShardUnreadable(DataCode.NO_COLUMN, name=file.name, column=columns.text)
+        place = head.index(columns.text)
+        others = [(column, head.index(column)) for column in columns.others if column in head]
         for row in rows:
-            if len(row) > place and row[place]:
-                yield row[place]
-            elif row and len(row) != len(head):
-                raise ShardUnreadable(DataCode.NO_COLUMN, name=file.name, column=column)
+            if row and len(row) != len(head):
+                raise ShardUnreadable(DataCode.NO_COLUMN, name=file.name, column=columns.text)
+            if row and row[place]:
+                yield row[place], {column: row[at] for column, at in others} if others else NO_COLUMNS
     except csv.Error as error:
         raise ShardUnreadable(DataCode.DAMAGED, name=file.name) from error

@@ -36,7 +36,7 @@ _AGAIN: Final = frozenset({408, 425, 429})
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class WebAnswer:
     """What a server says of a file before it gives any of it."""
 
     size: int
@@ -62,7 +62,7 @@ class Web:
         self._headers = headers
         self._tls = ssl.create_default_context()
 
-    def look(self, url: str) -> Answer:
+    def look(self, url: str) -> WebAnswer:
         """What there is at an address.
 
         Raises:
@@ -132,7 +132,7 @@ class Web:
             left = None if left is None else left - len(chunk)
             yield chunk
 
-    def _again(self, url: str, start: int, end: int | None) -> tuple["_Connection", Answer]:
+    def _again(self, url: str, start: int, end: int | None) -> tuple["_Connection", WebAnswer]:
         """Ask for a file that was there before.
 
         Raises:
@@ -145,7 +145,7 @@ class Web:
                 raise ShardUnreadable(trouble.code, **trouble.arguments) from trouble
             raise
 
-    def _ask(self, url: str, start: int, end: int | None) -> tuple["_Connection", Answer]:
+    def _ask(self, url: str, start: int, end: int | None) -> tuple["_Connection", WebAnswer]:
         for _ in range(REDIRECTIONS_MAX + 1):
             parts = urlsplit(url)
             connection = self._connect(parts)
@@ -166,7 +166,7 @@ class Web:
             url = moved
         raise SourceStalled(DataCode.REFUSED, host=_host(urlsplit(url)), status=310)
 
-    def _answer(self, response: http.client.HTTPResponse, url: str, start: int) -> Answer:
+    def _answer(self, response: http.client.HTTPResponse, url: str, start: int) -> WebAnswer:
         """What an answer means.
 
         Raises:
@@ -185,13 +185,13 @@ class Web:
         if response.getheader("Content-Encoding", "identity").lower() != "identity":
             raise SourceStalled(DataCode.DAMAGED, name=_name(url))
         if status == 200:
-            return Answer(response.length or 0, ranges=False, kind=kind)
+            return WebAnswer(response.length or 0, ranges=False, kind=kind)
         unit, _, said = response.getheader("Content-Range", "").partition(" ")
         given, _, total = said.partition("/")
         first = given.partition("-")[0]
         if unit != "bytes" or not total.isdecimal() or first != str(start) or len(total) > 18:
             raise SourceStalled(DataCode.DAMAGED, name=_name(url))
-        return Answer(int(total), ranges=True, kind=kind)
+        return WebAnswer(int(total), ranges=True, kind=kind)
 
     def _headers_for(self, parts: SplitResult, start: int, end: int | None) -> dict[str, str]:
         own = (parts.scheme, parts.netloc) == (self._own.scheme, self._own.netloc)

@@ -1,0 +1,175 @@
+"""Parquet, row group by row group, of which only the columns that are needed are read."""
+
+import io
+from collections.abc import Iterator
+from typing import Any, Final, Self
+
+from core.api.data_state import DataCode
+from core.sources.records import NO_COLUMNS, Bytes, Columns, Row, Texts, gathered
+from core.sources.source import READ_BYTES, ShardUnreadable, SourceTrouble
+from core.sources.spans import WHOLE, ByteBuffer
+
+FOOTER_BYTES_MAX: Final = 64 * 1024 * 1024
+"""Of the list of a file's row groups: ten thousands of them with a thousand columns each."""
+ROWS: Final = 64
+"""Rows that are taken at a time."""
+_MARK: Final = b"PAR1"
+_TAIL_BYTES: Final = 8
+
+
+class _AskedFile(io.RawIOBase):
+    """A file whose bytes are asked for range by range, as pyarrow reads it."""
+
+    def __init__(self, file: Bytes) -> None:
+        super().__init__()
+        self._file = file
+        self._at = 0
+        self._stream: ByteBuffer | None = None
+        self._stream_at = -1
+        """Where the stream goes on; -1 before anything was read."""
+        self.trouble: SourceTrouble | None = None
+        """Why bytes could not be had: pyarrow makes another exception of it."""
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._at
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        self._at = offset + {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._file.size}[whence]
+        return self._at
+
+    def read(self, size: int = -1) -> bytes:
+        end = self._file.size if size < 0 else min(self._file.size, self._at + size)
+        if end <= self._at:
+            return b""
+        try:
+            data = self._taken(end - self._at)
+        except SourceTrouble as trouble:
+            self.trouble = trouble
+            raise OSError(trouble.code.value) from trouble
+        self._at = self._stream_at = self._at + len(data)
+        return data
+
+    def _taken(self, count: int) -> bytes:
+        """The next bytes; what goes on where the last ones ended comes in one answer with what follows."""
+        if self._at != self._stream_at:
+            self._stream = None
+            return b"".join(self._file.read(self._at, self._at + count))
+        if self._stream is None:
+            self._stream = ByteBuffer(self._file.read(self._at, None))
+        return self._stream.take(count)
+
+
+def row_groups(file: Bytes, columns: Columns, least: int) -> list[tuple[int, int]]:
+    """The row groups of a file, those that follow one another together where they are small.
+
+    Args:
+        file: The file.
+        columns: What is read of it.
+        least: Bytes of text that are worth a shard.
+
+    Returns:
+        Of each shard the first row group, and the one behind its last.
+
+    Raises:
+        SourceStalled: it cannot be had now.
+        ShardUnreadable: it is no Parquet.
+    """
+    with _Opened(file) as opened:
+        places = opened.columns(columns)
+        found: list[tuple[int, int]] = []
+        first = held = 0
+        for number in range(opened.parquet.metadata.num_row_groups):
+            group = opened.parquet.metadata.row_group(number)
+            held += sum(group.column(place).total_uncompressed_size for place in places[:1])
+            if held >= least:
+                found.append((first, number + 1))
+                first, held = number + 1, 0
+        if held:
+            found.append((first, opened.parquet.metadata.num_row_groups))
+        return found
+
+
+def parquet_texts(file: Bytes, groups: tuple[int, int], columns: Columns) -> Iterator[Texts]:
+    """The texts of some row groups of a file.
+
+    Args:
+        file: The file.
+        groups: The first, and the one behind the last; `WHOLE`: all of them.
+        columns: What is read of them.
+    """
+    return gathered(_rows(file, groups, columns))
+
+
+def _rows(file: Bytes, groups: tuple[int, int], columns: Columns) -> Iterator[tuple[str, Row]]:
+    with _Opened(file) as opened:
+        opened.columns(columns)
+        last = opened.parquet.metadata.num_row_groups if groups[1] == WHOLE else groups[1]
+        names = [columns.text, *(name for name in columns.others if name in opened.parquet.schema_arrow.names)]
+        for group in range(groups[0], last):
+            batches = opened.parquet.iter_batches(ROWS, row_groups=[group], columns=names, use_threads=False)
+            for batch in batches:
+                texts, *others = (batch.column(name).to_pylist() for name in names)
+                rows = [dict(zip(names[1:], row, strict=True)) for row in zip(*others, strict=True)] if others else []
+                for place, text in enumerate(texts):
+                    if text:
+                        yield text, rows[place] if rows else NO_COLUMNS
+
+
+class _Opened:
+    """A file of Parquet, whose problems are a source's."""
+
+    def __init__(self, file: Bytes) -> None:
+        self._name = file.name
+        self._file = _AskedFile(file)
+        self.parquet: Any = None
+
+    def __enter__(self) -> Self:
+        import pyarrow as pa  # noqa: PLC0415 - a quarter of a second, which most sources do not need
+        from pyarrow import parquet  # noqa: PLC0415
+
+        try:
+            self._check_footer()
+            source = pa.PythonFile(self._file, mode="r")
+            self.parquet = parquet.ParquetFile(source, buffer_size=READ_BYTES, pre_buffer=False)
+        except (pa.ArrowException, OSError, ValueError) as error:
+            raise self._trouble() from error
+        return self
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        import pyarrow as pa  # noqa: PLC0415
+
+        if isinstance(error, pa.ArrowException | OSError | ValueError | MemoryError | UnicodeDecodeError):
+            raise self._trouble() from error
+
+    def columns(self, columns: Columns) -> list[int]:
+        """Where the text's column stands among those that are stored.
+
+        Raises:
+            ShardUnreadable: there is none, or it holds no text.
+        """
+        from pyarrow import types  # noqa: PLC0415
+
+        schema, stored = self.parquet.schema_arrow, self.parquet.metadata.schema
+        if columns.text in schema.names:
+            kind = schema.field(columns.text).type
+            kind = kind.value_type if types.is_dictionary(kind) else kind
+            if types.is_string(kind) or types.is_large_string(kind):
+                return [place for place in range(len(stored)) if stored.column(place).path == columns.text]
+        raise ShardUnreadable(DataCode.NO_COLUMN, name=self._name, column=columns.text)
+
+    def _check_footer(self) -> None:
+        """Refuse what would have to be read whole to be found wrong."""
+        self._file.seek(-_TAIL_BYTES, io.SEEK_END)
+        tail = self._file.read(_TAIL_BYTES)
+        if tail[4:] != _MARK or int.from_bytes(tail[:4], "little") > FOOTER_BYTES_MAX:
+            raise ValueError("no Parquet")
+        self._file.seek(0)
+
+    def _trouble(self) -> SourceTrouble:
+        return self._file.trouble or ShardUnreadable(DataCode.DAMAGED, name=self._name)
