@@ -33,7 +33,7 @@ SPOKEN = (
 SENTENCE = re.compile(r"\A[A-Z][^\n]* [^\n]*[.…]\Z")
 FIELD = re.compile(r"\{\w+\}")
 """A sentence that is nothing but a value."""
-TABLES = frozenset(("SENTENCES", "HEADLINES", "HAPPENINGS", "WORDS"))
+TABLES = frozenset(("SENTENCES", "HEADLINES", "HAPPENINGS", "WORDS", "STALLED", "LEFT_OUT"))
 """Of core/api, by code."""
 PHRASES = (
     "processor", "nats", "blanks", "letters", "word frequencies", "the word before", "letter frequencies",

@@ -16,7 +16,7 @@ from app.widgets.field import Field
 from app.widgets.limit_box import LimitBox
 from app.widgets.whole_box import WholeBox
 from core.api.rules import THREADS_MAX
-from core.api.settings import KEEP_MINUTES_MAX, NAME_LETTERS
+from core.api.settings import DISK_GIGABYTES_MAX, KEEP_MINUTES_MAX, NAME_LETTERS
 
 GIGABYTE_BYTES = 1e9
 ENERGY_MAX = 10_000
@@ -91,6 +91,9 @@ class ComputerSettingsPage(SettingsPage):
             lambda view: self.memory.show_limit(view.memory_bytes),
             lambda: None if (limit := self.memory.limit) is None else round(limit),
         )
+        self.disk = WholeBox(unit=tr("GB"), most=DISK_GIGABYTES_MAX)
+        note = tr("for text that is read on the way, and pieces of it that are kept for others")
+        self.bind_whole("disk_gigabytes", Field(grid, self.disk, name=tr("Disk f&or data"), note=note), self.disk)
         note = tr("while it rests, to go on at once; after that it is given back")
         self.bind_whole("keep_minutes", Field(grid, self.keep, name=tr("Memory is kept &for"), note=note), self.keep)
         note = tr("Training stands still for some minutes at first, and is faster then on some devices.")

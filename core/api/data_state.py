@@ -1,6 +1,11 @@
 """What can be said of a collaboration's data: codes, whose sentences window and command line make."""
 
+from collections.abc import Callable, Mapping
 from enum import StrEnum
+from types import MappingProxyType
+from typing import Final
+
+import msgspec
 
 
 class DataCode(StrEnum):
@@ -28,3 +33,99 @@ class DataCode(StrEnum):
     """The list of shards is another one than before, so a new pass has begun: shards."""
     LOST_PLACE = "lost-place"
     """It cannot be told any more what was read, so a new pass has begun: name, of the file that was set aside."""
+
+
+STALLED: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        DataCode.NO_ANSWER: "Data stalled: {host} does not answer. It is asked again in {seconds} s.",
+        DataCode.REFUSED: (
+            "Data stalled: {host} does not let this computer read ({status}). "
+            "The command potluck data login keeps a password for it."
+        ),
+        DataCode.MISSING: "Data stalled: {name} is not there any more. The organiser can mend that.",
+        DataCode.DAMAGED: "Data stalled: {name} is damaged. The organiser can mend that.",
+        DataCode.NO_COLUMN: "Data stalled: {name} has no column {column}. The organiser can mend that.",
+        DataCode.WRONG_BYTES: "Data stalled: {name} is not what the organiser has signed. It is asked for again.",
+        DataCode.NETWORK_RESTS: "Data wait: your rules forbid the network now.",
+        DataCode.NO_SPACE: "Data stalled: there is no room on the disk, or too little of it for data is allowed.",
+        DataCode.TOO_MANY: "Data stalled: there are too many files.",
+        DataCode.CHANGED: "The data are other ones than before, so reading begins anew.",
+    }
+)
+"""Why nothing more comes, by code."""
+LEFT_OUT: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        DataCode.NO_ANSWER: "Left out of the data for now: {name}, which could not be read to its end.",
+        DataCode.REFUSED: "Left out of the data: {name}, which this computer may not read.",
+        DataCode.MISSING: "Left out of the data: {name}, which is not there any more.",
+        DataCode.DAMAGED: "Left out of the data: {name}, which is damaged.",
+        DataCode.NO_COLUMN: "Left out of the data: {name}, which has no column {column}.",
+        DataCode.WRONG_BYTES: "Left out of the data: {name}, which is not what the organiser has signed.",
+        DataCode.TOO_MANY: "Left out of the data: the files from {name} on, since there are too many.",
+        DataCode.LOST_PLACE: (
+            "It is not known any more which data were read, so reading begins anew. "
+            "The damaged file was kept as {name}."
+        ),
+        DataCode.CHANGED: "The data are other ones than before, so reading begins anew.",
+    }
+)
+"""What is not read in this pass, by code."""
+DataArgs = dict[str, str | int]
+
+
+class SourceView(msgspec.Struct, frozen=True, kw_only=True):
+    """A source of a collaboration's text.  The texts are the organiser's."""
+
+    address: str
+    """For people; empty: the documentation that came with Python."""
+    host: str = ""
+    """Who is asked over the network; empty: nobody."""
+    share: float = 1.0
+    """Of all samples, 0 to 1."""
+    licence: str = ""
+    credit: str = ""
+
+
+class DataView(msgspec.Struct, frozen=True, kw_only=True):
+    """How the text comes to this computer."""
+
+    code: str = ""
+    """Why nothing more comes now; empty: it comes, or nothing more is wanted."""
+    args: DataArgs = {}
+    """What the sentence of the code is made of."""
+    waiting: bool = False
+    """Whether there is nothing left to compute with."""
+    rows_ready: int = 0
+    """Rows that lie here and were not computed with yet."""
+    rate_bytes_s: float = 0.0
+    """Read lately, as it lies at its source."""
+    bytes_read: int = 0
+    """By this run's training process."""
+    network_bytes: int = 0
+    """Of them from the network, other volunteers not counted."""
+    documents: int = 0
+    left_out: int = 0
+    """Documents that the organiser's filters left out."""
+    stored_bytes: int = 0
+    """On the disk."""
+    shared_bytes: int = 0
+    """Of it, pieces of the data that are kept for other volunteers."""
+    reading: str = ""
+    """What is read now."""
+
+
+def why_stalled(code: str, args: Mapping[str, str | int], translate: Callable[[str], str] = str) -> str:
+    """The sentence of a code of `STALLED`; one of another version is told by its name.
+
+    Args:
+        code: Why nothing more comes.
+        args: What the sentence is made of.
+        translate: Gives a sentence with its fields in braces in the person's language.
+    """
+    template = STALLED.get(code)
+    return f"Data stalled: {code}." if template is None else translate(template).format_map(told(args))
+
+
+def told(args: Mapping[str, str | int]) -> dict[str, str | int]:
+    """Arguments with all that sentences about data may name: a reader may leave out what it does not know."""
+    return {"host": "", "name": "", "column": "", "status": "", "seconds": 0, **args}

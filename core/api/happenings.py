@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Final
 
+from core.api.data_state import LEFT_OUT, STALLED
 from core.api.numbers import amount
 
 HAPPENINGS: Final[Mapping[str, str]] = MappingProxyType(
@@ -27,6 +28,9 @@ HAPPENINGS: Final[Mapping[str, str]] = MappingProxyType(
             "In epoch {epoch} this computer's gradients were far larger than those of the others, and were scaled "
             "down. If it goes on, restart Potluck, and check this computer's memory and graphics card."
         ),
+        "data.flows": "Data come again, and training has what it needs.",
+        **{f"data.stalled.{code}": sentence for code, sentence in STALLED.items()},
+        **{f"data.left.{code}": sentence for code, sentence in LEFT_OUT.items()},
         "turns.unreachable": "{left} cannot be reached; Potluck goes on with {served}.",
         "turns.refused": "{left} does not let this computer take part: {reason} Potluck goes on with {served}.",
         "turns.ended": "{left} has come to its end; Potluck goes on with {served}.",

@@ -13,6 +13,7 @@ MONTH_BYTES_MAX = 10**15
 MEMORY_BYTES_MIN = 256 * 10**6
 """With less not even torch could be loaded."""
 MEMORY_BYTES_MAX = 10**14
+DISK_GIGABYTES_MAX = 100_000
 PORT_MIN = 1024
 """Systems keep the ports below for themselves."""
 PORT_MAX = 65_535
@@ -34,7 +35,8 @@ DEVICE_PATTERN = f"^(auto|all|{_ONE_DEVICE}(,{_ONE_DEVICE}){{0,15}})$"
 
 FIELDS = (
     *UseRules.__struct_fields__, *SUBJECTS, "upload_bytes_s", "download_bytes_s", "relay", "port", "device", "threads",
-    "memory_bytes", "compile", "keep_minutes", "keep_awake", "name", "energy_watts", "energy_cents", "energy_grams"
+    "memory_bytes", "disk_gigabytes", "compile", "keep_minutes", "keep_awake", "name", "energy_watts", "energy_cents",
+    "energy_grams"
 )  # fmt: skip
 """Of `SettingsView`, those that `configure` changes."""
 PROBLEM_PREFIX = "setting."
@@ -61,6 +63,8 @@ class SettingsView(UseRules, frozen=True, kw_only=True):
     """Processor threads that train; 0: all cores but one."""
     memory_bytes: int | None = None
     """Of this computer's memory training takes no more; None: half of what is free."""
+    disk_gigabytes: int = 4
+    """Of the disk the data of a collaboration take no more."""
     compile: bool = False
     """Whether a model's layers are compiled before they train."""
     keep_minutes: int = 10

@@ -8,11 +8,12 @@ import msgspec
 from msgspec import Meta
 
 from core.api import verdict as verdicts
+from core.api.data_state import DataView, SourceView
 from core.api.modes import Switches, UseSubject
 from core.api.reports import DayGift
 from core.api.score import Filled, Score
 from core.api.turns import PassedOver
-from core.api.verdict import Verdict, VerdictCode
+from core.api.verdict import DATA, Verdict, VerdictCode
 
 PROTOCOL_VERSION = 5
 VOLUNTEER = "volunteer"
@@ -81,6 +82,8 @@ class Collaboration(msgspec.Struct, frozen=True, kw_only=True):
     organiser: str
     target_samples: int
     loss: LossView = LossView()
+    sources: tuple[SourceView, ...] = ()
+    """Where its text comes from."""
 
 
 class Mine(msgspec.Struct, frozen=True, kw_only=True):
@@ -198,6 +201,8 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     """None: all others are on this computer, or there is no connection to report yet."""
     notice_last: int = 0
     """Number of the newest notice."""
+    data: DataView | None = None
+    """How the text comes to this computer; None: it reads none now."""
     passed_over: tuple[PassedOver, ...] = ()
     """Other collaborations that were joined and cannot be worked for now, in the person's order."""
     today: DayGift = DayGift(day="")
@@ -222,7 +227,7 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
         return activity_of(self.verdict)
 
     def says_the_same(self, other: "Snapshot | None") -> bool:
-        """Whether two snapshots differ in nothing but numbers that always run: the time, bytes, and time given."""
+        """Whether two snapshots differ in nothing but numbers that always run: time, bytes, rows, and time given."""
         if other is None:
             return False
         mine, theirs = self.me, other.me
@@ -233,7 +238,11 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
             contributing_s=theirs.contributing_s,
         )
         today = msgspec.structs.replace(other.today, day=self.today.day, samples=self.today.samples)
-        return msgspec.structs.replace(self, time=other.time, me=mine, today=today) == other
+        data = self.data
+        if data is not None and other.data is not None:
+            said = {"code": data.code, "args": data.args, "waiting": data.waiting}
+            data = msgspec.structs.replace(other.data, **said)
+        return msgspec.structs.replace(self, time=other.time, me=mine, today=today, data=data) == other
 
     @property
     def volunteers(self) -> int:
@@ -255,6 +264,8 @@ def activity_of(verdict: Verdict) -> Activity:
             return Activity.PAUSED
         case VerdictCode.PROBLEM, _:
             return Activity.PROBLEM
+        case VerdictCode.NOT_CONNECTED, reason if reason.startswith(DATA):
+            return Activity.WAITING
         case VerdictCode.NOT_CONNECTED, "offline":
             return Activity.TRAINING
         case VerdictCode.CONTRIBUTING, "assisting":

@@ -11,6 +11,7 @@ from typing import Final
 
 import msgspec
 
+from core.api.data_state import DataCode, why_stalled
 from core.api.numbers import amount
 
 
@@ -104,6 +105,7 @@ SENTENCES: Final[Mapping[tuple[VerdictCode, str], str]] = MappingProxyType(
         ),
         (VerdictCode.STARTING, "preparing"): "{stage}",
         (VerdictCode.STARTING, "trainer"): "The training program is starting.",
+        (VerdictCode.STARTING, "data"): "Waiting for the first text to learn from.",
         (VerdictCode.STARTING, "joining"): "Looking for the others and for the newest state of the model.",
         (VerdictCode.STARTING, "catching_up"): "Catching up with the others, who are ahead{pieces}.",
         (VerdictCode.STARTING, "resuming"): "Beginning to contribute again…",
@@ -132,6 +134,8 @@ SENTENCES: Final[Mapping[tuple[VerdictCode, str], str]] = MappingProxyType(
 )
 """By code and reason; the three that count (`_counted`) and a problem's own words stand apart."""
 
+DATA: Final = "data."
+"""What the reasons about data that do not come begin with; the rest is a `core.api.data_state.DataCode`."""
 WHOLE: Final = ("stage", "why")
 """Arguments that are sentences themselves."""
 
@@ -197,6 +201,22 @@ def problem(code: str, message: str, hint: str = "") -> Verdict:
     return Verdict(code=VerdictCode.PROBLEM, reason=code, args={"message": message, "hint": hint})
 
 
+def no_data(code: str, args: Mapping[str, str | int]) -> Verdict:
+    """There is nothing left to compute with, and nothing more comes.
+
+    Args:
+        code: Why (`core.api.data_state.DataCode`); empty: nothing is wrong, the first of it is still to come.
+        args: What its sentence is made of.
+    """
+    if code in {"", DataCode.NETWORK_RESTS}:
+        return starting("data")
+    if code == DataCode.NO_ANSWER:
+        return not_connected(f"{DATA}{code}", **args)
+    return Verdict(
+        code=VerdictCode.PROBLEM, reason=f"{DATA}{code}", args={**args, "message": why_stalled(code, args), "hint": ""}
+    )
+
+
 def headline(verdict: Verdict, translate: Callable[[str], str] = str) -> str:
     """The verdict in a word or two."""
     return translate(HEADLINES[verdict.code])
@@ -209,6 +229,8 @@ def sentence(verdict: Verdict, translate: Callable[[str], str] = str) -> str:
         verdict: As it was decided.
         translate: Gives a sentence with its fields in braces in the person's language.
     """
+    if verdict.reason.startswith(DATA):
+        return why_stalled(verdict.reason.removeprefix(DATA), verdict.args, translate)
     if verdict.code is VerdictCode.PROBLEM:
         return translate(str(verdict.args.get("message", "")))
     template = SENTENCES.get((verdict.code, verdict.reason))

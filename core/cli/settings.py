@@ -46,6 +46,7 @@ examples:
   potluck settings device cuda:0,cuda:1   several at once
   potluck settings threads 4              processor threads that train; 0: all cores but one
   potluck settings memory 4GB             what training may take of the computer's memory; none for half of what is free
+  potluck settings disk 20                gigabytes of the disk that the data of a collaboration may take
   potluck settings compile yes            have torch compile the model's layers; pays on some devices
   potluck settings keep 30                minutes that training keeps its memory while it rests, to go on at once
   potluck settings awake yes              do not let this computer fall asleep while it contributes
@@ -120,6 +121,9 @@ ROWS: Final[Mapping[str, SettingRow]] = MappingProxyType(
         "device": SettingRow("device", str, lambda shown: shown.device),
         "threads": SettingRow("threads", read_whole, lambda shown: str(shown.threads or "all cores but one")),
         "memory": SettingRow("memory_bytes", read_volume, _memory),
+        "disk": SettingRow(
+            "disk_gigabytes", read_whole, lambda shown: f"{shown.disk_gigabytes} GB (of the disk, for data)"
+        ),
         "compile": SettingRow(
             "compile",
             read_choice,

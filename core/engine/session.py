@@ -20,7 +20,9 @@ from core.base.ids import PeerId
 from core.base.problems import Busy, NoSpace, Problem
 from core.engine.allowed_use import AllowedUse, share_of
 from core.engine.clock_watch import ClockWatch, contacts_of
+from core.engine.data_access import DataRoom
 from core.engine.data_desk import DataDesk, OriginOnly
+from core.engine.data_watch import DataWatch
 from core.engine.gift import GiftMeter, watts_of
 from core.engine.installation import Installation
 from core.engine.journal import Journal
@@ -94,8 +96,10 @@ class VolunteerSession:
             pace=None if alone else installation.usage_policy.pace,
         )
         self.clock_watch = ClockWatch(installation, joining, self._session, begin_again=self._begin_again)
+        self.data = DataWatch(installation.notices, installation.clock.now)
         self.desk = DataDesk(installation.usage_policy.pace, OriginOnly())
         """Is asked by the reader of data, which is the worker's child; open while the session runs."""
+        self._room = DataRoom(installation, joined.manifest, self.desk, folder / "blocks")
         self.trainer = self._trainer_in(folder)
         self.gift = GiftMeter(installation.days, self._given, partial(watts_of, installation))
         self._use = AllowedUse(installation, self.trainer, changed=changed)
@@ -121,6 +125,7 @@ class VolunteerSession:
             async with asyncio.TaskGroup() as group:
                 await self._begin()
                 await self.desk.open()
+                await self._room.look_up()
                 self._changed()
                 tasks = [
                     group.create_task(session.run()),
@@ -210,6 +215,7 @@ class VolunteerSession:
             passes=passes,
             worker_pid=trainer.pid,
             loss=trainer.loss,
+            data=self.data.view,
             device=trainer.device,
             bytes_sent=stats.bytes_sent,
             bytes_received=stats.bytes_received,
@@ -284,14 +290,16 @@ class VolunteerSession:
         """What trains, with its files in the collaboration's folder; where nothing is trained, what helps."""
         if room_bytes := self._installation.options.help_bytes:
             return Helper(room_bytes=room_bytes, tell=self._session.deliver, changed=self._trainer_changed)
-        return Trainer(
-            _trainer_place(self._installation, self.joined, folder),
+        trainer = Trainer(
+            _trainer_place(self._installation, self.joined, folder, self._room),
             tell=self._session.deliver,
             ledger=self.journal.board,
             changed=self._trainer_changed,
             notice=partial(self._installation.notices.add, "warning"),
             random=SystemRandom(),
         )
+        trainer.data = self.data.hear
+        return trainer
 
 
 def _role(installation: Installation, joined: JoinedCollaboration, *, met: tuple[PeerId, ...]) -> Role:
@@ -312,7 +320,9 @@ def _relay(chosen: Settings) -> RelaySettings:
     return RelaySettings() if chosen.relay else RelaySettings(circuits=0)
 
 
-def _trainer_place(installation: Installation, joined: JoinedCollaboration, folder: Path) -> TrainerPlace:
+def _trainer_place(
+    installation: Installation, joined: JoinedCollaboration, folder: Path, room: DataRoom
+) -> TrainerPlace:
     """Where the worker's files are; makes the folders.
 
     Raises:
@@ -334,4 +344,5 @@ def _trainer_place(installation: Installation, joined: JoinedCollaboration, fold
         share=partial(share_of, installation),
         last_epoch=joined.manifest.last_epoch_within(options.last_epoch),
         metrics=options.metrics,
+        data=room.access,
     )

@@ -11,6 +11,7 @@ from core.api.numbers import speed, volume
 from core.api.rules import PROGRAM_LETTERS_MAX, PROGRAMS_MAX, THREADS_MAX
 from core.api.settings import (
     DEVICE_PATTERN,
+    DISK_GIGABYTES_MAX,
     KEEP_MINUTES_MAX,
     MEMORY_BYTES_MAX,
     MEMORY_BYTES_MIN,
@@ -53,6 +54,7 @@ WHOLE: Final[Mapping[str, WholeNumber]] = MappingProxyType(
         ),
         "threads": WholeNumber(1, THREADS_MAX, "number of threads", zero="for all cores but one"),
         "in_use_threads": WholeNumber(1, THREADS_MAX, "number of threads", zero="for as many as otherwise"),
+        "disk_gigabytes": WholeNumber(1, DISK_GIGABYTES_MAX, "number of gigabytes"),
         "keep_minutes": WholeNumber(1, KEEP_MINUTES_MAX, "number of minutes", zero="to give the memory back at once"),
         "idle_minutes": WholeNumber(1, 1440, "number of minutes"),
         "battery_percent": WholeNumber(1, 100, _PERCENTAGE, zero="to let it run empty"),

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from core.api import verdict as verdicts
+from core.api.data_state import DataView
 from core.api.modes import Switches, UseSubject
 from core.api.numbers import lasting
 from core.api.reports import DayGift
@@ -29,6 +30,7 @@ from core.averaging.plan import Rates
 from core.base.ids import PeerId, short
 from core.base.manifest import Manifest
 from core.base.problems import Problem
+from core.engine.data_watch import source_views
 from core.ledger.board import Board
 from core.nat.reachability import OwnReach, Reachability
 from core.net.passes import Pass, PassRole
@@ -90,6 +92,8 @@ class Standpoint:
     rests: dict[UseSubject, Verdict] = field(default_factory=dict)
     notice_last: int = 0
     passed_over: tuple[PassedOver, ...] = ()
+    data: DataView | None = None
+    """How the text comes to this computer."""
     today: DayGift = DayGift(day="")  # noqa: RUF009 - it cannot change
 
 
@@ -118,6 +122,7 @@ def take_snapshot(at: Standpoint) -> Snapshot:
         curve=curve,
         reach=_reach(at),
         notice_last=at.notice_last,
+        data=at.data,
         passed_over=at.passed_over,
         today=at.today,
     )
@@ -175,6 +180,8 @@ def _doing(at: Standpoint, participant: ParticipantView) -> Verdict:
     reach = _heard(at)
     if reach is not None and reach.standing is Reachability.OFFLINE:
         return verdicts.not_connected(Reachability.OFFLINE.value)
+    if activity is Activity.TRAINING and at.data is not None and at.data.waiting:
+        return verdicts.no_data(at.data.code, at.data.args)
     if activity is Activity.TRAINING and participant.assists:
         return verdicts.contributing("assisting")
     return verdicts.contributing(
@@ -223,6 +230,7 @@ def _collaboration(at: Standpoint) -> Collaboration | None:
         organiser=at.manifest.organiser,
         target_samples=at.manifest.target_samples,
         loss=at.loss or LossView(),
+        sources=source_views(at.manifest),
     )
 
 

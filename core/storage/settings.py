@@ -13,7 +13,7 @@ from msgspec import Meta
 
 from core.api.modes import OFF, Switches, UseSwitch
 from core.api.rules import THREADS_MAX, UseRules
-from core.api.settings import DEVICE_PATTERN, KEEP_MINUTES_MAX
+from core.api.settings import DEVICE_PATTERN, DISK_GIGABYTES_MAX, KEEP_MINUTES_MAX
 from core.api.week import read_week
 from core.base.problems import UserProblem
 from core.system.atomic_files import read_bounded, set_aside, write_atomic
@@ -40,6 +40,8 @@ class Settings(UseRules, frozen=True, kw_only=True):
     """What the worker computes on: "auto", "all", or devices as torch calls them, with commas between them."""
     memory_bytes: Annotated[int, Meta(gt=0)] | None = None
     """The worker takes no more of this computer's memory; None: half of what is free at its start."""
+    disk_gigabytes: Annotated[int, Meta(ge=1, le=DISK_GIGABYTES_MAX)] = 4
+    """Of the disk the data of a collaboration take no more, a gigabyte of 10^9 bytes."""
     compile: bool = False
     """Whether the worker has a model's layers compiled."""
     keep_minutes: Annotated[int, Meta(ge=0, le=KEEP_MINUTES_MAX)] = 10

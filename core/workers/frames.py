@@ -10,16 +10,13 @@ from core.api.score import Filled, Score
 from core.base.problems import WireProblem
 from core.base.state_header import StateHeader
 from core.base.untaken import Untaken
+from core.workers.data_frames import DataAccess, DataNews, Frame
 
 FRAME_BYTES_MAX = 1024 * 1024
 CHUNKS_BYTES_MAX = 128 * 1024
 """Digests of more chunks than fit in here (files of 1 GiB) are not sent."""
 _LENGTH = struct.Struct(">I")
 LENGTH_BYTES = _LENGTH.size
-
-
-class Frame(msgspec.Struct, frozen=True, kw_only=True):
-    """Base of the frames of both directions."""
 
 
 class MetricFiles(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,6 +76,7 @@ class Start(Frame, frozen=True, kw_only=True, tag="start"):
     hold_at_epoch: int | None = None
     """Do not begin accumulating for this epoch or later."""
     metrics: MetricFiles = NO_METRICS
+    data: DataAccess = DataAccess()
 
 
 class Collect(Frame, frozen=True, kw_only=True, tag="collect"):
@@ -314,8 +312,9 @@ ToWorker = (
 )
 """Frames for the training part of the worker; a Ping is answered before it gets there."""
 ToEngine = (
-    Computes | WorkerReady | Progress | Collected | Stepped | Loaded | WantsMean | Suspended | Evaluated | Failed | Pong
-)
+    Computes | WorkerReady | Progress | Collected | Stepped | Loaded | WantsMean | Suspended | Evaluated | Failed
+    | Pong | DataNews
+)  # fmt: skip
 
 
 def frame_decoder(direction: Any) -> msgspec.msgpack.Decoder[Any]:

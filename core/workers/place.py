@@ -6,6 +6,7 @@ from pathlib import Path
 
 from core.base.manifest import Manifest
 from core.workers import frames
+from core.workers.data_frames import DataAccess
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,5 +46,7 @@ class TrainerPlace:
     """Asked at each start of a worker."""
     last_epoch: int | None = None
     metrics: frames.MetricFiles = frames.NO_METRICS
+    data: Callable[[], DataAccess] = DataAccess
+    """Asked at each start of a worker."""
     command: Sequence[str] | None = None
     """The worker program; None: this program's own."""

@@ -19,6 +19,7 @@ from core.swarm import orders
 from core.swarm.answers import TrainerAnswer, TrainerGone
 from core.system.restarts import Restarts
 from core.workers import frames
+from core.workers.data_frames import DataNews
 from core.workers.evaluations import RESUME_HINT, AwaitedEvaluations
 from core.workers.interpreter import Interpreter, LedgerKeeper, SharedFiles
 from core.workers.moves import Moves
@@ -97,6 +98,8 @@ class Trainer:
         self._evaluations = AwaitedEvaluations()
         self._ready = False
         self._fallback = DeviceFallback()
+        self.data: Callable[[DataNews | None], object] = lambda _: None
+        """Told how the text comes; None: no worker computes."""
         self.problem: Problem | None = None
         self.computes_on = ""
         """The device that the worker computes on, as torch calls it; empty until one has said it."""
@@ -221,6 +224,7 @@ class Trainer:
         """The worker computes no more: evaluations that were asked for fail, and the participant has no trainer."""
         self._evaluations.fail()
         self._moves.forget()
+        self.data(None)
         if self._ready:
             self._ready = False
             self._tell(TrainerGone(paused=paused))
@@ -240,12 +244,17 @@ class Trainer:
             hold=True,
             hold_at_epoch=place.last_epoch,
             metrics=place.metrics,
+            data=place.data(),
         )
 
     async def _listen(self, queue: "asyncio.Queue[frames.ToEngine]") -> None:
         """Pass on the worker's frames one by one; a problem with one of them ends this run of the worker."""
         while True:
             frame = await queue.get()
+            if isinstance(frame, DataNews):
+                self.data(frame)
+                self._changed()
+                continue
             try:
                 await self._heard(frame)
             except Problem as problem:

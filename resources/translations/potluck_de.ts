@@ -616,6 +616,46 @@
    <translation>Zählt Wörter und Wortpaare</translation>
   </message>
   <message>
+   <source>Data come again, and training has what it needs.</source>
+   <translation>Die Daten kommen wieder, das Training hat, was es braucht.</translation>
+  </message>
+  <message>
+   <source>Data stalled: there are too many files.</source>
+   <translation>Keine Daten: Es sind zu viele Dateien.</translation>
+  </message>
+  <message>
+   <source>Data stalled: there is no room on the disk, or too little of it for data is allowed.</source>
+   <translation>Keine Daten: Auf der Festplatte ist kein Platz, oder es ist zu wenig davon für Daten erlaubt.</translation>
+  </message>
+  <message>
+   <source>Data stalled: {host} does not answer. It is asked again in {seconds} s.</source>
+   <translation>Keine Daten: {host} antwortet nicht. In {seconds} s wird wieder gefragt.</translation>
+  </message>
+  <message>
+   <source>Data stalled: {host} does not let this computer read ({status}). The command potluck data login keeps a password for it.</source>
+   <translation>Keine Daten: {host} lässt diesen Computer nicht lesen ({status}). Ein Passwort dafür bewahrt der Befehl potluck data login auf.</translation>
+  </message>
+  <message>
+   <source>Data stalled: {name} has no column {column}. The organiser can mend that.</source>
+   <translation>Keine Daten: {name} hat keine Spalte {column}. Das kann die Organisation in Ordnung bringen.</translation>
+  </message>
+  <message>
+   <source>Data stalled: {name} is damaged. The organiser can mend that.</source>
+   <translation>Keine Daten: {name} ist beschädigt. Das kann die Organisation in Ordnung bringen.</translation>
+  </message>
+  <message>
+   <source>Data stalled: {name} is not there any more. The organiser can mend that.</source>
+   <translation>Keine Daten: {name} ist nicht mehr da. Das kann die Organisation in Ordnung bringen.</translation>
+  </message>
+  <message>
+   <source>Data stalled: {name} is not what the organiser has signed. It is asked for again.</source>
+   <translation>Keine Daten: {name} ist nicht, was die Organisation unterschrieben hat. Es wird noch einmal danach gefragt.</translation>
+  </message>
+  <message>
+   <source>Data wait: your rules forbid the network now.</source>
+   <translation>Die Daten warten: Ihre Regeln erlauben das Netz jetzt nicht.</translation>
+  </message>
+  <message>
    <source>Day</source>
    <translation>Tag</translation>
   </message>
@@ -630,6 +670,10 @@
   <message>
    <source>Disk</source>
    <translation>Festplatte</translation>
+  </message>
+  <message>
+   <source>Disk f&amp;or data</source>
+   <translation>Platz a&amp;uf der Platte</translation>
   </message>
   <message>
    <source>Do you want to take part?</source>
@@ -852,6 +896,10 @@
    <translation>Darin steckt andere freie Software: {libraries}.</translation>
   </message>
   <message>
+   <source>It is not known any more which data were read, so reading begins anew. The damaged file was kept as {name}.</source>
+   <translation>Es ist nicht mehr bekannt, welche Daten gelesen wurden, darum beginnt das Lesen von vorn. Die beschädigte Datei wurde als {name} aufgehoben.</translation>
+  </message>
+  <message>
    <source>It is started again.</source>
    <translation>Es wird neu gestartet.</translation>
   </message>
@@ -934,6 +982,34 @@
   <message>
    <source>Leave at least one hour, or pause Potluck with its switch.</source>
    <translation>Mindestens eine Stunde übrig lassen oder Potluck mit dem Schalter anhalten.</translation>
+  </message>
+  <message>
+   <source>Left out of the data for now: {name}, which could not be read to its end.</source>
+   <translation>Vorerst ausgelassen: {name}, das nicht bis zum Ende gelesen werden konnte.</translation>
+  </message>
+  <message>
+   <source>Left out of the data: the files from {name} on, since there are too many.</source>
+   <translation>Ausgelassen: die Dateien ab {name}, denn es sind zu viele.</translation>
+  </message>
+  <message>
+   <source>Left out of the data: {name}, which has no column {column}.</source>
+   <translation>Ausgelassen: {name}, das keine Spalte {column} hat.</translation>
+  </message>
+  <message>
+   <source>Left out of the data: {name}, which is damaged.</source>
+   <translation>Ausgelassen: {name}, das beschädigt ist.</translation>
+  </message>
+  <message>
+   <source>Left out of the data: {name}, which is not there any more.</source>
+   <translation>Ausgelassen: {name}, das nicht mehr da ist.</translation>
+  </message>
+  <message>
+   <source>Left out of the data: {name}, which is not what the organiser has signed.</source>
+   <translation>Ausgelassen: {name}, das nicht ist, was die Organisation unterschrieben hat.</translation>
+  </message>
+  <message>
+   <source>Left out of the data: {name}, which this computer may not read.</source>
+   <translation>Ausgelassen: {name}, das dieser Computer nicht lesen darf.</translation>
   </message>
   <message>
    <source>Let Potluck train until an epoch has ended, then try again.</source>
@@ -1604,6 +1680,10 @@
    <translation>Das Projekt benutzt eine ältere Version von Potluck.</translation>
   </message>
   <message>
+   <source>The data are other ones than before, so reading begins anew.</source>
+   <translation>Die Daten sind andere als zuvor, darum beginnt das Lesen von vorn.</translation>
+  </message>
+  <message>
    <source>The engine cannot be reached right now.</source>
    <translation>Der Dienst ist gerade nicht erreichbar.</translation>
   </message>
@@ -2192,6 +2272,10 @@
    <translation>Wartet auf den Stützpunkt unter {where}, der noch nicht antwortet.</translation>
   </message>
   <message>
+   <source>Waiting for the first text to learn from.</source>
+   <translation>Wartet auf den ersten Text zum Lernen.</translation>
+  </message>
+  <message>
    <source>Wants to read</source>
    <translation>Will lesen</translation>
   </message>
@@ -2394,6 +2478,10 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   <message>
    <source>for a kilowatt-hour</source>
    <translation>für eine Kilowattstunde</translation>
+  </message>
+  <message>
+   <source>for text that is read on the way, and pieces of it that are kept for others</source>
+   <translation>für Text, der unterwegs gelesen wird, und Stücke davon, die für andere aufgehoben werden</translation>
   </message>
   <message>
    <source>has come to its end</source>

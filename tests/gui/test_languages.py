@@ -115,12 +115,14 @@ def assert_translated(verdict):
 def test_every_happening_has_its_own_words(language, code):
     args = {"name": "Bee", "epoch": 7, "missing": 2, "reason": "no plan came", "weight": 4100, "samples": 8200}
     args |= {"left": "Poems", "served": "Prose", "folder": "charter.earlier"}
+    args |= {"host": "texts.org", "seconds": 20, "status": "403", "column": "text"}
     told = NoticeRing(lambda: 0.0).tell("info", code, **{name: args[name] for name in fields(HAPPENINGS[code])})
     said = page_text.notice(told)
     assert said not in {told.text, ""}
     assert "{" not in said + told.text
     assert "no plan came" not in said
-    assert page_text.notice(Notice(1, 0.0, "info", "Of another version.", code)) == "Of another version."
+    if fields(HAPPENINGS[code]):
+        assert page_text.notice(Notice(1, 0.0, "info", "Of another version.", code)) == "Of another version."
 
 
 @pytest.mark.parametrize("language", OTHERS, indirect=True)

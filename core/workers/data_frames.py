@@ -1,0 +1,58 @@
+"""Of the frames between engine and worker those about the text that is computed with (`core.workers.frames`)."""
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+
+class Frame(msgspec.Struct, frozen=True, kw_only=True):
+    """Base of the frames of both directions."""
+
+
+class DataAccess(msgspec.Struct, frozen=True, kw_only=True):
+    """What the worker's reader may use (`core.reading.frames.BeginReading`)."""
+
+    blocks_dir: str = ""
+    """A folder of this collaboration alone."""
+    disk_bytes: Annotated[int, Meta(ge=0)] = 0
+    folder: str = ""
+    """The folder or file that the person has named; empty: none."""
+    desk_url: str = ""
+    desk_token: str = ""
+    secrets: dict[str, str] = {}
+    """Credentials of sources, by `core.sources.source.secret_name`; never written anywhere."""
+
+    def __repr__(self) -> str:
+        """Without what is secret: a frame may be logged."""
+        return f"DataAccess(blocks_dir={self.blocks_dir!r}, folder={self.folder!r})"
+
+
+class DataFlow(Frame, frozen=True, kw_only=True, tag="data"):
+    """How the text comes; at most once a second, and at once when it stalls, flows again or is needed."""
+
+    waiting: bool = False
+    """There is no row left to compute with."""
+    code: str = ""
+    """`core.api.data_state.DataCode`: why nothing that is wanted can be had now; empty: it comes, or is not wanted."""
+    arguments: dict[str, str | int | float] = {}
+    retry_s: float = 0.0
+    rows_ready: Annotated[int, Meta(ge=0)] = 0
+    """Rows that lie here and were not drawn yet."""
+    bytes_read: Annotated[int, Meta(ge=0)] = 0
+    """Since the worker started, as in the reader's Tally."""
+    network_bytes: Annotated[int, Meta(ge=0)] = 0
+    documents: Annotated[int, Meta(ge=0)] = 0
+    left_out: Annotated[int, Meta(ge=0)] = 0
+    stored_bytes: Annotated[int, Meta(ge=0)] = 0
+    reading: str = ""
+
+
+class DataLeftOut(Frame, frozen=True, kw_only=True, tag="data_left_out"):
+    """A shard cannot be read on: what is left of it is not drawn in this pass."""
+
+    code: str
+    arguments: dict[str, str | int | float] = {}
+
+
+DataNews = DataFlow | DataLeftOut
