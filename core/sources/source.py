@@ -36,6 +36,8 @@ PLACES: Final[Mapping[str, str]] = MappingProxyType(
         "": "core.sources.folder",
         "http": "core.sources.http",
         "https": "core.sources.http",
+        "hf": "core.sources.hub",
+        **dict.fromkeys(("s3", "gs", "az"), "core.sources.buckets"),
     }
 )
 """Every kind of address, by the scheme of its URL: a module with `open_place(source, access) -> TextShards`."""

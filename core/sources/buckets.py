@@ -1,0 +1,108 @@
+"""Buckets of S3, Google and Azure, through `fsspec` and the package that it has for each."""
+
+from collections.abc import Iterator
+from importlib.util import find_spec
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import msgspec
+
+from core.api.data_state import DataCode
+from core.base.data_source import DataSource
+from core.base.problems import BadInput
+from core.sources.file_shards import FileShards, FoundFiles, StoredFile
+from core.sources.source import READ_BYTES, Access, ShardUnreadable, SourceStalled, scheme_of, secret_name
+
+PACKAGES: Final = {"s3": "s3fs", "gs": "gcsfs", "az": "adlfs"}
+ASKED_BYTES: Final = 4 * READ_BYTES
+"""Bytes of one question: a bucket takes a tenth of a second to answer each."""
+
+
+def open_place(source: DataSource, access: Access) -> FileShards:
+    """The files below an address in a bucket (`core.sources.source.PLACES`).
+
+    Raises:
+        BadInput: the package that reads it is not installed, or the credentials that are kept cannot be used.
+    """
+    scheme = scheme_of(source.address)
+    package = PACKAGES[scheme]
+    if find_spec(package) is None:
+        raise BadInput(
+            f"Reading {scheme}:// takes the package {package}, which is not installed.",
+            hint=f"Install it where Potluck is: pip install {package}",
+        )
+    return FileShards(BucketFiles(source.address, access), source, access)
+
+
+class BucketFiles:
+    """Files below an address (`core.sources.file_shards.FilePlace`).
+
+    Args:
+        address: Of a bucket, a folder in it, or a file.
+        access: What it may use; a credential is kept as the options that the package takes, a JSON object.
+
+    Raises:
+        BadInput: the credential is no JSON object.
+    """
+
+    network = True
+
+    def __init__(self, address: str, access: Access) -> None:
+        self._address = address
+        self._access = access
+        self._path = urlsplit(address).netloc + urlsplit(address).path.rstrip("/")
+        secret = access.secrets.get(secret_name(address), "")
+        try:
+            self._options = msgspec.json.decode(secret or '{"anon": true}', type=dict[str, Any])
+        except msgspec.MsgspecError:
+            raise BadInput(
+                f"The credentials of {secret_name(address)} cannot be used.",
+                hint='Give a JSON object, such as {"key": "...", "secret": "..."}.',
+            ) from None
+
+    def found(self) -> FoundFiles:
+        """The files, sorted by name (`FilePlace.found`)."""
+        self._access.allow(READ_BYTES)
+        try:
+            infos = self._system().find(self._path, detail=True)
+        except Exception as error:  # noqa: BLE001 - each package has its own
+            raise self._stalled(error) from None
+        found = ((str(name), int(info.get("size") or 0)) for name, info in sorted(infos.items()))
+        return FoundFiles([StoredFile(name, size) for name, size in found if size])
+
+    def read(self, name: str, start: int, end: int | None) -> Iterator[bytes]:
+        """The bytes of a range of a file (`FilePlace.read`)."""
+        at, step = start, ASKED_BYTES
+        while end is None or at < end:
+            count = step if end is None else min(step, end - at)
+            for taken in range(0, count, READ_BYTES):
+                self._access.allow(min(READ_BYTES, count - taken))
+            try:
+                data: bytes = self._system().cat_file(name, start=at, end=at + count)
+            except FileNotFoundError:
+                raise ShardUnreadable(DataCode.MISSING, name=name) from None
+            except Exception as error:  # noqa: BLE001 - each package has its own
+                raise self._stalled(error) from None
+            if not data:
+                if end is None:
+                    return
+                raise ShardUnreadable(DataCode.DAMAGED, name=name)
+            at += len(data)
+            for taken in range(0, len(data), READ_BYTES):
+                yield data[taken : taken + READ_BYTES]
+            if end is None and len(data) < count:
+                return
+
+    def _system(self) -> Any:
+        """The file system, which `fsspec` keeps."""
+        import fsspec  # noqa: PLC0415 - only here
+
+        return fsspec.filesystem(scheme_of(self._address), **self._options)
+
+    def _stalled(self, error: Exception) -> SourceStalled:
+        """A problem of a package in our words: its own can hold a credential."""
+        if isinstance(error, FileNotFoundError):
+            return SourceStalled(DataCode.MISSING, name=self._path)
+        if isinstance(error, PermissionError):
+            return SourceStalled(DataCode.REFUSED, host=urlsplit(self._address).netloc, status=403)
+        return SourceStalled(DataCode.NO_ANSWER, host=urlsplit(self._address).netloc)
