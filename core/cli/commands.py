@@ -34,6 +34,8 @@ COMMANDS: Final[Mapping[str, CommandEntry]] = MappingProxyType(
         "found": CommandEntry("recipe_commands", "make a collaboration of a recipe"),
         "plan": CommandEntry("recipe_commands", "what a recipe takes on this computer"),
         "train": CommandEntry("recipe_commands", "train a recipe on this computer, without others"),
+        "data": CommandEntry("data", "look at text, cut it into shards, check them"),
+        "tokenizer": CommandEntry("data", "train a tokenizer"),
         "status": CommandEntry("control", "what the engine does, and why"),
         "quit": CommandEntry("control", "stop the engine"),
         "show": CommandEntry("control", "bring the window to the front"),

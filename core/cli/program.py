@@ -24,6 +24,7 @@ PARTS: Mapping[str, str] = MappingProxyType(
         "alone": "core.training.alone",
         "app": "app.__main__",
         "costs": "core.tasks.costs",
+        "data-work": "core.training.data",
         "prepare": "core.training.prepare",
         "reader": "core.reading.__main__",
         "senses": "core.schedule.senses.__main__",

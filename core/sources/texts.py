@@ -50,7 +50,12 @@ class SourceTexts:
 
 def documents_in(text: str) -> Iterator[Document]:
     """The documents of a text that stands on its own."""
-    return documents_of(paragraphs_of(_lines(text)))
+    return documents_of(paragraphs_in(text))
+
+
+def paragraphs_in(text: str) -> Iterator[str]:
+    """The paragraphs of a text that stands on its own, very long ones in parts."""
+    return paragraphs_of(_lines(text))
 
 
 def texts_named(name: str) -> SourceTexts:

@@ -1,0 +1,256 @@
+"""`potluck data` and `potluck tokenizer`: asks a child that has the libraries, and says what it found."""
+
+import argparse
+import asyncio
+import importlib.util
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from core.api.numbers import amount, lasting, volume
+from core.backbone.charter import load_charter
+from core.base.allowed import read_fields
+from core.base.data_source import DataSource
+from core.base.problems import BadInput, WorkerProblem
+from core.cli.options import Missing
+from core.cli.quantities import read_rate
+from core.cli.say import say_json
+from core.cli.tables import clean
+from core.data.filters import Value, read_filters
+from core.data.shard_index import INDEX_FILE
+from core.sources.requests import CutRequest, DataRequest, InspectRequest, TokenizerRequest, VerifyRequest
+from core.system.child_process import own_command
+from core.system.progress_bar import ProgressBar
+from core.system.reports import reports
+
+MB = 10**6
+WRONG_SHOWN = 20
+EXIT_WRONG = 2
+
+
+def run_inspect(args: argparse.Namespace) -> int:
+    """`potluck data inspect`; see `potluck data inspect --help`."""
+    rate = read_rate(args.line)
+    tokenizer = "" if args.tokenizer is None else str(args.tokenizer.expanduser().absolute())
+    asked = InspectRequest(source=source_of(args), sample_bytes=args.sample_mb * MB, tokenizer=tokenizer)
+    found = _asked(asked, json=args.json)
+    found["download_s"] = found["bytes"] / rate if rate and found["network"] else 0.0
+    found["training_s"] = found["tokens"] / args.tokens_per_s if args.tokens_per_s else 0.0
+    if args.json:
+        say_json(found)
+    else:
+        print(_inspected(found, line=args.line))
+    return 0
+
+
+def run_cut(args: argparse.Namespace) -> int:
+    """`potluck data cut`; see `potluck data cut --help`."""
+    out = args.out if "://" in args.out else str(Path(args.out).expanduser().absolute())
+    found = _asked(
+        CutRequest(
+            source=source_of(args),
+            out=out,
+            ending="jsonl.gz" if args.gzip else "jsonl.zst",
+            shard_bytes=args.shard_mb * MB,
+            mirrors=tuple(args.mirror),
+        ),
+        json=args.json,
+    )
+    if args.json:
+        say_json(found)
+        return 0
+    resumed = f", {amount(found['resumed'])} of them by an earlier run" if found["resumed"] else ""
+    left_out = f"  left out   {amount(found['left_out'])} texts, by filters\n" if found["left_out"] else ""
+    print(
+        f"{args.source} is cut into {amount(found['shards'])} shards{resumed}.\n"
+        f"  size       {volume(found['bytes'])}\n"
+        f"  texts      {amount(found['documents'])}, {amount(found['characters'])} characters\n"
+        f"{left_out}"
+        f"  index      {clean(found['index'])}, {volume(found['index_bytes'])}\n"
+        f"Put the folder where volunteers can read it, and write in the recipe, above its tables:\n\n"
+        f"[[data]]\n"
+        f'address = "https://..."\n'
+        f'index = "{INDEX_FILE}"'
+    )
+    return 0
+
+
+def run_verify(args: argparse.Namespace) -> int:
+    """`potluck data verify`; see `potluck data verify --help`."""
+    address = args.address if "://" in args.address else str(Path(args.address).expanduser().absolute())
+    index = args.index.expanduser().absolute() if args.index else None
+    if args.charter:
+        index = _charter_index(args.charter.expanduser().absolute(), address)
+    asked = VerifyRequest(address=address, index="" if index is None else str(index), again=args.again)
+    found = _asked(asked, json=args.json)
+    left = [one for one in found["wrong"] if not one["mended"]]
+    if args.json:
+        say_json(found)
+    else:
+        print(_verified(found, left))
+    return EXIT_WRONG if left else 0
+
+
+def run_train(args: argparse.Namespace) -> int:
+    """`potluck tokenizer train`; see `potluck tokenizer train --help`."""
+    out = args.out.expanduser().absolute()
+    if not out.parent.is_dir():
+        raise BadInput(f"There is no folder {out.parent}.", hint="Make it, or name another file.")
+    found = _asked(
+        TokenizerRequest(
+            source=source_of(args),
+            out=str(out),
+            recipe=args.recipe,
+            vocab_size=args.vocab or 0,
+            sample_bytes=args.sample_mb * MB,
+        ),
+        json=args.json,
+    )
+    if args.json:
+        say_json(found)
+    else:
+        print(
+            f"{amount(found['report']['vocab_size'])} pieces by the recipe {found['recipe']}, of "
+            f"{amount(found['sample_characters'])} characters.\n{_report(found['report'])}\n"
+            f"Written to {args.out}."
+        )
+    return 0
+
+
+def source_of(args: argparse.Namespace) -> DataSource:
+    """The source that a command line names.
+
+    Raises:
+        BadInput: address, filters or words cannot be used.
+    """
+    named = args.source
+    if "://" not in named and named != DataSource().address:
+        path = Path(named).expanduser().absolute()
+        if not path.exists():
+            raise BadInput(f"There is no folder or file {path}.", hint="Name one, or a URL.")
+        named = str(path)
+    filters = dict(map(read_filter, args.filter))
+    read_filters(filters, where="--filter ")
+    fields = ("form", "column", "config", "split", "licence", "credit")
+    given = {"address": named, "filters": filters, **{name: getattr(args, name) for name in fields}}
+    try:
+        return read_fields(given, DataSource, where="--")
+    except ValueError as error:
+        raise BadInput(str(error)) from error
+
+
+def read_filter(words: str) -> tuple[str, Value]:
+    """Name and value of a filter, as a command line has it: NAME=VALUE.
+
+    Raises:
+        BadInput: there is no value.
+    """
+    name, mark, value = words.partition("=")
+    if not mark:
+        raise BadInput(f"--filter {words[:40]!a} has no value.", hint="Write it like this: characters_least=3.")
+    try:
+        read = json.loads(value)
+    except ValueError:
+        return name, value
+    return name, read if isinstance(read, int | float | bool) else value
+
+
+def _asked(asked: DataRequest, *, json: bool) -> dict[str, Any]:
+    """Run the child on a request, show its progress, and return what it says at the end.
+
+    Raises:
+        Missing: a library is not installed.
+        UserProblem: the child says so.
+        WorkerProblem: it failed.
+    """
+    for name in ("fsspec", "tokenizers"):
+        if importlib.util.find_spec(name) is None:
+            raise Missing(
+                f"This command needs {name}, which is not installed.",
+                hint='Install it with: pip install "potluck[train]"',
+            )
+    command = [*own_command("data-work", "core.training.data"), "--asked", msgspec.json.encode(asked).decode()]
+    bar = ProgressBar(json=json)
+    try:
+        return asyncio.run(_said([*command, "--with-parent"], bar))
+    finally:
+        bar.clear()
+
+
+async def _said(command: list[str], bar: ProgressBar) -> dict[str, Any]:
+    async with reports(command) as said:
+        async for line in said:
+            if line["event"] != "progress":
+                return line
+            bar.show(line["fraction"], clean(line["text"]))
+    raise WorkerProblem("The process that reads the text ended without an answer.")
+
+
+def _charter_index(charter: Path, address: str) -> Path:
+    """The index that a charter's manifest names for an address, or its only one."""
+    loaded = load_charter(charter)
+    indexed = [source for source in loaded.manifest.sources if source.index]
+    fitting = [source for source in indexed if source.address.rstrip("/") == address.rstrip("/")] or indexed
+    if len(fitting) != 1:
+        raise BadInput(
+            f"The collaboration in {charter} names {len(indexed)} indexes, and none of them for {address}.",
+            hint="Name the index itself with --index.",
+        )
+    return loaded.blobs / loaded.manifest.blobs[fitting[0].index]
+
+
+def _inspected(found: dict[str, Any], *, line: str) -> str:
+    said = [f"{clean(found['address'])}: {amount(found['shards'])} shards"]
+    said[0] += f", {volume(found['bytes'])}." if found["bytes"] else ", of a size that nobody says."
+    for word in ("licence", "credit"):
+        said += [f"  {word:<11}{clean(found[word])}"] if found[word] else []
+    if found["characters"]:
+        about = f"about {amount(found['documents'])} documents, {amount(found['characters'])} characters"
+        said.append(f"  holds      {about}, {amount(found['words'])} words")
+    if found["tokens"]:
+        said.append(f"  tokens     about {amount(found['tokens'])}")
+    if found["training_s"]:
+        said.append(f"  one pass   {lasting(found['training_s'])} at that speed")
+    if found["download_s"]:
+        said.append(f"  download   {lasting(found['download_s'])} of all of it, on a line of {line}")
+    if found["kept_share"] < 1:
+        said.append(f"  filters    keep {found['kept_share']:.1%} of the texts")
+    if found["unread"]:
+        said.append(f"  not read   {', '.join(map(clean, found['unread']))}")
+    said.append(f"Reckoned from {amount(found['sample_characters'])} characters of it. Examples:")
+    said += [f"  {clean(example)}" for example in found["examples"]]
+    if found["tokenizer"]:
+        said.append(_report(found["tokenizer"]))
+    return "\n".join(said)
+
+
+def _report(report: dict[str, Any]) -> str:
+    said = (
+        f"On text that it was not trained on ({amount(report['words'])} words):\n"
+        f"  tokens a word         {report['tokens_per_word']:.3f}\n"
+        f"  characters a token    {report['characters_per_token']:.3f}\n"
+        f"  unknown tokens        {report['unknown_share']:.3%}\n"
+        f"  words that come back  {report['whole_share']:.2%}"
+    )
+    return "\n".join([said, *(f"  {clean(' '.join(example['pieces']))}" for example in report["examples"])])
+
+
+def _verified(found: dict[str, Any], left: list[dict[str, Any]]) -> str:
+    shards = f"{amount(found['shards'])} shards, {volume(found['bytes'])}"
+    wrong = len(found["wrong"])
+    if not wrong:
+        return f"{shards}: all are as the index says."
+    mended = f", {amount(wrong - len(left))} of them mended" if wrong > len(left) else ""
+    said = [f"{shards}: {amount(wrong)} were not as the index says{mended}."]
+    said += [f"  {clean(one['name'])} {_wrong(one)}" for one in left[:WRONG_SHOWN]]
+    if len(left) > WRONG_SHOWN:
+        said.append(f"  and {amount(len(left) - WRONG_SHOWN)} more")
+    if left:
+        said.append("Copy them again, or make them again with --again.")
+    return "\n".join(said)
+
+
+def _wrong(shard: dict[str, Any]) -> str:
+    return "is missing" if shard["missing"] else "has other bytes"

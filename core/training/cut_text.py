@@ -1,0 +1,181 @@
+"""Cutting a source into shards and an index, and holding shards against their index."""
+
+from collections import Counter
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from core.base.problems import BadInput
+from core.data.filters import read_filters
+from core.data.shard_index import INDEX_BYTES_MAX, INDEX_FILE, IndexedShard, ShardHash, ShardIndex, read_index
+from core.sources.cut_folder import CutFolder
+from core.sources.cut_journal import JOURNAL_BYTES_MAX, JOURNAL_FILE, CutJournal, read_journal
+from core.sources.cutting import CutResult, Cutting
+from core.sources.requests import CutRequest, VerifyRequest
+from core.training.child import say
+from core.training.opened_text import OpenedText
+
+JOURNAL_EVERY: Final = 64
+"""The journal is written after one of so many parts of what is cut at most; what is not in it, is cut again."""
+
+
+class SourceCut(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag="cut"):
+    """A source was cut, to the end."""
+
+    out: str
+    index: str
+    """Where its index is."""
+    index_bytes: int
+    shards: int
+    bytes: int
+    documents: int
+    characters: int
+    left_out: int
+    """Texts that filters left out, since this run began."""
+    resumed: int
+    """Shards that an earlier run had cut."""
+
+
+class WrongShard(msgspec.Struct, frozen=True, kw_only=True):
+    """A shard that is not what the index says."""
+
+    number: int
+    name: str
+    missing: bool
+    """It is not there; else its bytes are others."""
+    mended: bool = False
+    """It was made again, and is right now."""
+
+
+class Verified(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag="verified"):
+    """Shards were held against their index."""
+
+    address: str
+    shards: int
+    bytes: int
+    wrong: tuple[WrongShard, ...]
+
+
+def cut(asked: CutRequest) -> SourceCut:
+    """Cut a source, or go on where an earlier run was killed.
+
+    Raises:
+        BadInput: the source cannot be read, or something else lies where the shards shall go.
+        NoSpace: the disk is full.
+    """
+    if columns := read_filters(asked.source.filters).columns:
+        raise BadInput(
+            f"Shards are cut of the text alone, so filters of columns cannot be used: {', '.join(sorted(columns))}.",
+            hint="Name the source itself, uncut, in the recipe, with these filters.",
+        )
+    text, store = OpenedText(asked.source), CutFolder(asked.out)
+    begun = CutJournal(
+        source=asked.source, listing=text.listing.digest, ending=asked.ending, shard_bytes=asked.shard_bytes
+    )
+    found = _journal(store)
+    if found is not None and not found.is_of(begun):
+        raise BadInput(
+            f"{asked.out} holds the shards of another source, or of this one as it was, or cut otherwise.",
+            hint="Name another folder, or delete what is in it.",
+        )
+    journal, left_out = found or begun, Counter[str]()
+    resumed = len(journal.shards)
+    if not journal.whole:
+        for made in Cutting(text.shards, journal, lambda: left_out.update([asked.out])).go_on():
+            journal = made.journal
+            _keep(store, made)
+            words = f"Cutting: {len(journal.shards):,} shards, {sum(one.size for one in journal.shards) / 1e6:,.0f} MB"
+            say("progress", text=words, fraction=text.share_read())
+    index = journal.index(asked.mirrors)
+    store.write(INDEX_FILE, index.encode())
+    return SourceCut(
+        out=asked.out,
+        index=f"{store.address}/{INDEX_FILE}",
+        index_bytes=len(index.encode()),
+        shards=len(index),
+        bytes=index.size,
+        documents=sum(index.documents),
+        characters=sum(index.characters),
+        left_out=left_out.total(),
+        resumed=resumed,
+    )
+
+
+def _keep(store: CutFolder, made: CutResult) -> None:
+    """Write a shard, then the journal that knows of it: seldom, where it is long."""
+    count = len(made.journal.shards)
+    store.write(made.journal.index().shard(count - 1).name, made.data)
+    if made.journal.whole or count % max(1, count // JOURNAL_EVERY) == 0:
+        store.write(JOURNAL_FILE, made.journal.encode())
+
+
+def verified(asked: VerifyRequest) -> Verified:
+    """Read all shards that an index lists, and say which are not what it says.
+
+    Raises:
+        BadInput: there is no index, or the shards cannot be read or made again.
+        NoSpace: the disk is full.
+    """
+    store = CutFolder(asked.address)
+    index = _index(asked, store)
+    wrong: list[WrongShard] = []
+    done = 0
+    for number in range(len(index)):
+        shard = index.shard(number)
+        data = store.read(shard.name, shard.size + 1)
+        if data is None or not _is_of(shard, data):
+            wrong.append(WrongShard(number=number, name=shard.name, missing=data is None))
+        done += shard.size
+        said = f"Checking: {number + 1:,} of {len(index):,} shards, {len(wrong):,} wrong"
+        say("progress", text=said, fraction=done / index.size)
+    if asked.again and wrong:
+        wrong = _mended(store, index, wrong)
+    return Verified(address=asked.address, shards=len(index), bytes=index.size, wrong=tuple(wrong))
+
+
+def _index(asked: VerifyRequest, store: CutFolder) -> ShardIndex:
+    if asked.index:
+        try:
+            with Path(asked.index).open("rb") as file:
+                data: bytes | None = file.read(INDEX_BYTES_MAX + 1)
+        except OSError as error:
+            raise BadInput(f"The index {asked.index} cannot be read: {error.strerror}.") from error
+    else:
+        data = store.read(INDEX_FILE, INDEX_BYTES_MAX + 1)
+    if data is None:
+        raise BadInput(
+            f"There is no index in {asked.address}.", hint="Name one with --index, or the charter with --charter."
+        )
+    return read_index(data)
+
+
+def _is_of(shard: IndexedShard, data: bytes) -> bool:
+    found = ShardHash()
+    found.update(data)
+    return found.is_of(shard)
+
+
+def _mended(store: CutFolder, index: ShardIndex, wrong: list[WrongShard]) -> list[WrongShard]:
+    """Make shards again from the source, and keep those that come out as the index says."""
+    journal = _journal(store)
+    if journal is None or not journal.whole or journal.index(index.mirrors) != index:
+        raise BadInput(
+            f"How these shards were cut is not known: {store.address} has no {JOURNAL_FILE} that fits the index.",
+            hint="Copy the shards from another place, or cut the text again.",
+        )
+    text = OpenedText(journal.source)
+    if text.listing.digest != journal.listing:
+        raise BadInput(f"{journal.source.address} is not what it was when it was cut.", hint="Bring it back as it was.")
+    mended: set[int] = set()
+    for number, data in Cutting(text.shards, journal).again({one.number for one in wrong}):
+        if _is_of(index.shard(number), data):
+            store.write(index.shard(number).name, data)
+            mended.add(number)
+        say("progress", text=f"Made again: {len(mended):,} of {len(wrong):,}", fraction=len(mended) / len(wrong))
+    return [msgspec.structs.replace(one, mended=one.number in mended) for one in wrong]
+
+
+def _journal(store: CutFolder) -> CutJournal | None:
+    data = store.read(JOURNAL_FILE, JOURNAL_BYTES_MAX)
+    return None if data is None else read_journal(data, called=f"{store.address}/{JOURNAL_FILE}")

@@ -1,0 +1,124 @@
+"""What is in a source: examples, and how much of it there is, reckoned from a sample."""
+
+from pathlib import Path
+
+import msgspec
+
+from core.base.problems import BadInput
+from core.data.documents import Document
+from core.data.filters import read_filters
+from core.sources.requests import InspectRequest
+from core.sources.texts import documents_in
+from core.tasks.task import BLOB_BYTES_MAX
+from core.tasks.tokenizers.report import TokenizerReport, report
+from core.tasks.tokenizers.unigram import read_unigram, train_unigram
+from core.training.child import say
+from core.training.opened_text import OpenedText
+
+EXAMPLES = 3
+EXAMPLE_CHARS = 300
+LEFT_OUT_MAX = 20
+"""Number of files that are not read of which the names are said."""
+VOCAB_MAX = 32_000
+PIECE_CHARS = 300
+"""Characters of a sample for each piece of the tokenizer that is trained on it."""
+
+
+APART = 10
+"""One document of so many is not trained on, to look at the tokenizer with."""
+
+
+class Inspected(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag="inspected"):
+    """What a source holds, as far as a sample tells."""
+
+    address: str
+    licence: str
+    credit: str
+    shards: int
+    bytes: int
+    """As they lie there; 0 where nobody says."""
+    network: bool
+    """Whether reading it takes the network."""
+    unread: tuple[str, ...]
+    """Files that are not read, the first of them."""
+    examples: tuple[str, ...]
+    sample_bytes: int
+    """That were read, as they lie there."""
+    sample_texts: int
+    sample_documents: int
+    sample_characters: int
+    kept_share: float
+    """Of the sample's texts that pass the filters."""
+    documents: float
+    """Of the whole source, reckoned from the sample; as are characters, words and tokens; 0 where no size is known."""
+    characters: float
+    words: float
+    tokens: float
+    tokenizer: TokenizerReport | None
+    """Of held-out text of the sample; None: the sample is too small to say."""
+
+
+def inspected(asked: InspectRequest) -> Inspected:
+    """Read a sample of a source, and reckon from that.
+
+    Raises:
+        BadInput: the source, or the tokenizer that is named, cannot be read.
+    """
+    text = OpenedText(asked.source)
+    sieve = read_filters(asked.source.filters).sieve()
+    texts = kept = size = characters = words = 0
+    documents: list[Document] = []
+    examples: list[str] = []
+    for one in text.sampled(asked.sample_bytes):
+        texts += 1
+        size += len(one.encode("utf-8", "replace"))
+        if texts % 200 == 0:
+            say("progress", text="Reading a sample", fraction=min(0.7, characters / asked.sample_bytes))
+        if not sieve.keeps(one):
+            continue
+        kept += 1
+        characters += len(one)
+        words += len(one.split())
+        documents.extend(documents_in(one))
+        if len(examples) < EXAMPLES:
+            examples.append(" ".join(one[: 4 * EXAMPLE_CHARS].split())[:EXAMPLE_CHARS])
+    if not texts:
+        raise BadInput(f"There is no text in {asked.source.address}.", hint="Name another source, or another column.")
+    say("progress", text="Cutting the sample into tokens", fraction=0.75)
+    found = _report(asked, [document for document in documents if document], characters)
+    scale = text.text_bytes() / size if size else 0.0
+    return Inspected(
+        address=asked.source.address,
+        licence=asked.source.licence,
+        credit=asked.source.credit,
+        shards=len(text.listing.shards),
+        bytes=text.size,
+        network=text.shards.network,
+        unread=tuple(one.name for one in (*text.listing.left_out, *text.passed_over))[:LEFT_OUT_MAX],
+        examples=tuple(examples),
+        sample_bytes=text.bytes_read,
+        sample_texts=texts,
+        sample_documents=len(documents),
+        sample_characters=characters,
+        kept_share=kept / texts,
+        documents=scale * len(documents),
+        characters=scale * characters,
+        words=scale * words,
+        tokens=scale * words * (found.tokens_per_word if found else 0.0),
+        tokenizer=found,
+    )
+
+
+def _report(asked: InspectRequest, documents: list[Document], characters: int) -> TokenizerReport | None:
+    """How a tokenizer cuts the sample: the one that is named, or one that is trained on most of it."""
+    if asked.tokenizer:
+        try:
+            data = Path(asked.tokenizer).read_bytes()[: BLOB_BYTES_MAX + 1]
+        except OSError as error:
+            raise BadInput(f"The tokenizer {asked.tokenizer} cannot be read: {error.strerror}.") from error
+        return report(read_unigram(data), documents) if documents else None
+    vocab_size = min(VOCAB_MAX, characters // PIECE_CHARS)
+    if len(documents) <= APART or vocab_size < PIECE_CHARS:
+        return None
+    learned = (sentence for place, one in enumerate(documents) if place % APART for sentence in one)
+    return report(train_unigram(learned, vocab_size=vocab_size), documents[::APART])

@@ -1,0 +1,97 @@
+"""A source that an organiser names on the command line, opened, with what is read of it counted."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from core.base.data_source import DataSource
+from core.data.filters import read_filters
+from core.sources.source import Access, LeftOut, Listing, SourceTrouble, TextShards, open_source
+from core.sources.texts import problem_of_trouble
+
+
+class OpenedText:
+    """A source, and how much of it was read.
+
+    Args:
+        source: As a manifest would have it; a folder in it counts as named by the person.
+
+    Raises:
+        BadInput: it cannot be opened or listed, or its filters cannot be used.
+    """
+
+    def __init__(self, source: DataSource) -> None:
+        read_filters(source.filters)
+        self.bytes_read = 0
+        self._measured: list[tuple[int, int]] = []
+        """Bytes that were read, and bytes of the text in them."""
+        self.passed_over: list[LeftOut] = []
+        """Files that turned out unreadable."""
+        folder = Path(source.path) if source.path else None
+        access = Access(folder=folder, count=self._count, pass_over=self.passed_over.append)
+        self.shards: TextShards = open_source(source, access)
+        try:
+            self.listing: Listing = self.shards.listing()
+        except SourceTrouble as trouble:
+            raise problem_of_trouble(trouble) from trouble
+
+    @property
+    def size(self) -> int:
+        """Bytes of all shards, as they lie there; 0 where nobody says."""
+        sizes = [shard.size for shard in self.listing.shards]
+        return sum(sizes) if all(sizes) else 0
+
+    def share_read(self) -> float:
+        """How far reading it once is."""
+        return min(1.0, self.bytes_read / self.size) if self.size else 0.0
+
+    def texts(self, shard: int) -> Iterator[str]:
+        """The texts of a shard, in order.
+
+        Raises:
+            BadInput: it cannot be read.
+        """
+        try:
+            for piece in self.shards.read(shard):
+                yield from piece.texts
+        except SourceTrouble as trouble:
+            raise problem_of_trouble(trouble) from trouble
+
+    def sampled(self, bytes_max: int, shards_max: int = 64) -> Iterator[str]:
+        """Texts from all over the source: the beginnings of shards that stand evenly in it.
+
+        Args:
+            bytes_max: Of text, all together, as UTF-8; what one shard lacks the next ones give.
+            shards_max: How many shards are begun, at most.
+        """
+        count = len(self.listing.shards)
+        taken = sorted({place * count // min(count, shards_max) for place in range(min(count, shards_max))})
+        left = bytes_max
+        for number, shard in enumerate(taken):
+            share = left // (len(taken) - number)
+            given, read, before = 0, self.bytes_read, self.bytes_read
+            begun: tuple[int, int] | None = None
+            for text in self.texts(shard):
+                if self.bytes_read > read > before:
+                    if begun and given > share:
+                        self._measured.append((read - begun[0], given - begun[1]))
+                        break
+                    begun = begun or (read, given)
+                read = self.bytes_read
+                if given <= share:
+                    yield text
+                given += len(text.encode("utf-8", "replace"))
+            else:
+                self._measured.append((self.bytes_read - before, given))
+            left -= given
+
+    def text_bytes(self) -> float:
+        """Bytes of all text as UTF-8, reckoned from what was sampled; 0: nobody can say.
+
+        A shard is read in stretches, and texts come later than the bytes that they are made of, by as much each time:
+        what came between two stretches is held against the bytes between them.
+        """
+        read, given = (sum(found) for found in zip(*self._measured, strict=True)) if self._measured else (0, 0)
+        return self.size * given / read if read else 0.0
+
+    def _count(self, read: int) -> None:
+        self.bytes_read += read

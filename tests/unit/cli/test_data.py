@@ -1,0 +1,78 @@
+"""What `potluck data` and `potluck tokenizer` understand, say and refuse; one run of each through the real child."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from core.base.problems import BadInput
+from core.cli import data_commands
+from core.cli.program import parser, run
+from tests.small_task import text_folder
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "text").mkdir()
+    return text_folder(tmp_path / "text", characters=60_000)
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["inspect", "/no/such/folder"], "no folder or file /no/such/folder"),
+        (["inspect", "gopher://a/b"], "may begin with"),
+        (["inspect", "https://me:secret@example.org/a"], "must not hold a name or a password"),
+        (["inspect", "hf://models/a"], "hf://datasets/OWNER/NAME"),
+        (["inspect", "python-docs", "--filter", "characters_least"], "has no value"),
+        (["inspect", "python-docs", "--filter", "characters_lest=3"], "characters_lest is unknown"),
+        (["inspect", "python-docs", "--filter", "language=klingon"], "language must be"),
+        (["inspect", "python-docs", "--line", "fast"], "is no amount"),
+        (["inspect", "python-docs", "--column", "x" * 300], "column must be a text of at most 200 letters"),
+        (["verify", "/no/such/folder"], "no index in /no/such/folder"),
+    ],
+)
+def test_what_is_wrong_is_said_in_a_sentence(words: list[str], says: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["data", *words]) == 2
+    assert says in capsys.readouterr().err
+
+
+def test_filters_are_read_as_numbers_words_and_truths() -> None:
+    args = parser().parse_args(
+        ["data", "inspect", "python-docs", *(f"--filter={one}" for one in ("words_least=3", "language=bn", "is:n=1.5"))]
+    )
+    assert data_commands.source_of(args).filters == {"words_least": 3, "language": "bn", "is:n": 1.5}
+    assert data_commands.read_filter("no_duplicates=true") == ("no_duplicates", True)
+    assert data_commands.read_filter("is:kind=[1]") == ("is:kind", "[1]")
+    with pytest.raises(BadInput, match="no value"):
+        data_commands.read_filter("x")
+
+
+def test_text_is_cut_verified_and_inspected(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "shards"
+    assert run(["data", "cut", str(folder), "--out", str(out), "--gzip", "--json"]) == 0
+    done = json.loads(capsys.readouterr().out)
+    assert done["event"] == "cut"
+    assert run(["data", "verify", str(out)]) == 0
+    assert "all are as the index says" in capsys.readouterr().out
+    (out / "00000.jsonl.gz").write_bytes(b"wrong")
+    assert run(["data", "verify", str(out)]) == 2
+    said = capsys.readouterr().out
+    assert "00000.jsonl.gz has other bytes" in said
+    assert "--again" in said
+    assert run(["data", "verify", str(out), "--again"]) == 0
+    assert "1 of them mended" in capsys.readouterr().out
+    assert run(["data", "inspect", str(out), "--licence", "CC0"]) == 0
+    assert "CC0" in capsys.readouterr().out
+
+
+def test_a_tokenizer_is_trained(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "tokenizer.json"
+    assert run(["tokenizer", "train", str(folder), "--out", str(out), "--vocab", "100"]) == 0
+    said = capsys.readouterr().out
+    assert "tokens a word" in said
+    assert json.loads(out.read_text())["model"]["type"] == "Unigram"
+    assert run(["data", "inspect", str(folder), "--tokenizer", str(out), "--tokens-per-s", "1000"]) == 0
+    assert "one pass" in capsys.readouterr().out
+    assert run(["tokenizer", "train", str(folder), "--out", str(tmp_path / "no" / "t.json")]) == 2
+    assert "There is no folder" in capsys.readouterr().err
