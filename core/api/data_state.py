@@ -109,7 +109,9 @@ class DataView(msgspec.Struct, frozen=True, kw_only=True):
     stored_bytes: int = 0
     """On the disk."""
     shared_bytes: int = 0
-    """Of it, pieces of the data that are kept for other volunteers."""
+    """On the disk beside it, pieces of the data that are kept for other volunteers."""
+    given_bytes: int = 0
+    """Of such pieces, sent to other volunteers in this run of the engine."""
     reading: str = ""
     """What is read now."""
 

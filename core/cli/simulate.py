@@ -11,6 +11,10 @@ BEFORE: Final = ("json", "seeds", "seed", "peers", "epochs", "jobs", "delayed", 
 """Options of `sim` itself, which runs the swarm."""
 
 
+WANTED_SHARDS: Final = 10
+"""Newcomers to `sim shards` want so many."""
+
+
 def add(commands: Commands) -> None:
     """Add the command to the program."""
     sim = commands.add_parser(
@@ -44,6 +48,12 @@ def add(commands: Commands) -> None:
         "different means."
     )
     _stragglers_options(kinds.add_parser("stragglers", help="members that hold up the others", description=about))
+    about = (
+        "Members that read a data set, one shard after the other, and share what they have read, with home lines and "
+        "small disks, while peers come and go.  Ends with 1 if the origin gave the data set twice, a shard that had "
+        "three holders had fewer later, or ten shards took newcomers 1.5 times as long as their own lines would."
+    )
+    _shards_options(kinds.add_parser("shards", help="shards of the data shared between members", description=about))
     _others(kinds, "nat", help_text="peers behind routers that call each other")
     _others(kinds, "attacks", help_text="hostile peers against the DHT, with each defence and without it")
 
@@ -134,6 +144,20 @@ def _stragglers_options(stragglers: argparse.ArgumentParser) -> None:
     stragglers.add_argument("--seed", type=whole(0, 2**63), default=0, metavar="N", help="the first (default: 0)")
     stragglers.add_argument("--without", action="append", default=[], metavar="NAME", help="switch a mechanism off")
     stragglers.set_defaults(run=calling("core.sim.stragglers_program:run"))
+
+
+def _shards_options(shards: argparse.ArgumentParser) -> None:
+    add_json(shards)
+    shards.add_argument("--seeds", type=whole(1, 1000), default=1, metavar="N", help="how many (default: 1)")
+    shards.add_argument("--seed", type=whole(0, 2**63), default=0, metavar="N", help="the first (default: 0)")
+    shards.add_argument("--peers", type=whole(2, 10_000), default=200, metavar="N", help="(default: 200)")
+    shards.add_argument("--shards", type=whole(WANTED_SHARDS, 65_536), default=200, metavar="N", help="(default: 200)")
+    shards.add_argument("--disk", type=share, default=0.05, metavar="SHARE", help="of the shards, on each disk (0.05)")
+    shards.add_argument("--hours", type=float, default=3.0, metavar="N", help="simulated, at most (default: 3)")
+    shards.add_argument("--churn", default="", metavar="KIND", help="as in sim dht; without it peers stay")
+    without = ("rarest", "commonest")
+    shards.add_argument("--without", choices=without, default="", help="switch a mechanism off")
+    shards.set_defaults(run=calling("core.sim.shards_program:run"))
 
 
 def _paper_options(paper: argparse.ArgumentParser) -> None:

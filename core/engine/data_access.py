@@ -8,13 +8,13 @@ from typing import Final
 from core.base.manifest import Manifest
 from core.engine.data_desk import DataDesk
 from core.engine.installation import Installation
+from core.engine.shard_sharing import GIGABYTE, SHARED
 from core.sources.source import secret_name
 from core.storage.identity import kept_secret, system_keyring
 from core.workers.data_frames import DataAccess
 
 ENTRY: Final = "data "
 """What the names of these credentials in the keyring begin with; `core.sources.source.secret_name` follows."""
-GIGABYTE: Final = 10**9
 
 
 class DataRoom:
@@ -30,6 +30,7 @@ class DataRoom:
     def __init__(self, installation: Installation, manifest: Manifest, desk: DataDesk, blocks: Path) -> None:
         self._installation = installation
         self._names = {secret_name(source.address) for source in manifest.sources if source.host}
+        self._share = 1 - SHARED if any(source.index for source in manifest.sources) else 1
         self._desk = desk
         self._blocks = blocks
         self._secrets: dict[str, str] = {}
@@ -43,7 +44,7 @@ class DataRoom:
         text = self._installation.options.text
         return DataAccess(
             blocks_dir=str(self._blocks),
-            disk_bytes=self._installation.preferences.settings.disk_gigabytes * GIGABYTE,
+            disk_bytes=int(self._share * GIGABYTE * self._installation.preferences.settings.disk_gigabytes),
             folder="" if text is None else str(text),
             desk_url=self._desk.url,
             desk_token=self._desk.token,

@@ -7,6 +7,7 @@ which the network rests (`core.net.pace`).  So a person's limits hold for all of
 import asyncio
 import hmac
 import secrets
+from dataclasses import dataclass
 from typing import Final, Protocol, TypeVar
 
 import msgspec
@@ -24,6 +25,7 @@ from core.base.data_desk import (
 from core.base.problems import WireProblem
 from core.base.wire import Schema
 from core.net.pace import Pace
+from core.swarm.shards.exchange import ShardExchange
 
 LOOPBACK: Final = "127.0.0.1"
 TOKEN_BYTES: Final = 32
@@ -36,8 +38,29 @@ _NEXT: Final = Schema(NextAsk, named="a question for a shard", bytes_max=ASKED_B
 _KEPT: Final = Schema(KeptAsk, named="a shard that was kept", bytes_max=32 * 1024, form="json")
 
 
+@dataclass(frozen=True, slots=True)
+class ShardTally:
+    """What a computer shares of a collaboration's data."""
+
+    stored_bytes: int = 0
+    """Of shards that lie here, for others too."""
+    given_bytes: int = 0
+    """Of shards, sent to others in this run."""
+
+
 class ShardSource(Protocol):
     """Knows which shards lie on this computer, and has others brought."""
+
+    @property
+    def exchange(self) -> ShardExchange | None:
+        """The machine that shares them; None: nothing is shared."""
+
+    def take(self, event: object) -> bool:
+        """Take in what the machine reports; False: it is not about shards."""
+
+    @property
+    def tally(self) -> ShardTally:
+        """What is shared at this moment."""
 
     async def next(self, ask: NextAsk) -> NextAnswer:
         """Which shard to read; waits no longer than the question says."""
@@ -48,6 +71,14 @@ class ShardSource(Protocol):
 
 class OriginOnly:
     """Of a collaboration whose shards are not shared: there is nothing but the origin."""
+
+    exchange: ShardExchange | None = None
+    tally = ShardTally()
+
+    def take(self, event: object) -> bool:
+        """There is no machine that would report anything."""
+        del event
+        return False
 
     async def next(self, ask: NextAsk) -> NextAnswer:
         """The reader's first choice, at the origin."""

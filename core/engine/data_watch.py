@@ -10,6 +10,7 @@ from core.api.data_state import LEFT_OUT, STALLED, DataArgs, DataCode, DataView,
 from core.base.data_source import PYTHON_DOCS, DataSource
 from core.base.manifest import Manifest
 from core.control.notices import Level, NoticeRing
+from core.engine.data_desk import ShardTally
 from core.workers.data_frames import DataFlow, DataLeftOut, DataNews
 
 TEXT_LETTERS: Final = 200
@@ -24,9 +25,13 @@ class DataWatch:
     Args:
         notices: The log.
         now: Seconds of a clock that is never set back.
+        shared: Says what is shared with others.
     """
 
-    def __init__(self, notices: NoticeRing, now: Callable[[], float]) -> None:
+    def __init__(
+        self, notices: NoticeRing, now: Callable[[], float], *, shared: Callable[[], ShardTally] = ShardTally
+    ) -> None:
+        self._shared = shared
         self._notices = notices
         self._now = now
         self._measured: tuple[float, int] | None = None
@@ -50,6 +55,7 @@ class DataWatch:
 
     def _flow(self, news: DataFlow) -> None:
         args = _words(news.arguments, news.retry_s) if news.code else {}
+        shared = self._shared()
         self.view = DataView(
             code=news.code,
             args=args,
@@ -61,6 +67,8 @@ class DataWatch:
             documents=news.documents,
             left_out=news.left_out,
             stored_bytes=news.stored_bytes,
+            shared_bytes=shared.stored_bytes,
+            given_bytes=shared.given_bytes,
             reading=news.reading[:TEXT_LETTERS],
         )
         if news.code in STALLED and not self._stalled:

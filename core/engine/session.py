@@ -21,13 +21,14 @@ from core.base.problems import Busy, NoSpace, Problem
 from core.engine.allowed_use import AllowedUse, share_of
 from core.engine.clock_watch import ClockWatch, contacts_of
 from core.engine.data_access import DataRoom
-from core.engine.data_desk import DataDesk, OriginOnly
+from core.engine.data_desk import DataDesk
 from core.engine.data_watch import DataWatch
 from core.engine.gift import GiftMeter, watts_of
 from core.engine.installation import Installation
 from core.engine.journal import Journal
 from core.engine.network_monitor import network_monitor_of
 from core.engine.port_test import try_port
+from core.engine.shard_sharing import shared_shards
 from core.engine.snapshots import Standpoint
 from core.ledger.days import GiftTotals
 from core.nat.events import CheckReachability, ReachChanged, RelayAllowed
@@ -83,21 +84,21 @@ class VolunteerSession:
         )
         self.journal.board.named(joined.names)
         alone = is_loopback(options.bind)
+        role = _role(installation, joined, met=self.journal.met)
+        participant = participant_of(joined.manifest, role, keys=installation.key, folder=folder)
+        deliver = lambda told: self._session.deliver(told)  # noqa: E731, PLW0108 - the session is made below
+        self.shards = shared_shards(joined, participant, installation, deliver=deliver)
         self._session: Session[Participant] = Session(
-            participant_of(
-                joined.manifest,
-                _role(installation, joined, met=self.journal.met),
-                keys=installation.key,
-                folder=folder,
-            ),
+            participant,
             admission=joined.admission(installation.key),
             clock=installation.clock,
             owner=self._on_event,
             pace=None if alone else installation.usage_policy.pace,
+            shards=self.shards.exchange,
         )
         self.clock_watch = ClockWatch(installation, joining, self._session, begin_again=self._begin_again)
-        self.data = DataWatch(installation.notices, installation.clock.now)
-        self.desk = DataDesk(installation.usage_policy.pace, OriginOnly())
+        self.data = DataWatch(installation.notices, installation.clock.now, shared=lambda: self.shards.tally)
+        self.desk = DataDesk(installation.usage_policy.pace, self.shards)
         """Is asked by the reader of data, which is the worker's child; open while the session runs."""
         self._room = DataRoom(installation, joined.manifest, self.desk, folder / "blocks")
         self.trainer = self._trainer_in(folder)
@@ -269,7 +270,7 @@ class VolunteerSession:
 
     def _on_event(self, event: Any, _now: float) -> None:
         match event:
-            case orders.Changed() | ReachChanged():
+            case _ if isinstance(event, orders.Changed | ReachChanged) or self.shards.take(event):
                 pass
             case _ if isinstance(event, orders.TrainerOrder):
                 self.trainer.order(event)

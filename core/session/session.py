@@ -13,12 +13,12 @@ from typing import Any, ClassVar, Final, Generic, Protocol, TypeVar
 
 from core.base.contact import Contact, Observed
 from core.base.ids import PeerId, short
-from core.base.machine import Received, Tick, earliest
+from core.base.machine import Lost, Received, Tick, earliest
 from core.base.meter import Meter
 from core.base.problems import RemoteProblem
 from core.base.trace import Trace
 from core.base.wire import Message, MessageCodec
-from core.dht.events import Learned
+from core.dht.events import Found, Learned
 from core.nat.events import DialEnded, PeerWanted, Way
 from core.nat.reachability import OwnReach
 from core.nat.traversal import Traversal
@@ -33,6 +33,8 @@ from core.net.streams import PeerStream
 from core.net.traverse import Traverser
 from core.session.authority_news import AuthorityDecided, AuthorityNews
 from core.swarm.facts import Revoked, Seeds
+from core.swarm.messages import SHARD_MESSAGES
+from core.swarm.shards.exchange import ShardExchange
 
 PASS_RENEW_S: Final = 6 * 3600.0
 """How often a pass, valid for 24 hours, is renewed, at the latest."""
@@ -72,25 +74,38 @@ class SessionPeer(Protocol):
 P = TypeVar("P", bound=SessionPeer)
 
 
-class _WithNews:
-    """Runs the machine of the authority's records beside a peer's machine.
+class _Together:
+    """Runs the machine of the authority's records beside a peer's machine, and that of shared shards.
 
     Args:
         peer: The peer's machine.
         news: Takes its own messages, ticks, and a look at each peer that is seen.
+        shards: Takes its own messages and events, ticks and lost peers; None: none are shared.
     """
 
-    def __init__(self, peer: SessionPeer, news: AuthorityNews) -> None:
+    def __init__(self, peer: SessionPeer, news: AuthorityNews, shards: ShardExchange | None) -> None:
         self._peer = peer
         self._news = news
+        self._shards = shards
 
     @property
     def deadline(self) -> float | None:
-        """The earlier one of both."""
-        return earliest(self._peer.deadline, self._news.deadline)
+        """The earliest one of all."""
+        shards = None if self._shards is None else self._shards.deadline
+        return earliest(self._peer.deadline, self._news.deadline, shards)
 
     def handle(self, event: Any, now: float) -> Sequence[object]:
-        """Give each of both what concerns it."""
+        """Give each of them what concerns it."""
+        outputs: list[object] = []
+        if self._shards is not None:
+            of_shards = isinstance(event.message if isinstance(event, Received) else event, ShardExchange.TAKES)
+            if of_shards or isinstance(event, Tick | Lost):
+                outputs += self._shards.handle(event, now)
+            if of_shards:
+                return outputs
+        return [*outputs, *self._handle(event, now)]
+
+    def _handle(self, event: Any, now: float) -> Sequence[object]:
         match event:
             case Received(message=message) if isinstance(message, AuthorityNews.MESSAGES):
                 return self._news.handle(event, now)
@@ -112,6 +127,7 @@ class Session(Generic[P]):
         clock: The process's.
         owner: Takes what the machine reports, except what concerns the network only.
         pace: The volunteer's limits; None: there are none.
+        shards: Shares shards of the data; None: nothing is shared.
     """
 
     def __init__(
@@ -122,8 +138,10 @@ class Session(Generic[P]):
         clock: Clock,
         owner: Callable[[Any, float], None],
         pace: Pace | None = None,
+        shards: ShardExchange | None = None,
     ) -> None:
         self.peer = peer
+        self._shards = shards
         self._clock = clock
         self._owner = owner
         reaches = peer.traversal is not None
@@ -134,9 +152,9 @@ class Session(Generic[P]):
             trace=peer.trace,
         )
         self.host = Host(
-            _WithNews(peer, self._news),
+            _Together(peer, self._news, shards),
             admission=admission,
-            codec=MessageCodec((*peer.MESSAGES, *AuthorityNews.MESSAGES)),
+            codec=MessageCodec((*peer.MESSAGES, *AuthorityNews.MESSAGES, *SHARD_MESSAGES)),
             clock=clock,
             owner=HostOwner(
                 event=self._event,
@@ -194,6 +212,8 @@ class Session(Generic[P]):
             self.locator = Locator(self.host, bind=self._bind, port=self.host.port, second_port=second_port)
             self.locator.begin(public)
         now = self._clock.now()
+        if self._shards is not None:
+            self._shards.start(now)
         self.host.perform(self.peer.start(contacts, host=address, port=self.host.port, now=now))
 
     async def run(self) -> None:
@@ -272,6 +292,8 @@ class Session(Generic[P]):
                 self.host.passes.revoked = revoked = frozenset(PeerId(peer) for peer in records.revoked)
                 self.deliver(Revoked(revoked))
                 _LOG.info("records of the authority, number %d: %d keys revoked", records.number, len(records.revoked))
+            case Found() if self._shards is not None and (said := self._shards.found(event, now)) is not None:
+                self.host.perform(said)
             case Learned(contact=contact):
                 self.host.learn(contact.peer_id, contact.host, contact.port)
             case DialEnded(peer=peer, way=None, reason=reason):

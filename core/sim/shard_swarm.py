@@ -57,6 +57,8 @@ class ShardSwarmSettings:
     """What is switched off: "rarest", "commonest"."""
     shares: bool = True
     """Whether anything is shared at all."""
+    seeded: bool = False
+    """Whether each peer holds shards from the beginning, drawn at random, and reads nothing."""
 
 
 class SharedTable:
@@ -96,6 +98,8 @@ class SimReader:
     left: list[int]
     """Shards of this pass that are not read, in the peer's own order."""
     begun_at: float
+    patient: bool = False
+    """Whether it waits for peers, however long that takes."""
     waits: bool = False
     """Whether it waits for a shard that comes."""
     peers: int = 0
@@ -133,9 +137,31 @@ class ShardSwarm:
         """By time: number of holders of the rarest shard."""
         self._count = 0
         for _ in range(settings.peers):
-            delay_s = self._random.uniform(0.0, 60.0)
-            self.world.agenda.after(delay_s, self._come_met)
+            if settings.seeded:
+                self.come(first=self._random.sample(range(settings.shards), self.room))
+            else:
+                self.world.agenda.after(self._random.uniform(0.0, 60.0), self._come_met)
         self.world.agenda.after(10.0, self._look)
+
+    @property
+    def room(self) -> int:
+        """Number of shards for which each peer has room."""
+        return max(1, round(self.settings.disk * self.settings.shards)) if self.settings.shares else 0
+
+    def newcomer(self, count: int) -> tuple[SimReader, float]:
+        """One more peer comes, and wants so many shards as soon as peers can give them.
+
+        Args:
+            count: Number of shards.
+
+        Returns:
+            Its reader, and the seconds that its own line takes for as many bytes.
+        """
+        me = self.come(read_s=0.01)
+        reader = self.readers[me]
+        reader.patient, reader.left = True, reader.left[:count]
+        size_bytes = count * self.catalogue.sources[0][0].size_bytes
+        return reader, size_bytes / self.world.nodes[me].place.downlink_bytes_per_s
 
     # --- peers -------------------------------------------------------------------------------------------------------
 
@@ -156,11 +182,10 @@ class ShardSwarm:
         place = self.world.links.place(me)
         down, up = HOMES[number % len(HOMES)]
         place.downlink_bytes_per_s, place.uplink_bytes_per_s = down * MBIT_BYTES / SCALE, up * MBIT_BYTES / SCALE
-        room = max(1, round(settings.disk * settings.shards)) if settings.shares else 0
         entries = self.catalogue.sources[0]
         store = MemoryShards(
             self.catalogue,
-            room * entries[0].size_bytes,
+            self.room * entries[0].size_bytes,
             self._library,
             tuple(entries[shard].digest for shard in first),
         )
@@ -176,9 +201,10 @@ class ShardSwarm:
         self._random.shuffle(left)
         reader = SimReader(exchange, read_s or log_uniform(self._random, *settings.read_s), left, self.world.now)
         self.readers[me] = reader
-        node = self.world.add(me, exchange, on_event=lambda event, now: self._event(node, event, now))
         exchange.start(self.world.now)
-        self.world.driver.when(node, 0.0, lambda now: self._next(node, now))
+        node = self.world.add(me, exchange, on_event=lambda event, now: self._event(node, event, now))
+        if not first:
+            self.world.driver.when(node, 0.0, lambda now: self._next(node, now))
         if settings.stays is not None:
             stay_s = settings.stays.rest_s(self._random) if met else settings.stays.whole_s(self._random)
             self.world.agenda.after(stay_s, self._go, me)
@@ -208,7 +234,7 @@ class ShardSwarm:
             self._read(node, reader, lying.number)
             reader.peers += 1
             return outputs
-        if reader.exchange.comes(0):
+        if reader.patient or reader.exchange.comes(0):
             reader.waits = True
             asked = len(reader.left)
             self.world.driver.when(node, WAIT_S, lambda then: self._waited(node, asked, then))
@@ -217,7 +243,7 @@ class ShardSwarm:
 
     def _waited(self, node: Node, asked: int, now: float) -> Sequence[Any]:
         reader = self.readers[node.peer]
-        if not reader.waits or len(reader.left) != asked:
+        if not reader.waits or reader.patient or len(reader.left) != asked:
             return []
         del now
         return self._from_origin(node, reader)

@@ -104,7 +104,7 @@ class Participant:
         self.settings, self.me = settings, signer.peer_id
         self.trace = Trace()
         self._tells = tells
-        self._dht = DhtNode(
+        self.dht = DhtNode(
             signer=signer,
             verifier=verifier,
             random=random,
@@ -115,7 +115,7 @@ class Participant:
         self._connectivity: Connectivity | None = None
         if settings.relay is not None:
             self._connectivity = Connectivity(
-                self.me, directory=self._dht, settings=settings, random=random, trace=self.trace
+                self.me, directory=self.dht, settings=settings, random=random, trace=self.trace
             )
         self.traversal: Traversal | None = None if self._connectivity is None else self._connectivity.traversal
         """Asks its owner for sockets; None: nobody has to be found through routers."""
@@ -128,13 +128,13 @@ class Participant:
             carried=None if self.traversal is None else self.traversal.circuits.take_carried,
         )
         self._membership = Membership(met=settings.met, earned=self.rounds.earned, backbone=settings.backbone)
-        self._beacon = Beacon(me=self.me, run=settings.run, dht=self._dht, membership=self._membership, random=random)
+        self._beacon = Beacon(me=self.me, run=settings.run, dht=self.dht, membership=self._membership, random=random)
         self.meter: Meter = self.rounds.lines.own.meter
         """To be shown how fast bulk moves."""
         self._line_news = LineNews(
             me=self.me,
             run=settings.run,
-            dht=self._dht,
+            dht=self.dht,
             book=self.rounds.lines,
             membership=self._membership,
             random=random,
@@ -165,7 +165,7 @@ class Participant:
         )
         self._machines = Composite[Any](
             {
-                "dht": (self._dht, DHT_MESSAGES),
+                "dht": (self.dht, DHT_MESSAGES),
                 "rounds": (self.rounds, Rounds.MESSAGES),
                 "donor": (self._donor, StateDonor.MESSAGES),
                 "catch up": (self._catch_up, CatchUp.MESSAGES),
@@ -190,7 +190,7 @@ class Participant:
         self._presentation.address = (host, port)
         self._beacon.start(now, follows=self.settings.role != VOLUNTEER)
         self._line_news.start(now)
-        return self._follow([*self._dht.bootstrap(list(contacts), now), *self._beat(now)], now)
+        return self._follow([*self.dht.bootstrap(list(contacts), now), *self._beat(now)], now)
 
     def handle(self, event: ParticipantEvent, now: float) -> Sequence[Any]:
         """Advance by one event: from the network, from the trainer, from the owner, or from one of its machines."""
@@ -203,7 +203,7 @@ class Participant:
                 outputs = self._machines.handle(event, now)
             case Observed(peer=peer):
                 self._membership.branches.verified(peer)
-                outputs = [*self._machines.handle(event, now), *self._dht.handle(event, now)]
+                outputs = [*self._machines.handle(event, now), *self.dht.handle(event, now)]
             case StateOffered(file=file) | MeanOffered(file=file):
                 self._donor.offer(file, mean=isinstance(event, MeanOffered))
             case _ if isinstance(event, Fact):
@@ -229,7 +229,7 @@ class Participant:
     @property
     def contacts(self) -> Sequence[Contact]:
         """Peers that answer in the DHT, the most useful first."""
-        return self._dht.contacts
+        return self.dht.contacts
 
     def report(self, now: float) -> ProgressReport:
         """What this peer says of itself to the others."""
@@ -323,7 +323,7 @@ class Participant:
                 self._membership.revoked = peers
                 return []
             case Seeds(contacts=contacts):
-                return self._dht.bootstrap(contacts, now)
+                return self.dht.bootstrap(contacts, now)
         assert self._trainer.epochs.phase is Phase.IDLE, "a peer with a trainer reduces anyway, and gives its states"
         self._beacon.hurry(now)
         return [*self._standby.told(fact, now), *self._consider(now), *self._beat(now)]

@@ -1,0 +1,126 @@
+"""The reader's questions about shards, answered with what peers share (`core.swarm.shards`)."""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+from core.backbone.join import JoinedCollaboration
+from core.base.data_desk import KeptAsk, NextAnswer, NextAsk
+from core.base.ids import PeerId, short
+from core.engine.data_desk import OriginOnly, ShardSource, ShardTally
+from core.engine.installation import Installation
+from core.session.shards import catalogue_of, exchange_of, indexes_of
+from core.swarm.participant import Participant
+from core.swarm.shards.exchange import ShardExchange
+from core.swarm.shards.names import ShardHere, ShardKept, ShardLied, ShardName, ShardsWanted, ShardsWeighed
+from core.workers.shard_files import DiskShardStore
+
+SHARDS: Final = "shards"
+"""Folder of the home, whose files are named by their digests."""
+SHARED: Final = 0.5
+"""Of the disk that the person gives to data, the part for shards that others may have, where there are such shards."""
+GIGABYTE: Final = 10**9
+
+_LOG = logging.getLogger(__name__)
+
+
+class SharedShards:
+    """See the module's docstring.
+
+    Args:
+        exchange: Knows what is held here, and has other shards brought.
+        store: Has the files.
+        deliver: Gives the exchange an event, and performs what follows.
+    """
+
+    def __init__(self, exchange: ShardExchange, store: DiskShardStore, *, deliver: Callable[[Any], None]) -> None:
+        self.exchange: ShardExchange = exchange
+        self._store = store
+        self._deliver = deliver
+        self._came = asyncio.Event()
+        """Set when a shard has come; then another one takes its place."""
+
+    async def next(self, ask: NextAsk) -> NextAnswer:
+        """A shard that lies here; one that comes within the time that the reader has; else one of the origin."""
+        source, numbers = ask.source, ask.wanted
+        entries = self._store.catalogue.sources.get(source)
+        if entries is None or max(numbers) >= len(entries):
+            return NextAnswer(numbers[0])
+        self._deliver(ShardsWeighed())  # the person may have given less of the disk to data
+        self._deliver(ShardsWanted(source, numbers))
+        seed = self.exchange.to_seed(source, numbers) if ask.wait_s else None
+        if seed is not None:
+            return NextAnswer(seed)
+        name = self.exchange.lying(source, numbers)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(ask.wait_s):
+                while name is None and self.exchange.comes(source):
+                    await self._came.wait()
+                    name = self.exchange.lying(source, numbers)
+        if name is None:
+            return NextAnswer(self.exchange.from_origin(source, numbers))
+        return NextAnswer(name.number, str(self._store.path(self._store.catalogue.entry(name).digest)))
+
+    async def keep(self, ask: KeptAsk) -> bool:
+        """Keep a copy of a shard from the origin, if it is that shard and worth its room."""
+        entries = self._store.catalogue.sources.get(ask.source)
+        name = ShardName(ask.source, ask.shard)
+        if entries is None or ask.shard >= len(entries) or not self.exchange.keeps(name):
+            return False
+        if not await asyncio.to_thread(self._store.copy_in, entries[ask.shard], Path(ask.path)):
+            self.exchange.shelf.release(name)
+            return False
+        self._deliver(ShardKept(name))
+        return True
+
+    def take(self, event: object) -> bool:
+        """Take in what the exchange reports; False: it is not about shards."""
+        match event:
+            case ShardHere():
+                self._came.set()
+                self._came = asyncio.Event()
+            case ShardLied(name=name, peer=peer):
+                _LOG.warning("%s sent wrong bytes of shard %d", short(PeerId(peer)), name.number)
+            case _:
+                return False
+        return True
+
+    @property
+    def tally(self) -> ShardTally:
+        """What is shared at this moment."""
+        return ShardTally(self.exchange.shelf.used_bytes, self.exchange.donor.given_bytes)
+
+
+def shared_shards(
+    joined: JoinedCollaboration,
+    participant: Participant,
+    installation: Installation,
+    *,
+    deliver: Callable[[Any], None],
+) -> ShardSource:
+    """What shares shards in a session; only the origin, where the collaboration lists none that could be checked.
+
+    Args:
+        joined: The collaboration.
+        participant: This peer.
+        installation: Says where shards are kept, and how much of the disk they may take.
+        deliver: Gives the session an event.
+
+    Raises:
+        Damaged: a list of shards is not what the manifest names.
+        BadInput: a list of shards is of another version.
+    """
+    indexes = indexes_of(joined.manifest, joined.blobs)
+    if not indexes:
+        return OriginOnly()
+    preferences = installation.preferences
+    exchange, store = exchange_of(
+        participant,
+        catalogue_of(joined.manifest.id, indexes),
+        installation.options.home.directory / SHARDS,
+        budget=lambda: int(SHARED * GIGABYTE * preferences.settings.disk_gigabytes),
+    )
+    return SharedShards(exchange, store, deliver=deliver)

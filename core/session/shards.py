@@ -1,0 +1,105 @@
+"""The shards of a collaboration as a computer shares them: the list of its manifest, the machine, and the store."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from random import SystemRandom
+
+from core.base.content import digest
+from core.base.manifest import Manifest
+from core.base.problems import BadInput, Damaged
+from core.data.shard_index import INDEX_BYTES_MAX, ShardIndex, read_index
+from core.swarm.participant import Participant
+from core.swarm.shards.exchange import ShardExchange
+from core.swarm.shards.names import Catalogue, ShardEntry
+from core.system.atomic_files import read_bounded
+from core.workers.shard_files import DiskShardStore, seeds_in
+
+
+def indexes_of(manifest: Manifest, blobs: Path) -> dict[int, ShardIndex]:
+    """The lists of shards, by the place of their source in the manifest; sources without one share nothing.
+
+    Args:
+        manifest: Of the collaboration.
+        blobs: The folder of its files.
+
+    Raises:
+        Damaged: a list is not there, or not what the manifest names.
+        BadInput: a list is of another version.
+    """
+    found: dict[int, ShardIndex] = {}
+    for place, source in enumerate(manifest.sources):
+        if not source.index:
+            continue
+        named = manifest.blobs.get(source.index, "")
+        data = read_bounded(blobs / named, INDEX_BYTES_MAX) if named else None
+        if data is None or digest(data).hex() != named:
+            raise Damaged("The list of the data's shards is not there.", hint="Join the collaboration again.")
+        found[place] = read_index(data)
+    return found
+
+
+def catalogue_of(run: bytes, indexes: Mapping[int, ShardIndex]) -> Catalogue:
+    """The shards that can be shared.
+
+    Args:
+        run: The manifest's id.
+        indexes: See `indexes_of`.
+    """
+    return Catalogue(run, {place: tuple(_entries(index).values()) for place, index in indexes.items()})
+
+
+def seeds_of(indexes: Mapping[int, ShardIndex], folder: Path) -> dict[bytes, Path]:
+    """The shards that lie in an organiser's folder, by digest; all are read once, to be sure.
+
+    Args:
+        indexes: See `indexes_of`.
+        folder: What `potluck data cut` has made.
+
+    Raises:
+        BadInput: none of them lies there.
+        Damaged: a file is not the shard that it is called.
+    """
+    found: dict[bytes, Path] = {}
+    for index in indexes.values():
+        found |= seeds_in(folder, _entries(index))
+    if not found:
+        raise BadInput(
+            f"No shard of this collaboration lies in {folder}.",
+            hint="Name the folder that `potluck data cut` has made for it.",
+        )
+    return found
+
+
+def exchange_of(
+    participant: Participant,
+    catalogue: Catalogue,
+    folder: Path,
+    *,
+    budget: Callable[[], int],
+    seeds: Mapping[bytes, Path] | None = None,
+) -> tuple[ShardExchange, DiskShardStore]:
+    """The machine that shares shards, and the store behind it.
+
+    Args:
+        participant: The peer.
+        catalogue: The shards.
+        folder: Where they are kept.
+        budget: How many bytes of them at most.
+        seeds: Shards that lie elsewhere, by digest.
+    """
+    store = DiskShardStore(folder, catalogue, budget=budget, seeds=seeds)
+    exchange = ShardExchange(
+        participant.me,
+        store=store,
+        directory=participant.dht,
+        random=SystemRandom(),
+        trace=participant.trace,
+        busy=lambda: participant.rounds.busy,
+    )
+    return exchange, store
+
+
+def _entries(index: ShardIndex) -> dict[str, ShardEntry]:
+    """The shards of an index by the names of their files, in order."""
+    shards = (index.shard(number) for number in range(len(index)))
+    return {one.name: ShardEntry(one.root, one.size) for one in shards}
