@@ -69,7 +69,8 @@ class Application(QObject):
         self.notifier = Notifier(self.store, self.choices, tell=self.tray.tell, seen=self.window.isVisible)
         self.question = ClosingQuestion(self.window, text.where_it_hides(tray=self.tray.available))
         self.process = EngineProcess(home, engine or (), self)
-        self.starter = Starter(self.process, self.store, may_start=engine is not None)
+        self.starter = Starter(self.process, self.store, self.commands.quitting, may_start=engine is not None)
+        self.window.start_page.may_restart = engine is not None
         self._welcome = Welcome(self.window.join, self.choices, self)
         self._connected = False
         self._leaving = False

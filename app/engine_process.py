@@ -1,6 +1,7 @@
 """Starts the engine as a process of its own, which outlives the window, and tells how that went."""
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -13,6 +14,8 @@ from app import text
 LOG_BYTES_MAX = 1024 * 1024
 TAIL_BYTES = 8192
 LOOK_MS = 200
+ROOM_BYTES = 1_000_000
+"""With less free on its disk an engine could not even write down why it ends."""
 
 
 def own_program() -> list[str]:
@@ -70,6 +73,8 @@ class EngineProcess(QObject):
             return ""
         try:
             self._home.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if shutil.disk_usage(self._home).free < ROOM_BYTES:
+                return text.disk_full(str(self._home))
             self.child = self._spawn()
         except OSError as error:
             return text.engine_not_started(error.strerror or str(error))

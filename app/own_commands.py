@@ -21,6 +21,7 @@ class OwnCommands:
     doctor: DoctorCommand
     startup: LineCommand
     devices: LineCommand
+    quitting: LineCommand
 
     def stop(self) -> None:
         """Nobody waits for any answer any more."""
@@ -41,6 +42,7 @@ class OwnCommands:
             LineCommand(home, program, parent),
             LineCommand(home, program, parent),
             DoctorCommand(LineCommand(home, program, parent), parent),
+            LineCommand(home, program, parent),
             LineCommand(home, program, parent),
             LineCommand(home, program, parent),
         )

@@ -5,6 +5,7 @@ import time
 from PySide6.QtCore import QObject, QTimer
 
 from app.engine_process import EngineProcess
+from app.line_command import LineCommand
 from app.store import Store
 from core.api.verdict import not_connected
 
@@ -24,11 +25,13 @@ class Starter(QObject):
     Args:
         process: The engine that it may start.
         store: Told why no engine is connected.
+        quitting: Ends an engine of another version, which is in the way.
         may_start: False where the window only attaches to an engine.
     """
 
-    def __init__(self, process: EngineProcess, store: Store, *, may_start: bool) -> None:
+    def __init__(self, process: EngineProcess, store: Store, quitting: LineCommand, *, may_start: bool) -> None:
         super().__init__(process)
+        self._quitting = quitting
         self._process = process
         self._store = store
         self._may_start = may_start
@@ -52,7 +55,13 @@ class Starter(QObject):
         self._consider()
 
     def start(self) -> None:
-        """Start an engine, or say what prevents it."""
+        """Start an engine, or say what prevents it; one of another version ends before."""
+        if self._reason == "version":
+            self._quitting.ask(["quit"], lambda _: self._begin())
+        else:
+            self._begin()
+
+    def _begin(self) -> None:
         self._tried = True
         self._again.stop()
         why = self._process.start()

@@ -261,6 +261,13 @@ def engine_away() -> ProblemView:
     return ProblemView("away", tr("The engine cannot be reached right now."), tr("Try again in a moment."))
 
 
+def disk_full(folder: str) -> str:
+    """There is no room for an engine's files."""
+    return tr("The disk is full: Potluck has no room for its files in {folder}. Free at least 200 MB there.").format(
+        folder=one_line(folder)
+    )
+
+
 def engine_not_started(why: str) -> str:
     """The system did not allow starting an engine."""
     return tr("The engine could not be started: {why}.").format(why=why)

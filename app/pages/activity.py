@@ -25,6 +25,8 @@ FILTERS: Final = ("all", "state", "rounds", "problems")
 class ActivityPage(AskingPage):
     """A table of notices with a filter above it, and the chosen one in full below it."""
 
+    needs_collaboration = False
+
     def __init__(self, store: Store, reports: Reports, theme: Theme) -> None:
         tr = text.tr
         super().__init__(store, reports, tr("Activity"), {"activity": None})

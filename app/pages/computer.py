@@ -21,6 +21,8 @@ from core.api.snapshot import Snapshot
 class ComputerPage(AskingPage):
     """Facts, and the findings of `potluck doctor`."""
 
+    needs_collaboration = False
+
     def __init__(self, store: Store, reports: Reports, actions: Actions, doctor: DoctorCommand) -> None:
         tr = text.tr
         super().__init__(store, reports, tr("My computer"), {"machine": None})

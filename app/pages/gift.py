@@ -20,6 +20,8 @@ from core.api.snapshot import Snapshot
 class GiftPage(AskingPage):
     """The page for somebody who wants to know whether it counted."""
 
+    needs_collaboration = False
+
     def __init__(self, store: Store, reports: Reports, theme: Theme) -> None:
         tr = text.tr
         super().__init__(store, reports, tr("My gift"), {"history": {"days": DAYS_MAX}, "receipts": {"since": 0}})

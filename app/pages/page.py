@@ -25,6 +25,8 @@ class Page(QScrollArea):
 
     needs_engine = True
     """Whether the page has nothing to show before an engine has told something."""
+    needs_collaboration = True
+    """Whether it has nothing to show before that engine has found its collaboration."""
 
     def __init__(self, store: Store, title: str = "") -> None:
         super().__init__()

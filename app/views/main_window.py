@@ -180,7 +180,8 @@ class MainWindow(QMainWindow):
         page = self.pages[self.open_page]
         known = self._store.last if page is not self.home else snapshot
         prepares = verdict.code in {VerdictCode.STARTING, VerdictCode.NOT_CONNECTED}
-        if page.needs_engine and (known is None or (known.collaboration is None and prepares)):
+        waits = page.needs_collaboration and prepares and known is not None and known.collaboration is None
+        if page.needs_engine and (known is None or waits):
             self._stack.setCurrentWidget(self.start_page)
             self.start_page.show_verdict(verdict)
         elif not self.shows_page:

@@ -34,7 +34,9 @@ class StartPage(QWidget):
         self._bar.setFixedWidth(320)
         self._bar.setAccessibleName(tr("Getting started"))
         self._names = [label(tone="muted") for _ in self._steps]
-        self.start = QPushButton(tr("&Start Potluck"))
+        self.start = QPushButton()
+        self.may_restart = True
+        """Whether an engine of another version may be ended for one of this window's."""
         self.join = QPushButton(tr("&Join with a link…"))
         self.start.clicked.connect(self.start_asked)
         self.join.clicked.connect(self.join_asked)
@@ -53,8 +55,11 @@ class StartPage(QWidget):
         )
         self._title.setText(text.tr("Warming up the pot") if starts else text.tr("The pot is cold"))
         self._sentence.setText(text.sentence(verdict))
-        appears = verdict.reason in STARTABLE and self.start.isHidden()
-        self.start.setVisible(verdict.reason in STARTABLE)
+        other = verdict.reason == "version" and self.may_restart
+        startable = verdict.reason in STARTABLE or other
+        self.start.setText(text.tr("Re&start Potluck") if other else text.tr("&Start Potluck"))
+        appears = startable and self.start.isHidden()
+        self.start.setVisible(startable)
         if appears:
             self.start.setFocus()
         self._bar.setVisible(starts)

@@ -124,7 +124,7 @@ SENTENCES: Final[Mapping[tuple[VerdictCode, str], str]] = MappingProxyType(
         (VerdictCode.NOT_CONNECTED, "connecting"): "The engine is starting; this window connects to it in a moment.",
         (VerdictCode.NOT_CONNECTED, "absent"): "Potluck is not running here. This window waits for it to start.",
         (VerdictCode.NOT_CONNECTED, "version"): (
-            "The Potluck that runs in the background is of another version. Stop it with: potluck quit"
+            "The Potluck that runs in the background is of another version. Restart it, or stop it with: potluck quit"
         ),
         (VerdictCode.NOT_CONNECTED, "full"): (
             "Too many windows and commands are connected to the engine. Close one of them."

@@ -1452,6 +1452,10 @@
    <translation>Rang</translation>
   </message>
   <message>
+   <source>Re&amp;start Potluck</source>
+   <translation>Potluck neu &amp;starten</translation>
+  </message>
+  <message>
    <source>Reading text</source>
    <translation>Liest Text</translation>
   </message>
@@ -1616,8 +1620,8 @@
    <translation>Der &amp;Prozessor ruht</translation>
   </message>
   <message>
-   <source>The Potluck that runs in the background is of another version. Stop it with: potluck quit</source>
-   <translation>Im Hintergrund läuft ein Potluck in einer anderen Version. Es lässt sich so beenden: potluck quit</translation>
+   <source>The Potluck that runs in the background is of another version. Restart it, or stop it with: potluck quit</source>
+   <translation>Das Potluck im Hintergrund hat eine andere Version. Bitte neu starten, oder beenden mit: potluck quit</translation>
   </message>
   <message>
    <source>The backbone at {where} is not ready yet: {why}</source>
@@ -1682,6 +1686,10 @@
   <message>
    <source>The data are other ones than before, so reading begins anew.</source>
    <translation>Die Daten sind andere als zuvor, darum beginnt das Lesen von vorn.</translation>
+  </message>
+  <message>
+   <source>The disk is full: Potluck has no room for its files in {folder}. Free at least 200 MB there.</source>
+   <translation>Die Festplatte ist voll: In {folder} ist kein Platz für die Dateien von Potluck. Bitte dort mindestens 200 MB freigeben.</translation>
   </message>
   <message>
    <source>The engine cannot be reached right now.</source>
