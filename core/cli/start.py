@@ -163,7 +163,7 @@ async def _work_embedded(engine: Engine, args: argparse.Namespace) -> None:
     embedded = Embedded(
         home=Home.find(args.home),
         options=_embedded_options(args),
-        while_allowed=engine.usage_policy.while_allowed,
+        policy=engine.usage_policy,
         random=SystemRandom(),
     )
     embedded.stage = engine.stage

@@ -9,12 +9,12 @@ import json
 import logging
 import os
 import subprocess
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from random import Random
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import msgspec
 
@@ -25,6 +25,7 @@ from core.backbone.support import FoundedEarlier
 from core.base.problems import Problem, WorkerProblem
 from core.base.recipe import Recipe
 from core.base.state_header import epoch_of
+from core.engine.companion_rest import ObeyedPolicy, obey
 from core.engine.founding import Prepared, found, prepare
 from core.storage.paths import Home
 from core.storage.recipes import DEFAULT_RECIPE, folder_name, open_recipe
@@ -38,8 +39,6 @@ _LOG = logging.getLogger(__name__)
 DISHES = ("Paprika", "Juniper", "Saffron", "Clementine", "Basil", "Chestnut", "Rosemary", "Quince", "Fennel")
 LOOPBACK = "127.0.0.1"
 Start = Callable[[], Awaitable[asyncio.subprocess.Process]]
-WhileAllowed = Callable[[Callable[[], Coroutine[None, None, Any]]], Awaitable[Any]]
-"""Does work as the person's switch and rules allow it (core.engine.usage_policy.UsagePolicy.while_allowed)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,15 +85,13 @@ class Embedded:
         home: This engine's home; the others' homes are inside it.
         options: What it is to be.
         random: Spreads restarts.
-        while_allowed: Under it everything runs that computes; None: nothing forbids that.
+        policy: Under it everything runs that computes.
     """
 
-    def __init__(
-        self, *, home: Home, options: EmbeddedOptions, random: Random, while_allowed: WhileAllowed | None = None
-    ) -> None:
+    def __init__(self, *, home: Home, options: EmbeddedOptions, random: Random, policy: ObeyedPolicy) -> None:
         self._options = options
         self._recipe = options.read_recipe()
-        self._while_allowed = while_allowed or _at_once
+        self._policy = policy
         self.stage: Callable[[str, int | None], None] = lambda *_: None
         """Told in a sentence what is being prepared, and how much of it is done in percent, if that is known."""
         self.begun_again: Callable[[Path], object] = lambda _: None
@@ -123,7 +120,7 @@ class Embedded:
                 problem.hint = f"It was kept as {aside.name}. Start Potluck again to begin a new collaboration."
                 raise
         self.stage("Reading text and preparing what is to be learned.", None)
-        prepared: Prepared = await self._while_allowed(self._prepare)
+        prepared: Prepared = await self._policy.while_allowed(self._prepare)
         for note in prepared.notes:
             _LOG.warning(note)
         return found(self._recipe, prepared, folder)
@@ -144,10 +141,11 @@ class Embedded:
             again = partial(self._restart_backbone, charter, link)
             group.create_task(self._keep_alive("The backbone", again, backbone))
             linked(link)
-            await self._while_allowed(partial(self._run_companions, link, self.last_epoch(charter)))
+            await self._policy.until(resting=False)
+            await self._run_companions(link, self.last_epoch(charter))
 
     async def _run_companions(self, link: Link, last_epoch: int | None) -> None:
-        """Keep the companions alive until cancelled."""
+        """Keep the companions alive, and have them rest with this engine, until cancelled."""
         async with asyncio.TaskGroup() as group:
             for number, home in enumerate(volunteer_homes(self._home, self._options)[1:]):
                 name = DISHES[number % len(DISHES)]
@@ -155,6 +153,7 @@ class Embedded:
                 group.create_task(
                     self._keep_alive(f"The companion {name}", partial(self._start_companion, home, words))
                 )
+                group.create_task(obey(home, self._policy, self._random))
 
     async def _prepare(self) -> Prepared:
         def stage(text: str, share: float) -> None:
@@ -243,10 +242,6 @@ class Embedded:
     def _open_log(self) -> BinaryIO:
         make_directory(self._home.logs)
         return open_log(self._home.logs / "embedded.log")
-
-
-async def _at_once(work: Callable[[], Coroutine[None, None, Any]]) -> Any:
-    return await work()
 
 
 def volunteer_homes(home: Home, options: EmbeddedOptions) -> list[Home]:

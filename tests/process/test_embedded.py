@@ -2,7 +2,9 @@
 
 import asyncio
 import contextlib
+import shutil
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 from types import SimpleNamespace
@@ -11,13 +13,23 @@ import psutil
 import pytest
 
 from core.api.modes import OFF
+from core.api.snapshot import Activity, Snapshot
+from core.api.verdict import VerdictCode
+from core.control.client import ControlClient
 from core.engine import embedded as embedded_module
-from core.engine.embedded import Embedded, EmbeddedOptions
+from core.engine.embedded import Embedded, EmbeddedOptions, volunteer_homes
 from core.engine.usage_policy import UsagePolicy
 from core.storage.paths import Home
 from core.storage.settings import Settings
+from tests.process.swarm import Volunteer, end, found, start
 
 pytestmark = pytest.mark.process
+SETTLE_S = 3.0
+LOOK_S = 5.0
+WORKERS_SHARE_MAX = 0.01
+"""Of a core, for all that has torch."""
+SHARE_MAX = 0.15
+"""Of a core, for three engines and a backbone too, which go on to say where they are; on a computer that tests fill."""
 LINK = f"potluck://127.0.0.1:4000/{'ab' * 32}#invitation"
 CHILD = f"""
 import json, sys
@@ -43,28 +55,62 @@ async def until(expected: list[str]) -> None:
             await asyncio.sleep(0.05)
 
 
-def test_companions_run_only_while_the_person_lets_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_companions_do_not_start_before_they_may(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(embedded_module, "own_command", lambda *_: [sys.executable, "-c", CHILD])
 
     async def run() -> None:
         policy = UsagePolicy(Settings(computing=OFF), path=tmp_path / "usage.json", now=lambda: 0.0, alone=True)
-        embedded = Embedded(
-            home=Home(tmp_path), options=EmbeddedOptions(), while_allowed=policy.while_allowed, random=Random(1)
-        )
+        embedded = Embedded(home=Home(tmp_path), options=EmbeddedOptions(), policy=policy, random=Random(1))
         charter = SimpleNamespace(folder=tmp_path)
         linked: list[object] = []
         running = asyncio.create_task(embedded.run(charter, linked.append))
         await until(["backbone"])
-        for settings, there in (
-            (Settings(), ["backbone", "engine", "engine"]),
-            (Settings(computing=OFF), ["backbone"]),
-            (Settings(), ["backbone", "engine", "engine"]),
-        ):
-            policy.apply(settings)
-            await until(there)
+        policy.apply(Settings())
+        await until(["backbone", "engine", "engine"])
         assert len(linked) == 1
         running.cancel()
         await asyncio.wait([running])
         assert children() == []
 
     asyncio.run(run())
+
+
+def cpu_s(processes: list[psutil.Process]) -> float:
+    return float(sum(sum(one.cpu_times()[:2]) for one in processes))
+
+
+def test_companions_stand_still_and_go_on_with_their_engine(tmp_path: Path) -> None:
+    made, home = found(tmp_path / "made", target_samples=64), Home(tmp_path / "home")
+    text = made.manifest.sources[0].path
+    options = EmbeddedOptions(text=Path(text), peers=3)
+    shutil.copytree(made.folder, home.directory / "embedded" / options.folder_name / "charter")
+    words = ["engine", "--home", str(home.directory), "--embedded", "--peers", "3", "--text", text, "--with-parent"]
+    owner = Volunteer(home, start([*words, "--threads", "1"], tmp_path / "engine.log"))
+    everybody = [Volunteer(each, owner.process) for each in volunteer_homes(home, options)]
+
+    async def workers(is_so: Callable[[Snapshot], bool]) -> list[int]:
+        return [(await each.until(is_so)).me.worker_pid for each in everybody]
+
+    async def run() -> None:
+        await owner.until(lambda news: news.epoch >= 1)
+        before = await workers(lambda news: news.activity is Activity.TRAINING)
+        async with ControlClient.connect(home) as client:
+            await client.call("pause")
+        await workers(lambda news: news.verdict.code is VerdictCode.PAUSED)
+        await asyncio.sleep(SETTLE_S)
+        process = psutil.Process(owner.process.pid)
+        training = [psutil.Process(pid) for pid in before]
+        everything = [process, *process.children(recursive=True)]
+        for processes, share_max in ((training, WORKERS_SHARE_MAX), (everything, SHARE_MAX)):
+            used_s = -cpu_s(processes)
+            await asyncio.sleep(LOOK_S)
+            assert used_s + cpu_s(processes) < share_max * LOOK_S
+        async with ControlClient.connect(home) as client:
+            await client.call("resume")
+        assert await workers(lambda news: news.activity is Activity.TRAINING) == before
+
+    try:
+        asyncio.run(run())
+    finally:
+        end(owner.process)
+        owner.kill()

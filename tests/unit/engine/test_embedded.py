@@ -4,6 +4,7 @@ import asyncio
 from itertools import combinations
 from pathlib import Path
 from random import Random
+from types import SimpleNamespace
 
 import msgspec
 import pytest
@@ -89,7 +90,9 @@ def test_collaboration_of_an_earlier_version_is_set_aside(tmp_path: Path) -> Non
         costs = Costs(parameters=1, activation_bytes=1, optimizer_bytes=8.0)
         return Prepared(numbers={}, blobs={}, notes=(), summary="", costs=costs)
 
-    embedded = Embedded(home=Home(tmp_path), options=options, random=Random(1), while_allowed=prepared)
+    embedded = Embedded(
+        home=Home(tmp_path), options=options, random=Random(1), policy=SimpleNamespace(while_allowed=prepared)
+    )
     embedded.begun_again = told.append
     charter = asyncio.run(embedded.found())
     assert charter.manifest.numbers == {}
