@@ -4,6 +4,7 @@ import asyncio
 import logging
 import socket
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from random import SystemRandom
 from typing import Annotated, Any
@@ -300,23 +301,15 @@ class Backbone:
 
 
 async def serve_backbone(
-    *,
-    charter: Charter,
-    bind: str,
-    host: str,
-    with_parent: bool,
-    ports: Ports = ANY_PORTS,
-    help_bytes: int = HELP_BYTES,
+    charter: Charter, made: Callable[[], Backbone], *, with_parent: bool, say: Callable[[Link], object]
 ) -> None:
-    """Run a backbone until it is told to stop; says its link on stdout, as one JSON line.
+    """Run a backbone until it is told to stop.
 
     Args:
         charter: The collaboration.
-        bind: Address to listen on.
-        host: Address that others are told.
+        made: Makes the backbone, once no other one runs on the charter.
         with_parent: End also when stdin closes.  Without it a backbone outlives the terminal that started it.
-        ports: The ones to listen at; 0: those of the last time, or any.
-        help_bytes: Memory for averaging what others have trained; 0: do not.
+        say: Takes the link, once others can join by it.
 
     Raises:
         Busy: a backbone runs on this charter, or another program has a port that was asked for.
@@ -328,9 +321,7 @@ async def serve_backbone(
     taken = Busy("A backbone runs on this charter already.", hint="Hand out its link, or stop it and start again.")
     async with held(charter.folder / LOCK, patience_s=LEAVING_S, otherwise=taken):
         delete_torn(charter.folder)
-        backbone = Backbone(
-            charter=charter, bind=bind, host=host, clock=Clock(authority=True), ports=ports, help_bytes=help_bytes
-        )
+        backbone = made()
         link = await backbone.open()
         if backbone.moved_from:
             sys.stderr.write(
@@ -339,8 +330,7 @@ async def serve_backbone(
             )
         if not link.invite:
             sys.stderr.write("potluck: No invitation lets people in: make one with potluck invite.\n")
-        sys.stdout.write(msgspec.json.encode({"event": "listening", "link": str(link)}).decode() + "\n")
-        sys.stdout.flush()
+        say(link)
         _LOG.info("the backbone starts")  # a start without an end before it: it was killed
         await backbone.serve(stop)
         _LOG.info("the backbone ends")

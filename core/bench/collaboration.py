@@ -198,7 +198,7 @@ async def running_collaboration(
     make_directory(folder)
     homes = [Home(folder / f"peer-{number}") for number in range(peers)]
     async with AsyncExitStack() as stack:
-        words = ["backbone", "--charter", str(charter.folder), "--bind", LOOPBACK, "--host", LOOPBACK]
+        words = ["backbone", "--charter", str(charter.folder), "--bind", LOOPBACK, "--host", LOOPBACK, "--json"]
         backbone = await stack.enter_async_context(_process(words, folder / "backbone.log"))
         assert backbone.stdout is not None
         line = await backbone.stdout.readline()

@@ -126,15 +126,16 @@ def _add_engine(commands: Commands) -> None:
 def _add_backbone(commands: Commands) -> None:
     backbone = commands.add_parser(
         "backbone",
-        description="A backbone: founds the swarm, lets people in, keeps watch.  Prints its link as a line of JSON.",
+        description="A backbone: founds the swarm, lets people in, keeps watch.  Prints the link to hand out.",
     )
+    add_json(backbone)
     _add_charter(backbone)
     _add_address(backbone, told="127.0.0.1")
     _add_averaging_memory(backbone, words="0: only welcome and watch")
     port = whole(0, 65_535)
     backbone.add_argument("--port", type=port, metavar="N", default=0, help="port for peers (default: kept)")
     backbone.add_argument("--desk-port", type=port, metavar="N", default=0, help="port that the link names (the same)")
-    backbone.set_defaults(run=calling("core.cli.start:run_backbone"), json=False)
+    backbone.set_defaults(run=calling("core.cli.start:run_backbone"))
 
 
 def _add_invite(commands: Commands) -> None:

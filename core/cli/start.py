@@ -5,17 +5,21 @@ import asyncio
 import contextlib
 import logging
 import os
+import shlex
 import sys
 from collections.abc import Coroutine
+from functools import partial
 from random import SystemRandom
 
 from aiohttp.http_exceptions import HttpProcessingError
 
-from core.backbone.charter import load_charter
+from core.backbone.charter import Charter, load_charter
 from core.backbone.link import Link, parse_link
-from core.backbone.serve import Ports, serve_backbone
+from core.backbone.serve import PORTS, Backbone, Ports, serve_backbone
 from core.base.problems import BadInput, Problem
 from core.cli.options import recipe_file, text_folder
+from core.cli.say import say_json
+from core.cli.tables import clean
 from core.engine.collaborations import Collaborations
 from core.engine.embedded import LOOPBACK, Embedded, EmbeddedOptions, own_threads
 from core.engine.engine import Engine
@@ -54,12 +58,30 @@ def run_backbone(args: argparse.Namespace) -> int:
         )
     ports = Ports(args.port, args.desk_port)
     help_bytes = args.averaging_memory * MIB
-    asyncio.run(
-        serve_backbone(
-            charter=charter, bind=bind, host=host, with_parent=args.with_parent, ports=ports, help_bytes=help_bytes
-        )
-    )
+
+    def made() -> Backbone:
+        clock = Clock(authority=True)
+        return Backbone(charter=charter, bind=bind, host=host, clock=clock, ports=ports, help_bytes=help_bytes)
+
+    say = _say_link if args.json else partial(_tell_link, charter)
+    asyncio.run(serve_backbone(charter, made, with_parent=args.with_parent, say=say))
     return 0
+
+
+def _say_link(link: Link) -> None:
+    say_json({"event": "listening", "link": str(link)})
+
+
+def _tell_link(charter: Charter, link: Link) -> None:
+    """Say to a person what runs, and what comes next."""
+    folder = shlex.quote(str(charter.folder))
+    print(f"The backbone of {clean(charter.manifest.name)} runs at {link.where}. It takes part, and trains nothing.")
+    print(f"\nHand out the link:            {link}")
+    print("Others paste it in the window, or: potluck join LINK")
+    print(f"Its ports, to be forwarded where there is a router: {charter.folder / PORTS}")
+    print(f"More links, or fewer:         potluck invite --charter {folder}")
+    print(f"To shut somebody out:         potluck revoke --charter {folder} NAME")
+    print("To stop it:                   Ctrl-C; its key, its ports and its links stay.", flush=True)
 
 
 async def _run_engine(args: argparse.Namespace) -> int:

@@ -172,7 +172,7 @@ class Embedded:
         """
         process = await self._spawn(
             [
-                *("backbone", "--charter", str(charter.folder), "--bind", LOOPBACK, "--host", LOOPBACK),
+                *("backbone", "--charter", str(charter.folder), "--bind", LOOPBACK, "--host", LOOPBACK, "--json"),
                 *("--averaging-memory", "0"),  # on one computer another process that averages helps nobody
             ],
             stdout=asyncio.subprocess.PIPE,

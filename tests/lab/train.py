@@ -117,7 +117,15 @@ async def train(ground: Ground, a: Kind, b: Kind) -> Trained:
 @contextlib.contextmanager
 def _backbone(ground: Ground, folder: Path) -> Iterator[str]:
     place = PUBLIC[0]
-    words = ["backbone", "--charter", str(folder / "charter"), "--host", ground.address(place), "--with-parent"]
+    words = [
+        "backbone",
+        "--charter",
+        str(folder / "charter"),
+        "--host",
+        ground.address(place),
+        "--with-parent",
+        "--json",
+    ]
     with (folder / "backbone.log").open("wb") as log:
         process = _start(ground.inside(place, [*CORE, *words]), log)
     try:

@@ -85,7 +85,7 @@ class Collaboration:
         return "--text", self.charter.manifest.sources[0].path
 
     def start_backbone(self, *extra: str, program: Sequence[str] = CORE) -> None:
-        words = ["backbone", "--charter", str(self.charter.folder), *LOOPBACK, "--with-parent", *extra]
+        words = ["backbone", "--charter", str(self.charter.folder), *LOOPBACK, "--with-parent", "--json", *extra]
         self.backbone = start(words, self.folder / "backbone.log", stdout=subprocess.PIPE, program=program)
         assert self.backbone.stdout is not None
         self.link = json.loads(self.backbone.stdout.readline())["link"]
