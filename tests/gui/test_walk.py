@@ -1,0 +1,83 @@
+"""What a newcomer looks for first is found from Home with at most one click, and seen without scrolling.
+
+The times are those of the keystroke-level model (Card, Moran and Newell 1980), see docs/newcomer.md.
+"""
+
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QLabel
+
+from app import page_text
+from app.language import LANGUAGES
+from core.api import verdict as verdicts
+
+FOUND_S = 20.0
+LOOK_S, POINT_S, CLICK_S, KEY_S = 1.35, 1.1, 0.2, 0.28
+READ_S = 0.4
+"""For a word that is read on the way (230 ms on average, with room)."""
+LEAST, USUAL = (800, 560), (1100, 720)
+
+pytestmark = [
+    pytest.mark.parametrize("language", LANGUAGES, indirect=True),
+    pytest.mark.parametrize("size", [LEAST, USUAL]),
+]
+
+
+@pytest.fixture
+def opened(parts, examples, qt, size):
+    """The window as it opens, in a size."""
+    parts.window.resize(*size)
+    parts.window.show()
+    parts.store.put(examples.snapshot())
+    qt.processEvents()
+    return parts
+
+
+def seen_at_once(widget, window) -> bool:
+    """Whether all of it lies in the window, and no scrolling hides it."""
+    corner = widget.mapTo(window, QPoint())
+    inside = window.rect().contains(corner) and window.rect().contains(corner + QPoint(widget.width(), widget.height()))
+    return inside and widget.visibleRegion().boundingRect().height() >= widget.height()
+
+
+def words_before(window, found) -> int:
+    """Words that somebody reads who reads the window from the top left until what is looked for."""
+    place = found.mapTo(window, QPoint())
+    labels = [one for one in window.findChildren(QLabel) if one.isVisibleTo(window)]
+    before = [one for one in labels if one.mapTo(window, QPoint()).y() <= place.y()]
+    rail = [button.text() for button in window.rail.buttons] + [one.text() for one in window.menuBar().actions()]
+    return sum(len(words.split()) for words in [*(one.text() for one in before), *rail])
+
+
+def test_rank_is_found(opened, qt):
+    people = opened.window.rail.buttons[list(opened.window.pages).index("people")]
+    assert seen_at_once(people, opened.window)
+    QTest.mouseClick(people, Qt.MouseButton.LeftButton)
+    qt.processEvents()
+    rank = page_text.place(opened.store.snapshot.leaderboard)
+    (label,) = [one for one in opened.window.findChildren(QLabel) if one.text() == rank]
+    assert seen_at_once(label, opened.window)
+    takes = 2 * LOOK_S + POINT_S + CLICK_S + READ_S * words_before(opened.window, label)
+    assert takes <= FOUND_S
+
+
+def test_reason_is_found(opened, examples, qt):
+    opened.store.put(examples.snapshot(verdicts.resting("schedule", clock="20:30")))
+    qt.processEvents()
+    said = page_text.reason(opened.store.verdict)
+    (label,) = [one for one in opened.home.findChildren(QLabel) if one.text() == said]
+    for widget in (label, opened.home.action, opened.home.rule):
+        assert seen_at_once(widget, opened.window)
+    assert LOOK_S + READ_S * words_before(opened.window, label) <= FOUND_S
+
+
+def test_off_switch_is_found(opened):
+    switch = opened.home.header.switch
+    assert seen_at_once(switch, opened.window)
+    assert QApplication.focusWidget() in {switch, None}, "Space turns it, as the tooltip says"
+    takes = LOOK_S + POINT_S + CLICK_S + READ_S * words_before(opened.window, switch)
+    assert takes <= FOUND_S
+    QTest.mouseClick(switch, Qt.MouseButton.LeftButton)
+    assert opened.calls == ["pause"]
+    assert opened.store.verdict.code == "paused", "seen at once"
