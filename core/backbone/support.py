@@ -1,9 +1,13 @@
 """Whether this version of Potluck can take part as a manifest wants."""
 
+from collections.abc import Iterable
+
 from core.averaging.aggregators import AGGREGATORS
 from core.averaging.codecs.registry import check_codec
+from core.base.data_source import DataSource
 from core.base.manifest import AveragingNumbers, Manifest
 from core.base.problems import BadInput, unknown_name
+from core.data.filters import read_filters
 
 
 class FoundedEarlier(BadInput):
@@ -23,11 +27,26 @@ def check_manifest(manifest: Manifest) -> None:
 
     Raises:
         FoundedEarlier: the text stands among the task's numbers.
-        BadInput: as in `check_averaging`.
+        BadInput: as in `check_averaging` and `check_sources`.
     """
     if "source" in manifest.numbers:
         raise FoundedEarlier
     check_averaging(manifest.averaging)
+    check_sources(manifest.sources)
+
+
+def check_sources(sources: Iterable[DataSource], *, called: str = "") -> None:
+    """Refuse what this version does not have.
+
+    Args:
+        sources: Of a manifest or of a recipe.
+        called: What comes before the sentence.
+
+    Raises:
+        BadInput: a source has a filter that is unknown, or is given a value that it does not take.
+    """
+    for number, source in enumerate(sources, start=1):
+        read_filters(source.filters, where=f"{called}[data.filters] of source {number}: ")
 
 
 def check_averaging(averaging: AveragingNumbers) -> None:

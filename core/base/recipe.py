@@ -3,6 +3,7 @@
     name = "First words"
     task = "albert"               what is learned
     text = "python-docs"          what it is learned from; or a folder; or instead of it:
+    tokenizer = "bengali"         how text becomes tokens: a name (`core.base.tasks.TOKENIZERS`), or a file
     [[data]]                      one source of several (`core.base.data_source.DataSource`), as many as there are
     precision = "bf16"            what passes compute in; left out: fp32
     target_samples = 2048         of one optimiser step
@@ -28,7 +29,7 @@ from core.base.allowed import read_fields
 from core.base.data_source import ADDRESS_LETTERS, PYTHON_DOCS, SOURCES_MAX, DataSource, DataSources
 from core.base.manifest import AveragingNumbers, Name, Number, Numbers, Text
 from core.base.problems import BadInput
-from core.base.tasks import TASKS
+from core.base.tasks import TASKS, TOKENIZERS
 
 RECIPE_BYTES_MAX: Final = 64 * 1024
 SAMPLES: Final = "_samples"
@@ -52,6 +53,9 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """The short form of one source: "python-docs", or a folder of text files, seen from the recipe's own."""
     data: DataSources | msgspec.UnsetType = msgspec.UNSET
     """The sources, in the place of `text`."""
+    tokenizer: Annotated[str, Meta(min_length=1, max_length=ADDRESS_LETTERS)] | msgspec.UnsetType = msgspec.UNSET
+    """How the tokenizer is made: a name of `core.base.tasks.TOKENIZERS`, the first where this is left out; or a file of
+    `potluck tokenizer train`, seen from the recipe's own."""
     precision: Literal["fp32", "tf32", "bf16", "fp16"] | msgspec.UnsetType = msgspec.UNSET
     """What passes compute in, on machines that can (`core.training.precision`)."""
     target_samples: Annotated[int, Meta(ge=1, le=1_000_000_000)]
@@ -65,6 +69,16 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     def sources(self) -> tuple[DataSource, ...]:
         """Where the text comes from, by `data` or `text`."""
         return (DataSource(address=self.text),) if isinstance(self.data, msgspec.UnsetType) else self.data
+
+    @property
+    def tokenizer_named(self) -> str:
+        """How the tokenizer is made, also where the recipe does not say."""
+        return TOKENIZERS[0] if isinstance(self.tokenizer, msgspec.UnsetType) else self.tokenizer
+
+    @property
+    def tokenizer_file(self) -> str:
+        """The path of its tokenizer; empty: one is made."""
+        return "" if self.tokenizer_named in TOKENIZERS else self.tokenizer_named
 
     def with_sources(self, sources: tuple[DataSource, ...]) -> "Recipe":
         """The same recipe with other sources."""

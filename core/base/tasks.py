@@ -10,3 +10,5 @@ CUTTERS: Final[Mapping[str, str]] = MappingProxyType(
     {"albert": "core.tasks.albert.cutting", "gpt": "core.tasks.gpt_cutting"}
 )
 """How each task makes rows of documents, without torch (`core.tasks.cutter`)."""
+TOKENIZERS: Final = ("plain", "albert", "bengali")
+"""Recipes of tokenizers (`core.tasks.tokenizers.unigram.RECIPES`); the first one is meant where none is named."""

@@ -4,6 +4,7 @@ import argparse
 from pathlib import Path
 from typing import Any, Final
 
+from core.base.tasks import TOKENIZERS
 from core.cli.options import Commands, add_json, calling, whole
 
 SHARD_MB: Final = 4
@@ -13,8 +14,6 @@ TRAINING_MB: Final = 100
 LINE: Final = "20mbit"
 VOCAB_MAX: Final = 65_536
 """As many pieces as the tasks allow."""
-RECIPES: Final = ("plain", "albert", "bengali")
-"""Those of `core.tasks.tokenizers.unigram`, which the command line does not import; a test compares them."""
 
 
 def add(commands: Commands) -> None:
@@ -102,8 +101,8 @@ def _add_tokenizer(commands: Commands) -> None:
     train.add_argument("--out", required=True, type=Path, metavar="FILE", help="where the tokenizer goes (.json)")
     train.add_argument(
         "--recipe",
-        choices=RECIPES,
-        default=RECIPES[0],
+        choices=TOKENIZERS,
+        default=TOKENIZERS[0],
         help="how text is made alike: plain, albert (English, without accents), bengali (default: plain)",
     )
     train.add_argument(

@@ -19,7 +19,6 @@ from core.cli.quantities import read_rate
 from core.cli.say import say_json
 from core.cli.tables import clean
 from core.data.filters import Value, read_filters
-from core.data.shard_index import INDEX_FILE
 from core.sources.requests import CutRequest, DataRequest, InspectRequest, TokenizerRequest, VerifyRequest
 from core.system.child_process import own_command
 from core.system.progress_bar import ProgressBar
@@ -71,8 +70,8 @@ def run_cut(args: argparse.Namespace) -> int:
         f"  index      {clean(found['index'])}, {volume(found['index_bytes'])}\n"
         f"Put the folder where volunteers can read it, and write in the recipe, above its tables:\n\n"
         f"[[data]]\n"
-        f'address = "https://..."\n'
-        f'index = "{INDEX_FILE}"'
+        f'address = "https://.../{_counting(found)}"\n'
+        f'index = "{clean(found["index"])}"'
     )
     return 0
 
@@ -155,6 +154,11 @@ def read_filter(words: str) -> tuple[str, Value]:
     except ValueError:
         return name, value
     return name, read if isinstance(read, int | float | bool) else value
+
+
+def _counting(found: dict[str, Any]) -> str:
+    """How an address names all shards (`core.sources.http`)."""
+    return f"{{00000..{found['shards'] - 1:05d}}}.{found['ending']}"
 
 
 def _asked(asked: DataRequest, *, json: bool) -> dict[str, Any]:

@@ -9,12 +9,13 @@ import msgspec
 
 from core.backbone import charter as charters
 from core.backbone.charter import Charter
-from core.backbone.support import check_averaging
+from core.backbone.support import check_averaging, check_sources
 from core.base.data_source import DataSource
 from core.base.manifest import Manifest, Numbers
 from core.base.problems import BadInput, WorkerProblem
 from core.base.recipe import Recipe
-from core.system.atomic_files import make_directory
+from core.data.shard_index import INDEX_BYTES_MAX, ShardIndex, read_index
+from core.system.atomic_files import make_directory, read_bounded
 from core.system.child_process import own_command
 from core.system.reports import reports
 
@@ -66,6 +67,10 @@ async def prepare(
         check_averaging(recipe.averaging)
     except BadInput as problem:
         raise BadInput(f"{called}: [averaging] {problem.message}", hint=problem.hint) from problem
+    check_sources(recipe.sources, called=f"{called}: ")
+    for source in recipe.sources:
+        if source.index:
+            read_index_file(Path(source.index))
     make_directory(out)
     given = ["--recipe", msgspec.json.encode(recipe).decode(), "--called", called, "--out", str(out)]
     given += [] if start is None else ["--start", str(start)]
@@ -88,14 +93,15 @@ def found(recipe: Recipe, prepared: Prepared, folder: Path) -> Charter:
     """
     authority = charters.new_authority()
     files = {name: Path(path) for name, path in prepared.blobs.items()}
+    sources, indexes = _indexed(recipe.sources)
     manifest = Manifest(
         name=recipe.name,
         summary=prepared.summary,
         organiser=recipe.organiser,
         task=recipe.task,
         numbers=prepared.numbers,
-        data=_unless_usual(recipe.sources),
-        blobs=charters.keep_blobs(folder, files),
+        data=_unless_usual(sources),
+        blobs=charters.keep_blobs(folder, {**files, **indexes}),
         optimizer=recipe.epochs_optimizer,
         averaging=recipe.averaging,
         rule=recipe.epochs_rule,
@@ -108,6 +114,32 @@ def found(recipe: Recipe, prepared: Prepared, folder: Path) -> Charter:
     for out in {path.parent for path in files.values()}:
         shutil.rmtree(out, ignore_errors=True)
     return charter
+
+
+def read_index_file(path: Path) -> ShardIndex:
+    """The index of shards in a file.
+
+    Raises:
+        BadInput: there is none, or it cannot be used.
+    """
+    try:
+        data = read_bounded(path, INDEX_BYTES_MAX)
+    except ValueError:
+        data = b""
+    if data is None:
+        raise BadInput(f"There is no index {path}.", hint="Cut the text with `potluck data cut`, which writes one.")
+    return read_index(data, called=str(path))
+
+
+def _indexed(sources: tuple[DataSource, ...]) -> tuple[tuple[DataSource, ...], dict[str, Path]]:
+    """The sources with the names of blobs in the place of their indexes' files, and these files by the names."""
+    named: list[DataSource] = []
+    files: dict[str, Path] = {}
+    for number, source in enumerate(sources):
+        name = f"shards-{number}" if source.index else ""
+        named.append(msgspec.structs.replace(source, index=name))
+        files |= {name: Path(source.index)} if name else {}
+    return tuple(named), files
 
 
 def _unless_usual(sources: tuple[DataSource, ...]) -> tuple[DataSource, ...] | msgspec.UnsetType:

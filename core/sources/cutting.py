@@ -19,7 +19,7 @@ from core.base.content import root_digest
 from core.base.data_source import SHARDS_MAX
 from core.base.problems import BadInput
 from core.data.documents import DOCUMENT_CHARS_MAX
-from core.data.filters import read_filters
+from core.data.filters import Sieve, read_filters
 from core.data.shard_index import SHARD_BYTES_MAX, ShardHash
 from core.sources.cut_journal import CutJournal, CutShard, TextPlace
 from core.sources.source import SourceTrouble, TextShards
@@ -168,8 +168,8 @@ class Cutting:
         sieve = read_filters(self.journal.source.filters).sieve()
         full, place = self.journal.characters, begin
         filling = _ShardFile(begin, _packer(self.journal.ending))
-        for place, text in self._texts(TextPlace(0, 0) if self._remembers else begin):
-            if not sieve.keeps(text):
+        for place, text in self._texts(TextPlace(0, 0) if self._remembers else begin, sieve):
+            if text is None:
                 self.leave_out()
                 continue
             if place <= begin:
@@ -191,21 +191,26 @@ class Cutting:
         mean = filling.characters / filling.documents
         return filling.characters + mean / 2 >= characters
 
-    def _texts(self, begin: TextPlace) -> Iterator[tuple[TextPlace, str]]:
-        """The texts from a place on, each with the place behind it."""
+    def _texts(self, begin: TextPlace, sieve: Sieve) -> Iterator[tuple[TextPlace, str | None]]:
+        """The texts from a place on, each with the place behind it; None: one that filters leave out."""
         for shard in range(begin.shard, len(self.source.listing().shards)):
             passed = begin.texts if shard == begin.shard else 0
             try:
-                for number, text in enumerate(self._texts_of(shard), start=1):
+                for number, text in enumerate(self._texts_of(shard, sieve), start=1):
                     if number > passed:
                         yield TextPlace(shard, number), text
             except SourceTrouble as trouble:
                 raise problem_of_trouble(trouble) from trouble
 
-    def _texts_of(self, shard: int) -> Iterator[str]:
+    def _texts_of(self, shard: int, sieve: Sieve) -> Iterator[str | None]:
         for piece in self.source.read(shard):
-            for text in piece.texts:
-                yield from parted_text(text)
+            for number, text in enumerate(piece.texts):
+                if piece.rows is None:
+                    yield from (part if sieve.keeps(part) else None for part in parted_text(text))
+                elif sieve.keeps(text, piece.rows[number]):
+                    yield from parted_text(text)
+                else:
+                    yield None
 
 
 def parted_text(text: str) -> Iterator[str]:

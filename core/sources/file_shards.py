@@ -211,10 +211,16 @@ class FileShards:
         files, left_out = self._place.found()
         if not files:
             raise SourceStalled(DataCode.MISSING, name=self._source.address)
-        spans = self._by_row_groups(files, spans_of([File(file.name, file.size, self._splits(file)) for file in files]))
+        spans = self._spans(files)
         shards = tuple(_shard(files, parts) for parts in spans)
         digest = listing_digest([(file.name, file.size) for file in files] + [(shard.name, 0) for shard in shards])
         return _Laid(Listing(shards, digest, tuple(left_out)), files, spans)
+
+    def _spans(self, files: Sequence[StoredFile]) -> list[tuple[Range, ...]]:
+        if self._source.index:  # which numbers files
+            return [(Range(number, 0, WHOLE),) for number in range(len(files))]
+        found = [File(file.name, file.size, self._splits(file)) for file in files]
+        return self._by_row_groups(files, spans_of(found))
 
     def _by_row_groups(self, files: Sequence[StoredFile], spans: list[tuple[Range, ...]]) -> list[tuple[Range, ...]]:
         """Large files of Parquet as row groups, where they are few: each is asked for its list of them."""

@@ -4,10 +4,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from core.api.data_state import DataCode
-from core.base.data_source import PYTHON_DOCS, DataSource
+from core.base.data_source import DataSource
 from core.base.problems import BadInput
 from core.data.documents import LINE_CHARS_MAX, Document, documents_of, paragraphs_of
-from core.sources.source import Access, ShardUnreadable, SourceTrouble, TextShards, open_source
+from core.data.filters import Filters, Sieve, read_filters
+from core.sources.source import Access, Piece, ShardUnreadable, SourceTrouble, TextShards, open_source
 
 
 class SourceTexts:
@@ -15,10 +16,12 @@ class SourceTexts:
 
     Args:
         source: Where they come from.
+        filters: Which of them are read.
     """
 
-    def __init__(self, source: TextShards) -> None:
+    def __init__(self, source: TextShards, filters: Filters) -> None:
         self._source = source
+        self._filters = filters
 
     def shards(self) -> list[str]:
         """Numbers of the shards.
@@ -38,10 +41,10 @@ class SourceTexts:
             BadInput: they cannot be had now.
         """
         for shard in shards:
+            sieve = self._filters.sieve()
             try:
                 for piece in self._source.read(int(shard)):
-                    for text in piece.texts:
-                        yield from documents_in(text)
+                    yield from _kept(piece, sieve)
             except ShardUnreadable:
                 continue
             except SourceTrouble as trouble:
@@ -64,8 +67,17 @@ def texts_named(name: str) -> SourceTexts:
     Raises:
         BadInput: it is neither.
     """
-    folder = None if name == PYTHON_DOCS else Path(name)
-    return SourceTexts(open_source(DataSource(address=name), Access(folder=folder)))
+    return texts_of(DataSource(address=name))
+
+
+def texts_of(source: DataSource) -> SourceTexts:
+    """The text of a source that the person has named, who so allows a folder in it to be read.
+
+    Raises:
+        BadInput: it cannot be opened, or its filters cannot be used.
+    """
+    folder = Path(source.path) if source.path else None
+    return SourceTexts(open_source(source, Access(folder=folder)), read_filters(source.filters))
 
 
 def problem_of_trouble(trouble: SourceTrouble) -> BadInput:
@@ -86,6 +98,15 @@ def problem_of_trouble(trouble: SourceTrouble) -> BadInput:
         case _:
             said, hint = f"{name} cannot be read: {trouble.code.value}.", "Name another source."
     return BadInput(said, hint=hint)
+
+
+def _kept(piece: Piece, sieve: Sieve) -> Iterator[Document]:
+    """The documents of a piece that pass; texts of tables are held against the filters whole, others by documents."""
+    for place, text in enumerate(piece.texts):
+        if piece.rows is None:
+            yield from (document for document in documents_in(text) if sieve.keeps("\n".join(document)))
+        elif sieve.keeps(text, piece.rows[place]):
+            yield from documents_in(text)
 
 
 def _lines(text: str) -> Iterator[str]:

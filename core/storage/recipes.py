@@ -33,9 +33,11 @@ def open_recipe(path: Path, *, text: Path | None = None) -> Recipe:
     if data is None:
         raise BadInput(f"There is no file {path}.")
     recipe = read_recipe(data, called=path.name)
+    if recipe.tokenizer_file:
+        recipe = msgspec.structs.replace(recipe, tokenizer=_beside(recipe.tokenizer_file, path.parent))
     if text is not None:
         return recipe.with_sources((DataSource(address=str(text)),))
-    if not any(source.path for source in recipe.sources):
+    if not any(source.path or source.index for source in recipe.sources):
         return recipe
     return recipe.with_sources(tuple(_absolute(source, path.parent) for source in recipe.sources))
 
@@ -50,7 +52,13 @@ def folder_name(path: Path, recipe: Recipe) -> str:
 
 
 def _absolute(source: DataSource, folder: Path) -> DataSource:
-    """A source whose folder, seen from the recipe's own, is named by its absolute path."""
-    if not source.path:
-        return source
-    return msgspec.structs.replace(source, address=str((folder / Path(source.path).expanduser()).absolute()))
+    """A source whose folder and index, seen from the recipe's own, are named by their absolute paths."""
+    return msgspec.structs.replace(
+        source,
+        address=_beside(source.path, folder) if source.path else source.address,
+        index=_beside(source.index, folder) if source.index else "",
+    )
+
+
+def _beside(named: str, folder: Path) -> str:
+    return str((folder / Path(named).expanduser()).absolute())

@@ -23,6 +23,7 @@ from core.api.score import Score
 from core.base.data_source import DataSource
 from core.base.manifest import Manifest, Numbers
 from core.base.problems import BadInput
+from core.base.tasks import TOKENIZERS
 from core.data.documents import Document
 from core.data.shuffle import shuffled
 from core.data.sources import endless
@@ -193,6 +194,8 @@ class CharacterGpt:
 def prepare(numbers: Numbers, text: GivenText, out_dir: Path, *, progress: Progress) -> PreparedTask:
     """Count the letters of the training text, the most frequent of which become the alphabet."""
     read = gpt_numbers(numbers)
+    if text.tokenizer != TOKENIZERS[0]:
+        raise BadInput("The task gpt reads letters, and takes no tokenizer.", hint="Leave tokenizer out of the recipe.")
     train, held_out = read_text(text, progress)
     counted = _letters(train)
     known = dict(counted.most_common(read.alphabet - 1))

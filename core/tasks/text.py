@@ -1,17 +1,18 @@
 """What tasks about text have in common when they are prepared."""
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import islice
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 from core.base.data_source import DataSource
 from core.base.problems import BadInput
+from core.base.tasks import TOKENIZERS
 from core.data.documents import Document
 from core.data.sources import Part, parted
-from core.sources.texts import texts_named
+from core.sources.texts import texts_of
 from core.system.atomic_files import make_directory, write_atomic
 
 READ_CHARS: Final = 3_000_000
@@ -21,6 +22,7 @@ TEXT_CHARS_MIN: Final = 20_000
 HELD_OUT_CHARS_MIN: Final = 500
 ORDER_SEED: Final = 0
 
+T = TypeVar("T")
 Progress = Callable[[str, float], None]
 """Told what happens, and the share that is done."""
 
@@ -33,17 +35,35 @@ class GivenText:
     """In sentences."""
     parted: Callable[[], Iterable[tuple[Part, Document]]]
     """Reads it, each document with the part that it belongs to; raises BadInput where it cannot be read."""
+    tokenizer: str = TOKENIZERS[0]
+    """How it becomes tokens: a name of `core.base.tasks.TOKENIZERS`, or the path of a tokenizer's file."""
 
 
-def text_of(sources: Sequence[DataSource]) -> GivenText:
+def text_of(sources: Sequence[DataSource], *, tokenizer: str = TOKENIZERS[0]) -> GivenText:
     """The text of a recipe's sources.
 
     Args:
-        sources: Folders of this computer, absolute, or "python-docs".
+        sources: Folders are absolute; the person has named them.
+        tokenizer: As the recipe has it, a file with its absolute path.
+
+    Raises:
+        BadInput: a source cannot be opened.
     """
-    files = [texts_named(source.address) for source in sources]
+    files = [texts_of(source) for source in sources]
     called = " and ".join(source.address for source in sources)
-    return GivenText(called, lambda: chain.from_iterable(parted(each, seed=ORDER_SEED) for each in files))
+    return GivenText(called, lambda: by_turns([parted(each, seed=ORDER_SEED) for each in files]), tokenizer)
+
+
+def by_turns(streams: Sequence[Iterator[T]]) -> Iterator[T]:
+    """One element of each stream after the other, as long as a stream has any."""
+    left = list(streams)
+    while left:
+        for stream in tuple(left):
+            for element in islice(stream, 1):
+                yield element
+                break
+            else:
+                left.remove(stream)
 
 
 def read_text(

@@ -7,7 +7,6 @@ from typing import Final
 import msgspec
 
 from core.base.problems import BadInput
-from core.data.filters import read_filters
 from core.data.shard_index import INDEX_BYTES_MAX, INDEX_FILE, IndexedShard, ShardHash, ShardIndex, read_index
 from core.sources.cut_folder import CutFolder
 from core.sources.cut_journal import JOURNAL_BYTES_MAX, JOURNAL_FILE, CutJournal, read_journal
@@ -24,6 +23,8 @@ class SourceCut(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", ta
     """A source was cut, to the end."""
 
     out: str
+    ending: str
+    """Of the names of its shards, which are numbers of five digits before it."""
     index: str
     """Where its index is."""
     index_bytes: int
@@ -64,11 +65,6 @@ def cut(asked: CutRequest) -> SourceCut:
         BadInput: the source cannot be read, or something else lies where the shards shall go.
         NoSpace: the disk is full.
     """
-    if columns := read_filters(asked.source.filters).columns:
-        raise BadInput(
-            f"Shards are cut of the text alone, so filters of columns cannot be used: {', '.join(sorted(columns))}.",
-            hint="Name the source itself, uncut, in the recipe, with these filters.",
-        )
     text, store = OpenedText(asked.source), CutFolder(asked.out)
     begun = CutJournal(
         source=asked.source, listing=text.listing.digest, ending=asked.ending, shard_bytes=asked.shard_bytes
@@ -91,6 +87,7 @@ def cut(asked: CutRequest) -> SourceCut:
     store.write(INDEX_FILE, index.encode())
     return SourceCut(
         out=asked.out,
+        ending=asked.ending,
         index=f"{store.address}/{INDEX_FILE}",
         index_bytes=len(index.encode()),
         shards=len(index),

@@ -6,12 +6,10 @@ import msgspec
 
 from core.base.problems import BadInput
 from core.data.documents import Document
-from core.data.filters import read_filters
 from core.sources.requests import InspectRequest
 from core.sources.texts import documents_in
-from core.tasks.task import BLOB_BYTES_MAX
 from core.tasks.tokenizers.report import TokenizerReport, report
-from core.tasks.tokenizers.unigram import read_unigram, train_unigram
+from core.tasks.tokenizers.unigram import read_unigram_file, train_unigram
 from core.training.child import say
 from core.training.opened_text import OpenedText
 
@@ -65,28 +63,23 @@ def inspected(asked: InspectRequest) -> Inspected:
         BadInput: the source, or the tokenizer that is named, cannot be read.
     """
     text = OpenedText(asked.source)
-    sieve = read_filters(asked.source.filters).sieve()
-    texts = kept = size = characters = words = 0
+    kept = characters = words = 0
     documents: list[Document] = []
     examples: list[str] = []
     for one in text.sampled(asked.sample_bytes):
-        texts += 1
-        size += len(one.encode("utf-8", "replace"))
-        if texts % 200 == 0:
-            say("progress", text="Reading a sample", fraction=min(0.7, characters / asked.sample_bytes))
-        if not sieve.keeps(one):
-            continue
         kept += 1
+        if kept % 200 == 0:
+            say("progress", text="Reading a sample", fraction=min(0.7, characters / asked.sample_bytes))
         characters += len(one)
         words += len(one.split())
         documents.extend(documents_in(one))
         if len(examples) < EXAMPLES:
             examples.append(" ".join(one[: 4 * EXAMPLE_CHARS].split())[:EXAMPLE_CHARS])
-    if not texts:
+    if not text.sampled_texts:
         raise BadInput(f"There is no text in {asked.source.address}.", hint="Name another source, or another column.")
     say("progress", text="Cutting the sample into tokens", fraction=0.75)
     found = _report(asked, [document for document in documents if document], characters)
-    scale = text.text_bytes() / size if size else 0.0
+    scale = text.text_bytes() / text.sampled_bytes
     return Inspected(
         address=asked.source.address,
         licence=asked.source.licence,
@@ -97,10 +90,10 @@ def inspected(asked: InspectRequest) -> Inspected:
         unread=tuple(one.name for one in (*text.listing.left_out, *text.passed_over))[:LEFT_OUT_MAX],
         examples=tuple(examples),
         sample_bytes=text.bytes_read,
-        sample_texts=texts,
+        sample_texts=text.sampled_texts,
         sample_documents=len(documents),
         sample_characters=characters,
-        kept_share=kept / texts,
+        kept_share=kept / text.sampled_texts,
         documents=scale * len(documents),
         characters=scale * characters,
         words=scale * words,
@@ -112,11 +105,8 @@ def inspected(asked: InspectRequest) -> Inspected:
 def _report(asked: InspectRequest, documents: list[Document], characters: int) -> TokenizerReport | None:
     """How a tokenizer cuts the sample: the one that is named, or one that is trained on most of it."""
     if asked.tokenizer:
-        try:
-            data = Path(asked.tokenizer).read_bytes()[: BLOB_BYTES_MAX + 1]
-        except OSError as error:
-            raise BadInput(f"The tokenizer {asked.tokenizer} cannot be read: {error.strerror}.") from error
-        return report(read_unigram(data), documents) if documents else None
+        tokenizer = read_unigram_file(Path(asked.tokenizer))
+        return report(tokenizer, documents) if documents else None
     vocab_size = min(VOCAB_MAX, characters // PIECE_CHARS)
     if len(documents) <= APART or vocab_size < PIECE_CHARS:
         return None

@@ -1,6 +1,6 @@
 """A source that an organiser names on the command line, opened, with what is read of it counted."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from core.base.data_source import DataSource
@@ -20,8 +20,11 @@ class OpenedText:
     """
 
     def __init__(self, source: DataSource) -> None:
-        read_filters(source.filters)
+        self._sieve = read_filters(source.filters).sieve()
         self.bytes_read = 0
+        self.sampled_texts = 0
+        """Those that do not pass the filters among them."""
+        self.sampled_bytes = 0
         self._measured: list[tuple[int, int]] = []
         """Bytes that were read, and bytes of the text in them."""
         self.passed_over: list[LeftOut] = []
@@ -44,20 +47,21 @@ class OpenedText:
         """How far reading it once is."""
         return min(1.0, self.bytes_read / self.size) if self.size else 0.0
 
-    def texts(self, shard: int) -> Iterator[str]:
-        """The texts of a shard, in order.
+    def texts(self, shard: int) -> Iterator[tuple[str, Mapping[str, object]]]:
+        """The texts of a shard, in order, each with what else stands in its row.
 
         Raises:
             BadInput: it cannot be read.
         """
         try:
             for piece in self.shards.read(shard):
-                yield from piece.texts
+                rows = piece.rows or ({},) * len(piece.texts)
+                yield from zip(piece.texts, rows, strict=True)
         except SourceTrouble as trouble:
             raise problem_of_trouble(trouble) from trouble
 
     def sampled(self, bytes_max: int, shards_max: int = 64) -> Iterator[str]:
-        """Texts from all over the source: the beginnings of shards that stand evenly in it.
+        """Texts that pass the filters from all over the source: the beginnings of shards that stand evenly in it.
 
         Args:
             bytes_max: Of text, all together, as UTF-8; what one shard lacks the next ones give.
@@ -70,7 +74,7 @@ class OpenedText:
             share = left // (len(taken) - number)
             given, read, before = 0, self.bytes_read, self.bytes_read
             begun: tuple[int, int] | None = None
-            for text in self.texts(shard):
+            for text, row in self.texts(shard):
                 if self.bytes_read > read > before:
                     if begun and given > share:
                         self._measured.append((read - begun[0], given - begun[1]))
@@ -78,7 +82,10 @@ class OpenedText:
                     begun = begun or (read, given)
                 read = self.bytes_read
                 if given <= share:
-                    yield text
+                    self.sampled_texts += 1
+                    self.sampled_bytes += len(text.encode("utf-8", "replace"))
+                    if self._sieve.keeps(text, row):
+                        yield text
                 given += len(text.encode("utf-8", "replace"))
             else:
                 self._measured.append((self.bytes_read - before, given))

@@ -45,7 +45,7 @@ def _prepare(recipe: Recipe, called: str, out: Path, start: Path | None) -> None
         from core.training.checks import checked_recipe  # noqa: PLC0415 - only now the libraries stay off the network
 
         found = checked_recipe(recipe, called=called)
-        text = text_of(recipe.sources)
+        text = text_of(recipe.sources, tokenizer=recipe.tokenizer_named)
         if start is None:
             done = found.module.prepare(found.numbers, text, out, progress=_progress)
         else:

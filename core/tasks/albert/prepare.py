@@ -9,14 +9,15 @@ import msgspec
 from tokenizers import Tokenizer
 
 from core.base.manifest import Numbers
+from core.base.problems import BadInput
 from core.data.documents import Document
 from core.tasks.albert.cutting import TOKENIZER
 from core.tasks.albert.held_out import measuring_batches
-from core.tasks.albert.numbers import AlbertNumbers, albert_numbers
+from core.tasks.albert.numbers import VOCAB_MAX, AlbertNumbers, albert_numbers
 from core.tasks.neighbour import NEIGHBOUR, Neighbour
 from core.tasks.task import PreparedTask
 from core.tasks.text import READ_CHARS, GivenText, Progress, count_chars, read_text, write_blobs
-from core.tasks.tokenizers.unigram import pieces, train_unigram
+from core.tasks.tokenizers.unigram import RECIPES, pieces, read_unigram_file, train_unigram
 
 HELD_OUT: Final = "held_out"
 UNIGRAM: Final = "unigram"
@@ -46,18 +47,39 @@ def prepare(numbers: Numbers, text: GivenText, out_dir: Path, *, progress: Progr
     train, held_out = read_text(text, lambda stage, share: progress(stage, 0.6 * share), chars_max=chars_max)
     chars = count_chars(train)
     progress("Training the tokenizer", 0.6)
-    tokenizer = train_unigram((" ".join(d) for d in train), vocab_size=wanted.vocab_size)
+    tokenizer = _tokenizer(text.tokenizer, train, wanted.vocab_size)
     progress("Counting words, and pairs of them", 0.9)
     found = msgspec.structs.replace(wanted, vocab_size=tokenizer.get_vocab_size())
     blobs = write_blobs(out_dir, contents_of(tokenizer, train, held_out, found))
     progress("Ready", 1.0)
     notes = []
-    if found.vocab_size < wanted.vocab_size:
+    if found.vocab_size != wanted.vocab_size and text.tokenizer not in RECIPES:
+        notes.append(f"The tokenizer has {found.vocab_size:,} pieces, and so has the model.")
+    elif found.vocab_size < wanted.vocab_size:
         notes.append(
             f"The text, {chars:,} characters of it, gives {found.vocab_size:,} pieces where the recipe asks for "
             f"{wanted.vocab_size:,}: the model is smaller by the others. More text gives more of them."
         )
     return PreparedTask(numbers=msgspec.to_builtins(found), blobs=blobs, notes=tuple(notes))
+
+
+def _tokenizer(named: str, train: list[Document], vocab_size: int) -> Tokenizer:
+    """The tokenizer of a file, or one that is trained by a recipe.
+
+    Args:
+        named: The path of the file, or the recipe's name.
+        train: Text to train it on.
+        vocab_size: Pieces that it has at most, where it is trained.
+
+    Raises:
+        BadInput: the file cannot be used.
+    """
+    if named in RECIPES:
+        return train_unigram((" ".join(document) for document in train), vocab_size=vocab_size, recipe=named)
+    tokenizer = read_unigram_file(Path(named))
+    if tokenizer.get_vocab_size() > VOCAB_MAX:
+        raise BadInput(f"The tokenizer {named} has {tokenizer.get_vocab_size():,} pieces; {VOCAB_MAX:,} are the most.")
+    return tokenizer
 
 
 def chars_for(vocab_size: int) -> int:

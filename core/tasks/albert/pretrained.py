@@ -17,6 +17,7 @@ from transformers.tokenization_utils_tokenizers import PreTrainedTokenizerFast
 
 from core.base.manifest import Numbers
 from core.base.problems import BadInput
+from core.base.tasks import TOKENIZERS
 from core.tasks.albert.model import PretrainedAlbert, log_frequencies
 from core.tasks.albert.numbers import AlbertNumbers, albert_numbers
 from core.tasks.albert.prepare import UNIGRAM, contents_of
@@ -95,6 +96,8 @@ def prepare_from(start: Path, numbers: Numbers, text: GivenText, out_dir: Path, 
             f"The model knows {read.vocab_size} pieces of text, and its tokenizer {tokenizer.get_vocab_size()}.",
             hint="Bring the tokenizer that belongs to the model.",
         )
+    if text.tokenizer != TOKENIZERS[0]:
+        raise BadInput("The model to begin with has its tokenizer.", hint="Leave tokenizer out of the recipe.")
     train, held_out = read_text(text, lambda stage, share: progress(stage, 0.1 + 0.5 * share))
     progress("Counting words", 0.6)
     contents = contents_of(tokenizer, train, held_out, read)

@@ -1,6 +1,7 @@
 """A Unigram tokenizer, trained on the spot (S000, appendix I.3)."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
@@ -11,6 +12,8 @@ from core.tasks.tokenizers import normalisers
 
 PAD, UNKNOWN, BEGIN, END, MASK = SPECIAL = ("<pad>", "<unk>", "[CLS]", "[SEP]", "[MASK]")
 PAD_ID, UNKNOWN_ID, BEGIN_ID, END_ID, MASK_ID = range(len(SPECIAL))
+TOKENIZER_BYTES_MAX: Final = 64 * 1024 * 1024
+"""Upper bound on a tokenizer's file, as on all that a manifest names."""
 FIRST_WORD_ID: Final = len(SPECIAL)
 """Ids from here on stand for pieces of text."""
 
@@ -99,6 +102,29 @@ def read_unigram(data: bytes) -> Tokenizer:
         raise BadInput("The tokenizer is of another kind.", hint="Ask the organiser for a new one.")
     tokenizer.encode_special_tokens = True  # a text that says "[MASK]" hides nothing
     return tokenizer
+
+
+def read_unigram_file(path: Path) -> Tokenizer:
+    """A tokenizer from a file that a person names.
+
+    Raises:
+        BadInput: it cannot be read, or is not one of ours.
+    """
+    try:
+        with path.open("rb") as file:
+            data = file.read(TOKENIZER_BYTES_MAX + 1)
+    except OSError as error:
+        raise BadInput(
+            f"The tokenizer {path} cannot be read: {error.strerror}.",
+            hint=f"Train one with `potluck tokenizer train`, or name one of {', '.join(RECIPES)}.",
+        ) from error
+    if len(data) > TOKENIZER_BYTES_MAX:
+        raise BadInput(f"The tokenizer {path} has more than {TOKENIZER_BYTES_MAX:,} bytes.")
+    try:
+        return read_unigram(data)
+    except BadInput as problem:
+        hint = "Train one with `potluck tokenizer train`."
+        raise BadInput(f"{path}: {problem.message}", hint=hint) from problem
 
 
 def pieces(tokenizer: Tokenizer, texts: Sequence[str]) -> list[list[int]]:

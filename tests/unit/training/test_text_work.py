@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from core.base.data_source import DataSource
-from core.cli.data import RECIPES as NAMED
+from core.base.tasks import TOKENIZERS
 from core.data.shard_index import INDEX_FILE, read_index
 from core.sources.cut_journal import JOURNAL_FILE
 from core.sources.requests import CutRequest, DataRequest, InspectRequest, TokenizerRequest, VerifyRequest
@@ -99,15 +99,26 @@ def test_a_changed_source_mends_nothing(folder: Path, tmp_path: Path, ask: Askin
 
 
 def test_what_cannot_be_cut_or_verified_is_said(folder: Path, tmp_path: Path, ask: Asking) -> None:
-    filtered = DataSource(address=str(folder), filters={"is:kind": "good"})
-    asked = CutRequest(source=filtered, out=str(tmp_path / "a"), ending="jsonl", shard_bytes=1000)
-    assert "filters of columns cannot be used: kind" in ask(asked)["message"]
     assert "There is no index" in ask(VerifyRequest(address=str(folder)))["message"]
     assert "cannot be read" in ask(VerifyRequest(address=str(folder), index=str(tmp_path / "no")))["message"]
     (tmp_path / INDEX_FILE).write_bytes(b"no index")
     assert "index of shards cannot be used" in ask(VerifyRequest(address=str(tmp_path)))["message"]
     missing = ask(InspectRequest(source=DataSource(address=str(tmp_path / "no")), sample_bytes=1000))
     assert missing["event"] == "problem"
+
+
+def test_columns_choose_what_is_cut(tmp_path: Path, ask: Asking) -> None:
+    """S002's filters: pictures that are not unsafe, with captions of 3 characters at least, not too narrow."""
+    rows = [("cat", "UNLIKELY", 2, 1), ("dog", "LIKELY", 1, 1), ("ox", "UNLIKELY", 1, 1), ("goat", "UNLIKELY", 3, 1)]
+    (tmp_path / "text").mkdir()
+    lines = [json.dumps({"text": text, "NSFW": nsfw, "W": w, "H": h}) for text, nsfw, w, h in rows]
+    (tmp_path / "text" / "rows.jsonl").write_text("\n".join(lines))
+    wanted = {"characters_least": 3, "is:NSFW": "UNLIKELY", "aspect_most": 2, "aspect_columns": "W,H"}
+    source = DataSource(address=str(tmp_path / "text"), filters=wanted)
+    done = ask(CutRequest(source=source, out=str(tmp_path / "cut"), ending="jsonl", shard_bytes=1000))
+    assert (done["documents"], done["left_out"]) == (1, 3)
+    assert (tmp_path / "cut" / "00000.jsonl").read_text() == '{"text":"cat"}\n'
+    assert ask(InspectRequest(source=source, sample_bytes=1000))["kept_share"] == 0.25
 
 
 def test_a_source_is_reckoned_from_a_sample(tmp_path: Path, ask: Asking) -> None:
@@ -148,8 +159,8 @@ def test_a_tokenizer_is_trained_on_a_stream(folder: Path, tmp_path: Path, ask: A
     assert "does not know the tokenizer" in ask(msgspec.structs.replace(asked, recipe="klingon"))["message"]
 
 
-def test_the_command_line_names_the_recipes_there_are() -> None:
-    assert tuple(RECIPES) == NAMED
+def test_names_of_tokenizers_are_those_of_recipes() -> None:
+    assert tuple(RECIPES) == TOKENIZERS
 
 
 def test_bengali_is_cut_into_readable_shards(tmp_path: Path, ask: Asking) -> None:
