@@ -19,6 +19,7 @@ from core.backbone.authority import Authority
 from core.backbone.charter import Charter, read_charter_records
 from core.backbone.kept_states import KeptStates
 from core.backbone.link import Link
+from core.backbone.offers import USUAL, Offers
 from core.backbone.remembered import RememberedContacts
 from core.backbone.welcome import KnownPeer, WelcomeDesk, presence
 from core.base.problems import Busy, Damaged, Problem, RemoteProblem
@@ -51,8 +52,6 @@ REMEMBER_S = 30.0
 HEED_S = 3.0
 """Seconds between two looks at what the organiser has decided."""
 LOCK = "backbone.lock"
-HELP_BYTES = 512 * 1024 * 1024
-"""A backbone is there all the time and has no model: it averages for the others what their lines are too slow for."""
 LEAVING_S = 10.0
 """A backbone that was just told to stop has so long to leave."""
 BACKBONE_RELAY = RelaySettings(
@@ -132,7 +131,7 @@ class Backbone:
         bind: Address to listen on.
         host: Address that others are told.
         ports: The ones to listen at; 0: those of the last time, or any.
-        help_bytes: Memory for averaging what others have trained; 0: do not.
+        offers: What it does for members beside letting them in.
     """
 
     def __init__(
@@ -143,14 +142,14 @@ class Backbone:
         host: str,
         clock: Clock,
         ports: Ports = ANY_PORTS,
-        help_bytes: int = HELP_BYTES,
+        offers: Offers = USUAL,
     ) -> None:
         self._charter = charter
         self._bind = bind
         self._address = host
         self._clock = clock
         self._wanted = ports
-        self._help_bytes = help_bytes
+        self._help_bytes = offers.help_bytes
         self._receipts = ReceiptLog(charter.folder / RECEIPTS)
         self._states = KeptStates(charter.folder, manifest=charter.manifest.id)
         self._fetched = asyncio.Queue[Keep]()
@@ -161,8 +160,11 @@ class Backbone:
         self._admission_log = AdmissionLog(charter.folder)
         if not self._admission_log.keys_of(BACKBONE_NAME):  # the name is nobody else's
             self._admission_log.enter(self._key.peer_id, BACKBONE_NAME, invitation="", now=clock.now())
+        role = _role(bind, self._receipts)
+        participant = participant_of(charter.manifest, role, keys=self._key, folder=charter.folder)
         self._session: Session[Participant] = Session(
-            participant_of(charter.manifest, _role(bind, self._receipts), keys=self._key, folder=charter.folder),
+            participant,
+            shards=offers.exchange(participant, charter),
             admission=Admission(
                 keys=self._key,
                 pass_der=self._new_pass(),

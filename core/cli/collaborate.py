@@ -132,6 +132,9 @@ def _add_backbone(commands: Commands) -> None:
     _add_charter(backbone)
     _add_address(backbone, told="127.0.0.1")
     _add_averaging_memory(backbone, words="0: only welcome and watch")
+    backbone.add_argument(
+        "--shards", type=Path, metavar="DIR", help="give members the shards of this folder (of potluck data cut)"
+    )
     port = whole(0, 65_535)
     backbone.add_argument("--port", type=port, metavar="N", default=0, help="port for peers (default: kept)")
     backbone.add_argument("--desk-port", type=port, metavar="N", default=0, help="port that the link names (the same)")

@@ -15,6 +15,7 @@ from aiohttp.http_exceptions import HttpProcessingError
 
 from core.backbone.charter import Charter, load_charter
 from core.backbone.link import Link, parse_link
+from core.backbone.offers import Offers
 from core.backbone.serve import PORTS, Backbone, Ports, serve_backbone
 from core.base.problems import BadInput, Problem
 from core.cli.options import recipe_file, text_folder
@@ -57,11 +58,12 @@ def run_backbone(args: argparse.Namespace) -> int:
             file=sys.stderr,
         )
     ports = Ports(args.port, args.desk_port)
-    help_bytes = args.averaging_memory * MIB
+    shards = None if args.shards is None else args.shards.expanduser().absolute()
+    offers = Offers(help_bytes=args.averaging_memory * MIB, shards=shards)
 
     def made() -> Backbone:
         clock = Clock(authority=True)
-        return Backbone(charter=charter, bind=bind, host=host, clock=clock, ports=ports, help_bytes=help_bytes)
+        return Backbone(charter=charter, bind=bind, host=host, clock=clock, ports=ports, offers=offers)
 
     say = _say_link if args.json else partial(_tell_link, charter)
     asyncio.run(serve_backbone(charter, made, with_parent=args.with_parent, say=say))

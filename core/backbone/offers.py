@@ -1,0 +1,50 @@
+"""What a backbone does for the members beside letting them in: it averages, and seeds the organiser's shards."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from core.backbone.charter import Charter
+from core.base.problems import BadInput
+from core.session.shards import catalogue_of, exchange_of, indexes_of, seeds_of
+from core.swarm.participant import Participant
+from core.swarm.shards.exchange import ShardExchange
+
+HELP_BYTES: Final = 512 * 1024 * 1024
+"""A backbone is there all the time and has no model: it averages for the others what their lines are too slow for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offers:
+    """What a backbone offers.
+
+    Attributes:
+        help_bytes: Memory for averaging what others have trained; 0: do not.
+        shards: A folder of shards to give to members (`potluck data cut`); None: give none.
+    """
+
+    help_bytes: int = HELP_BYTES
+    shards: Path | None = None
+
+    def exchange(self, participant: Participant, charter: Charter) -> ShardExchange | None:
+        """What gives the shards of the folder, each of which is read once, to be sure; None: none are given.
+
+        Raises:
+            BadInput: the collaboration lists no shards, or none of them lies in the folder.
+            Damaged: a file is not the shard that it is called.
+        """
+        if self.shards is None:
+            return None
+        indexes = indexes_of(charter.manifest, charter.blobs)
+        if not indexes:
+            raise BadInput(
+                "This collaboration lists no shards, so none can be shared.",
+                hint="Cut its text with `potluck data cut`, and found it with the index.",
+            )
+        catalogue = catalogue_of(charter.manifest.id, indexes)
+        seeds = seeds_of(indexes, self.shards)
+        exchange, _ = exchange_of(participant, catalogue, charter.folder / "shards", budget=lambda: 0, seeds=seeds)
+        return exchange
+
+
+USUAL: Final = Offers()
