@@ -8,6 +8,7 @@ import math
 
 from PySide6.QtCore import QCoreApplication, QLocale
 
+from app.values import translated
 from core.api import numbers
 from core.api import verdict as verdicts
 from core.api.commands import ModelEvaluation
@@ -21,10 +22,10 @@ NOTHING = "–"  # noqa: RUF001 - the dash of an empty cell
 def tr(sentence: str) -> str:
     """The sentence in the person's language.
 
-    Also for what engine and commands say: where a whole sentence of theirs is known it is translated, one with values
-    inside is shown in English.
+    Also for what engine and commands say, where a whole sentence of theirs, or one with values inside, is known.
     """
-    return QCoreApplication.translate("potluck", sentence) if sentence else ""
+    said = QCoreApplication.translate("potluck", sentence) if sentence else ""
+    return said if said != sentence else translated(sentence, QCoreApplication.translate)
 
 
 def later(sentence: str) -> str:

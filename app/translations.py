@@ -6,6 +6,7 @@ of it, which the window reads.  A translator edits the `.ts`, by hand or with Qt
 """
 
 import ast
+import itertools
 import re
 import subprocess
 import sys
@@ -15,11 +16,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "resources" / "translations"
+TEMPLATES = FOLDER / "templates.txt"
 CONTEXT = "potluck"
 MARKS = frozenset(("tr", "later", "translate"))
 """Functions whose argument is a sentence in English."""
 SPOKEN = (
-    "core/api/week.py", "core/backbone/admission_log.py", "core/backbone/introduction.py",
+    "app/screen.py", "core/api/week.py", "core/backbone/admission_log.py", "core/backbone/introduction.py",
     "core/backbone/join.py", "core/backbone/link.py", "core/backbone/look.py", "core/backbone/names.py",
     "core/backbone/welcome.py", "core/cli/doctor.py", "core/cli/joining.py", "core/cli/kept_model.py",
     "core/cli/model_process.py", "core/control/connection.py", "core/control/handlers.py", "core/engine",
@@ -29,8 +31,12 @@ SPOKEN = (
     "core/training/round.py", "core/training/standstill.py", "core/workers/evaluations.py",
     "core/workers/helper.py", "core/workers/trainer.py", "core/workers/worker.py",
 )  # fmt: skip
-"""Where engine and commands make sentences that the window shows.  Those with values inside stay English."""
+"""Where engine and commands make sentences that the window shows."""
 SENTENCE = re.compile(r"\A[A-Z][^\n]* [^\n]*[.…]\Z")
+TEMPLATE = re.compile(r"\A(?:[A-Z]|\{0\}[^\n{}]{12})[^\n]*[.…]\Z")
+"""A sentence with values inside, which `app.values` finds again in what was said."""
+LITERAL_LEAST = 9
+"""Letters of a template that are no value: fewer would fit what means something else."""
 FIELD = re.compile(r"\{\w+\}")
 """A sentence that is nothing but a value."""
 TABLES = frozenset(("SENTENCES", "HEADLINES", "HAPPENINGS", "WORDS", "STALLED", "LEFT_OUT"))
@@ -47,8 +53,11 @@ PHRASES = (
     "Counting words, and pairs of them", "Ready", "The backbone at {where} is not ready yet: {why}", "Potluck at home",
     "A small language model learns to fill in missing words in the documentation that came with Python.",
     "A small GPT learns to write, letter by letter, as in the documentation that came with Python.",
+    "by cable", "by Wi-Fi", "by mobile radio", "in a way not known", "through a router", "with no router in sight",
+    "is used by another program", "does not answer", "is not usable", "ahead of", "behind", "the beginning",
+    "have called", "called, some time ago,",
 )  # fmt: skip
-"""Of tasks (units, guesses, simple models, steps of preparing), a device, the demo, and why a round fails."""
+"""Of tasks (units, guesses, simple models, steps of preparing), a device, the demo, why a round fails, and values."""
 
 
 def main() -> int:
@@ -58,6 +67,7 @@ def main() -> int:
         The exit code: 1 where something is left.
     """
     found, left = sentences(), 0
+    TEMPLATES.write_text("".join(f"{one}\n" for one in templates()), "utf-8", newline="\n")
     for file in sorted(FOLDER.glob("*.ts")):
         known = translations(file)
         file.write_text(catalogue(found, known, language=file.stem.partition("_")[2]), "utf-8", newline="\n")
@@ -76,10 +86,29 @@ def sentences(root: Path = ROOT) -> list[str]:
         found |= set(marked(_tree(file)))
     for file in (root / "core" / "api").glob("*.py"):
         found |= set(marked(_tree(file))) | set(tabled(_tree(file)))
-    for place in SPOKEN:
-        for file in [root / place] if place.endswith(".py") else (root / place).glob("*.py"):
-            found |= set(spoken(_tree(file)))
+    for tree in _spoken_trees(root):
+        found |= set(spoken(tree))
+    found |= set(templates(root))
     return sorted(sentence for sentence in found if not FIELD.fullmatch(sentence))
+
+
+def templates(root: Path = ROOT) -> list[str]:
+    """Every sentence of engine and commands that has values inside: `{0}` stands for the first one."""
+    found = {said for tree in _spoken_trees(root) for node in ast.walk(tree) if (said := templated(node))}
+    return sorted(found)
+
+
+def templated(node: ast.AST) -> str:
+    """The template of an f-string; empty: it is none."""
+    if not isinstance(node, ast.JoinedStr):
+        return ""
+    parts = [str(one.value) if isinstance(one, ast.Constant) else None for one in node.values]
+    if any(part is not None and set("{}") & set(part) for part in parts):
+        return ""
+    numbers = itertools.count()
+    said = "".join(f"{{{next(numbers)}}}" if part is None else part for part in parts)
+    literal = sum(letter.isalpha() for part in parts for letter in part or "")
+    return said if literal >= LITERAL_LEAST and TEMPLATE.match(said) else ""
 
 
 def marked(tree: ast.AST) -> Iterator[str]:
@@ -148,6 +177,12 @@ def release(source: Path) -> None:
 
     program = Path(PySide6.__path__[0]) / ("lrelease.exe" if sys.platform == "win32" else "lrelease")
     subprocess.run([str(program), "-silent", str(source), "-qm", str(source.with_suffix(".qm"))], check=True)
+
+
+def _spoken_trees(root: Path) -> Iterator[ast.Module]:
+    for place in SPOKEN:
+        for file in [root / place] if place.endswith(".py") else sorted((root / place).glob("*.py")):
+            yield _tree(file)
 
 
 def _tree(file: Path) -> ast.Module:

@@ -83,15 +83,16 @@ def _sentence(tried: Tried) -> str:
         found = f"Nobody has called port {tried.port} yet: it takes two others who can be called themselves."
         return f"{found} {tried.reach.sentence}"
     when = "have called" if tried.fresh else "called, some time ago,"
-    called = f"Others {when} port {tried.port} of this computer"
+    port = tried.port
     match tried.tcp, bool(tried.udp):
         case True, True:
-            return f"{called} and got through, over TCP and UDP."
+            return f"Others {when} port {port} of this computer and got through, over TCP and UDP."
         case True, False:
-            return f"{called} and got through over TCP, but not over UDP."
+            return f"Others {when} port {port} of this computer and got through over TCP, but not over UDP."
         case False, True:
-            return f"{called} and got through over UDP, but not over TCP. {tried.reach.sentence}"
-    return f"{called}, and nobody got through. {tried.reach.sentence}"
+            found = f"Others {when} port {port} of this computer and got through over UDP, but not over TCP."
+            return f"{found} {tried.reach.sentence}"
+    return f"Others {when} port {port} of this computer, and nobody got through. {tried.reach.sentence}"
 
 
 def _advice(tried: Tried) -> str:

@@ -309,5 +309,6 @@ def _problem(worker: Worker, code: int) -> Problem:
         problem: Problem = WorkerProblem(worker.failure.message, hint=worker.failure.hint)
         problem.code = worker.failure.code
         return problem
-    how = f"was ended by signal {-code}" if code < 0 else f"ended with code {code}"
-    return WorkerProblem(f"The training process {how}.", hint="It is started again; the log says more.")
+    ended = f"The training process ended with code {code}."
+    killed = f"The training process was ended by signal {-code}."
+    return WorkerProblem(killed if code < 0 else ended, hint="It is started again; the log says more.")

@@ -256,6 +256,10 @@
    <translation>Eine Karte kennt keinen Vorrang: Während sie rechnet, ruckelt vielleicht der Bildschirm.</translation>
   </message>
   <message>
+   <source>A damaged checkpoint was set aside as {0}. Training goes on from {1}.</source>
+   <translation>Ein beschädigter Zwischenstand wurde als {0} beiseite gelegt. Das Training geht weiter ab {1}.</translation>
+  </message>
+  <message>
    <source>A day goes from 00:00 to 24:00.</source>
    <translation>Ein Tag geht von 00:00 bis 24:00.</translation>
   </message>
@@ -290,6 +294,10 @@
   <message>
    <source>A small language model learns to fill in missing words in the documentation that came with Python.</source>
    <translation>Ein kleines Sprachmodell lernt fehlende Wörter in der Dokumentation zu ergänzen, die mit Python kam.</translation>
+  </message>
+  <message>
+   <source>A step to epoch {0} was ordered at epoch {1}.</source>
+   <translation>In Epoche {1} wurde ein Schritt zu Epoche {0} verlangt.</translation>
   </message>
   <message>
    <source>About and &amp;trust</source>
@@ -334,6 +342,14 @@
   <message>
    <source>All who take part see this name and what this computer gave; a made-up name is fine.</source>
    <translation>Alle Mitwirkenden sehen diesen Namen und den Beitrag dieses Rechners; ein erfundener Name genügt.</translation>
+  </message>
+  <message>
+   <source>Allow at least {0}, or choose no limit.</source>
+   <translation>Bitte mindestens {0} erlauben, oder keine Grenze.</translation>
+  </message>
+  <message>
+   <source>Allow at least {0}, or pause Potluck while it should use no network.</source>
+   <translation>Bitte mindestens {0} erlauben, oder Potluck anhalten, solange es das Netz nicht nutzen soll.</translation>
   </message>
   <message>
    <source>Always</source>
@@ -504,6 +520,10 @@
    <translation>Wird geprüft…</translation>
   </message>
   <message>
+   <source>Choose a whole number from {0} to {1}{2}.</source>
+   <translation>Bitte eine ganze Zahl von {0} bis {1}{2} wählen.</translation>
+  </message>
+  <message>
    <source>Choose another name.</source>
    <translation>Einen anderen Namen wählen.</translation>
   </message>
@@ -524,8 +544,20 @@
    <translation>Einen Namen aus 1 bis 40 Buchstaben, Ziffern und Leerzeichen wählen.</translation>
   </message>
   <message>
+   <source>Choose one of at most {0} letters, digits and spaces.</source>
+   <translation>Bitte einen mit höchstens {0} Buchstaben, Ziffern und Leerzeichen wählen.</translation>
+  </message>
+  <message>
+   <source>Choose one of its own addresses, or {0} for all.</source>
+   <translation>Bitte eine seiner eigenen Adressen wählen, oder {0} für alle.</translation>
+  </message>
+  <message>
    <source>Choose one with letters of one.</source>
    <translation>Einen Namen mit Buchstaben einer einzigen Schrift wählen.</translation>
+  </message>
+  <message>
+   <source>Choose one within the next {0} days.</source>
+   <translation>Bitte einen innerhalb der nächsten {0} Tage wählen.</translation>
   </message>
   <message>
    <source>Click to open or close all of this day</source>
@@ -586,6 +618,10 @@
   <message>
    <source>Connect to it</source>
    <translation>Mit ihm verbinden</translation>
+  </message>
+  <message>
+   <source>Connected {0}, {1}.</source>
+   <translation>Verbunden {0}, {1}.</translation>
   </message>
   <message>
    <source>Contribute</source>
@@ -764,8 +800,16 @@
    <translation>Ein ganzer Tag ist 00:00-24:00.</translation>
   </message>
   <message>
+   <source>Free some space: {0} GB are needed.</source>
+   <translation>Bitte Platz schaffen: {0} GB werden gebraucht.</translation>
+  </message>
+  <message>
    <source>Friday</source>
    <translation>Freitag</translation>
+  </message>
+  <message>
+   <source>From {0} to {1} is no time at all.</source>
+   <translation>Von {0} bis {1} vergeht keine Zeit.</translation>
   </message>
   <message>
    <source>GB</source>
@@ -916,6 +960,10 @@
    <translation>Das lässt sich erst mit Mitwirkenden außerhalb dieses Netzwerks herausfinden.</translation>
   </message>
   <message>
+   <source>It was kept as {0}. Start Potluck again to begin a new collaboration.</source>
+   <translation>Es wurde als {0} aufgehoben. Ein neuer Start von Potluck beginnt ein neues Projekt.</translation>
+  </message>
+  <message>
    <source>It works well as it is. With UPnP in the router, connections would start a little faster.</source>
    <translation>So funktioniert es gut. Mit UPnP im Router kämen Verbindungen etwas schneller zustande.</translation>
   </message>
@@ -1016,6 +1064,10 @@
    <translation>Potluck trainieren lassen, bis eine Epoche zu Ende ist, dann noch einmal versuchen.</translation>
   </message>
   <message>
+   <source>Let {0} through at the same port: in the router's rule, or in the firewall of this computer.</source>
+   <translation>Bitte {0} am selben Port durchlassen: in der Regel des Routers oder in der Firewall dieses Rechners.</translation>
+  </message>
+  <message>
    <source>Like the &amp;system</source>
    <translation>Wie das &amp;System</translation>
   </message>
@@ -1088,12 +1140,20 @@
    <translation>Name</translation>
   </message>
   <message>
+   <source>Name at most {0} programs.</source>
+   <translation>Bitte höchstens {0} Programme nennen.</translation>
+  </message>
+  <message>
    <source>Name each device once.</source>
    <translation>Jedes Gerät einmal nennen.</translation>
   </message>
   <message>
    <source>Name it as the system's list of running programs does, without a folder: blender, steam.</source>
    <translation>So nennen, wie es in der Liste der laufenden Programme steht, ohne Ordner: blender, steam.</translation>
+  </message>
+  <message>
+   <source>Name one by how its id begins, such as {0}.</source>
+   <translation>Bitte eines mit dem Anfang seiner Kennung nennen, etwa {0}.</translation>
   </message>
   <message>
    <source>Networ&amp;k</source>
@@ -1154,6 +1214,10 @@
   <message>
    <source>Nobody can be asked here whether to join.</source>
    <translation>Hier kann niemand gefragt werden, ob der Beitritt gewünscht ist.</translation>
+  </message>
+  <message>
+   <source>Nobody has called port {0} yet: it takes two others who can be called themselves.</source>
+   <translation>Port {0} hat noch niemand angerufen: Dazu braucht es zwei andere, die selbst erreichbar sind.</translation>
   </message>
   <message>
    <source>Nobody has looked at what it can do yet.</source>
@@ -1280,12 +1344,28 @@
    <translation>Andere Gründe zu ruhen</translation>
   </message>
   <message>
+   <source>Other volunteers are heard at port {0} now; {1}.</source>
+   <translation>Andere werden jetzt an Port {0} gehört; {1}.</translation>
+  </message>
+  <message>
    <source>Other volunteers can reach this computer directly.</source>
    <translation>Die anderen Mitwirkenden erreichen diesen Rechner direkt.</translation>
   </message>
   <message>
    <source>Others are asked to call this computer. This takes some seconds…</source>
    <translation>Andere werden gebeten, diesen Rechner anzurufen. Das dauert einige Sekunden…</translation>
+  </message>
+  <message>
+   <source>Others {0} port {1} of this computer and got through over TCP, but not over UDP.</source>
+   <translation>Andere {0} Port {1} dieses Rechners angerufen und kamen über TCP durch, aber nicht über UDP.</translation>
+  </message>
+  <message>
+   <source>Others {0} port {1} of this computer and got through over UDP, but not over TCP.</source>
+   <translation>Andere {0} Port {1} dieses Rechners angerufen und kamen über UDP durch, aber nicht über TCP.</translation>
+  </message>
+  <message>
+   <source>Others {0} port {1} of this computer and got through, over TCP and UDP.</source>
+   <translation>Andere {0} Port {1} dieses Rechners angerufen und kamen durch, über TCP und UDP.</translation>
   </message>
   <message>
    <source>Otherwise Potluck rests while the system calls the connection metered.</source>
@@ -1340,6 +1420,22 @@
    <translation>Menschen, die die Leitung eingelassen hat: Jeder Rechner hat einen Ausweis, den der Schlüssel der Leitung unterschrieben hat und der von selbst abläuft. Alle prüfen die Ausweise der anderen; was ein Rechner beiträgt, unterschreiben die anderen; und wessen Ausweis entzogen wird, den weisen alle binnen einer Minute ab.</translation>
   </message>
   <message>
+   <source>Port {0} ({1}), at which other computers call, {2}.</source>
+   <translation>Port {0} ({1}), an dem andere Rechner anrufen, {2}.</translation>
+  </message>
+  <message>
+   <source>Port {0} cannot be used: {1}.</source>
+   <translation>Port {0} ist nicht nutzbar: {1}.</translation>
+  </message>
+  <message>
+   <source>Port {0} is free for TCP and UDP.</source>
+   <translation>Port {0} ist frei für TCP und UDP.</translation>
+  </message>
+  <message>
+   <source>Port {0} is used by another program.</source>
+   <translation>Port {0} wird von einem anderen Programm benutzt.</translation>
+  </message>
+  <message>
    <source>Potluck at home</source>
    <translation>Potluck zu Hause</translation>
   </message>
@@ -1374,6 +1470,10 @@
   <message>
    <source>Potluck is starting.</source>
    <translation>Potluck startet.</translation>
+  </message>
+  <message>
+   <source>Potluck may not write to {0}.</source>
+   <translation>Potluck darf nicht nach {0} schreiben.</translation>
   </message>
   <message>
    <source>Potluck may work</source>
@@ -1536,6 +1636,10 @@
    <translation>Einstellungen</translation>
   </message>
   <message>
+   <source>Several collaborations are called {0}.</source>
+   <translation>Mehrere Projekte heißen {0}.</translation>
+  </message>
+  <message>
    <source>Share</source>
    <translation>Anteil</translation>
   </message>
@@ -1624,6 +1728,22 @@
    <translation>Das Potluck im Hintergrund hat eine andere Version. Bitte neu starten, oder beenden mit: potluck quit</translation>
   </message>
   <message>
+   <source>The access pass was not renewed: the backbone's clock is {0} {1} the time of all peers here. Tell the organiser.</source>
+   <translation>Der Ausweis wurde nicht erneuert: Die Uhr des Backbones weicht um {0} ab ({1} der Zeit aller anderen hier). Bitte der Leitung sagen.</translation>
+  </message>
+  <message>
+   <source>The backbone answered something unreadable ({0}).</source>
+   <translation>Das Backbone hat Unlesbares geantwortet ({0}).</translation>
+  </message>
+  <message>
+   <source>The backbone answered {0} to {1}.</source>
+   <translation>Das Backbone hat auf {1} mit {0} geantwortet.</translation>
+  </message>
+  <message>
+   <source>The backbone at {0} does not answer as one.</source>
+   <translation>Das Backbone bei {0} antwortet nicht wie eines.</translation>
+  </message>
+  <message>
    <source>The backbone at {where} is not ready yet: {why}</source>
    <translation>Der Stützpunkt unter {where} ist noch nicht bereit: {why}</translation>
   </message>
@@ -1646,6 +1766,10 @@
   <message>
    <source>The backbone offers another collaboration than the link names.</source>
    <translation>Der Stützpunkt bietet ein anderes Projekt an, als der Link nennt.</translation>
+  </message>
+  <message>
+   <source>The backbone's answer to {0} is longer than {1} bytes.</source>
+   <translation>Die Antwort des Backbones auf {0} ist länger als {1} Byte.</translation>
   </message>
   <message>
    <source>The battery holds less than {percent} %. Potluck continues when it is plugged in.</source>
@@ -1684,12 +1808,20 @@
    <translation>Das Projekt benutzt eine ältere Version von Potluck.</translation>
   </message>
   <message>
+   <source>The current one is {0}.</source>
+   <translation>Das aktuelle ist {0}.</translation>
+  </message>
+  <message>
    <source>The data are other ones than before, so reading begins anew.</source>
    <translation>Die Daten sind andere als zuvor, darum beginnt das Lesen von vorn.</translation>
   </message>
   <message>
    <source>The disk is full: Potluck has no room for its files in {folder}. Free at least 200 MB there.</source>
    <translation>Die Festplatte ist voll: In {folder} ist kein Platz für die Dateien von Potluck. Bitte dort mindestens 200 MB freigeben.</translation>
+  </message>
+  <message>
+   <source>The disk is full: {0} could not be written.</source>
+   <translation>Die Festplatte ist voll: {0} konnte nicht geschrieben werden.</translation>
   </message>
   <message>
    <source>The engine cannot be reached right now.</source>
@@ -1744,6 +1876,10 @@
    <translation>Der Link ließ sich nicht ansehen.</translation>
   </message>
   <message>
+   <source>The links of the collaborations could not be read; the damaged file was kept as {0}.</source>
+   <translation>Die Links der Projekte waren nicht lesbar; die beschädigte Datei wurde als {0} aufgehoben.</translation>
+  </message>
+  <message>
    <source>The log says more.</source>
    <translation>Im Protokoll steht mehr.</translation>
   </message>
@@ -1754,6 +1890,10 @@
   <message>
    <source>The mean of a round could not be read, or nobody had asked for it.</source>
    <translation>Der Mittelwert einer Runde ließ sich nicht lesen, oder niemand hatte danach gefragt.</translation>
+  </message>
+  <message>
+   <source>The message is no request: {0}.</source>
+   <translation>Die Nachricht ist keine Anfrage: {0}.</translation>
   </message>
   <message>
    <source>The message is not JSON.</source>
@@ -1784,6 +1924,18 @@
    <translation>Die Monatsgrenze für das Netzwerk ist erreicht. Potluck macht im nächsten Monat weiter.</translation>
   </message>
   <message>
+   <source>The name {0} belongs to somebody else here.</source>
+   <translation>Der Name {0} gehört hier schon jemand anderem.</translation>
+  </message>
+  <message>
+   <source>The name {0} cannot be used.</source>
+   <translation>Der Name {0} geht nicht.</translation>
+  </message>
+  <message>
+   <source>The name {0} mixes letters of several alphabets.</source>
+   <translation>Der Name {0} mischt Buchstaben mehrerer Alphabete.</translation>
+  </message>
+  <message>
    <source>The newest model on this computer is asked: this takes some seconds…</source>
    <translation>Das neueste Modell auf diesem Rechner wird gefragt: Das dauert einige Sekunden…</translation>
   </message>
@@ -1802,6 +1954,10 @@
   <message>
    <source>The others have signed that it became part of the model.</source>
    <translation>Die anderen haben unterschrieben, dass es Teil des Modells wurde.</translation>
+  </message>
+  <message>
+   <source>The pass of {0} is not a backbone's.</source>
+   <translation>Der Ausweis von {0} ist keiner eines Backbones.</translation>
   </message>
   <message>
    <source>The pot is cold</source>
@@ -1826,6 +1982,10 @@
   <message>
    <source>The receipt is not what its members signed: somebody or the disk has changed it.</source>
    <translation>Die Quittung ist nicht die, die unterschrieben wurde: Jemand oder die Festplatte hat sie verändert.</translation>
+  </message>
+  <message>
+   <source>The registry cannot be changed: {0}.</source>
+   <translation>Die Registrierung lässt sich nicht ändern: {0}.</translation>
   </message>
   <message>
    <source>The request did not arrive in time.</source>
@@ -1856,6 +2016,18 @@
    <translation>Die Einstellungen sind gespeichert.</translation>
   </message>
   <message>
+   <source>The state {0} is not what was written.</source>
+   <translation>Der Stand {0} ist nicht, was geschrieben wurde.</translation>
+  </message>
+  <message>
+   <source>The states of {0} in {1} are damaged.</source>
+   <translation>Die Stände von {0} in {1} sind beschädigt.</translation>
+  </message>
+  <message>
+   <source>The step to epoch {0} led to numbers that are not finite, so it was undone.</source>
+   <translation>Der Schritt zu Epoche {0} führte zu unendlichen Zahlen und wurde zurückgenommen.</translation>
+  </message>
+  <message>
    <source>The system does not keep its clock right by itself.</source>
    <translation>Das System stellt die Uhr nicht von selbst.</translation>
   </message>
@@ -1884,6 +2056,14 @@
    <translation>Der Schlüsselbund des Systems ist mit POTLUCK_KEYRING abgeschaltet.</translation>
   </message>
   <message>
+   <source>The system's keyring {0}.</source>
+   <translation>Der Schlüsselbund des Systems {0}.</translation>
+  </message>
+  <message>
+   <source>The time given so far could not be read; the damaged file is {0}.</source>
+   <translation>Die bisher gegebene Zeit war nicht lesbar; die beschädigte Datei ist {0}.</translation>
+  </message>
+  <message>
    <source>The training process did not answer any more.</source>
    <translation>Der Trainingsprozess antwortete nicht mehr.</translation>
   </message>
@@ -1892,8 +2072,16 @@
    <translation>Der Trainingsprozess antwortet nicht.</translation>
   </message>
   <message>
+   <source>The training process ended with code {0}.</source>
+   <translation>Das Trainingsprogramm endete mit Code {0}.</translation>
+  </message>
+  <message>
    <source>The training process stopped.</source>
    <translation>Der Trainingsprozess hat aufgehört.</translation>
+  </message>
+  <message>
+   <source>The training process was ended by signal {0}.</source>
+   <translation>Das Trainingsprogramm wurde durch Signal {0} beendet.</translation>
   </message>
   <message>
    <source>The training process was started twice.</source>
@@ -1928,6 +2116,10 @@
    <translation>Rechnet &amp;dann in</translation>
   </message>
   <message>
+   <source>There are no such times: {0}.</source>
+   <translation>Solche Zeiten gibt es nicht: {0}.</translation>
+  </message>
+  <message>
    <source>There is no connection to other volunteers.</source>
    <translation>Es gibt keine Verbindung zu anderen Mitwirkenden.</translation>
   </message>
@@ -1936,12 +2128,28 @@
    <translation>Es gibt keine Verbindung zu anderen Mitwirkenden: Dieser Rechner trainiert allein, und seine Arbeit geht vielleicht verloren.</translation>
   </message>
   <message>
+   <source>There is no method {0}.</source>
+   <translation>Es gibt keine Methode {0}.</translation>
+  </message>
+  <message>
+   <source>There is no model of {0} on this computer yet.</source>
+   <translation>Auf diesem Rechner gibt es noch kein Modell von {0}.</translation>
+  </message>
+  <message>
+   <source>There is no setting {0}.</source>
+   <translation>Es gibt keine Einstellung {0}.</translation>
+  </message>
+  <message>
    <source>This can only be on or off.</source>
    <translation>Das kann nur ein oder aus sein.</translation>
   </message>
   <message>
    <source>This collaboration</source>
    <translation>Dieses Projekt</translation>
+  </message>
+  <message>
+   <source>This command needs {0}, which is not installed.</source>
+   <translation>Dieser Befehl braucht {0}, und das ist nicht installiert.</translation>
   </message>
   <message>
    <source>This comput&amp;er</source>
@@ -1960,8 +2168,20 @@
    <translation>Dieser Rechner lässt sich nicht wach halten: Weder systemd-inhibit noch caffeinate ist installiert.</translation>
   </message>
   <message>
+   <source>This computer cannot be kept awake: {0}.</source>
+   <translation>Dieser Rechner lässt sich nicht wach halten: {0}.</translation>
+  </message>
+  <message>
+   <source>This computer cannot listen on {0}: {1}.</source>
+   <translation>Dieser Rechner kann an {0} nicht lauschen: {1}.</translation>
+  </message>
+  <message>
    <source>This computer has joined no collaboration.</source>
    <translation>Dieser Rechner ist keinem Projekt beigetreten.</translation>
+  </message>
+  <message>
+   <source>This computer has taken part in no collaboration{0}.</source>
+   <translation>Dieser Rechner hat an keinem Projekt{0} teilgenommen.</translation>
   </message>
   <message>
    <source>This computer helps with averaging and holds no model.</source>
@@ -1994,6 +2214,10 @@
   <message>
    <source>This computer's clock is wrong by years.</source>
    <translation>Die Uhr dieses Rechners geht um Jahre falsch.</translation>
+  </message>
+  <message>
+   <source>This computer's clock is {0} {1} the collaboration's time, by which Potluck goes on. Let the system set the clock by itself (date and time settings): the hours that you chose follow it.</source>
+   <translation>Die Uhr dieses Rechners weicht um {0} ab ({1} der Zeit des Projekts, nach der Potluck weitermacht). Bitte das System die Uhr selbst stellen lassen (Einstellungen für Datum und Zeit): Die gewählten Zeiten folgen ihr.</translation>
   </message>
   <message>
    <source>This computer's clock went back: its files are from the future.</source>
@@ -2068,6 +2292,10 @@
    <translation>Jetzt ist keine der gewählten Zeiten. Potluck macht frühestens {moment} weiter.</translation>
   </message>
   <message>
+   <source>This link cannot be read: {0}.</source>
+   <translation>Dieser Link ist nicht lesbar: {0}.</translation>
+  </message>
+  <message>
    <source>This link does not say which collaboration it leads to.</source>
    <translation>Dieser Link sagt nicht, zu welchem Projekt er führt.</translation>
   </message>
@@ -2084,8 +2312,16 @@
    <translation>Dieses System hat kein systemd, das den Dienst starten würde.</translation>
   </message>
   <message>
+   <source>This system has no usable keyring: this computer's key is in the file {0}, readable by you only.</source>
+   <translation>Dieses System hat keinen brauchbaren Schlüsselbund: Der Schlüssel dieses Rechners liegt in der Datei {0}, die nur das eigene Benutzerkonto lesen kann.</translation>
+  </message>
+  <message>
    <source>This version of Potluck cannot read the collaboration.</source>
    <translation>Diese Version von Potluck kann das Projekt nicht lesen.</translation>
+  </message>
+  <message>
+   <source>This version of Potluck does not know the task {0} of {1}.</source>
+   <translation>Diese Version von Potluck kennt die Aufgabe {0} von {1} nicht.</translation>
   </message>
   <message>
    <source>This version of Potluck reads its text in another way, so the collaboration on this computer begins anew; the earlier one was kept in {folder}.</source>
@@ -2138,6 +2374,14 @@
   <message>
    <source>Training</source>
    <translation>Trainiert</translation>
+  </message>
+  <message>
+   <source>Training can use {0}; the settings say {1}, and there is no {2} now.</source>
+   <translation>Zum Trainieren gibt es {0}; eingestellt ist {1}, und {2} ist jetzt nicht da.</translation>
+  </message>
+  <message>
+   <source>Training can use {0}; {1}.</source>
+   <translation>Zum Trainieren gibt es {0}; {1}.</translation>
   </message>
   <message>
    <source>Training cannot keep to that much memory.</source>
@@ -2222,6 +2466,10 @@
   <message>
    <source>Turn on automatic date and time in the system's settings; other computers refuse messages of a wrong time.</source>
    <translation>In den Einstellungen des Systems Datum und Uhrzeit automatisch stellen lassen; andere Rechner weisen Nachrichten mit falscher Zeit ab.</translation>
+  </message>
+  <message>
+   <source>UPnP or NAT-PMP in the router, or with TCP and UDP of port {0} forwarded to this computer.</source>
+   <translation>UPnP oder NAT-PMP im Router, oder mit TCP und UDP von Port {0}, an diesen Rechner weitergeleitet.</translation>
   </message>
   <message>
    <source>Unlock the keyring (and unset POTLUCK_KEYRING), then start Potluck again.</source>
@@ -2316,6 +2564,10 @@
    <translation>Was geschah</translation>
   </message>
   <message>
+   <source>What is left was kept as {0}. Put a copy back, or start again to join with a new key.</source>
+   <translation>Was übrig ist, wurde als {0} aufgehoben. Bitte eine Kopie zurücklegen, oder neu starten, um mit einem neuen Schlüssel beizutreten.</translation>
+  </message>
+  <message>
    <source>What it can do now</source>
    <translation>Was es jetzt kann</translation>
   </message>
@@ -2384,6 +2636,14 @@
    <translation>Ohne eine einzige Stunde würde Potluck nie arbeiten.</translation>
   </message>
   <message>
+   <source>With {0} a month this computer could not take part.</source>
+   <translation>Mit {0} im Monat könnte dieser Rechner nicht mitmachen.</translation>
+  </message>
+  <message>
+   <source>With {0} this computer could not stay in touch with the others.</source>
+   <translation>Mit {0} bliebe dieser Rechner mit den anderen nicht in Verbindung.</translation>
+  </message>
+  <message>
    <source>Without its window Potluck goes on as it is. {place} When you quit, nothing is computed any more.
 
 Your answer is remembered. You can change it in the menu Potluck, When the window closes.</source>
@@ -2416,6 +2676,10 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
    <translation>Platz {rank} von {all}.</translation>
   </message>
   <message>
+   <source>You have left {0}. Its files stay in {1}; delete that folder if you need the room.</source>
+   <translation>{0} wurde verlassen. Die Dateien bleiben in {1}; der Ordner kann gelöscht werden, wenn der Platz gebraucht wird.</translation>
+  </message>
+  <message>
    <source>You switched the graphics card off for Potluck, and training runs on it.</source>
    <translation>Die Grafikkarte ist für Potluck abgeschaltet, und auf ihr läuft das Training.</translation>
   </message>
@@ -2432,6 +2696,10 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
    <translation>Das Netzwerk ist für Potluck abgeschaltet: Niemand bekäme, was trainiert wird, also wird nichts trainiert. Potluck macht {moment} weiter.</translation>
   </message>
   <message>
+   <source>You take part in {0}.</source>
+   <translation>Dieser Rechner macht bei {0} mit.</translation>
+  </message>
+  <message>
    <source>You take part in {name}.</source>
    <translation>Dieser Rechner macht jetzt mit bei {name}.</translation>
   </message>
@@ -2446,6 +2714,10 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   <message>
    <source>Your system does not tell that: the rule stops nothing.</source>
    <translation>Das sagt dieses System nicht: Die Regel hält nichts auf.</translation>
+  </message>
+  <message>
+   <source>ahead of</source>
+   <translation>vor</translation>
   </message>
   <message>
    <source>alone for now</source>
@@ -2468,8 +2740,28 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
    <translation>mittelte in {rounds} Runden {numbers} Zahlen für alle</translation>
   </message>
   <message>
+   <source>behind</source>
+   <translation>hinter</translation>
+  </message>
+  <message>
    <source>blanks</source>
    <translation>Lücken</translation>
+  </message>
+  <message>
+   <source>by Wi-Fi</source>
+   <translation>per WLAN</translation>
+  </message>
+  <message>
+   <source>by cable</source>
+   <translation>per Kabel</translation>
+  </message>
+  <message>
+   <source>by mobile radio</source>
+   <translation>per Mobilfunk</translation>
+  </message>
+  <message>
+   <source>called, some time ago,</source>
+   <translation>haben vor einiger Zeit</translation>
   </message>
   <message>
    <source>cannot be reached; Potluck looks for it from time to time</source>
@@ -2478,6 +2770,10 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   <message>
    <source>cents</source>
    <translation>Cent</translation>
+  </message>
+  <message>
+   <source>does not answer</source>
+   <translation>antwortet nicht</translation>
   </message>
   <message>
    <source>does not let this computer take part</source>
@@ -2496,12 +2792,28 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
    <translation>ist zu Ende</translation>
   </message>
   <message>
+   <source>have called</source>
+   <translation>haben</translation>
+  </message>
+  <message>
    <source>how collaborations that you join from now on call this computer</source>
    <translation>so nennen ihn Projekte, denen er von jetzt an beitritt</translation>
   </message>
   <message>
+   <source>in a way not known</source>
+   <translation>auf unbekannte Weise</translation>
+  </message>
+  <message>
    <source>in the processor, or in the card that computes</source>
    <translation>im Prozessor oder in der Karte, die rechnet</translation>
+  </message>
+  <message>
+   <source>is not usable</source>
+   <translation>ist nicht brauchbar</translation>
+  </message>
+  <message>
+   <source>is used by another program</source>
+   <translation>wird von einem anderen Programm benutzt</translation>
   </message>
   <message>
    <source>letter frequencies</source>
@@ -2600,6 +2912,10 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
    <translation>Leistung des Prozessors oder der Karte, die rechnet</translation>
   </message>
   <message>
+   <source>the beginning</source>
+   <translation>dem Anfang</translation>
+  </message>
+  <message>
    <source>the contributions together have too few samples</source>
    <translation>die Beiträge haben zusammen zu wenige Beispiele</translation>
   </message>
@@ -2660,6 +2976,10 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
    <translation>der eigene Beitrag dieses Rechners kam zu spät</translation>
   </message>
   <message>
+   <source>through a router</source>
+   <translation>durch einen Router</translation>
+  </message>
+  <message>
    <source>today</source>
    <translation>heute</translation>
   </message>
@@ -2700,12 +3020,68 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
    <translation>während es ruht, um sofort weiterzumachen; danach wird er freigegeben</translation>
   </message>
   <message>
+   <source>with no router in sight</source>
+   <translation>ohne sichtbaren Router</translation>
+  </message>
+  <message>
    <source>with other hours</source>
    <translation>mit anderen Zeiten</translation>
   </message>
   <message>
    <source>word frequencies</source>
    <translation>Worthäufigkeiten</translation>
+  </message>
+  <message>
+   <source>{0} GB are free where Potluck keeps its things ({1}).</source>
+   <translation>{0} GB sind frei, wo Potluck seine Dateien hat ({1}).</translation>
+  </message>
+  <message>
+   <source>{0} It is not metered.</source>
+   <translation>{0} Sie kostet nicht nach Menge.</translation>
+  </message>
+  <message>
+   <source>{0} The system says that this connection is metered.</source>
+   <translation>{0} Das System sagt, dass die Verbindung nach Menge kostet.</translation>
+  </message>
+  <message>
+   <source>{0} This time port {1} is used for other peers.</source>
+   <translation>{0} Diesmal dient Port {1} für die anderen.</translation>
+  </message>
+  <message>
+   <source>{0} Volunteers with IPv6 reach it directly.</source>
+   <translation>{0} Wer IPv6 hat, erreicht ihn direkt.</translation>
+  </message>
+  <message>
+   <source>{0} comes after the times.</source>
+   <translation>{0} steht hinter den Zeiten.</translation>
+  </message>
+  <message>
+   <source>{0} comes first now.</source>
+   <translation>{0} hat jetzt Vorrang.</translation>
+  </message>
+  <message>
+   <source>{0} could not be read: {1}.</source>
+   <translation>{0} konnte nicht gelesen werden: {1}.</translation>
+  </message>
+  <message>
+   <source>{0} could not be written: {1}.</source>
+   <translation>{0} konnte nicht geschrieben werden: {1}.</translation>
+  </message>
+  <message>
+   <source>{0} does not say from when to when.</source>
+   <translation>{0} sagt nicht, von wann bis wann.</translation>
+  </message>
+  <message>
+   <source>{0} has come to its end; there is nothing left to compute.</source>
+   <translation>{0} ist zu Ende; es gibt nichts mehr zu rechnen.</translation>
+  </message>
+  <message>
+   <source>{0} is neither a day nor times of a day.</source>
+   <translation>{0} ist weder ein Tag noch Zeiten eines Tages.</translation>
+  </message>
+  <message>
+   <source>{0} is no name of a program.</source>
+   <translation>{0} ist kein Name eines Programms.</translation>
   </message>
   <message>
    <source>{all} samples a second together, {mine} of them on this computer</source>

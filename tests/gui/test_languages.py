@@ -129,7 +129,7 @@ def test_every_happening_has_its_own_words(language, code):
 def test_sentences_of_the_engine_are_translated_whole(language):
     said = text.sentence(verdicts.starting("preparing", stage="Joining the collaboration."))
     assert said == text.tr("Joining the collaboration.") != "Joining the collaboration."
-    assert text.sentence(verdicts.problem("x", "It broke on line 7.")) == "It broke on line 7."
+    assert text.sentence(verdicts.problem("x", "It broke in a new way.")) == "It broke in a new way."
     for offer in OFFERS.values():
         assert text.tr(offer.words) != offer.words
 
@@ -210,3 +210,41 @@ def test_speaking_english_again_leaves_nothing_behind(language):
     assert language == SOURCE
     assert QCoreApplication.translate("potluck", "Paused") == "Paused"
     assert QLocale().decimalPoint() == "."
+
+
+def test_templates_are_current_and_tell_each_sentence_once():
+    found = catalogues.templates()
+    assert catalogues.TEMPLATES.read_text("utf-8").splitlines() == found, f"run {RUN}"
+    assert len(found) >= 60
+    for template in found:
+        assert fields(template) == [str(place) for place in range(len(fields(template)))], template
+
+
+@pytest.mark.parametrize("language", OTHERS, indirect=True)
+@pytest.mark.parametrize(
+    ("said", "has", "lacks"),
+    [
+        ("The training process was ended by signal 9.", "9", "training process"),
+        ("Port 4000 is used by another program.", "4000", "another"),
+        ("Port 4000 is used by another program. Potluck may not write to /x.", "/x", "may"),
+        ("Connected by cable, through a router. It is not metered.", "Kabel", "router."),
+        ("The disk is full: /home/ada/a b.json could not be written.", "/home/ada/a b.json", "disk"),
+        ("Others have called port 24000 of this computer and got through, over TCP and UDP.", "24000", "Others"),
+    ],
+)
+def test_sentences_with_values_are_translated(language, said, has, lacks):
+    shown = text.tr(said)
+    assert has in shown
+    assert lacks not in shown
+    assert text.tr("A sentence that nobody knows, with 7 values.") == "A sentence that nobody knows, with 7 values."
+
+
+@pytest.mark.parametrize("language", OTHERS, indirect=True)
+def test_values_of_a_stranger_stay_as_they_are(language):
+    """A name that looks like a field, or like a sentence, changes nothing but itself."""
+    for name in ("{0}", "{1.__class__}", "x" * 2000, "a\nb", "The name {0}"):
+        assert name[:900] in text.tr(f"The name {name} cannot be used.")
+
+
+def test_english_sentences_are_left_alone(language):
+    assert text.tr("Port 4000 is used by another program.") == "Port 4000 is used by another program."

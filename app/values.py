@@ -1,0 +1,56 @@
+"""Sentences of engine and commands that have values inside, in the person's language: "Port 4000 is used by …"."""
+
+import re
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Final
+
+import resources
+
+CONTEXT: Final = "potluck"
+END: Final = re.compile(r"[.…] ")
+"""Of a sentence that another one follows."""
+LETTERS_MAX: Final = 1000
+"""Longer sentences are left as they are: some of them come from strangers."""
+
+Translate = Callable[[str, str], str]
+
+
+def translated(sentence: str, translate: Translate) -> str:
+    """The sentence by the first template that fits it; itself where none does, or none is translated.
+
+    Args:
+        sentence: In English.
+        translate: Gives a text of a context in the person's language.
+    """
+    if " " not in sentence or len(sentence) > LETTERS_MAX:
+        return sentence
+    for template, shape in _shapes():
+        said = translate(CONTEXT, template)
+        if said != template and (found := shape.fullmatch(sentence)):
+            return said.format(*(_value(value, translate) for value in found.groups()))
+    return _in_turn(sentence, translate)
+
+
+def _in_turn(sentence: str, translate: Translate) -> str:
+    """Two sentences after each other, where both are known."""
+    for end in END.finditer(sentence):
+        parts = sentence[: end.start() + 1], sentence[end.end() :]
+        first, rest = (_value(part, translate) for part in parts)
+        if first != parts[0] and rest != parts[1]:
+            return f"{first} {rest}"
+    return sentence
+
+
+def _value(value: str, translate: Translate) -> str:
+    """A value may be a sentence or a word of the catalogue itself."""
+    said = translate(CONTEXT, value) if value else ""
+    return said if said != value else translated(value, translate)
+
+
+@lru_cache(maxsize=1)
+def _shapes() -> list[tuple[str, re.Pattern[str]]]:
+    """Templates with what fits them, those that say most first."""
+    lines = resources.file("translations", "templates.txt").read_text("utf-8").splitlines()
+    ordered = sorted(lines, key=lambda line: -len(re.sub(r"\{\d+\}", "", line)))
+    return [(line, re.compile("(.+?)".join(map(re.escape, re.split(r"\{\d+\}", line))), re.DOTALL)) for line in ordered]
