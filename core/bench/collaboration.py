@@ -3,10 +3,11 @@
 import asyncio
 import os
 import subprocess
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 
 import msgspec
 
@@ -184,7 +185,13 @@ def _counted(news: Snapshot) -> int:
 
 @asynccontextmanager
 async def running_collaboration(
-    charter: Charter, folder: Path, peers: int, *, settings: Sequence[Settings] = (), senses: bool = False
+    charter: Charter,
+    folder: Path,
+    peers: int,
+    *,
+    settings: Sequence[Settings] = (),
+    senses: bool = False,
+    environ: Mapping[str, str] = MappingProxyType({}),
 ) -> AsyncIterator[BenchCollaboration]:
     """Run a backbone and several engines, each with a worker; they end with the context.
 
@@ -194,6 +201,7 @@ async def running_collaboration(
         peers: Number of engines.
         settings: Of each; without them, the usual ones.
         senses: Whether the engines look at how this computer is used, which costs a child process each.
+        environ: What their environment has in addition.
     """
     make_directory(folder)
     homes = [Home(folder / f"peer-{number}") for number in range(peers)]
@@ -211,12 +219,14 @@ async def running_collaboration(
                 save_settings(home.settings_file, settings[number])
             where = ["--bind", EVERYWHERE, "--host", LOOPBACK, "--port", "0", "--name", f"peer {number}"]
             words = ["engine", "--home", str(home.directory), "--join", link, *where]
-            await stack.enter_async_context(_process(words, folder / f"peer-{number}.log", senses=senses))
+            await stack.enter_async_context(_process(words, folder / f"peer-{number}.log", senses=senses, more=environ))
         yield BenchCollaboration(charter, homes)
 
 
 @asynccontextmanager
-async def _process(words: list[str], log: Path, *, senses: bool = False) -> AsyncIterator[asyncio.subprocess.Process]:
+async def _process(
+    words: list[str], log: Path, *, senses: bool = False, more: Mapping[str, str] = MappingProxyType({})
+) -> AsyncIterator[asyncio.subprocess.Process]:
     """Start one of this program's commands, which ends with this process."""
     with log.open("wb") as file:
         process = await asyncio.create_subprocess_exec(
@@ -226,7 +236,7 @@ async def _process(words: list[str], log: Path, *, senses: bool = False) -> Asyn
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE if words[0] == "backbone" else subprocess.DEVNULL,
             stderr=file,
-            env={**os.environ, "POTLUCK_KEYRING": "off", **({} if senses else {"POTLUCK_SENSES": "off"})},
+            env={**os.environ, "POTLUCK_KEYRING": "off", **({} if senses else {"POTLUCK_SENSES": "off"}), **more},
         )
     try:
         yield process

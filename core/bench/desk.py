@@ -23,28 +23,17 @@ from core.api.modes import OFF
 from core.base.problems import Problem
 from core.bench.charters import charter_of
 from core.bench.collaboration import running_collaboration
-from core.control.client import ControlClient
-from core.control.engine_file import NotRunning
+from core.bench.desk_figures import MEBIBYTE, START_S, DeskFigure, cpu_s, engine_of_home, pss_bytes
+from core.bench.desk_training import training_figures
 from core.storage.paths import Home
 from core.storage.settings import Settings
 from core.system.child_process import own_command
 
-MEBIBYTE: Final = 1 << 20
-START_S: Final = 60.0
 RUNS: Final = 5
 SETTLE_S: Final = 5.0
 """Between a start and a look at rest."""
 PEOPLE: Final = 200
 PAGES: Final = ("home", "model", "people")
-
-
-class DeskFigure(msgspec.Struct, frozen=True):
-    """One figure with its target; both in the same unit."""
-
-    name: str
-    value: float
-    target: float
-    unit: str
 
 
 class DeskReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,6 +42,8 @@ class DeskReport(msgspec.Struct, frozen=True, kw_only=True):
     bench: str = "desk"
     platform: str
     figures: tuple[DeskFigure, ...]
+    notes: tuple[str, ...] = ()
+    """What could not be measured, and why."""
 
 
 def run(args: argparse.Namespace) -> int:
@@ -73,7 +64,7 @@ def as_table(report: DeskReport) -> str:
     for one in report.figures:
         missed = "" if one.value <= one.target else "  *"
         lines.append(f"{one.name:44}{one.value:>9.2f} {one.unit:<3}{one.target:>7g}{missed}")
-    return "\n".join(lines)
+    return "\n".join([*lines, *report.notes])
 
 
 async def _measured(folder: Path, seconds: float) -> DeskReport:
@@ -85,7 +76,7 @@ async def _measured(folder: Path, seconds: float) -> DeskReport:
     paused = [Settings(computing=OFF)]
     async with running_collaboration(charter, folder / "run", 1, settings=paused, senses=True):
         home = folder / "run" / "peer-0"
-        engine = await _engine(Home(home))
+        engine = await engine_of_home(Home(home))
         await asyncio.sleep(SETTLE_S)
         figures += await _at_rest("engine at rest", engine, seconds, share=0.3, mebibytes=60)
         figures.append(DeskFigure("potluck status", _seconds(["status", "--home", str(home)]), 0.2, "s"))
@@ -99,7 +90,8 @@ async def _measured(folder: Path, seconds: float) -> DeskReport:
             figures += await _at_rest("window at rest", window, seconds, share=0.3, mebibytes=120)
             figures.append(DeskFigure("second start", _seconds(["--home", str(home)]), 0.3, "s"))
     figures += await _crowd(folder / "crowd", seconds)
-    return DeskReport(platform=_platform() or "the display", figures=tuple(figures))
+    training, notes = await training_figures(charter, folder / "training", seconds)
+    return DeskReport(platform=_platform() or "the display", figures=(*figures, *training), notes=tuple(notes))
 
 
 async def _crowd(home: Path, seconds: float) -> list[DeskFigure]:
@@ -108,7 +100,7 @@ async def _crowd(home: Path, seconds: float) -> list[DeskFigure]:
     process = await asyncio.create_subprocess_exec(*words, stdin=subprocess.PIPE)
     figures = []
     try:
-        await _engine(Home(home))
+        await engine_of_home(Home(home))
         for page in PAGES:
             async with _window(home, page) as (window, _):
                 await asyncio.sleep(SETTLE_S)
@@ -127,30 +119,16 @@ async def _at_rest(
     used = await _share(process, seconds)
     return [
         DeskFigure(f"{name}, of a core", used, share, "%"),
-        DeskFigure(f"{name}, memory (PSS)", _pss_bytes(process) / MEBIBYTE, mebibytes, "MiB"),
+        DeskFigure(f"{name}, memory (PSS)", pss_bytes(process) / MEBIBYTE, mebibytes, "MiB"),
     ]
 
 
 async def _share(process: psutil.Process, seconds: float) -> float:
     """What a process and its children use of one core, per cent."""
-    before = _cpu_s(process)
+    before = cpu_s(process)
     began = time.monotonic()
     await asyncio.sleep(seconds)
-    return 100 * (_cpu_s(process) - before) / (time.monotonic() - began)
-
-
-def _family(process: psutil.Process) -> list[psutil.Process]:
-    return [process, *process.children(recursive=True)]
-
-
-def _cpu_s(process: psutil.Process) -> float:
-    return float(sum(sum(one.cpu_times()[:2]) for one in _family(process)))
-
-
-def _pss_bytes(process: psutil.Process) -> int:
-    """Memory with a share of what is shared; where the system does not tell that, all of it."""
-    told = [one.memory_full_info() for one in _family(process)]
-    return sum(int(getattr(one, "pss", one.uss)) for one in told)
+    return 100 * (cpu_s(process) - before) / (time.monotonic() - began)
 
 
 def _seconds(words: Sequence[str]) -> float:
@@ -163,17 +141,6 @@ def _seconds(words: Sequence[str]) -> float:
         )
         taken.append(time.monotonic() - began)
     return statistics.median(taken)
-
-
-async def _engine(home: Home) -> psutil.Process:
-    """The engine of a home, once it answers."""
-    async with asyncio.timeout(START_S):
-        while True:
-            try:
-                async with ControlClient.connect(home) as client:
-                    return psutil.Process((await client.snapshot()).pid)
-            except NotRunning:
-                await asyncio.sleep(0.1)
 
 
 @asynccontextmanager

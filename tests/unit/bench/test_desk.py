@@ -5,7 +5,9 @@ import subprocess
 import sys
 
 from core.api.snapshot import Snapshot
-from core.bench.desk import DeskFigure, DeskReport, as_table
+from core.bench.desk import DeskReport, as_table
+from core.bench.desk_figures import DeskFigure
+from core.bench.key_probe import lateness_ms
 from core.control.client import ControlClient
 from core.control.engine_file import NotRunning
 from core.storage.paths import Home
@@ -43,3 +45,12 @@ def test_engine_of_pretence_changes_all_the_time(tmp_path):
         assert process.wait(20) == 0
     assert all(len(one.peers) == len(one.leaderboard) == 200 for one in seen)
     assert len({one.epoch_samples for one in seen}) == 3
+
+
+def test_table_says_what_is_not_measured():
+    report = DeskReport(platform="offscreen", figures=(), notes=("input is not measured: no Xvfb",))
+    assert as_table(report).splitlines()[-1] == "input is not measured: no Xvfb"
+
+
+def test_keys_are_never_done_before_their_moment():
+    assert lateness_ms(0.1) > 0.0
