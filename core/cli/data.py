@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from core.base.tasks import TOKENIZERS
-from core.cli.options import Commands, add_json, calling, whole
+from core.cli.options import Commands, add_home, add_json, calling, whole
 
 SHARD_MB: Final = 4
 SHARD_MB_MAX: Final = 32
@@ -36,7 +36,7 @@ def _add_inspect(kinds: Any) -> None:
         help="what is in a source",
         description="Read a sample of a source: examples, and how many documents, characters and tokens there are.",
     )
-    _add_source(inspect)
+    _add_source(inspect, optional=True)
     inspect.add_argument(
         "--sample-mb", type=whole(1, 1000), default=SAMPLE_MB, metavar="N", help=f"text to read (default: {SAMPLE_MB})"
     )
@@ -45,6 +45,13 @@ def _add_inspect(kinds: Any) -> None:
         "--tokens-per-s", type=whole(1, 10**12), metavar="N", help="speed of all computers together, for the hours"
     )
     inspect.add_argument("--line", default=LINE, metavar="RATE", help=f"line of a volunteer (default: {LINE})")
+    inspect.add_argument(
+        "--sample", metavar="SOURCE/SHARD/ROW", help="instead: one sample of a collaboration, from its number alone"
+    )
+    add_home(inspect)
+    which = inspect.add_mutually_exclusive_group()
+    which.add_argument("--collaboration", metavar="NAME", help="with --sample: its name, or how its id begins")
+    which.add_argument("--charter", type=Path, metavar="DIR", help="with --sample: the one that you organise there")
     inspect.set_defaults(run=calling("core.cli.data_commands:run_inspect"))
 
 
@@ -118,9 +125,12 @@ def _add_tokenizer(commands: Commands) -> None:
     train.set_defaults(run=calling("core.cli.data_commands:run_train"))
 
 
-def _add_source(command: argparse.ArgumentParser) -> None:
+def _add_source(command: argparse.ArgumentParser, *, optional: bool = False) -> None:
     command.add_argument(
-        "source", metavar="SOURCE", help='a folder or file, a URL, hf://datasets/OWNER/NAME, or "python-docs"'
+        "source",
+        metavar="SOURCE",
+        nargs="?" if optional else None,
+        help='a folder or file, a URL, hf://datasets/OWNER/NAME, or "python-docs"',
     )
     command.add_argument(
         "--form", choices=("auto", "text", "jsonl", "parquet", "csv"), default="auto", help="what the files hold"

@@ -4,6 +4,7 @@ import argparse
 import asyncio
 import importlib.util
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +15,20 @@ from core.backbone.charter import load_charter
 from core.base.allowed import read_fields
 from core.base.data_source import DataSource
 from core.base.problems import BadInput, WorkerProblem
+from core.cli.kept_model import kept_model
 from core.cli.options import Missing
 from core.cli.quantities import read_rate
 from core.cli.say import say_json
 from core.cli.tables import clean
 from core.data.filters import Value, read_filters
-from core.sources.requests import CutRequest, DataRequest, InspectRequest, TokenizerRequest, VerifyRequest
+from core.sources.requests import (
+    CutRequest,
+    DataRequest,
+    InspectRequest,
+    SampleRequest,
+    TokenizerRequest,
+    VerifyRequest,
+)
 from core.system.child_process import own_command
 from core.system.progress_bar import ProgressBar
 from core.system.reports import reports
@@ -27,10 +36,15 @@ from core.system.reports import reports
 MB = 10**6
 WRONG_SHOWN = 20
 EXIT_WRONG = 2
+_SAMPLE = re.compile(r"(\d{1,9})/(\d{1,9})/(\d{1,12})")
 
 
 def run_inspect(args: argparse.Namespace) -> int:
     """`potluck data inspect`; see `potluck data inspect --help`."""
+    if args.sample is not None:
+        return _show_sample(args)
+    if args.source is None:
+        raise BadInput("No source is named.", hint="Name a folder, a file, a URL, or python-docs.")
     rate = read_rate(args.line)
     tokenizer = "" if args.tokenizer is None else str(args.tokenizer.expanduser().absolute())
     asked = InspectRequest(source=source_of(args), sample_bytes=args.sample_mb * MB, tokenizer=tokenizer)
@@ -154,6 +168,34 @@ def read_filter(words: str) -> tuple[str, Value]:
     except ValueError:
         return name, value
     return name, read if isinstance(read, int | float | bool) else value
+
+
+def _show_sample(args: argparse.Namespace) -> int:
+    """Show the sample of a number."""
+    number = _SAMPLE.fullmatch(args.sample)
+    if number is None:
+        raise BadInput(f"{args.sample[:40]!a} is not the number of a sample.", hint="Write SOURCE/SHARD/ROW: 0/3/17.")
+    kept = kept_model(args)
+    source, shard, row = map(int, number.groups())
+    folder = "" if args.source is None else str(Path(args.source).expanduser().absolute())
+    asked = SampleRequest(
+        manifest=str(kept.manifest_path),
+        blobs=str(kept.blobs),
+        source=source,
+        shard=shard,
+        row=row,
+        folder=folder,
+    )
+    found = _asked(asked, json=args.json)
+    if args.json:
+        say_json(found)
+    else:
+        print(
+            f"Sample {args.sample} of {clean(kept.manifest.name)}: row {row} of {clean(found['shard'])} "
+            f"in {clean(found['source'])}\n  digest  {found['digest']}\n"
+        )
+        print("\n".join(clean(line) for line in found["text"].splitlines()))
+    return 0
 
 
 def _counting(found: dict[str, Any]) -> str:

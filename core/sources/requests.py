@@ -47,4 +47,18 @@ class TokenizerRequest(msgspec.Struct, frozen=True, kw_only=True, tag="tokenizer
     sample_bytes: int
 
 
-DataRequest = InspectRequest | CutRequest | VerifyRequest | TokenizerRequest
+class SampleRequest(msgspec.Struct, frozen=True, kw_only=True, tag="sample"):
+    """Asks for one sample's row, made again from its number."""
+
+    manifest: str
+    """Path of the signed manifest."""
+    blobs: str
+    """Path of the folder of its files."""
+    source: int
+    shard: int
+    row: int
+    folder: str = ""
+    """The folder or file that the person has named; no other one of this computer is read."""
+
+
+DataRequest = SampleRequest | InspectRequest | CutRequest | VerifyRequest | TokenizerRequest

@@ -37,3 +37,6 @@ class Cutter(Protocol):
             documents: Those for training.
             chance: For where to cut; it follows from collaboration, source, shard and block.
         """
+
+    def text_of(self, row: Row) -> str:
+        """What a row says, for people: a blank line stands where the task has divided it."""

@@ -31,6 +31,10 @@ class GptCutter:
         for window in windows(documents, self._alphabet, self.tokens, tail=True):
             yield window.astype(np.uint16)
 
+    def text_of(self, row: Row) -> str:
+        """Its letters; those that the alphabet lacks are a replacement character."""
+        return self._alphabet.text_of(row)
+
 
 def open_cutter(manifest: Manifest, blobs: Blobs) -> GptCutter:
     """The cutter of a manifest.

@@ -64,6 +64,7 @@ class Alphabet:
         if len(letters) != size or any(len(letter) != 1 for letter in letters[1:]):
             raise BadInput("The alphabet does not fit the numbers.", hint="Ask the organiser.")
         known = sorted((ord(letter), number) for number, letter in enumerate(letters) if number)
+        self._letters = ["\ufffd", *letters[1:]]
         self._codes = np.array([-1, *(code for code, _ in known)], np.int64)
         self._numbers = np.array([0, *(number for _, number in known)], np.int32)
 
@@ -72,6 +73,10 @@ class Alphabet:
         codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4").astype(np.int64)
         places = np.searchsorted(self._codes, codes, side="right") - 1
         return np.where(self._codes[places] == codes, self._numbers[places], 0).astype(np.int32)
+
+    def text_of(self, numbers: NDArray[np.integer]) -> str:
+        """The text of some letters' numbers, with a replacement character for what is not in the alphabet."""
+        return "".join(self._letters[number] for number in numbers.tolist())
 
 
 def windows(

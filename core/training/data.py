@@ -2,8 +2,8 @@
 
     python -m core.training.data --asked JSON
 
-prints one JSON object a line: `progress` (text, fraction), then what was asked for (`inspected`, `cut`, `verified`,
-`trained`), or `problem` (code, message, hint; exit code 2).
+prints one JSON object a line: `progress` (text, fraction), then what was asked for (`inspected`, `sampled`, `cut`,
+`verified`, `trained`), or `problem` (code, message, hint; exit code 2).
 """
 
 import argparse
@@ -13,7 +13,14 @@ from collections.abc import Sequence
 
 import msgspec
 
-from core.sources.requests import CutRequest, DataRequest, InspectRequest, TokenizerRequest, VerifyRequest
+from core.sources.requests import (
+    CutRequest,
+    DataRequest,
+    InspectRequest,
+    SampleRequest,
+    TokenizerRequest,
+    VerifyRequest,
+)
 from core.training.child import end_with_parent, reporting, say
 
 
@@ -37,6 +44,10 @@ def _do(asked: DataRequest) -> None:
             from core.training.inspect_text import inspected  # noqa: PLC0415 - each brings libraries of its own
 
             done = inspected(asked)
+        case SampleRequest():
+            from core.training.sample_text import sampled  # noqa: PLC0415
+
+            done = sampled(asked)
         case CutRequest():
             from core.training.cut_text import cut  # noqa: PLC0415
 

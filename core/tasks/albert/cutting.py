@@ -52,6 +52,13 @@ class AlbertCutter:
         """The pairs of each document, divided at a sentence where there are several."""
         return pairs((pieces(self._tokenizer, document) for document in documents), self._room, chance)
 
+    def text_of(self, row: Row) -> str:
+        """The two parts that a sample of it shows, in order or swapped."""
+        first, second = (int(length) for length in row[:LENGTHS])
+        held = row[LENGTHS:].tolist()
+        parts = held[:first], held[first : first + second]
+        return "\n\n".join(self._tokenizer.decode(part, skip_special_tokens=False) for part in parts)
+
 
 def open_cutter(manifest: Manifest, blobs: Blobs) -> AlbertCutter:
     """The cutter of a manifest.
