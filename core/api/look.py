@@ -2,6 +2,8 @@
 
 import msgspec
 
+from core.api.data_state import SourceView
+
 THREAD_WATTS = 8.0
 """Rule of thumb for a busy processor thread: desktop processors draw 65 W with 8 cores."""
 
@@ -36,6 +38,8 @@ class JoinEstimate(msgspec.Struct, frozen=True, kw_only=True):
     """Of the collaboration, if this computer is as fast as the others are on average."""
     day_bytes: float | None = None
     """Sent and received, if it computes all day and the collaboration goes on as fast as now."""
+    data_day_bytes: float | None = None
+    """Of text from the network, in that day; an upper bound where volunteers share it."""
     watts: float | None = None
     """Drawn more than by an idle computer: a rule of thumb for the processor, the limit of a graphics card."""
 
@@ -53,6 +57,8 @@ class LinkLook(msgspec.Struct, frozen=True, kw_only=True):
     """Size of the collaboration's files."""
     folder: str = ""
     """On this computer, whose texts it wants to read; empty: none."""
+    sources: tuple[SourceView, ...] = ()
+    """Where its text comes from; who joins has this computer ask their hosts."""
     computers: int | None = None
     """That take part now; None: the backbone does not say."""
     estimate: JoinEstimate = JoinEstimate()

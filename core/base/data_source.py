@@ -18,6 +18,8 @@ SOURCES_MAX: Final = 16
 SHARDS_MAX: Final = 65_536
 """Number of shards of one source: where there is more text, shards are larger."""
 ADDRESS_LETTERS: Final = 4096
+SECRETS: Final = "POTLUCK_SECRETS"
+"""The environment variable in which a child that prepares text finds a person's credentials."""
 HUB: Final = "hf"
 SCHEMES: Final = frozenset({HUB, "http", "https", "s3", "gs", "az"})
 """What a URL may begin with: all of these read over a network."""

@@ -27,6 +27,7 @@ def add(commands: Commands) -> None:
     _add_inspect(kinds)
     _add_cut(kinds)
     _add_verify(kinds)
+    _add_login(kinds)
     _add_tokenizer(commands)
 
 
@@ -91,6 +92,20 @@ def _add_verify(kinds: Any) -> None:
     verify.add_argument("--again", action="store_true", help="make wrong shards again, of what they were cut of")
     add_json(verify)
     verify.set_defaults(run=calling("core.cli.data_commands:run_verify"))
+
+
+def _add_login(kinds: Any) -> None:
+    login = kinds.add_parser(
+        "login",
+        help="keep a password or token for a source",
+        description="Ask for a password or token, or read it as a line, and keep it in the system's keyring.  Only the "
+        "process that reads data gets it, for this server, hub or bucket alone.",
+    )
+    login.add_argument("where", metavar="HOST|ADDRESS|hub", help='such as texts.org, s3://BUCKET, or "hub"')
+    login.add_argument("--forget", action="store_true", help="forget what is kept for it")
+    add_home(login)
+    add_json(login)
+    login.set_defaults(run=calling("core.cli.data_login:run"))
 
 
 def _add_tokenizer(commands: Commands) -> None:

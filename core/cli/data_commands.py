@@ -21,6 +21,7 @@ from core.cli.quantities import read_rate
 from core.cli.say import say_json
 from core.cli.tables import clean
 from core.data.filters import Value, read_filters
+from core.engine.data_secrets import kept_secrets, secret_names
 from core.sources.requests import (
     CutRequest,
     DataRequest,
@@ -220,13 +221,15 @@ def _asked(asked: DataRequest, *, json: bool) -> dict[str, Any]:
     command = [*own_command("data-work", "core.training.data"), "--asked", msgspec.json.encode(asked).decode()]
     bar = ProgressBar(json=json)
     try:
-        return asyncio.run(_said([*command, "--with-parent"], bar))
+        source = getattr(asked, "source", None)
+        secrets = kept_secrets(secret_names([source])) if source is not None else {}
+        return asyncio.run(_said([*command, "--with-parent"], bar, secrets))
     finally:
         bar.clear()
 
 
-async def _said(command: list[str], bar: ProgressBar) -> dict[str, Any]:
-    async with reports(command) as said:
+async def _said(command: list[str], bar: ProgressBar, secrets: dict[str, str]) -> dict[str, Any]:
+    async with reports(command, secrets=secrets) as said:
         async for line in said:
             if line["event"] != "progress":
                 return line

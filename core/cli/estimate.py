@@ -3,11 +3,13 @@
 import json
 import os
 import shutil
+from collections.abc import Sequence
 from typing import Final
 
 import msgspec
 import psutil
 
+from core.api.data_state import SourceView
 from core.api.look import THREAD_WATTS, ComputerFacts, JoinEstimate, LinkLook
 from core.api.numbers import amount, volume
 from core.api.settings import CPU
@@ -25,6 +27,10 @@ from core.system.child_process import own_command
 from core.system.reports import reports
 
 DAY_S: Final = 86_400.0
+SAMPLE_TOKENS: Final = 512
+"""Of a sample whose manifest does not say how long it is."""
+TOKEN_BYTES: Final = 4.0
+"""Rule of thumb: text of a token, as it lies on a server; packed text is a third of that."""
 OPTIMIZER_BYTES: Final = 8.0
 """Upper bound on what an optimiser remembers for each parameter: two numbers of four bytes."""
 CARD_QUERY: Final = ("nvidia-smi", "--query-gpu=name,power.limit", "--format=csv,noheader,nounits")
@@ -59,10 +65,11 @@ async def estimate(invited: Invited, here: ComputerFacts) -> JoinEstimate:
     if costs is None:
         return JoinEstimate(watts=watts or None, share=share)
     needs = needs_of(costs, manifest, blob_bytes=invited.download_bytes)
-    day_bytes = None
+    day_bytes = data_day_bytes = None
     if present is not None and present.samples_per_s > 0:
         faster = present.samples_per_s * (present.computers + 1) / max(1, present.computers)
         epochs = DAY_S * faster / manifest.target_samples
+        data_day_bytes = data_of(manifest, samples=DAY_S * present.samples_per_s / max(1, present.computers))
         day_bytes = 2 * epochs * sent_in_epoch(costs.parameters, manifest, present.computers + 1)
     return JoinEstimate(
         memory_bytes=needs.memory_bytes,
@@ -70,8 +77,39 @@ async def estimate(invited: Invited, here: ComputerFacts) -> JoinEstimate:
         epoch_bytes=needs.epoch_bytes,
         share=share,
         day_bytes=day_bytes,
+        data_day_bytes=data_day_bytes,
         watts=watts or None,
     )
+
+
+def data_of(manifest: Manifest, *, samples: float) -> float:
+    """Bytes of text that so many samples take from the network: a rule of thumb.
+
+    Args:
+        manifest: Names the sources, and how long a sample is.
+        samples: Their number.
+    """
+    whole = sum(source.share for source in manifest.sources)
+    remote = sum(source.share for source in manifest.sources if source.host)
+    length = manifest.numbers.get("sequence_length", manifest.numbers.get("length", SAMPLE_TOKENS))
+    tokens = float(length) if isinstance(length, int | float) else SAMPLE_TOKENS
+    token_bytes = 1.0 if manifest.task == "gpt" else TOKEN_BYTES
+    return samples * remote / whole * tokens * token_bytes
+
+
+def source_rows(sources: Sequence[SourceView], day_bytes: float | None) -> list[tuple[str, str]]:
+    """Titles and texts about where the text comes from."""
+    rows: list[tuple[str, str]] = []
+    for source in sources:
+        share = f"{source.share:.0%} from " if len(sources) > 1 else ""
+        words = [word for word in (source.licence, source.credit) if word]
+        described = f" ({'; '.join(words)})" if words else ""
+        where = source.address or "the documentation that came with Python"
+        rows.append(("Text" if not rows else "", f"{share}{where}{described}"))
+    if hosts := sorted({source.host for source in sources if source.host}):
+        traffic = f", about {volume(day_bytes)} a day if it computes all day" if day_bytes else ""
+        rows.append(("Reads from", f"{', '.join(hosts)}{traffic}"))
+    return rows
 
 
 def rows_of(shown: LinkLook) -> list[tuple[str, str]]:
@@ -88,6 +126,7 @@ def rows_of(shown: LinkLook) -> list[tuple[str, str]]:
         ("Power", f"about {amount(cost.watts)} W while it computes (a rule of thumb)" if cost.watts else unknown),
         ("Network", _network(cost) or unknown),
     ]
+    rows += source_rows(shown.sources, cost.data_day_bytes)
     if shown.folder:
         rows.append(("Wants to read", f"the folder {shown.folder} here; if you trust it: potluck engine --text FOLDER"))
     if not here.connected:

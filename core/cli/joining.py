@@ -7,6 +7,7 @@ import sys
 
 import msgspec
 
+from core.api.data_state import SourceView
 from core.api.look import LinkLook
 from core.api.numbers import volume
 from core.api.turns import WORDS, PassedOver
@@ -21,6 +22,7 @@ from core.cli.tables import clean
 from core.control.client import ControlClient
 from core.control.engine_file import NotRunning
 from core.engine.collaborations import Collaborations, KeptCollaboration
+from core.engine.data_watch import source_views
 from core.net.clock import Clock
 from core.storage.paths import Home
 
@@ -54,7 +56,7 @@ def join(args: argparse.Namespace) -> int:
         return 0
     collaborations.keep(link, invited.signed)
     name = clean(invited.manifest.name)
-    _tell(args, "joined", f"You take part in {name}.", running=asyncio.run(_go_there(home)), name=name)
+    _tell(args, "joined", f"You take part in {name}.", running=asyncio.run(begin_again(home)), name=name)
     return 0
 
 
@@ -69,7 +71,7 @@ def choose(args: argparse.Namespace) -> int:
     chosen = collaborations.find(args.which)
     collaborations.keep(chosen.link)
     said = f"{clean(chosen.name)} comes first now."
-    _tell(args, "chosen", said, running=asyncio.run(_go_there(home)), name=chosen.name)
+    _tell(args, "chosen", said, running=asyncio.run(begin_again(home)), name=chosen.name)
     return 0
 
 
@@ -85,7 +87,7 @@ def leave(args: argparse.Namespace) -> int:
     said = (
         f"You have left {clean(left.name)}. Its files stay in {left.folder}; delete that folder if you need the room."
     )
-    running = asyncio.run(_go_there(home))
+    running = asyncio.run(begin_again(home))
     if not args.json:
         print(said)
     _tell(args, "left", _next(collaborations), running=running, name=left.name, folder=str(left.folder))
@@ -125,10 +127,17 @@ def description(invited: Invited, home: Home) -> LinkLook:
         task=clean(manifest.task),
         download_bytes=invited.download_bytes,
         folder=clean(wanted_folder(manifest)[:FOLDER_LETTERS]),
+        sources=tuple(_clean(source) for source in source_views(manifest)),
         computers=invited.present.computers if invited.present is not None else None,
         estimate=asyncio.run(estimate(invited, here)),
         computer=here,
     )
+
+
+def _clean(source: SourceView) -> SourceView:
+    """A source whose words cannot disturb a terminal."""
+    words = {name: clean(getattr(source, name)) for name in ("address", "host", "licence", "credit")}
+    return msgspec.structs.replace(source, **words)
 
 
 def _link(which: str, kept: Collaborations) -> Link:
@@ -180,7 +189,7 @@ async def _ask_served(home: Home) -> tuple[str, tuple[PassedOver, ...]]:
     return "", ()
 
 
-async def _go_there(home: Home) -> bool:
+async def begin_again(home: Home) -> bool:
     """Have a running engine begin anew with the current collaboration; False: none runs."""
     with contextlib.suppress(NotRunning):
         async with ControlClient.connect(home) as client:

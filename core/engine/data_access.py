@@ -1,20 +1,14 @@
 """What the reader of a collaboration's data may use on this computer: a folder, credentials, room on the disk."""
 
 import asyncio
-import os
 from pathlib import Path
-from typing import Final
 
 from core.base.manifest import Manifest
 from core.engine.data_desk import DataDesk
+from core.engine.data_secrets import kept_secrets, secret_names
 from core.engine.installation import Installation
 from core.engine.shard_sharing import GIGABYTE, SHARED
-from core.sources.source import secret_name
-from core.storage.identity import kept_secret, system_keyring
 from core.workers.data_frames import DataAccess
-
-ENTRY: Final = "data "
-"""What the names of these credentials in the keyring begin with; `core.sources.source.secret_name` follows."""
 
 
 class DataRoom:
@@ -29,7 +23,7 @@ class DataRoom:
 
     def __init__(self, installation: Installation, manifest: Manifest, desk: DataDesk, blocks: Path) -> None:
         self._installation = installation
-        self._names = {secret_name(source.address) for source in manifest.sources if source.host}
+        self._names = secret_names(manifest.sources)
         self._share = 1 - SHARED if any(source.index for source in manifest.sources) else 1
         self._desk = desk
         self._blocks = blocks
@@ -50,10 +44,3 @@ class DataRoom:
             desk_token=self._desk.token,
             secrets=self._secrets,
         )
-
-
-def kept_secrets(names: set[str]) -> dict[str, str]:
-    """The credentials of these names that the keyring has; it is not asked where there are none to ask for."""
-    keyring = system_keyring(os.environ)
-    found = {name: kept_secret(keyring, f"{ENTRY}{name}") for name in sorted(names)}
-    return {name: secret for name, secret in found.items() if secret}

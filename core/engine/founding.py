@@ -1,5 +1,6 @@
 """From a recipe to a charter: text is read and the task prepared in a child, then manifest, keys and files are kept."""
 
+import asyncio
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +16,7 @@ from core.base.manifest import Manifest, Numbers
 from core.base.problems import BadInput, WorkerProblem
 from core.base.recipe import Recipe
 from core.data.shard_index import INDEX_BYTES_MAX, ShardIndex, read_index
+from core.engine.data_secrets import kept_secrets, secret_names
 from core.system.atomic_files import make_directory, read_bounded
 from core.system.child_process import own_command
 from core.system.reports import reports
@@ -75,7 +77,8 @@ async def prepare(
     given = ["--recipe", msgspec.json.encode(recipe).decode(), "--called", called, "--out", str(out)]
     given += [] if start is None else ["--start", str(start)]
     command = [*own_command("prepare", "core.training.prepare"), *given, "--with-parent"]
-    async with reports(command, log=log) as said:
+    secrets = await asyncio.to_thread(kept_secrets, secret_names(recipe.sources))
+    async with reports(command, log=log, secrets=secrets) as said:
         async for line in said:
             if line["event"] == "progress":
                 stage(line["text"], line["fraction"])

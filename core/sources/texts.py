@@ -1,7 +1,11 @@
 """A source as a stream of documents, for whatever reads it once and in order: preparation, reports, tokenizers."""
 
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from random import Random
+from types import MappingProxyType
+from typing import Final
 
 from core.api.data_state import DataCode
 from core.base.data_source import DataSource
@@ -9,6 +13,9 @@ from core.base.problems import BadInput
 from core.data.documents import LINE_CHARS_MAX, Document, documents_of, paragraphs_of
 from core.data.filters import Filters, Sieve, read_filters
 from core.sources.source import Access, Piece, ShardUnreadable, SourceTrouble, TextShards, open_source
+
+SHARDS_AT_A_TIME: Final = 32
+"""Shards of a source that are read by turns, a piece of each."""
 
 
 class SourceTexts:
@@ -51,6 +58,39 @@ class SourceTexts:
                 raise problem_of_trouble(trouble) from trouble
 
 
+    def sampled(self, order: Random) -> Iterator[Document]:
+        """All documents once, from many shards by turns, so that whoever stops early has seen text from all over.
+
+        Args:
+            order: Draws which shards come first.
+
+        Raises:
+            BadInput: the source cannot be had now, or nothing of it can be read.
+        """
+        waiting = deque(int(shard) for shard in self.shards())
+        order.shuffle(waiting)
+        sieve, damage, found = self._filters.sieve(), None, 0
+        turns = deque(self._source.read(waiting.popleft()) for _ in range(min(len(waiting), SHARDS_AT_A_TIME)))
+        while turns:
+            try:
+                piece = next(turns[0], None)
+            except ShardUnreadable as trouble:
+                piece, damage = None, trouble
+            except SourceTrouble as trouble:
+                raise problem_of_trouble(trouble) from trouble
+            if piece is not None:
+                for document in _kept(piece, sieve):
+                    found += 1
+                    yield document
+                turns.rotate(-1)
+                continue
+            turns.popleft()
+            if waiting:
+                turns.append(self._source.read(waiting.popleft()))
+        if damage is not None and not found:
+            raise problem_of_trouble(damage) from damage
+
+
 def documents_in(text: str) -> Iterator[Document]:
     """The documents of a text that stands on its own."""
     return documents_of(paragraphs_in(text))
@@ -70,14 +110,18 @@ def texts_named(name: str) -> SourceTexts:
     return texts_of(DataSource(address=name))
 
 
-def texts_of(source: DataSource) -> SourceTexts:
+def texts_of(source: DataSource, secrets: Mapping[str, str] = MappingProxyType({})) -> SourceTexts:
     """The text of a source that the person has named, who so allows a folder in it to be read.
+
+    Args:
+        source: As a recipe has it.
+        secrets: Credentials (`Access.secrets`).
 
     Raises:
         BadInput: it cannot be opened, or its filters cannot be used.
     """
     folder = Path(source.path) if source.path else None
-    return SourceTexts(open_source(source, Access(folder=folder)), read_filters(source.filters))
+    return SourceTexts(open_source(source, Access(folder=folder, secrets=secrets)), read_filters(source.filters))
 
 
 def problem_of_trouble(trouble: SourceTrouble) -> BadInput:

@@ -137,6 +137,24 @@ def kept_secret(keyring: Keyring | None, entry: str) -> str:
         return ""
 
 
+def keep_secret(keyring: Keyring | None, entry: str, secret: str) -> bool:
+    """Put a person's secret into the keyring, in the place of an earlier one.
+
+    Args:
+        keyring: Where it goes (system_keyring).
+        entry: The user name under which `kept_secret` finds it.
+        secret: The secret.
+
+    Returns:
+        Whether the keyring has it now.
+    """
+    try:
+        _ask(keyring, lambda ring: ring.set_password(SERVICE, entry, secret), KEYRING_TIMEOUT_S)
+    except _Unusable:
+        return False
+    return kept_secret(keyring, entry) == secret
+
+
 def _make(path: Path, keyring: Keyring | None, timeout_s: float) -> Identity:
     """A new key, in the keyring if that keeps it, else in the file."""
     keys = KeyPair.generate()

@@ -5,10 +5,12 @@ import contextlib
 import json
 import os
 import subprocess
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from types import MappingProxyType
 from typing import Any, BinaryIO
 
+from core.base.data_source import SECRETS
 from core.base.problems import BadInput, NoSpace, Problem, UserProblem, WorkerProblem
 
 LINE_BYTES_MAX = 1024 * 1024
@@ -19,7 +21,9 @@ Reports = AsyncIterator[dict[str, Any]]
 
 
 @asynccontextmanager
-async def reports(command: Sequence[str], *, log: BinaryIO | None = None) -> AsyncIterator[Reports]:
+async def reports(
+    command: Sequence[str], *, log: BinaryIO | None = None, secrets: Mapping[str, str] = MappingProxyType({})
+) -> AsyncIterator[Reports]:
     """Start a child, and give what it prints, object by object, until its output ends.
 
     The child is told to end by the end of its standard input.  Where the block is left by an exception, it is killed.
@@ -27,12 +31,14 @@ async def reports(command: Sequence[str], *, log: BinaryIO | None = None) -> Asy
     Args:
         command: The program and its arguments.
         log: Where its errors go; None: to this process's own.
+        secrets: Credentials, which the child finds in the variable `SECRETS`; a command line is there for all to read.
     """
     process = await asyncio.create_subprocess_exec(
         *command,
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=log,
+        env={**os.environ, SECRETS: json.dumps(dict(secrets))} if secrets else None,
         limit=LINE_BYTES_MAX,
         creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
         start_new_session=os.name != "nt",  # Ctrl-C reaches this process only

@@ -3,16 +3,17 @@
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
-from typing import Final, TypeVar
+from random import Random
+from types import MappingProxyType
+from typing import Final
 
 from core.base.data_source import DataSource
 from core.base.problems import BadInput
 from core.base.tasks import TOKENIZERS
 from core.data.documents import Document
-from core.data.sources import Part, parted
-from core.sources.texts import texts_of
+from core.data.sources import Part, is_held_out
+from core.sources.texts import SourceTexts, texts_of
 from core.system.atomic_files import make_directory, write_atomic
 
 READ_CHARS: Final = 3_000_000
@@ -22,7 +23,6 @@ TEXT_CHARS_MIN: Final = 20_000
 HELD_OUT_CHARS_MIN: Final = 500
 ORDER_SEED: Final = 0
 
-T = TypeVar("T")
 Progress = Callable[[str, float], None]
 """Told what happens, and the share that is done."""
 
@@ -39,31 +39,39 @@ class GivenText:
     """How it becomes tokens: a name of `core.base.tasks.TOKENIZERS`, or the path of a tokenizer's file."""
 
 
-def text_of(sources: Sequence[DataSource], *, tokenizer: str = TOKENIZERS[0]) -> GivenText:
-    """The text of a recipe's sources.
+def text_of(
+    sources: Sequence[DataSource],
+    *,
+    tokenizer: str = TOKENIZERS[0],
+    secrets: Mapping[str, str] = MappingProxyType({}),
+) -> GivenText:
+    """The text of a recipe's sources, mixed by their shares.
 
     Args:
         sources: Folders are absolute; the person has named them.
         tokenizer: As the recipe has it, a file with its absolute path.
+        secrets: Credentials (`core.sources.source.Access`).
 
     Raises:
         BadInput: a source cannot be opened.
     """
-    files = [texts_of(source) for source in sources]
+    texts = [texts_of(source, secrets) for source in sources]
     called = " and ".join(source.address for source in sources)
-    return GivenText(called, lambda: by_turns([parted(each, seed=ORDER_SEED) for each in files]), tokenizer)
+    return GivenText(called, lambda: _mixed(sources, texts), tokenizer)
 
 
-def by_turns(streams: Sequence[Iterator[T]]) -> Iterator[T]:
-    """One element of each stream after the other, as long as a stream has any."""
-    left = list(streams)
-    while left:
-        for stream in tuple(left):
-            for element in islice(stream, 1):
-                yield element
-                break
-            else:
-                left.remove(stream)
+def _mixed(sources: Sequence[DataSource], texts: Sequence[SourceTexts]) -> Iterator[tuple[Part, Document]]:
+    """Documents of all sources: next comes the one that has given least by its share; one that ends is left out."""
+    streams = {place: each.sampled(Random(ORDER_SEED)) for place, each in enumerate(texts)}  # noqa: S311 - no secret
+    given = dict.fromkeys(streams, 0)
+    while streams:
+        place = min(streams, key=lambda each: given[each] / sources[each].share)
+        document = next(streams[place], None)
+        if document is None:
+            del streams[place]
+            continue
+        given[place] += sum(map(len, document))
+        yield "held-out" if is_held_out(document) else "train", document
 
 
 def read_text(

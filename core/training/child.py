@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from core.base.data_source import SECRETS
 from core.base.problems import Problem
 
 
@@ -27,6 +28,12 @@ def reporting(work: Callable[[], None]) -> int:
 def end_with_parent() -> None:
     """From now on the end of standard input ends this process, whatever it is doing."""
     threading.Thread(target=_watch_parent, name="parent watch", daemon=True).start()
+
+
+def given_secrets() -> dict[str, str]:
+    """Credentials of sources that the parent gives (`core.system.reports`); no child of this process gets them."""
+    found: dict[str, str] = json.loads(os.environ.pop(SECRETS, "{}"))
+    return found
 
 
 def say(event: str, **words: Any) -> None:

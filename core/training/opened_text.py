@@ -7,6 +7,7 @@ from core.base.data_source import DataSource
 from core.data.filters import read_filters
 from core.sources.source import Access, LeftOut, Listing, SourceTrouble, TextShards, open_source
 from core.sources.texts import problem_of_trouble
+from core.training.child import given_secrets
 
 
 class OpenedText:
@@ -30,7 +31,7 @@ class OpenedText:
         self.passed_over: list[LeftOut] = []
         """Files that turned out unreadable."""
         folder = Path(source.path) if source.path else None
-        access = Access(folder=folder, count=self._count, pass_over=self.passed_over.append)
+        access = Access(folder=folder, secrets=given_secrets(), count=self._count, pass_over=self.passed_over.append)
         self.shards: TextShards = open_source(source, access)
         try:
             self.listing: Listing = self.shards.listing()

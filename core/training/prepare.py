@@ -19,7 +19,7 @@ from core.base.data_source import PYTHON_DOCS, DataSource
 from core.base.recipe import Recipe
 from core.system.offline import offline
 from core.tasks.text import text_of
-from core.training.child import end_with_parent, reporting, say
+from core.training.child import end_with_parent, given_secrets, reporting, say
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -33,11 +33,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen = parser.parse_args(arguments)
     if chosen.with_parent:
         end_with_parent()
-    recipe = msgspec.json.decode(chosen.recipe, type=Recipe)
-    return reporting(lambda: _prepare(recipe, chosen.called, chosen.out, chosen.start))
+    recipe, secrets = msgspec.json.decode(chosen.recipe, type=Recipe), given_secrets()
+    return reporting(lambda: _prepare(recipe, chosen.called, chosen.out, start=chosen.start, secrets=secrets))
 
 
-def _prepare(recipe: Recipe, called: str, out: Path, start: Path | None) -> None:
+def _prepare(recipe: Recipe, called: str, out: Path, *, start: Path | None, secrets: dict[str, str]) -> None:
     with tempfile.TemporaryDirectory(prefix="potluck-") as cache:
         offline(Path(cache))
         if start is None:
@@ -45,7 +45,7 @@ def _prepare(recipe: Recipe, called: str, out: Path, start: Path | None) -> None
         from core.training.checks import checked_recipe  # noqa: PLC0415 - only now the libraries stay off the network
 
         found = checked_recipe(recipe, called=called)
-        text = text_of(recipe.sources, tokenizer=recipe.tokenizer_named)
+        text = text_of(recipe.sources, tokenizer=recipe.tokenizer_named, secrets=secrets)
         if start is None:
             done = found.module.prepare(found.numbers, text, out, progress=_progress)
         else:

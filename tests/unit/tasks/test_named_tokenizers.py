@@ -12,7 +12,7 @@ from core.sources.source import Access, open_source
 from core.tasks.albert.prepare import prepare
 from core.tasks.gpt import prepare as prepare_gpt
 from core.tasks.task import PreparedTask
-from core.tasks.text import by_turns, text_of
+from core.tasks.text import text_of
 from core.tasks.tokenizers import normalisers
 from core.tasks.tokenizers.unigram import read_unigram, train_unigram
 from tests.small_task import SENTENCE, SMALL, text_folder
@@ -58,9 +58,6 @@ def test_letters_take_no_tokenizer(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="takes no tokenizer"):
         prepare_gpt({}, text, tmp_path, progress=lambda *_: None)
 
-
-def test_sources_take_turns() -> None:
-    assert list(by_turns([iter("abc"), iter(""), iter("x")])) == ["a", "x", "b", "c"]
 
 
 def test_filters_hold_for_preparing_too(folder: Path, tmp_path: Path) -> None:
