@@ -53,7 +53,7 @@ class ShardsReport:
     @property
     def holds(self) -> bool:
         """Whether the swarm does what it is there for."""
-        return self.origin < ORIGIN_MOST and self.rarest >= RAREST_LEAST and self.slower <= SLOWER_MOST
+        return self.origin < ORIGIN_MOST and self.rarest >= RAREST_LEAST and self.slower_most <= SLOWER_MOST
 
 
 def run(args: argparse.Namespace) -> int:

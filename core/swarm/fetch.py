@@ -29,7 +29,7 @@ ANSWER_TIMEOUT_S = 12.0
 QUICK_S = ANSWER_TIMEOUT_S / WINDOW_CHUNKS
 NOTHING_S = 45.0
 """Without a chunk from anybody for so long, a download is given up: donors that send 6 KB/s are waited for."""
-DONORS_MAX = 3
+DONORS_MAX = STATE_FILES.donors
 FETCH_S = 60.0
 FETCH_BYTES_PER_S_MIN = 64 * 1024
 """A download that is slower is ended, lest a donor keep us waiting for ever; what was verified stays for the next."""
@@ -191,7 +191,7 @@ class FileFetch(Generic[N]):
         self.gone, self.given = {}, Counter()
         self._size_told, self._size_max = size, size_max
         self._ends_at, self._nothing_at = now + FETCH_S, now + NOTHING_S
-        self.donors = {peer: _Donor(now + ANSWER_TIMEOUT_S) for peer in donors[:DONORS_MAX]}
+        self.donors = {peer: _Donor(now + ANSWER_TIMEOUT_S) for peer in donors[: self._words.donors]}
         return [Send(peer, self._words.ask(root)) for peer in self.donors]
 
     def ask_also(self, donors: Sequence[PeerId], now: float) -> list[object]:
@@ -199,7 +199,7 @@ class FileFetch(Generic[N]):
         if self._name is None:
             return []
         new = [peer for peer in donors if peer not in self.donors and peer not in self.gone]
-        new = new[: DONORS_MAX - len(self.donors)]
+        new = new[: self._words.donors - len(self.donors)]
         self.donors.update({peer: _Donor(now + ANSWER_TIMEOUT_S) for peer in new})
         return [Send(peer, self._words.ask(self._root)) for peer in new]
 

@@ -101,6 +101,8 @@ class FileMessages:
     chunk_ask: type[ChunkAsk]
     chunk_give: type[ChunkGive]
     done: type[StateDone]
+    donors: int = 3
+    """Number of peers that one file is asked of at a time."""
 
     @property
     def asks(self) -> tuple[type[Message], ...]:
@@ -114,6 +116,6 @@ class FileMessages:
 
 
 STATE_FILES: Final = FileMessages(StateAsk, StateOffer, StateDenied, ChunkAsk, ChunkGive, StateDone)
-SHARD_FILES: Final = FileMessages(ShardAsk, ShardOffer, ShardDenied, ShardChunkAsk, ShardChunkGive, ShardDone)
+SHARD_FILES: Final = FileMessages(ShardAsk, ShardOffer, ShardDenied, ShardChunkAsk, ShardChunkGive, ShardDone, donors=6)
 SHARD_MESSAGES: Final = (*SHARD_FILES.asks, *SHARD_FILES.answers)
 STATE_MESSAGES: Final = (*STATE_FILES.asks, *STATE_FILES.answers)

@@ -9,7 +9,7 @@ from core.base.back_off import BackOff
 from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Tick, earliest
 from core.base.trace import Trace
-from core.swarm.fetch import DONORS_MAX, Fetched, FetchFailed, Fetching, FileFetch, Why
+from core.swarm.fetch import Fetched, FetchFailed, Fetching, FileFetch, Why
 from core.swarm.messages import SHARD_FILES, StateDenied
 from core.swarm.shards.holder_book import HolderBook
 from core.swarm.shards.names import ShardHere, ShardLied, ShardName, ShardStore
@@ -17,7 +17,9 @@ from core.swarm.shards.shelf import ShardShelf
 from core.swarm.shards.wanted import WantedShards
 
 AHEAD: Final = 4
-"""Number of wanted shards that lie here, or come, before the reader asks for them."""
+"""Number of wanted shards that lie here, or come, before the reader asks for them, at most."""
+AHEAD_ROOM: Final = 5
+"""Unless the reader waits they take at most one part in so many of the room: the rest is what is kept for others."""
 FETCHES_MAX: Final = 4
 """Number of shards that come at a time."""
 LOOK_S: Final = 2.0
@@ -66,6 +68,8 @@ class ShardDownloads:
         self._peers = BackOff[PeerId](first=REST_S[0], longest=REST_S[1], decay=DECAY_S, random=random)
         self._full = BackOff[PeerId](first=FULL_S[0], longest=FULL_S[1], decay=FULL_S[1], random=random)
         self._shards = BackOff[ShardName](first=REST_S[0], longest=REST_S[1], decay=DECAY_S, random=random)
+        self.hungry = False
+        """Whether the reader has nothing to read."""
         self._look_at: float | None = None
         self.received: Counter[PeerId] = Counter()
         """Bytes of checked chunks that each peer has given to this one."""
@@ -164,7 +168,7 @@ class ShardDownloads:
 
     def _begin(self, now: float) -> list[object]:
         """Begin to fetch the rarest wanted shard that somebody gives; empty: there is none, or enough lies here."""
-        if len([name for name in (*self._shelf.held, *self.coming) if name in self._wishes]) >= AHEAD:
+        if self._is_ahead():
             return []
         open_to = [
             name
@@ -191,6 +195,14 @@ class ShardDownloads:
         self.coming[name] = fetch
         return list(fetch.fetch(name, entry.digest, donors, now, size=entry.size_bytes))
 
+    def _is_ahead(self) -> bool:
+        """Whether enough lies here, or comes, that the reader has still to read."""
+        names = [name for name in (*self._shelf.held, *self.coming) if name in self._wishes]
+        if self.hungry or not names:
+            return len(names) >= AHEAD
+        sizes = [self._shelf.catalogue.entry(name).size_bytes for name in names]
+        return len(names) >= AHEAD or AHEAD_ROOM * (sum(sizes) + max(sizes)) > self._shelf.budget_bytes
+
     def _draw(self, name: ShardName, now: float) -> list[PeerId]:
         """Some holders of a shard, which give nothing else to this peer just now."""
         asked = {peer for other, fetch in self.coming.items() if other != name for peer in fetch.donors}
@@ -199,4 +211,4 @@ class ShardDownloads:
             for peer in self._book.holders(name)
             if peer not in asked and not self._peers.is_excluded(peer, now) and not self._full.is_excluded(peer, now)
         ]
-        return self._random.sample(holders, min(len(holders), DONORS_MAX))
+        return self._random.sample(holders, min(len(holders), SHARD_FILES.donors))

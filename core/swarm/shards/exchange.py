@@ -75,6 +75,7 @@ class ShardExchange:
     def lying(self, source: int, numbers: Sequence[int]) -> ShardName | None:
         """The first of these shards that lies here, which stays for now; None: none does."""
         name = next((name for number in numbers if (name := ShardName(source, number)) in self.shelf.held), None)
+        self._downloads.hungry = name is None
         if name is not None:
             self._taken(name)
         return name

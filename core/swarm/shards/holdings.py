@@ -3,7 +3,7 @@
 A range of 2,048 shards is one key, and a record under it 300 bytes, so that a data set of several thousand shards is
 read in a few reads.
 
-What the worst sender gains: who claims all shards is asked for them.  A peer that asked it loses one of three donors
+What the worst sender gains: who claims all shards is asked for them.  A peer that asked it loses one of six donors
 for 12 s, then leaves it alone, for twice as long each time.  It raises the number of holders of all shards alike, so
 which of them are rarest stays as it is.  Who claims a rare shard has others keep it less, and read it from the origin.
 """

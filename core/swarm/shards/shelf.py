@@ -8,7 +8,7 @@ from typing import Final
 from core.swarm.shards.holder_book import HolderBook
 from core.swarm.shards.names import Catalogue, ShardName, ShardStore
 
-PINNED: Final = 4
+PINNED: Final = 2
 """Number of shards that were given to the reader last, and stay: it may still read them."""
 
 
@@ -46,6 +46,11 @@ class ShardShelf:
     def used_bytes(self) -> int:
         """Bytes of the shards that are held or on their way."""
         return sum(self.catalogue.entry(name).size_bytes for name in {*self.held, *self._coming})
+
+    @property
+    def budget_bytes(self) -> int:
+        """So much of the disk the person gives to shards."""
+        return self._store.budget_bytes
 
     def pin(self, name: ShardName) -> None:
         """Keep a shard for now: the reader was told where it lies."""
