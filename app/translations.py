@@ -32,7 +32,7 @@ SPOKEN = (
     "core/workers/helper.py", "core/workers/trainer.py", "core/workers/worker.py",
 )  # fmt: skip
 """Where engine and commands make sentences that the window shows."""
-SENTENCE = re.compile(r"\A[A-Z][^\n]* [^\n]*[.…]\Z")
+SENTENCE = re.compile(r"\A[A-Z][^\n]* [^\n]*(?:[.…]|: potluck [^\n]+)\Z")
 TEMPLATE = re.compile(r"\A(?:[A-Z]|\{0\}[^\n{}]{12})[^\n]*[.…]\Z")
 """A sentence with values inside, which `app.values` finds again in what was said."""
 LITERAL_LEAST = 9
@@ -55,7 +55,8 @@ PHRASES = (
     "A small GPT learns to write, letter by letter, as in the documentation that came with Python.",
     "by cable", "by Wi-Fi", "by mobile radio", "in a way not known", "through a router", "with no router in sight",
     "is used by another program", "does not answer", "is not usable", "ahead of", "behind", "the beginning",
-    "have called", "called, some time ago,",
+    "have called", "called, some time ago,", "Potluck runs.", "There is no screen here.",
+    "Without one, use the command line: potluck demo --headless",
 )  # fmt: skip
 """Of tasks (units, guesses, simple models, steps of preparing), a device, the demo, why a round fails, and values."""
 

@@ -364,6 +364,10 @@
    <translation>Ein anderes Potluck hat gerade den Schlüssel dieses Rechners erzeugt.</translation>
   </message>
   <message>
+   <source>Another is chosen as in: potluck settings device cpu; several as in: potluck settings device cuda:0,cpu</source>
+   <translation>Ein anderes wählt man so: potluck settings device cpu; mehrere so: potluck settings device cuda:0,cpu</translation>
+  </message>
+  <message>
    <source>Any</source>
    <translation>Beliebig</translation>
   </message>
@@ -560,6 +564,10 @@
    <translation>Bitte einen innerhalb der nächsten {0} Tage wählen.</translation>
   </message>
   <message>
+   <source>Choose others: potluck settings device auto</source>
+   <translation>Andere wählt: potluck settings device auto</translation>
+  </message>
+  <message>
    <source>Click to open or close all of this day</source>
    <translation>Klicken, um den ganzen Tag zu öffnen oder zu schließen</translation>
   </message>
@@ -570,6 +578,10 @@
   <message>
    <source>Close &amp;window</source>
    <translation>Fenster s&amp;chließen</translation>
+  </message>
+  <message>
+   <source>Close other programs, or choose another device: potluck settings device cpu</source>
+   <translation>Bitte andere Programme schließen oder ein anderes Gerät wählen: potluck settings device cpu</translation>
   </message>
   <message>
    <source>Close that program, or choose another port; 0 lets the system choose.</source>
@@ -652,6 +664,10 @@
    <translation>Zählt Wörter und Wortpaare</translation>
   </message>
   <message>
+   <source>Cut the text with `potluck data cut`, which writes one.</source>
+   <translation>Bitte den Text mit `potluck data cut` zerlegen, das schreibt eines.</translation>
+  </message>
+  <message>
    <source>Data come again, and training has what it needs.</source>
    <translation>Die Daten kommen wieder, das Training hat, was es braucht.</translation>
   </message>
@@ -730,6 +746,10 @@
   <message>
    <source>Electricity</source>
    <translation>Strom</translation>
+  </message>
+  <message>
+   <source>End that program, or choose another port: potluck settings port NUMBER</source>
+   <translation>Bitte das Programm beenden oder einen anderen Port wählen: potluck settings port NUMMER</translation>
   </message>
   <message>
    <source>Epoch {epoch}</source>
@@ -986,6 +1006,10 @@
   <message>
    <source>Join again with the organiser's link.</source>
    <translation>Mit dem Link der Leitung neu beitreten.</translation>
+  </message>
+  <message>
+   <source>Join one with: potluck join LINK</source>
+   <translation>Beitreten mit: potluck join LINK</translation>
   </message>
   <message>
    <source>Joined before</source>
@@ -1472,6 +1496,10 @@
    <translation>Potluck startet.</translation>
   </message>
   <message>
+   <source>Potluck leaves it alone. To use it all the same: potluck settings metered yes</source>
+   <translation>Potluck lässt sie in Ruhe. Sie dennoch zu nutzen: potluck settings metered yes</translation>
+  </message>
+  <message>
    <source>Potluck may not write to {0}.</source>
    <translation>Potluck darf nicht nach {0} schreiben.</translation>
   </message>
@@ -1496,8 +1524,16 @@
    <translation>Potluck ruht wie gewünscht, solange {program} läuft.</translation>
   </message>
   <message>
+   <source>Potluck runs.</source>
+   <translation>Potluck läuft.</translation>
+  </message>
+  <message>
    <source>Potluck starts.</source>
    <translation>Potluck startet.</translation>
+  </message>
+  <message>
+   <source>Potluck uses it, as you chose. To leave it alone: potluck settings metered no</source>
+   <translation>Potluck nutzt sie, wie gewählt. Sie in Ruhe zu lassen: potluck settings metered no</translation>
   </message>
   <message>
    <source>Potluck was killed the last time, or the computer lost power.</source>
@@ -1628,6 +1664,10 @@
    <translation>Mit yes oder no antworten.</translation>
   </message>
   <message>
+   <source>See them with: potluck collaborations</source>
+   <translation>Zu sehen mit: potluck collaborations</translation>
+  </message>
+  <message>
    <source>See what happened</source>
    <translation>Ansehen, was geschah</translation>
   </message>
@@ -1698,6 +1738,10 @@
   <message>
    <source>System</source>
    <translation>System</translation>
+  </message>
+  <message>
+   <source>Take part with: potluck join LINK, or try it out with: potluck demo</source>
+   <translation>Mitmachen mit: potluck join LINK, oder ausprobieren mit: potluck demo</translation>
   </message>
   <message>
    <source>Taking part</source>
@@ -1806,6 +1850,10 @@
   <message>
    <source>The collaboration uses an older version of Potluck.</source>
    <translation>Das Projekt benutzt eine ältere Version von Potluck.</translation>
+  </message>
+  <message>
+   <source>The command line does everything: potluck --help</source>
+   <translation>Die Befehlszeile kann alles: potluck --help</translation>
   </message>
   <message>
    <source>The current one is {0}.</source>
@@ -2040,6 +2088,10 @@
    <translation>Ob sie etwas kostet, sagt das System nicht.</translation>
   </message>
   <message>
+   <source>The system does not say whether it costs. If it does, set limits, as in: potluck settings month 5GB</source>
+   <translation>Das System sagt nicht, ob sie etwas kostet. Wenn ja, helfen Grenzen, etwa: potluck settings month 5GB</translation>
+  </message>
+  <message>
    <source>The system does not say whether its clock is kept right.</source>
    <translation>Ob die Uhr richtig gestellt wird, sagt das System nicht.</translation>
   </message>
@@ -2128,12 +2180,24 @@
    <translation>Es gibt keine Verbindung zu anderen Mitwirkenden: Dieser Rechner trainiert allein, und seine Arbeit geht vielleicht verloren.</translation>
   </message>
   <message>
+   <source>There is no index {0}.</source>
+   <translation>Es gibt kein Verzeichnis {0}.</translation>
+  </message>
+  <message>
    <source>There is no method {0}.</source>
    <translation>Es gibt keine Methode {0}.</translation>
   </message>
   <message>
    <source>There is no model of {0} on this computer yet.</source>
    <translation>Auf diesem Rechner gibt es noch kein Modell von {0}.</translation>
+  </message>
+  <message>
+   <source>There is no screen here.</source>
+   <translation>Hier ist kein Bildschirm.</translation>
+  </message>
+  <message>
+   <source>There is no screen here. Without one, use the command line: potluck demo --headless</source>
+   <translation>Hier ist kein Bildschirm. Ohne ihn geht die Befehlszeile: potluck demo --headless</translation>
   </message>
   <message>
    <source>There is no setting {0}.</source>
@@ -2178,6 +2242,10 @@
   <message>
    <source>This computer has joined no collaboration.</source>
    <translation>Dieser Rechner ist keinem Projekt beigetreten.</translation>
+  </message>
+  <message>
+   <source>This computer has joined no collaboration. Join one with: potluck join LINK</source>
+   <translation>Dieser Rechner ist keinem Projekt beigetreten. Beitreten mit: potluck join LINK</translation>
   </message>
   <message>
    <source>This computer has taken part in no collaboration{0}.</source>
@@ -2650,6 +2718,10 @@ Your answer is remembered. You can change it in the menu Potluck, When the windo
    <translation>Ohne Fenster macht Potluck weiter wie jetzt. {place} Nach dem Beenden wird nichts mehr gerechnet.
 
 Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim Schließen des Fensters.</translation>
+  </message>
+  <message>
+   <source>Without one, use the command line: potluck demo --headless</source>
+   <translation>Ohne ihn geht die Befehlszeile: potluck demo --headless</translation>
   </message>
   <message>
    <source>Words for blank {number}</source>

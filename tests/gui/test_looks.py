@@ -3,15 +3,26 @@
 import re
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QAbstractAnimation, Qt
 from PySide6.QtGui import QAccessible, QAction, QColor
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QProgressBar, QPushButton, QTableView, QWidget
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QApplication,
+    QFrame,
+    QLabel,
+    QProgressBar,
+    QPushButton,
+    QTableView,
+    QWidget,
+)
 
 from app.choices import ThemeChoice
 from app.language import LANGUAGES
 from app.theme import CONTRAST, DARK, LIGHT
 from app.widgets.curve import Curve, nice_step
+from app.widgets.pot_fill import MINE, OTHERS
+from app.widgets.switch import SLIDE_MS
 from core.api import verdict as verdicts
 
 TAB_STOPS_MAX = 40
@@ -159,6 +170,29 @@ def test_themes(parts, examples, qt):
         assert picture.pixelColor(1060, 60) == QColor(colours.card)
 
 
+def _on_pale_disc(ground):
+    """What the pot's face is drawn on: white, as opaque as in `app.widgets.pot_fill`."""
+    share, under = 120 / 255, QColor(ground)
+    return QColor.fromRgbF(*(share + (1 - share) * part for part in under.getRgbF()[:3])).name()
+
+
+def test_nothing_moves_for_longer_than_150_ms(parts):
+    moving = parts.window.findChildren(QAbstractAnimation)
+    assert moving
+    assert SLIDE_MS <= 150
+
+
+def test_content_is_at_most_1280_wide(parts, examples, qt):
+    parts.window.resize(1920, 1080)
+    parts.window.show()
+    parts.store.put(examples.snapshot())
+    for name in PAGES:
+        page = open_page(parts, name)
+        qt.processEvents()
+        for frame in page.findChildren(QFrame, "card"):
+            assert frame.width() <= 1280
+
+
 @pytest.mark.parametrize("colours", [LIGHT, DARK, CONTRAST])
 def test_contrast(colours):
     def luminance(name):
@@ -175,5 +209,8 @@ def test_contrast(colours):
     for ground in (colours.window, colours.card):
         assert contrast(colours.muted, ground) >= 4.5
     assert contrast(colours.on_accent, colours.accent) >= 4.5
-    assert contrast(colours.problem, colours.problem_ground) >= 4.5
+    for ground in (colours.problem_ground, colours.card, colours.window):
+        assert contrast(colours.problem, ground) >= 4.5
+    for ground in (MINE, OTHERS):
+        assert contrast("#4A2114", _on_pale_disc(ground)) >= 4.5, "the pot's face"
     assert contrast(colours.off, colours.card) >= 3
