@@ -20,7 +20,7 @@ from core.tasks import module_of
 from core.tasks.cutter import Row
 from core.tasks.task import Blobs
 from core.tasks.text import text_of
-from tests.small_task import SMALL, WORDS, text_folder
+from tests.small_task import SMALL, text_folder
 
 
 @pytest.fixture(scope="module", params=["albert", "gpt"])
@@ -56,6 +56,8 @@ def rows(charter: Charter) -> list[Row]:
 def test_a_sample_follows_from_its_number(charter: Charter, capsys: pytest.CaptureFixture[str]) -> None:
     wanted = rows(charter)
     text = charter.manifest.sources[0].address
+    files = [one for path in sorted(Path(text).iterdir()) for one in documents_in(path.read_text())]
+    whole = "".join("".join(" ".join(one).split()).lower() for one in files if not is_held_out(one))
     for number in (0, len(wanted) // 2, len(wanted) - 1):
         words = ["--charter", str(charter.folder), "--sample", f"0/0/{number}", "--json"]
         assert run(["data", "inspect", text, *words]) == 0
@@ -63,9 +65,8 @@ def test_a_sample_follows_from_its_number(charter: Charter, capsys: pytest.Captu
         assert shown["row"] == wanted[number].tolist()
         numbers = np.asarray(wanted[number], "<u4").tobytes()
         assert shown["digest"] == hashlib.blake2b(numbers, digest_size=32).hexdigest()
-        inner = [word.strip(".").lower() for word in shown["text"].split()[1:-1]]
-        assert len(inner) > 2
-        assert sum(word in WORDS for word in inner) > 0.6 * len(inner)
+        assert len(shown["text"]) > 20
+        assert "".join(shown["text"].split()).lower() in whole
 
 
 @pytest.mark.parametrize(
