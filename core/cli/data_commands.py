@@ -48,8 +48,9 @@ def run_inspect(args: argparse.Namespace) -> int:
         raise BadInput("No source is named.", hint="Name a folder, a file, a URL, or python-docs.")
     rate = read_rate(args.line)
     tokenizer = "" if args.tokenizer is None else str(args.tokenizer.expanduser().absolute())
-    asked = InspectRequest(source=source_of(args), sample_bytes=args.sample_mb * MB, tokenizer=tokenizer)
-    found = _asked(asked, json=args.json)
+    source = source_of(args)
+    asked = InspectRequest(source=source, sample_bytes=args.sample_mb * MB, tokenizer=tokenizer)
+    found = _asked(asked, source, json=args.json)
     found["download_s"] = found["bytes"] / rate if rate and found["network"] else 0.0
     found["training_s"] = found["tokens"] / args.tokens_per_s if args.tokens_per_s else 0.0
     if args.json:
@@ -62,14 +63,16 @@ def run_inspect(args: argparse.Namespace) -> int:
 def run_cut(args: argparse.Namespace) -> int:
     """`potluck data cut`; see `potluck data cut --help`."""
     out = args.out if "://" in args.out else str(Path(args.out).expanduser().absolute())
+    source = source_of(args)
     found = _asked(
         CutRequest(
-            source=source_of(args),
+            source=source,
             out=out,
             ending="jsonl.gz" if args.gzip else "jsonl.zst",
             shard_bytes=args.shard_mb * MB,
             mirrors=tuple(args.mirror),
         ),
+        source,
         json=args.json,
     )
     if args.json:
@@ -112,14 +115,16 @@ def run_train(args: argparse.Namespace) -> int:
     out = args.out.expanduser().absolute()
     if not out.parent.is_dir():
         raise BadInput(f"There is no folder {out.parent}.", hint="Make it, or name another file.")
+    source = source_of(args)
     found = _asked(
         TokenizerRequest(
-            source=source_of(args),
+            source=source,
             out=str(out),
             recipe=args.recipe,
             vocab_size=args.vocab or 0,
             sample_bytes=args.sample_mb * MB,
         ),
+        source,
         json=args.json,
     )
     if args.json:
@@ -187,7 +192,7 @@ def _show_sample(args: argparse.Namespace) -> int:
         row=row,
         folder=folder,
     )
-    found = _asked(asked, json=args.json)
+    found = _asked(asked, *kept.manifest.sources, json=args.json)
     if args.json:
         say_json(found)
     else:
@@ -204,8 +209,13 @@ def _counting(found: dict[str, Any]) -> str:
     return f"{{00000..{found['shards'] - 1:05d}}}.{found['ending']}"
 
 
-def _asked(asked: DataRequest, *, json: bool) -> dict[str, Any]:
+def _asked(asked: DataRequest, *sources: DataSource, json: bool) -> dict[str, Any]:
     """Run the child on a request, show its progress, and return what it says at the end.
+
+    Args:
+        asked: The request.
+        sources: Those whose credentials the child gets.
+        json: Whether JSON goes to stdout.
 
     Raises:
         Missing: a library is not installed.
@@ -221,8 +231,7 @@ def _asked(asked: DataRequest, *, json: bool) -> dict[str, Any]:
     command = [*own_command("data-work", "core.training.data"), "--asked", msgspec.json.encode(asked).decode()]
     bar = ProgressBar(json=json)
     try:
-        source = getattr(asked, "source", None)
-        secrets = kept_secrets(secret_names([source])) if source is not None else {}
+        secrets = kept_secrets(secret_names(sources))
         return asyncio.run(_said([*command, "--with-parent"], bar, secrets))
     finally:
         bar.clear()

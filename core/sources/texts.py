@@ -57,7 +57,6 @@ class SourceTexts:
             except SourceTrouble as trouble:
                 raise problem_of_trouble(trouble) from trouble
 
-
     def sampled(self, order: Random) -> Iterator[Document]:
         """All documents once, from many shards by turns, so that whoever stops early has seen text from all over.
 

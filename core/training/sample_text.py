@@ -18,7 +18,7 @@ from core.sources.source import Access, Piece, SourceTrouble, TextShards, open_s
 from core.sources.texts import problem_of_trouble
 from core.tasks.cutter import Row
 from core.tasks.task import Blobs
-from core.training.child import say
+from core.training.child import given_secrets, say
 
 EVERY = 1000
 """Rows between two reports."""
@@ -52,7 +52,8 @@ def sampled(asked: SampleRequest) -> Sampled:
         raise BadInput(f"The collaboration has no source {asked.source}.", hint=f"Sources are 0 to {count - 1}.")
     source = manifest.sources[asked.source]
     cutter = open_cutter(manifest, Blobs(Path(asked.blobs), manifest.blobs))
-    shards = open_source(source, Access(folder=Path(asked.folder) if asked.folder else None))
+    folder = Path(asked.folder) if asked.folder else None
+    shards = open_source(source, Access(folder=folder, secrets=given_secrets()))
     filters = read_filters(source.filters)
     maker = RowMaker(manifest.id, asked.source, cutter, filters, Counts(), threading.Lock())
     try:

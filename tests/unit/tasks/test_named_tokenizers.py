@@ -59,7 +59,6 @@ def test_letters_take_no_tokenizer(folder: Path, tmp_path: Path) -> None:
         prepare_gpt({}, text, tmp_path, progress=lambda *_: None)
 
 
-
 def test_filters_hold_for_preparing_too(folder: Path, tmp_path: Path) -> None:
     source = DataSource(address=str(folder), filters={"language": "bn"})
     with pytest.raises(BadInput, match="too little text"):

@@ -66,7 +66,7 @@ def test_a_sample_follows_from_its_number(charter: Charter, capsys: pytest.Captu
         numbers = np.asarray(wanted[number], "<u4").tobytes()
         assert shown["digest"] == hashlib.blake2b(numbers, digest_size=32).hexdigest()
         assert len(shown["text"]) > 20
-        assert "".join(shown["text"].split()).lower() in whole
+        assert "".join(shown["text"].replace("\ufffd", "").split()).lower() in whole
 
 
 @pytest.mark.parametrize(
