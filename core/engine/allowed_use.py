@@ -70,8 +70,9 @@ class AllowedUse:
 
     def _throttle(self) -> None:
         """Have training use as much of this computer as the usage policy says."""
-        profile, share = self._installation.usage_policy.profile, share_of(self._installation)
-        self._trainer.throttle(Throttle(share=profile.share, threads=profile.threads or share.threads))
+        policy, share = self._installation.usage_policy, share_of(self._installation)
+        threads = policy.profile.threads or share.threads
+        self._trainer.throttle(Throttle(share=policy.profile.share, threads=threads, left_out=policy.left_out))
 
 
 def share_of(installation: Installation) -> WorkerShare:

@@ -79,7 +79,9 @@ class UsagePolicy:
         self._latches: Latches = {}
         self._looked = asyncio.Event()
         self._settings = settings
-        self._seen: tuple[Verdict | None, ComputeProfile] = (None, ComputeProfile())
+        self._seen: tuple[Verdict | None, ComputeProfile, tuple[str, ...]] = (None, ComputeProfile(), ())
+        self.left_out: tuple[str, ...] = ()
+        """Devices that rest while training goes on with others."""
         used = _load(path)
         self.pace = Pace(now=now, used=MonthUse(used.month, used.used_bytes) if used.month else None)
         self.apply(settings)
@@ -213,9 +215,9 @@ class UsagePolicy:
         self.pace.limit(_limits(self._settings, self._now()))
         network = self._decide(self._settings.switches).network if self._alone else decision.network
         self.pace.forbid(None if network is None else HINDRANCES.get(network.reason, "switch"))
-        seen = decision.rest, decision.profile
+        seen = decision.rest, decision.profile, decision.left_out
         if seen != self._seen:
-            self._seen = seen
+            self._seen, self.left_out = seen, decision.left_out
             for told in list(self._followers):
                 told()
 

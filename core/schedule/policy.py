@@ -101,12 +101,18 @@ class Decision:
         return next((reason for device in self.devices if (reason := self.gpus.get(device)) is not None), None)
 
     @property
+    def left_out(self) -> tuple[str, ...]:
+        """Devices of training that rest while the others compute."""
+        resting = tuple(device for device in self.devices if self.gpus.get(device) is not None)
+        return resting if len(resting) < len(self.devices) else ()
+
+    @property
     def rest(self) -> Verdict | None:
         """Why nothing may be trained: nobody would get what is trained without the network.
 
-        Training on several devices rests when one of them must.
+        Training on several devices rests when all of them must.
         """
-        return self.computing or self.gpu or self.network
+        return self.computing or (None if self.left_out else self.gpu) or self.network
 
 
 def decide(sensed: Sensed, rules: UseRules, switches: Switches, at: Circumstances) -> Decision:

@@ -45,6 +45,8 @@ from core.workers.frames import (
 )
 
 PROGRESS_INTERVAL_S = 0.25
+BESIDE_S = 0.25
+"""Between two looks at what others compute while the first device rests."""
 
 
 class Conversation:
@@ -136,7 +138,9 @@ class Conversation:
         if self._step is not None and (self._step.told.is_set() or not self.training):
             self.settle()
         self._tell_who_left()
-        wait_s = self._duty.rest_s if self.training else None
+        learner = self._learner
+        beside_s = BESIDE_S if learner.first.device in learner.replicas.left_out else 0.0
+        wait_s = max(self._duty.rest_s, beside_s) if self.training else None
         try:
             frame = inbox.get(block=wait_s != 0.0, timeout=wait_s)
         except queue.Empty:
@@ -157,6 +161,7 @@ class Conversation:
             case Throttle():
                 self._duty.set_share(frame.share)
                 self._learner.replicas.set_share(frame.share)
+                self._learner.replicas.left_out = frame.left_out
                 torch.set_num_threads(frame.threads)
             case Resume() if self._standstill is not None:
                 self.settle()

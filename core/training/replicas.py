@@ -6,7 +6,7 @@ import copy
 import sys
 import threading
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Final
 
 import torch
@@ -106,6 +106,8 @@ class Replicas:
         self._clock = clock
         self._others: list[ReplicaThread] = []
         self._running = False
+        self.left_out: Collection[str] = ()
+        """Devices, as torch calls them, that compute nothing while the others do; changed while all stand still."""
         self.left: list[str] = []
         """A sentence for each device that has left."""
         weakref.finalize(self, _stop, self._others)
@@ -143,7 +145,7 @@ class Replicas:
     def samples_per_s(self) -> float:
         """Smoothed speed of all devices together."""
         able = [other.replica for other in self._others if not other.failure]
-        return sum(replica.samples_per_s for replica in (self._first, *able))
+        return sum(one.samples_per_s for one in (self._first, *able) if one.device not in self.left_out)
 
     def add(self, passes: Passes, model: torch.nn.Module, device: str) -> None:
         """Have another device compute, with a copy of the first one's model; if it cannot, it has left."""
@@ -156,13 +158,19 @@ class Replicas:
     def accumulate(self) -> bool:
         """Compute one batch on the first device, and let the others compute beside it from now on.
 
+        Where the first one is left out the others go on; but local steps are taken on the first.
+
         Returns:
-            Whether that batch counted.
+            Whether that batch counted; True also where the first one is left out.
 
         Raises:
             BadInput: there is nothing to learn from.
             WorkerProblem: memory does not suffice for a single sample on the first device.
         """
+        if self._first.device in self.left_out:
+            if self._rule.batch_max is None:
+                self._start()
+            return True
         self._start()
         counted = self._first.compute(self._add)
         for replica in self.each:
@@ -205,6 +213,8 @@ class Replicas:
             return
         self._running = True
         for other in self.others:
+            if other.replica.device in self.left_out:
+                continue
             try:
                 other.start(self._first.parameters.values_N)
             except RuntimeError as error:
