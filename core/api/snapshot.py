@@ -155,6 +155,8 @@ class LeaderboardRow(msgspec.Struct, frozen=True, kw_only=True):
     """Numbers that it averaged for everybody, by the receipts."""
     relayed_bytes: int = 0
     """Carried for those that cannot be reached, as they attest in the receipts."""
+    shared_bytes: int = 0
+    """Of shards of the data, given to others today, as those who got them attest."""
 
 
 class CurvePoint(msgspec.Struct, frozen=True):

@@ -7,6 +7,7 @@ which the network rests (`core.net.pace`).  So a person's limits hold for all of
 import asyncio
 import hmac
 import secrets
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, Protocol, TypeVar
 
@@ -22,6 +23,7 @@ from core.base.data_desk import (
     NextAnswer,
     NextAsk,
 )
+from core.base.ids import PeerId
 from core.base.problems import WireProblem
 from core.base.wire import Schema
 from core.net.pace import Pace
@@ -62,6 +64,9 @@ class ShardSource(Protocol):
     def tally(self) -> ShardTally:
         """What is shared at this moment."""
 
+    def credits(self, peers: Iterable[PeerId], now: float) -> Mapping[PeerId, int]:
+        """Bytes of shards that these have given to others today, as these say and as can be true."""
+
     async def next(self, ask: NextAsk) -> NextAnswer:
         """Which shard to read; waits no longer than the question says."""
 
@@ -74,6 +79,11 @@ class OriginOnly:
 
     exchange: ShardExchange | None = None
     tally = ShardTally()
+
+    def credits(self, peers: Iterable[PeerId], now: float) -> Mapping[PeerId, int]:
+        """Nobody has given anything to anybody."""
+        del peers, now
+        return {}
 
     def take(self, event: object) -> bool:
         """There is no machine that would report anything."""

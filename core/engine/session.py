@@ -83,7 +83,6 @@ class VolunteerSession:
             now=installation.clock.now,
         )
         self.journal.board.named(joined.names)
-        alone = is_loopback(options.bind)
         role = _role(installation, joined, met=self.journal.met)
         participant = participant_of(joined.manifest, role, keys=installation.key, folder=folder)
         deliver = lambda told: self._session.deliver(told)  # noqa: E731, PLW0108 - the session is made below
@@ -93,7 +92,7 @@ class VolunteerSession:
             admission=joined.admission(installation.key),
             clock=installation.clock,
             owner=self._on_event,
-            pace=None if alone else installation.usage_policy.pace,
+            pace=None if is_loopback(options.bind) else installation.usage_policy.pace,
             shards=self.shards.exchange,
         )
         self.clock_watch = ClockWatch(installation, joining, self._session, begin_again=self._begin_again)
@@ -213,6 +212,7 @@ class VolunteerSession:
             participant=self._session.peer.view(at.now),
             board=self.journal.board,
             relayed=self.journal.relayed,
+            shared=self.shards.credits([*passes, self._session.peer.me], at.now),
             passes=passes,
             worker_pid=trainer.pid,
             loss=trainer.loss,

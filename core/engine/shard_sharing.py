@@ -3,10 +3,11 @@
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from core.averaging.plan import Rates
 from core.backbone.join import JoinedCollaboration
 from core.base.data_desk import KeptAsk, NextAnswer, NextAsk
 from core.base.ids import PeerId, short
@@ -34,9 +35,18 @@ class SharedShards:
         exchange: Knows what is held here, and has other shards brought.
         store: Has the files.
         deliver: Gives the exchange an event, and performs what follows.
+        rates: What is known of a peer's line; None: nothing.
     """
 
-    def __init__(self, exchange: ShardExchange, store: DiskShardStore, *, deliver: Callable[[Any], None]) -> None:
+    def __init__(
+        self,
+        exchange: ShardExchange,
+        store: DiskShardStore,
+        *,
+        deliver: Callable[[Any], None],
+        rates: Callable[[PeerId], Rates | None] = lambda _: None,
+    ) -> None:
+        self._rates = rates
         self.exchange: ShardExchange = exchange
         self._store = store
         self._deliver = deliver
@@ -75,6 +85,10 @@ class SharedShards:
             return False
         self._deliver(ShardKept(name))
         return True
+
+    def credits(self, peers: Iterable[PeerId], now: float) -> Mapping[PeerId, int]:
+        """Bytes of shards that these have given to others today, as these say and as can be true."""
+        return self.exchange.credit.credits(peers, self._rates, now)
 
     def take(self, event: object) -> bool:
         """Take in what the exchange reports; False: it is not about shards."""
@@ -123,4 +137,5 @@ def shared_shards(
         installation.options.home.directory / SHARDS,
         budget=lambda: int(SHARED * GIGABYTE * preferences.settings.disk_gigabytes),
     )
-    return SharedShards(exchange, store, deliver=deliver)
+    lines = participant.rounds.lines
+    return SharedShards(exchange, store, deliver=deliver, rates=lambda peer: lines.known([peer]).lines.get(peer))

@@ -16,6 +16,7 @@ from core.api.snapshot import (
     Activity,
     Collaboration,
     CurvePoint,
+    LeaderboardRow,
     LossView,
     Mine,
     PeerView,
@@ -72,6 +73,8 @@ class Standpoint:
     board: Board | None = None
     relayed: Mapping[PeerId, int] = field(default_factory=dict)
     """Bytes that peers have carried for others, by the receipts that are here."""
+    shared: Mapping[PeerId, int] = field(default_factory=dict)
+    """Bytes of shards that peers have given to others today, as these say."""
     passes: Mapping[PeerId, Pass] = field(default_factory=dict)
     """Of those who have shown one: names and roles come from there."""
     worker_pid: int | None = None
@@ -118,7 +121,7 @@ def take_snapshot(at: Standpoint) -> Snapshot:
         epoch_samples=samples,
         samples_per_s=speed,
         peers=_peers(at, activity),
-        leaderboard=at.board.standings(at.me, relayed=at.relayed) if at.board is not None and at.me is not None else [],
+        leaderboard=_standings(at),
         curve=curve,
         reach=_reach(at),
         notice_last=at.notice_last,
@@ -232,6 +235,12 @@ def _collaboration(at: Standpoint) -> Collaboration | None:
         loss=at.loss or LossView(),
         sources=source_views(at.manifest),
     )
+
+
+def _standings(at: Standpoint) -> list[LeaderboardRow]:
+    if at.board is None or at.me is None:
+        return []
+    return at.board.standings(at.me, relayed=at.relayed, shared=at.shared)
 
 
 def _heard(at: Standpoint) -> OwnReach | None:

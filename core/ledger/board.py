@@ -3,6 +3,7 @@
 import base64
 from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated, Final
 
 import msgspec
@@ -98,16 +99,22 @@ class Board:
         return curve.thinned()
 
     def standings(
-        self, me: PeerId, *, relayed: Mapping[PeerId, int], limit: int = STANDINGS_MAX
+        self,
+        me: PeerId,
+        *,
+        relayed: Mapping[PeerId, int],
+        shared: Mapping[PeerId, int] = MappingProxyType({}),
+        limit: int = STANDINGS_MAX,
     ) -> list[LeaderboardRow]:
         """The leaderboard: the first `limit` rows, and mine if it is further down.  Equal samples share a rank.
 
         Args:
             me: Whose row is marked.
             relayed: Bytes that peers have carried for others, as far as this computer's receipts say.
+            shared: Bytes of shards that peers have given to others today, as these say.
             limit: Number of rows.
         """
-        rows = {**dict.fromkeys(relayed, LedgerRow()), **self.ledger.rows}
+        rows = {**dict.fromkeys([*relayed, *shared], LedgerRow()), **self.ledger.rows}
         total = sum(row.samples for row in rows.values())
         rows.pop(OTHERS, None)
         names = {peer: self._names.get(peer) or short(peer) for peer in rows}
@@ -130,6 +137,7 @@ class Board:
                         rounds=row.rounds,
                         reduced=row.reduced,
                         relayed_bytes=relayed.get(peer, 0),
+                        shared_bytes=shared.get(peer, 0),
                     )
                 )
         return standings

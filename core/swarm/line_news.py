@@ -18,6 +18,7 @@ from core.dht.node import DhtNode
 from core.swarm.membership import Membership
 from core.swarm.progress import SCHEMAS as PROGRESS_SCHEMAS
 from core.swarm.shards.holdings import SCHEMAS as SHARD_SCHEMAS
+from core.swarm.shards.thanks import SCHEMAS as THANKS_SCHEMAS
 
 LINES: Final = "lines"
 """The class of the key under which facts of lines stand."""
@@ -45,7 +46,9 @@ def is_facts(key: Key, record: Record) -> bool:
     return record.subkey == record.owner
 
 
-SCHEMAS: Mapping[str, Validator] = MappingProxyType({**PROGRESS_SCHEMAS, **SHARD_SCHEMAS, LINES: is_facts})
+SCHEMAS: Mapping[str, Validator] = MappingProxyType(
+    {**PROGRESS_SCHEMAS, **SHARD_SCHEMAS, **THANKS_SCHEMAS, LINES: is_facts}
+)
 """What may stand under the swarm's keys."""
 
 

@@ -21,6 +21,7 @@ from core.swarm.shards.holder_book import HolderBook
 from core.swarm.shards.names import ShardFact, ShardHere, ShardKept, ShardName, ShardStore, ShardsWanted, ShardsWeighed
 from core.swarm.shards.news import ShardDirectory, ShardNews
 from core.swarm.shards.shelf import ShardShelf
+from core.swarm.shards.thanks import ShardCredit
 from core.swarm.shards.wanted import WantedShards
 
 SEED: Final = 0.1
@@ -69,6 +70,15 @@ class ShardExchange:
         self._downloads = ShardDownloads(
             store, shelf=self.shelf, book=self._book, wishes=self._wishes, random=random, trace=trace
         )
+        self.credit = ShardCredit(
+            me,
+            run=store.catalogue.run,
+            data_bytes=sum(entry.size_bytes for entries in store.catalogue.sources.values() for entry in entries),
+            directory=directory,
+            received=self._downloads.received,
+            random=random,
+        )
+        """What members say to have got from whom."""
 
     # --- for the reader's desk ---------------------------------------------------------------------------------------
 
@@ -124,13 +134,14 @@ class ShardExchange:
 
     def start(self, now: float) -> None:
         """Tell the others what an earlier run left here."""
+        self.credit.start(now)
         if self.shelf.held:
             self._news.changed(now)
 
     @property
     def deadline(self) -> float | None:
         """When the first of its parts has something to do."""
-        return earliest(self._news.deadline, self.donor.deadline, self._downloads.deadline)
+        return earliest(self._news.deadline, self.donor.deadline, self._downloads.deadline, self.credit.deadline)
 
     def handle(self, event: Received[Any] | Tick | Lost | ShardFact, now: float) -> Sequence[object]:
         """Messages, time, lost peers and what its owner tells move it on."""
@@ -154,6 +165,7 @@ class ShardExchange:
             case Tick() | Lost():
                 outputs += [
                     *self._news.tick(now),
+                    *self.credit.tick(now),
                     *self.donor.handle(event, now),
                     *self._downloads.passed(event, now),
                 ]
@@ -163,7 +175,9 @@ class ShardExchange:
         return outputs
 
     def found(self, found: Found, now: float) -> Sequence[object] | None:
-        """What follows from holdings that were read; None: nobody asked for this key here."""
+        """What follows from holdings, or thanks, that were read; None: nobody asked for this key here."""
+        if self.credit.found(found, now):
+            return []
         if not self._news.found(found, trace=self.trace):
             return None
         self._downloads.look_soon(now)

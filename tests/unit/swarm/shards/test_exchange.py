@@ -92,7 +92,7 @@ def test_sender_of_wrong_bytes_is_found_at_once_and_avoided():
 
 
 def test_offer_of_another_length_is_a_lie_and_harms_nobody():
-    files, room = shards(1, 3 * CHUNK_BYTES - 5), Room()
+    files, room = shards(1, 40 * CHUNK_BYTES - 5), Room()
     room.add(1, Store(files, [0]))
     room.add(2, Store(files, [0]))
     room.add(3, Store(files))
