@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from app import text
+from app import data_text, text
 from app.text import tr
 from core.api.look import JoinEstimate, LinkLook
 from core.api.numbers import amount
@@ -31,6 +31,15 @@ def facts(look: LinkLook) -> list[tuple[str, str, str]]:
         ("download", tr("Download"), size.format(size=text.size(look.download_bytes))),
         ("account", tr("Account"), tr("None is needed: the link lets you in.")),
     ]
+    if look.sources:
+        rows.append(("sources", tr("Where its text comes from"), data_text.sources(look.sources)))
+        rows.append(("rights", tr("Licence and credit"), data_text.rights(look.sources)))
+    if hosts := sorted({text.one_line(source.host) for source in look.sources if source.host}):
+        asks = ", ".join(hosts)
+        if look.estimate.data_day_bytes is not None:
+            day = text.size(round(look.estimate.data_day_bytes))
+            asks = tr("{hosts}, about {size} a day").format(hosts=asks, size=day)
+        rows.append(("hosts", tr("Reads from"), asks))
     if look.folder:
         only = tr("The folder {folder} of this computer; only a start in a terminal allows it: potluck engine --text")
         rows.append(("folder", tr("Wants to read"), only.format(folder=text.one_line(look.folder))))

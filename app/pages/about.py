@@ -4,7 +4,7 @@ from collections.abc import Hashable
 
 from PySide6.QtCore import Qt
 
-from app import about_text, text
+from app import about_text, data_text, text
 from app.licences import bundled
 from app.pages.asking import AskingPage
 from app.pages.page import GAP
@@ -30,6 +30,8 @@ class AboutPage(AskingPage):
             {
                 "name": tr("Name"),
                 "summary": tr("What for"),
+                "sources": tr("Where its text comes from"),
+                "rights": tr("Licence and credit"),
                 "organiser": tr("Who lets people in"),
                 "organiser_key": tr("Fingerprint of that key"),
                 "id": tr("Digest of its numbers"),
@@ -70,6 +72,8 @@ class AboutPage(AskingPage):
             {
                 "name": text.tr(known.name) if known is not None else "",
                 "summary": text.tr(known.summary) if known is not None else "",
+                "sources": data_text.sources(known.sources) if known is not None else "",
+                "rights": data_text.rights(known.sources) if known is not None else "",
                 "organiser": text.tr(known.organiser) if known is not None else "",
                 "id": about_text.grouped(known.id) if known is not None else "",
                 "account": text.tr("None is needed: the link lets you in.") if known is not None else "",

@@ -5,7 +5,7 @@ from collections.abc import Hashable, Sequence
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QGridLayout, QPushButton, QVBoxLayout, QWidget
 
-from app import page_text, text
+from app import data_text, page_text, text
 from app.doctor import Checked, DoctorCommand
 from app.pages.asking import AskingPage
 from app.pages.page import GAP
@@ -36,6 +36,8 @@ class ComputerPage(AskingPage):
                 "device": tr("Trains on"),
                 "memory": tr("Memory"),
                 "disk": tr("Disk"),
+                "data": tr("Text to learn from"),
+                "data_kept": tr("Text on the disk"),
                 "home": tr("Potluck's files"),
             }
         )
@@ -60,6 +62,11 @@ class ComputerPage(AskingPage):
         self.column.addStretch(1)
         self.check.clicked.connect(self._start)
         doctor.found.connect(self.show_findings)
+
+    def show_snapshot(self, snapshot: Snapshot) -> None:
+        """Show how the text comes to this computer."""
+        super().show_snapshot(snapshot)
+        self.facts.show_values({"data": data_text.flow(snapshot.data), "data_kept": data_text.kept(snapshot.data)})
 
     def about(self, snapshot: Snapshot) -> Hashable:
         """Of what is computed, and on what."""

@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout
 
-from app import page_text, text
+from app import data_text, page_text, text
 from app.intents import Intents
 from app.line_command import LineCommand
 from app.pages.asking import AskingPage
@@ -62,6 +62,8 @@ class HomePage(AskingPage):
         self._fortnight = sentence(tone="muted")
         self._collaboration = Elided(tone="muted")
         self._passed_over = sentence(tone="muted")
+        self._data = sentence(tone="muted")
+        self._data.setVisible(False)
         self._model = sentence()
         self.trying = TryBox(trying, theme)
         self.trying.answered.connect(lambda: self.show_whole(self.trying))
@@ -86,6 +88,9 @@ class HomePage(AskingPage):
         words = page_text.passed_over(snapshot)
         self._passed_over.setText(words)
         self._passed_over.setVisible(bool(words))
+        words = data_text.trouble(snapshot)
+        self._data.setText(words)
+        self._data.setVisible(bool(words))
         self._model.setText(page_text.guesses(meaning) or text.tr("Nobody has looked at what it can do yet."))
         if snapshot.today.day:
             self._today.setText(text.duration(snapshot.today.seconds))
@@ -129,6 +134,7 @@ class HomePage(AskingPage):
         offers.addStretch(1)
         words.addLayout(offers)
         words.addSpacing(GAP)
+        words.addWidget(self._data)
         words.addWidget(self._level)
         legend = QHBoxLayout()
         legend.setSpacing(GAP)
@@ -159,9 +165,8 @@ class HomePage(AskingPage):
         self.column.addLayout(lower)
         frame, column = card(margin=2 * GAP, spacing=GAP // 2)
         column.addWidget(label(text.tr("The model"), bold=True))
-        column.addWidget(self._collaboration)
-        column.addWidget(self._passed_over)
-        column.addWidget(self._model)
+        for line in (self._collaboration, self._passed_over, self._model):
+            column.addWidget(line)
         column.addSpacing(GAP)
         column.addWidget(self.trying)
         self.column.addWidget(frame)

@@ -2,7 +2,7 @@
 
 from PySide6.QtWidgets import QGridLayout, QLabel, QWidget
 
-from app import page_text, text
+from app import data_text, page_text, text
 from app.line_command import LineCommand
 from app.models.tables import peers_table
 from app.pages.page import GAP, Page
@@ -32,6 +32,7 @@ class ModelPage(Page):
         self._units = [label(tone="muted"), label(tone="muted")]
         self._step = label(factor=1.3, bold=True)
         self._speeds = sentence(tone="muted")
+        self._data = sentence(tone="muted")
         self._guesses = sentence()
         self.sentences = Sentences(SENTENCES)
         self._model = peers_table(self)
@@ -55,6 +56,7 @@ class ModelPage(Page):
         self._collaboration.setText(text.collaboration(snapshot))
         self._step.setText(page_text.step(snapshot))
         self._speeds.setText(page_text.speeds(snapshot))
+        self._data.setText(text.tr("Text: {flow}").format(flow=data_text.flow(snapshot.data)))
         self._guesses.setText(text.guessing(meaning) or text.tr("Nobody has looked at what it can do yet."))
         self.sentences.show_filled(meaning.filled)
         self._model.follow(snapshot.peers)
@@ -72,6 +74,7 @@ class ModelPage(Page):
         column.addSpacing(GAP)
         column.addWidget(self._step)
         column.addWidget(self._speeds)
+        column.addWidget(self._data)
         column.addStretch(1)
         grid.addWidget(frame, 1, 0)
         grid.addWidget(self.peers, 1, 1)

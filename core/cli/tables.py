@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 
+from core.api.data_state import DataView, why_stalled
 from core.api.modes import SUBJECTS, UseMode, UseSwitch
 from core.api.numbers import amount, company, gathered, volume
 from core.api.snapshot import CurvePoint, LeaderboardRow, LossView, Notice, Snapshot
@@ -56,6 +57,8 @@ def status_text(snapshot: Snapshot) -> str:
         ("Given", _given(snapshot)),
         ("Switch", _switches(snapshot)),
     ]
+    if snapshot.data is not None:
+        rows.append(("Text", clean(_data(snapshot.data))))
     mine = snapshot.me
     if mine.line_up_bytes_per_s and mine.line_down_bytes_per_s:
         up, down = (megabits(each) for each in (mine.line_up_bytes_per_s, mine.line_down_bytes_per_s))
@@ -64,6 +67,22 @@ def status_text(snapshot: Snapshot) -> str:
     if snapshot.reach is not None:
         rows.append(("Network", f"{snapshot.reach.sentence} {snapshot.reach.advice}".strip()))
     return "\n".join(f"{name:<14} {text}" if name else text for name, text in rows)
+
+
+def _data(view: DataView) -> str:
+    """How the text comes to this computer."""
+    said = [why_stalled(view.code, view.args).rstrip(".")] if view.code else []
+    if not view.code:
+        reading = f" of {view.reading}" if view.reading else ""
+        said.append(f"{volume(view.rate_bytes_s)}/s{reading}")
+    said += [f"{amount(view.rows_ready)} samples ready", f"{volume(view.stored_bytes)} on the disk"]
+    if view.network_bytes:
+        said.append(f"{volume(view.network_bytes)} from the network")
+    if view.left_out:
+        said.append(f"{amount(view.left_out)} of {amount(view.documents + view.left_out)} documents left out")
+    if view.shared_bytes:
+        said.append(f"{volume(view.shared_bytes)} kept for others, {volume(view.given_bytes)} given to them")
+    return ", ".join(said)
 
 
 def _switches(snapshot: Snapshot) -> str:

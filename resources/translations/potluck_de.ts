@@ -1092,6 +1092,10 @@
    <translation>Bitte {0} am selben Port durchlassen: in der Regel des Routers oder in der Firewall dieses Rechners.</translation>
   </message>
   <message>
+   <source>Licence and credit</source>
+   <translation>Lizenz und Urheber</translation>
+  </message>
+  <message>
    <source>Like the &amp;system</source>
    <translation>Wie das &amp;System</translation>
   </message>
@@ -1258,6 +1262,10 @@
   <message>
    <source>None is needed: the link lets you in.</source>
    <translation>Keines nötig: Der Link gewährt den Zutritt.</translation>
+  </message>
+  <message>
+   <source>None is read now.</source>
+   <translation>Jetzt wird keiner gelesen.</translation>
   </message>
   <message>
    <source>Not at all</source>
@@ -1604,6 +1612,10 @@
    <translation>Liest das Modell</translation>
   </message>
   <message>
+   <source>Reads from</source>
+   <translation>Liest von</translation>
+  </message>
+  <message>
    <source>Ready</source>
    <translation>Fertig</translation>
   </message>
@@ -1754,6 +1766,18 @@
   <message>
    <source>Text for the model</source>
    <translation>Text für das Modell</translation>
+  </message>
+  <message>
+   <source>Text on the disk</source>
+   <translation>Text auf der Platte</translation>
+  </message>
+  <message>
+   <source>Text to learn from</source>
+   <translation>Text zum Lernen</translation>
+  </message>
+  <message>
+   <source>Text: {flow}</source>
+   <translation>Text: {flow}</translation>
   </message>
   <message>
    <source>The &amp;best that there is: a graphics card, else the processor</source>
@@ -1964,8 +1988,8 @@
    <translation>Der Verlust des Modells ist keine endliche Zahl.</translation>
   </message>
   <message>
-   <source>The model, as numbers, and files that the collaboration names by their digest, such as a vocabulary. Never programs: new code comes with a new version of Potluck only, which you install yourself.</source>
-   <translation>Das Modell, als Zahlen, und Dateien, die das Projekt mit ihrer Prüfsumme nennt, etwa ein Wortschatz. Niemals Programme: Neues kommt nur mit einer neuen Version von Potluck, die von Hand installiert wird.</translation>
+   <source>The model, as numbers, files that the collaboration names by their digest, such as a vocabulary, and text to learn from, from the addresses that you saw before you joined. Never programs: new code comes with a new version of Potluck only, which you install yourself.</source>
+   <translation>Das Modell, in Zahlen, Dateien, die das Projekt mit ihrem Fingerabdruck nennt, etwa ein Wortschatz, und Text zum Lernen, von den Adressen, die Sie vor dem Beitritt gesehen haben. Nie Programme: Neuer Code kommt nur mit einer neuen Version von Potluck, die Sie selbst installieren.</translation>
   </message>
   <message>
    <source>The month's limit for the network is used up. Potluck continues with the next month.</source>
@@ -2680,6 +2704,10 @@
    <translation>Beim &amp;Schließen des Fensters</translation>
   </message>
   <message>
+   <source>Where its text comes from</source>
+   <translation>Woher der Text kommt</translation>
+  </message>
+  <message>
    <source>Which of it</source>
    <translation>Was davon</translation>
   </message>
@@ -2976,6 +3004,10 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
    <translation>Prozessor</translation>
   </message>
   <message>
+   <source>reading {name}</source>
+   <translation>liest {name}</translation>
+  </message>
+  <message>
    <source>share</source>
    <translation>Anteil</translation>
   </message>
@@ -2994,6 +3026,10 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   <message>
    <source>the coordinator has committed another mean than this computer holds</source>
    <translation>der Koordinator hat einen anderen Mittelwert festgelegt, als dieser Rechner hat</translation>
+  </message>
+  <message>
+   <source>the documentation that came with Python</source>
+   <translation>die Dokumentation, die mit Python kam</translation>
   </message>
   <message>
    <source>the leader cancelled it</source>
@@ -3176,6 +3212,10 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
    <translation>{duration} an {active} von {days} Tagen</translation>
   </message>
   <message>
+   <source>{hosts}, about {size} a day</source>
+   <translation>{hosts}, etwa {size} am Tag</translation>
+  </message>
+  <message>
    <source>{kilos} kg of carbon dioxide</source>
    <translation>{kilos} kg Kohlendioxid</translation>
   </message>
@@ -3264,6 +3304,10 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
    <translation>{right} {guesses} richtig in Epoche {epoch}</translation>
   </message>
   <message>
+   <source>{rows} samples lie ready</source>
+   <translation>{rows} Beispiele liegen bereit</translation>
+  </message>
+  <message>
    <source>{said}, not: {meant}</source>
    <translation>{said}, nicht: {meant}</translation>
   </message>
@@ -3300,6 +3344,10 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
    <translation>{served} ist wieder zu erreichen; Potluck kehrt von {left} dorthin zurück.</translation>
   </message>
   <message>
+   <source>{share} from {source}</source>
+   <translation>{share} von {source}</translation>
+  </message>
+  <message>
    <source>{share} of this collaboration</source>
    <translation>{share} dieses Projekts</translation>
   </message>
@@ -3308,16 +3356,32 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
    <translation>{size} am Tag</translation>
   </message>
   <message>
+   <source>{size} a second</source>
+   <translation>{size} in der Sekunde</translation>
+  </message>
+  <message>
    <source>{size} are free</source>
    <translation>{size} sind frei</translation>
+  </message>
+  <message>
+   <source>{size} here for training</source>
+   <translation>{size} hier fürs Training</translation>
   </message>
   <message>
    <source>{size} in this computer</source>
    <translation>{size} in diesem Rechner</translation>
   </message>
   <message>
+   <source>{size} kept for others, {given} given to them</source>
+   <translation>{size} für andere aufgehoben, {given} an sie gegeben</translation>
+  </message>
+  <message>
    <source>{size} of files, then the model from other volunteers; numbers only, no programs</source>
    <translation>{size} an Dateien, dann das Modell von anderen Mitwirkenden; nur Zahlen, keine Programme</translation>
+  </message>
+  <message>
+   <source>{stalled} Training goes on with what is here.</source>
+   <translation>{stalled} Das Training geht mit dem weiter, was hier ist.</translation>
   </message>
   <message>
    <source>{threads} of {cores} processor threads, at low priority{cards}</source>
