@@ -26,6 +26,7 @@ class DaysPicture(QWidget):
         super().__init__()
         self._theme = theme
         self._days: tuple[tuple[date, float], ...] = ()
+        self._told: list[tuple[date, str]] = []
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         theme.changed.connect(self.update)
 
@@ -35,8 +36,9 @@ class DaysPicture(QWidget):
         Args:
             days: Each with its seconds of contributing, the oldest first.
         """
-        if tuple(days) != self._days:
-            self._days = tuple(days)
+        told = [(day, text.duration(seconds)) for day, seconds in days]
+        if told != self._told:  # not for each second of today
+            self._told, self._days = told, tuple(days)
             said = page_text.days([seconds for _, seconds in days])
             self.setAccessibleName(said)
             self.setToolTip(said)

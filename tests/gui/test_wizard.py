@@ -137,6 +137,7 @@ def test_wizard_from_link_to_first_contribution(opened, person, swarm, until):
     snapshot = application.store.snapshot
     assert computing(swarm)
     assert snapshot.me.name == "Ada's laptop"
+    assert 0 < snapshot.today.seconds < took + 1, "counted up to this moment"
     assert snapshot.collaboration.name == "A test"
     assert any((row.name, row.is_me) == ("Ada's laptop", True) for row in snapshot.leaderboard)
     assert (person / ".potluck" / "collaborations.json").stat().st_mode & 0o077 == 0
