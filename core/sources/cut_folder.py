@@ -48,7 +48,9 @@ class CutFolder:
             with self._files.open(f"{self._root}/{name}", "rb") as file:
                 data: bytes = file.read(bytes_max)
                 return data
-        except FileNotFoundError:
+        except FileNotFoundError as error:
+            if isinstance(error.__cause__, OSError):  # a server that cannot be reached
+                raise self._cannot("read", name, error.__cause__) from error
             return None
         except OSError as error:
             raise self._problem(error, name) from error

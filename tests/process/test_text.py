@@ -1,0 +1,107 @@
+"""Text from the command line to a charter: cut, served by a web server, verified, and founded on."""
+
+import functools
+import http.server
+import json
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from core.backbone.charter import load_charter
+from core.base.data_source import DataSource
+from core.cli.program import run
+from core.data.shard_index import INDEX_FILE, read_index
+from core.sources.requests import CutRequest
+from tests.small_task import text_folder
+
+pytestmark = pytest.mark.process
+
+RECIPE = """
+name = "Served"
+task = "albert"
+tokenizer = "bengali"
+target_samples = 64
+[[data]]
+address = "http://127.0.0.1:{port}/{{00000..{last:05d}}}.jsonl.gz"
+index = "shards/index.potluck"
+licence = "CC0"
+[model]
+vocab_size = 100
+sequence_length = 32
+hidden_size = 32
+embedding_size = 32
+intermediate_size = 64
+heads = 2
+held_out = 16
+[optimizer]
+name = "lamb"
+"""
+
+
+class Silent(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@contextmanager
+def served(folder: Path) -> Iterator[int]:
+    """The port of a web server that gives a folder's files."""
+    handler = functools.partial(Silent, directory=str(folder))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield server.server_address[1]
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def test_cut_text_is_served_verified_and_founded_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text, out, charter = text_folder(tmp_path / "text", characters=120_000), tmp_path / "shards", tmp_path / "charter"
+    assert run(["data", "cut", str(text), "--out", str(out), "--gzip", "--json"]) == 0
+    cut = json.loads(capsys.readouterr().out)
+    with served(out) as port:
+        address = f"http://127.0.0.1:{port}"
+        assert run(["data", "verify", address]) == 0
+        (tmp_path / "my.toml").write_text(RECIPE.format(port=port, last=cut["shards"] - 1))
+        assert run(["found", str(tmp_path / "my.toml"), "--charter", str(charter), "--host", "127.0.0.1"]) == 0
+        manifest = load_charter(charter).manifest
+        index = read_index((charter / "blobs" / manifest.blobs[manifest.sources[0].index]).read_bytes())
+        assert len(index) == cut["shards"]
+        assert manifest.sources[0].licence == "CC0"
+        (out / "00000.jsonl.gz").write_bytes(b"other bytes")
+        capsys.readouterr()
+        assert run(["data", "verify", address, "--charter", str(charter)]) == 2
+        assert "00000.jsonl.gz has other bytes" in capsys.readouterr().out
+    assert run(["data", "verify", address]) == 2
+    assert "cannot be read: Cannot connect" in capsys.readouterr().err
+
+
+def test_a_killed_cut_ends_with_the_same_shards(tmp_path: Path) -> None:
+    def command(out: Path) -> list[str]:
+        source = DataSource(filters={"no_duplicates": True})
+        asked = CutRequest(source=source, out=str(out), ending="jsonl.gz", shard_bytes=20_000)
+        return [sys.executable, "-m", "core.training.data", "--asked", msgspec.json.encode(asked).decode()]
+
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    subprocess.run(command(whole), check=True, capture_output=True)
+    shards = len(list(whole.glob("*.jsonl.gz")))
+    for line in (1, shards // 2):
+        with subprocess.Popen(command(killed), stdout=subprocess.PIPE) as process:
+            assert process.stdout is not None
+            for _ in range(line):
+                assert b"progress" in process.stdout.readline()
+            process.kill()
+        assert not (killed / INDEX_FILE).exists()
+    done = subprocess.run(command(killed), check=True, capture_output=True)
+    assert json.loads(done.stdout.splitlines()[-1])["resumed"] >= shards // 2
+    names = {path.name for path in whole.iterdir()}
+    assert {path.name for path in killed.iterdir()} == names
+    assert all((killed / name).read_bytes() == (whole / name).read_bytes() for name in names)
