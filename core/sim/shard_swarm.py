@@ -43,10 +43,12 @@ class ShardSwarmSettings:
 
     peers: int = 200
     shards: int = 200
-    chunks: int = 4
+    chunks: int = 2
     """Of each shard, 256 KiB each."""
     disk: float = 0.05
     """Share of the shards for which each peer has room."""
+    window: int = 16
+    """Number of shards that a reader wants at a time: the next ones in its own order."""
     read_s: tuple[float, float] = (20.0, 90.0)
     """How long a peer reads one shard: the fastest and the slowest, drawn log-uniformly."""
     origin_mbit: float = 1000.0
@@ -226,10 +228,11 @@ class ShardSwarm:
             if reader not in self.finished:
                 self.finished.append(reader)
             return []
-        outputs = reader.exchange.handle(ShardsWanted(0, tuple(reader.left)), now)
-        if (number := reader.exchange.to_seed(0, reader.left)) is not None:
+        wanted = reader.left[: self.settings.window]
+        outputs = reader.exchange.handle(ShardsWanted(0, tuple(wanted)), now)
+        if (number := reader.exchange.to_seed(0, wanted)) is not None:
             return [*outputs, *self._from_origin(node, reader, number)]
-        lying = reader.exchange.lying(0, reader.left)
+        lying = reader.exchange.lying(0, wanted)
         if lying is not None:
             self._read(node, reader, lying.number)
             reader.peers += 1
@@ -251,7 +254,7 @@ class ShardSwarm:
     def _from_origin(self, node: Node, reader: SimReader, number: int | None = None) -> Sequence[Any]:
         reader.waits = False
         if number is None:
-            number = reader.exchange.from_origin(0, reader.left)
+            number = reader.exchange.from_origin(0, reader.left[: self.settings.window])
         self.origin_shards += 1
         reader.origin += 1
         rate = min(node.place.downlink_bytes_per_s, self.settings.origin_mbit * MBIT_BYTES / SCALE)

@@ -102,7 +102,7 @@ class ShardExchange:
         """
         counts = self._book.counts(source)
         missing = [number for number in numbers if not counts[number] and not self._is_here(ShardName(source, number))]
-        if self._random.random() * (1 + self._news.peers) >= SEED * len(missing):
+        if not missing or self._random.random() * (1 + self._news.peers) >= SEED * list(counts).count(0):
             return None
         name = ShardName(source, self._random.choice(missing))
         if not self.shelf.is_worth(name):
