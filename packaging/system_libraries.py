@@ -64,6 +64,7 @@ TEST_PROGRAMS = {
     "Xvfb": ("xvfb", "xorg-x11-server-Xvfb", "xorg-server-xvfb"),
     "openbox": ("openbox", "openbox", "openbox"),
     "xdotool": ("xdotool", "xdotool", "xdotool"),
+    "trayer": ("trayer", "trayer", "trayer"),
     "dbus-daemon": ("dbus-daemon", "dbus-daemon", "dbus"),
     "dbusmock": ("python3-dbusmock", "python3-dbusmock", "python-dbusmock"),
 }
@@ -77,7 +78,7 @@ INSTALLERS = {
 
 WAYLAND_PLUGINS = ("libqwayland.so", "libqwayland-generic.so")
 X11_PLUGINS = ("libqxcb.so",)
-TEST_PLUGINS = ("libqoffscreen.so",)
+TEST_PLUGINS = ("libqoffscreen.so", *X11_PLUGINS)
 
 _NOT_FOUND = re.compile(r"^\s*(\S+) => not found", re.MULTILINE)
 

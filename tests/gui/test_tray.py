@@ -10,6 +10,7 @@ import msgspec
 import pytest
 from PySide6.QtGui import QColor, QImage
 
+from app.screen import obstacle
 from core.api import verdict as verdicts
 from core.api.verdict import Verdict, VerdictCode
 from tests.process.screens import running, screen
@@ -20,19 +21,27 @@ SIDE = 24
 CONTRIBUTING, PAUSED, PROBLEM = "#E2673B", "#7D746C", "#C8342B"
 """Colours that make up most of each icon."""
 WAIT_MS = 60_000
+PHOTOGRAPH = """
+import sys
+from PySide6.QtGui import QGuiApplication
+qt = QGuiApplication([])
+assert qt.primaryScreen().grabWindow(0).save(sys.argv[1])
+"""
 
 pytestmark = pytest.mark.process
 
 
 @pytest.fixture
-def desktop():
+def desktop(monkeypatch):
     """The environment of a desktop with a tray (XEmbed)."""
-    lacking = [name for name in ("trayer", "import") if shutil.which(name) is None]
-    if lacking:
-        pytest.skip(f"not installed: {', '.join(lacking)}")
+    if shutil.which("trayer") is None:
+        pytest.skip("not installed: trayer")
     with screen(size=f"{WIDTH}x{HEIGHT}x24") as environ:
         environ |= {"QT_QPA_PLATFORM": "xcb", "POTLUCK_KEYRING": "off"}
         environ.pop("DBUS_SESSION_BUS_ADDRESS", None)
+        monkeypatch.setenv("DISPLAY", environ["DISPLAY"])
+        if why := obstacle(environ):
+            pytest.skip(why)
         words = ["trayer", "--edge", "bottom", "--align", "right", "--widthtype", "request", "--height", str(SIDE)]
         with running(words, environ):
             yield environ
@@ -40,7 +49,7 @@ def desktop():
 
 def looks(environ, folder) -> QImage:
     path = folder / "screen.png"
-    subprocess.run(["import", "-window", "root", str(path)], env=environ, check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", PHOTOGRAPH, str(path)], env=environ, check=True, timeout=60)
     return QImage(str(path))
 
 

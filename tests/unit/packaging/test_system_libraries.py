@@ -23,7 +23,7 @@ def test_missing_programs_are_installed_by_root(parts, libraries, monkeypatch):
     installed = []
     monkeypatch.setattr(libraries, "system_install", lambda packages, why, steps: installed.append(packages))
     libraries.install_test_programs(parts.steps.Steps())
-    assert installed == [["openbox", "xdotool", "dbus-daemon", "python3-dbusmock"]]
+    assert installed == [["openbox", "xdotool", "trayer", "dbus-daemon", "python3-dbusmock"]]
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     libraries.install_test_programs(parts.steps.Steps())
     assert len(installed) == 1
@@ -35,7 +35,7 @@ def test_programs_that_cannot_be_installed_are_named(parts, libraries, monkeypat
 
     monkeypatch.setattr(libraries, "system_install", fail)
     libraries.install_test_programs(parts.steps.Steps())
-    assert "some tests are skipped: openbox, xdotool, dbus-daemon, dbusmock" in capfd.readouterr().err
+    assert "some tests are skipped: openbox, xdotool, trayer, dbus-daemon, dbusmock" in capfd.readouterr().err
 
 
 def test_programs_are_looked_for_on_this_system(parts):
