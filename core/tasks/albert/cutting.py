@@ -21,7 +21,8 @@ from core.data.documents import Document
 from core.tasks.albert.numbers import AlbertNumbers, albert_numbers
 from core.tasks.cutter import Row
 from core.tasks.task import Blobs
-from core.tasks.tokenizers.unigram import pieces, read_unigram
+from core.tasks.tokenizers.memo import WordMemo
+from core.tasks.tokenizers.unigram import read_unigram
 
 TOKENIZER: Final = "tokenizer"
 """The blob with the tokenizer."""
@@ -46,11 +47,11 @@ class AlbertCutter:
         self.width = LENGTHS + self._room
         self.numbers_max = max(numbers.vocab_size - 1, self._room)
         self.tokens = numbers.sequence_length
-        self._tokenizer = tokenizer
+        self._memo = WordMemo(tokenizer)
 
     def cut(self, documents: Iterable[Document], chance: Random) -> Iterator[Row]:
         """The pairs of each document, divided at a sentence where there are several."""
-        return pairs((pieces(self._tokenizer, document) for document in documents), self._room, chance)
+        return pairs(map(self._memo.pieces, documents), self._room, chance)
 
     def text_of(self, row: Row) -> str:
         """The two parts that a sample of it shows, in order or swapped."""

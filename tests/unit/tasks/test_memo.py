@@ -1,0 +1,64 @@
+import json
+from functools import cache
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
+
+from core.tasks.tokenizers import memo
+from core.tasks.tokenizers.memo import WordMemo
+from core.tasks.tokenizers.unigram import RECIPES, SPECIAL, pieces, train_unigram
+
+TEXTS = [f"Naïve cafés, {n} of them; it's “said” (so) that বাংলা র‍্যাব দু:খ এক। দুই" for n in range(300)]
+STRANGE = "\x00\x01\u00a8\u00ad\u0301\u200b\u200c\u200d\u2581\u3000\ufeff\ufffd\u1e9eΣİ¨ª½ﬁ́̈"
+LETTERS_DRAWN = st.characters(exclude_categories=["Cs"]) | st.sampled_from("abz09.,'" + STRANGE)
+CHOSEN = [*SPECIAL, "a[MASK]b", "word", "Word,", "১২৩", "x" * 70, "``quoted''", "|", "।।"]
+WORDS = st.text(LETTERS_DRAWN, max_size=8) | st.sampled_from(CHOSEN)
+SENTENCES = st.lists(WORDS, max_size=8).map(" ".join)
+
+
+@cache
+def tokenizer_of(recipe: str) -> Tokenizer:
+    return train_unigram(iter(TEXTS), recipe=recipe, vocab_size=300)
+
+
+@cache
+def memo_of(recipe: str) -> WordMemo:
+    return WordMemo(tokenizer_of(recipe))
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+@settings(max_examples=400, deadline=None)
+@given(texts=st.lists(SENTENCES, max_size=4))
+@example(texts=["a \x00", "\x00 a", " a", "a ", "", "a  b", "x \u2581y", "a\u3000b c", "x [MASK] y", "¨ ¨", "a ́b"])
+def test_a_memo_cuts_as_its_tokenizer(recipe: str, texts: list[str]) -> None:
+    for known in (memo_of(recipe), memo_of(recipe), WordMemo(tokenizer_of(recipe))):
+        assert known.pieces(texts) == pieces(tokenizer_of(recipe), texts)
+
+
+@settings(max_examples=100, deadline=None)
+@given(texts=st.lists(SENTENCES, max_size=4))
+def test_a_tokenizer_of_another_kind_is_followed(texts: list[str]) -> None:
+    found = WordMemo(strange_tokenizer())
+    assert found.pieces(texts) == pieces(strange_tokenizer(), texts)
+
+
+@cache
+def strange_tokenizer() -> Tokenizer:
+    """One whose pieces go over white space, and that drops commas at ends."""
+    said = json.loads(tokenizer_of("plain").to_str())
+    tokenizer = Tokenizer(models.Unigram([tuple(each) for each in said["model"]["vocab"]] + [("a b", -1.0)], 1))
+    tokenizer.normalizer = normalizers.Sequence([normalizers.Strip(), normalizers.Replace(",", " ")])
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(split=False)
+    return tokenizer
+
+
+def test_only_so_many_words_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memo, "WORDS_MAX", 50)
+    tokenizer = tokenizer_of("plain")
+    found = WordMemo(tokenizer)
+    for number in range(100):
+        texts = [f"{number} a word{number} {number * 7} বাংলা{number}"]
+        assert found.pieces(texts) == pieces(tokenizer, texts)
+        assert len(found) <= 50
