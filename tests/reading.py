@@ -13,11 +13,13 @@ from typing import Any, TypeVar
 
 import msgspec
 import numpy as np
+import psutil
 
 from core.base.content import digest
 from core.base.data_source import DataSource
 from core.base.manifest import Manifest, sign_manifest
 from core.base.signing import KeyPair
+from core.data.shard_index import ShardIndex
 from core.reading.frames import BeginReading, BlockReady, Opened, ToTrainer, Want, decoder_of
 from core.workers.frames import LENGTH_BYTES, frame_length, framed
 
@@ -28,23 +30,26 @@ LETTERS = "\n" + string.ascii_letters + string.digits + " .,"
 T = TypeVar("T")
 
 
-def collaboration(home: Path, address: str, **begin: Any) -> BeginReading:
-    """A signed manifest of a task about letters, whose text is at an address, and what a worker says first of it."""
+def collaboration(home: Path, *addresses: str, index: ShardIndex | None = None, **begin: Any) -> BeginReading:
+    """A signed manifest of a task about letters, whose text is at some addresses, and what a worker says first."""
     blobs = home / "blobs"
     blobs.mkdir(parents=True, exist_ok=True)
-    counts = json.dumps({"": 1, **dict.fromkeys(LETTERS, 9)}).encode()
-    (blobs / digest(counts).hex()).write_bytes(counts)
+    contents = {"counts": json.dumps({"": 1, **dict.fromkeys(LETTERS, 9)}).encode()}
+    if index is not None:
+        contents["index"] = index.encode()
+    for data in contents.values():
+        (blobs / digest(data).hex()).write_bytes(data)
     manifest = Manifest(
         name="test",
         organiser="test",
         task="gpt",
-        data=(DataSource(address=address),),
+        data=tuple(DataSource(address=each, index="index" if index else "") for each in addresses),
         numbers={"alphabet": len(LETTERS) + 1, "length": LENGTH},
-        blobs={"counts": digest(counts).hex()},
+        blobs={name: digest(data).hex() for name, data in contents.items()},
         authority=KEY.peer_id.hex(),
     )
     (home / "manifest.json").write_bytes(sign_manifest(manifest, KEY))
-    fields = {"disk_bytes": 1 << 30, "folder": address if "://" not in address else ""} | begin
+    fields = {"disk_bytes": 1 << 30, "folder": next((each for each in addresses if "://" not in each), "")} | begin
     return BeginReading(
         manifest_path=str(home / "manifest.json"), blobs_dir=str(blobs), blocks_dir=str(home / "blocks"), **fields
     )
@@ -103,12 +108,14 @@ class Reader:
 
 
 @contextmanager
-def reader(begin: BeginReading, *, opened: bool = True) -> Iterator[Reader]:
-    """A reader that has begun."""
+def reader(begin: BeginReading, *, opened: bool = True, file_bytes: int = 0) -> Iterator[Reader]:
+    """A reader that has begun; files grow to `file_bytes` only, as on a disk that is full."""
     log = Path(begin.blobs_dir).parent / "reader.log"
     with log.open("ab") as errors:
         command = [sys.executable, "-m", "core.reading"]
         process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors)
+    if file_bytes:
+        psutil.Process(process.pid).rlimit(psutil.RLIMIT_FSIZE, (file_bytes, 1 << 40))
     found = Reader(process)
     try:
         found.say(begin)

@@ -6,7 +6,7 @@ import signal
 import sys
 import threading
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final, NoReturn
 
@@ -32,6 +32,7 @@ def main(*_: object) -> int:
         if not isinstance(begin, BeginReading):
             raise WorkerProblem("The reading process was not started properly.")  # noqa: TRY301 - answered below
         step_back()
+        threading.excepthook = lambda failed: _end(say, failed.exc_value)
         quiet(Path(begin.blocks_dir).parent / "datasets")
         from core.reading.reader import Reader  # noqa: PLC0415 - the parent is watched before anything slow is imported
 
@@ -39,8 +40,7 @@ def main(*_: object) -> int:
     except Problem as problem:
         say(ReadFailed(code=problem.code, message=problem.message, hint=problem.hint))
     except Exception as error:  # noqa: BLE001 - whatever it is, the worker hears of it
-        traceback.print_exc()
-        say(ReadFailed(code=WorkerProblem.code, message=f"Reading stopped: {error}", hint="The log says more."))
+        _end(say, error)
     return 1
 
 
@@ -49,6 +49,14 @@ def run(*_: object) -> NoReturn:
     code = main()
     sys.stderr.flush()
     os._exit(code)
+
+
+def _end(say: Callable[[ReadFailed], None], error: BaseException | None) -> None:
+    """Say what went wrong in this program, in whichever thread, and end: the worker begins anew."""
+    traceback.print_exception(error)
+    say(ReadFailed(code=WorkerProblem.code, message=f"Reading stopped: {error}", hint="The log says more."))
+    sys.stderr.flush()
+    os._exit(1)
 
 
 def _frames(inbox: "queue.Queue[ToReader]") -> Iterator[ToReader]:

@@ -10,6 +10,7 @@ from typing import Final
 import numpy as np
 
 from core.api.data_state import DataCode
+from core.base.problems import UserProblem
 from core.reading.block_file import BlockFile, Seal
 from core.reading.block_store import BlockKey, BlockStore
 from core.reading.rows import OpenShard, RowMaker
@@ -41,14 +42,16 @@ class BlockMaker:
         self._open: OpenShard | None = None
         self._growing: tuple[BlockKey, BlockFile] | None = None
 
-    def make(self, shard: int, row: int, look: Callable[[], None], copy: Path | None) -> tuple[BlockKey, Path, Seal]:
+    def make(
+        self, shard: int, row: int, look: Callable[[], None], fetch: Callable[[], Path | None]
+    ) -> tuple[BlockKey, Path, Seal]:
         """The block of a shard in which a row stands, from the disk or made anew.
 
         Args:
             shard: The shard.
             row: Number of the row; behind the shard's end there is one block without rows.
             look: Called now and then; what it raises ends the making.
-            copy: A file with the shard's bytes, where there is one.
+            fetch: Brings a file with the shard's bytes; None: the source is read itself.
 
         Returns:
             The block's name, its file, and what it holds.
@@ -61,9 +64,9 @@ class BlockMaker:
         if kept is not None:
             return BlockKey(self._rows.source, shard, row), kept.path, kept.seal
         try:
-            opened = self._position(shard, row, look, copy)
+            opened = self._position(shard, row, look, fetch)
             return self._write(opened, look)
-        except OSError as error:
+        except (OSError, UserProblem) as error:
             self.give_up()
             self._store.free()
             raise SourceStalled(DataCode.NO_SPACE, bytes=self._store.stored_bytes) from error
@@ -78,11 +81,12 @@ class BlockMaker:
             self._growing[1].give_up()
             self._growing = None
 
-    def _position(self, shard: int, row: int, look: Callable[[], None], copy: Path | None) -> OpenShard:
+    def _position(self, shard: int, row: int, look: Callable[[], None], fetch: Callable[[], Path | None]) -> OpenShard:
         """The shard, open where the block with a row begins."""
         opened = self._open
         if opened is not None and opened.shard == shard and opened.first == row:
             return opened
+        copy = fetch()
         block, first = self._store.place(self._rows.source, shard, row)
         opened = self._open_at(shard, block, first, copy)
         while opened.first < row and not opened.ended:

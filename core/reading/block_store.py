@@ -101,6 +101,11 @@ class BlockStore:
                 self._places[key] = block
             self._make_room(0)
 
+    def has(self, key: BlockKey) -> bool:
+        """Whether there is a block, as far as one can tell without looking at it."""
+        with self._lock:
+            return key in self._sizes
+
     def find(self, key: BlockKey) -> Kept | None:
         """A whole block, which is in use from now on; None: there is none, or it is damaged and gone."""
         with self._lock:

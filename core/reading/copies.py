@@ -4,16 +4,28 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Protocol
 
+from core.reading.desk import Desk
+from core.sources.indexed import IndexedShards
+from core.system.atomic_files import make_directory
+
 
 class Copies(Protocol):
     """Says which shard to read next, and where."""
 
-    def choose(self, wanted: Sequence[int], *, look: Callable[[], None]) -> tuple[int, Path | None]:
-        """One of the shards that are wanted, in order of preference, and a file with its bytes where there is one.
+    def pick(self, wanted: Sequence[int]) -> int:
+        """One of the shards that are wanted, which are in order of preference."""
+
+    def fetch(self, shard: int, look: Callable[[], None]) -> Path | None:
+        """A file with the shard's bytes; None: the source is read itself.
+
+        Args:
+            shard: The one that was picked last.
+            look: Called now and then; what it raises ends it.
 
         Raises:
-            SourceStalled: none can be had now.
+            SourceStalled: it cannot be had now.
             ShardUnreadable: it cannot be had at all.
+            OSError: the disk is full.
         """
 
     def done(self, shard: int) -> None:
@@ -23,9 +35,67 @@ class Copies(Protocol):
 class AtOrigin:
     """Shards that lie where the manifest says, and nowhere else."""
 
-    def choose(self, wanted: Sequence[int], *, look: Callable[[], None]) -> tuple[int, Path | None]:  # noqa: ARG002
+    def pick(self, wanted: Sequence[int]) -> int:
         """The first of the shards that are wanted."""
-        return wanted[0], None
+        return wanted[0]
+
+    def fetch(self, shard: int, look: Callable[[], None]) -> None:
+        """There is no file of a shard of its own."""
 
     def done(self, shard: int) -> None:
         """Nothing is kept, so nothing goes."""
+
+
+class SharedCopies:
+    """Shards of an index, which members have from one another as far as they can (S000, appendix H).
+
+    Args:
+        source: The source's place in the manifest.
+        shards: Its shards.
+        desk: The engine's.
+        folder: Where files of shards from an origin lie until they are read.
+    """
+
+    def __init__(self, source: int, shards: IndexedShards, desk: Desk, folder: Path) -> None:
+        self._source = source
+        self._shards = shards
+        self._desk = desk
+        self._folder = folder
+        self._lent: dict[int, Path] = {}
+        """Files of the engine, which are not ours to delete."""
+
+    def pick(self, wanted: Sequence[int]) -> int:
+        """One whose file is there already, else the one that the engine names."""
+        for shard in wanted:
+            if self._file(shard) is not None:
+                return shard
+        shard, path = self._desk.next(self._source, wanted)
+        if path:
+            self._lent[shard] = Path(path)
+        return shard
+
+    def fetch(self, shard: int, look: Callable[[], None]) -> Path:
+        """The shard's file, brought from an origin where no peer has it (`Copies.fetch`)."""
+        found = self._file(shard)
+        if found is not None:
+            return found
+        make_directory(self._folder)
+        path = self._own(shard)
+        self._shards.fetch(shard, path, look)
+        self._desk.kept(self._source, shard, str(path))
+        return path
+
+    def done(self, shard: int) -> None:
+        """The shard's file goes, where it is our own."""
+        self._lent.pop(shard, None)
+        self._own(shard).unlink(missing_ok=True)
+
+    def _file(self, shard: int) -> Path | None:
+        found = self._lent.get(shard) or self._own(shard)
+        if found.exists():
+            return found
+        self._lent.pop(shard, None)
+        return None
+
+    def _own(self, shard: int) -> Path:
+        return self._folder / f"{self._source}-{shard}.shard"

@@ -41,8 +41,7 @@ class SourceNews:
         self._say(FilesLeftOut(source=self._source, files=self._files_left_out, name=name, code=left.code))
 
     def block(self, key: BlockKey, path: Path, seal: Seal, *, whole: bool) -> None:
-        """There are rows; so it flows."""
-        self.flows()
+        """There are rows that can be drawn."""
         self._say(
             BlockReady(
                 source=self._source,

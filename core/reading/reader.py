@@ -3,31 +3,30 @@
 import threading
 import time
 from collections.abc import Callable, Iterable
-from importlib import import_module
 from pathlib import Path
-from typing import Final, Protocol, cast
+from typing import Final
 
 import msgspec
 
 from core.api.data_state import DataCode
 from core.base.content import digest
-from core.base.data_source import DataSource
-from core.base.manifest import Manifest, read_manifest
-from core.base.problems import BadInput, unknown_name
+from core.base.manifest import read_manifest
+from core.base.problems import BadInput
 from core.base.signing import Ed25519Verifier
-from core.base.tasks import CUTTERS
 from core.data.filters import read_filters
+from core.data.shard_index import read_index
 from core.reading.block_file import Shape
 from core.reading.block_store import BlockKey, BlockStore
-from core.reading.copies import AtOrigin
+from core.reading.copies import AtOrigin, Copies, SharedCopies
+from core.reading.cutters import open_cutter
 from core.reading.desk import Desk
 from core.reading.frames import BeginReading, Drop, GoOn, ReadFrame, Remake, Rest, Tally, ToReader, Want
 from core.reading.news import SourceNews
 from core.reading.rows import Counts, RowMaker
 from core.reading.source_reader import SourceReader
 from core.reading.wishes import Wish
+from core.sources.indexed import IndexedShards
 from core.sources.source import Access, SourceStalled, TextShards, open_source
-from core.tasks.cutter import Cutter
 from core.tasks.task import Blobs
 
 TALLY_S: Final = 1.0
@@ -55,7 +54,8 @@ class Reader:
         self._begin = begin
         self._desk = Desk(begin.desk_url, begin.desk_token)
         manifest = read_manifest(_content(Path(begin.manifest_path)), Ed25519Verifier())
-        cutter = open_cutter(manifest, Blobs(Path(begin.blobs_dir), manifest.blobs))
+        blobs = Blobs(Path(begin.blobs_dir), manifest.blobs)
+        cutter = open_cutter(manifest, blobs)
         shape = Shape(cutter.width, cutter.numbers_max >= WIDE_FROM)
         decides = msgspec.json.encode((manifest.id.hex(), cutter.width, cutter.numbers_max), order="deterministic")
         self._store = BlockStore(Path(begin.blocks_dir), shape, digest(decides), bytes_max=begin.disk_bytes)
@@ -64,8 +64,15 @@ class Reader:
         for number, source in enumerate(manifest.sources):
             rows = RowMaker(manifest.id, number, cutter, read_filters(source.filters), self._counts, core)
             news = SourceNews(number, say)
-            opened = self._opened(source, news)
-            self._sources.append(SourceReader(opened, rows, self._store, news, self._rest, AtOrigin()))
+            access = self._access(news, network=bool(source.host))
+            opened: TextShards
+            copies: Copies
+            if source.index:
+                opened = indexed = IndexedShards(source, read_index(blobs.read(source.index)), access)
+                copies = SharedCopies(number, indexed, self._desk, Path(begin.blocks_dir) / "shards")
+            else:
+                opened, copies = open_source(source, access), AtOrigin()
+            self._sources.append(SourceReader(opened, rows, self._store, news, self._rest, copies))
 
     def run(self, frames: Iterable[ToReader]) -> None:
         """Open all sources, and do what the worker says, until the frames end."""
@@ -95,18 +102,14 @@ class Reader:
             raise BadInput(f"The collaboration has no source {number}.")
         return self._sources[number]
 
-    def _opened(self, source: DataSource, news: SourceNews) -> TextShards:
-        found: list[TextShards] = []
-        access = Access(
+    def _access(self, news: SourceNews, *, network: bool) -> Access:
+        return Access(
             folder=Path(self._begin.folder) if self._begin.folder else None,
             secrets=self._begin.secrets,
             allow=self._allow,
-            count=lambda count: self._counts.add_bytes(count, network=found[0].network),
+            count=lambda count: self._counts.add_bytes(count, network=network),
             pass_over=news.left_out,
-            cache=Path(self._begin.blocks_dir).parent / "datasets",
         )
-        found.append(open_source(source, access))
-        return found[0]
 
     def _rest(self) -> None:
         self._going.wait()
@@ -134,23 +137,6 @@ class Reader:
             if tally != said:
                 self._say(tally)
                 said = tally
-
-
-class _CutterModule(Protocol):
-    """A module, one of those that `core.base.tasks.CUTTERS` names."""
-
-    def open_cutter(self, manifest: Manifest, blobs: Blobs) -> Cutter: ...
-
-
-def open_cutter(manifest: Manifest, blobs: Blobs) -> Cutter:
-    """The cutter of a manifest's task.
-
-    Raises:
-        BadInput: this version does not know the task, or its numbers or blobs cannot be used.
-    """
-    if manifest.task not in CUTTERS:
-        raise unknown_name("task", manifest.task, CUTTERS)
-    return cast("_CutterModule", import_module(CUTTERS[manifest.task])).open_cutter(manifest, blobs)
 
 
 def _content(path: Path) -> bytes:

@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from random import Random
 from typing import Final
 
@@ -12,7 +13,7 @@ from core.base.data_source import SHARDS_MAX
 from core.base.problems import UserProblem
 from core.reading.block_file import Seal
 from core.reading.block_maker import BlockMaker
-from core.reading.block_store import BlockStore
+from core.reading.block_store import BlockKey, BlockStore
 from core.reading.copies import Copies
 from core.reading.news import SourceNews
 from core.reading.rows import RowMaker
@@ -61,9 +62,7 @@ class SourceReader:
         self._news = news
         self._rest = rest
         self._copies = copies
-        self._maker = BlockMaker(
-            source, rows, store, lambda key, path, count: news.block(key, path, Seal(count, last=False), whole=False)
-        )
+        self._maker = BlockMaker(source, rows, store, self._grown)
         random = Random()  # noqa: S311 - jitter is no secret
         self._failures = BackOff[int](first=RETRY_S, longest=RETRY_S_MAX, random=random, things_max=SHARDS_MAX)
         self._names: Sequence[str] = ()
@@ -101,11 +100,15 @@ class SourceReader:
             self.wishes.wait(max(self._failures.wait(_SOURCE, now), self._soonest(jobs, now)))
             return
         shard = next(reversed(ready))
+        is_kept = self._store.has(BlockKey(self._rows.source, shard, ready[shard].row))
+        if not is_kept:
+            shard = self._copies.pick(list(reversed(ready)))
+        wish = ready[shard]
+        self._rows.counts.reading = self._names[shard] if shard < len(self._names) else ""
         try:
-            shard, copy = self._copies.choose(list(reversed(ready)), look=self._rest)
-            self._rows.counts.reading = self._names[shard] if shard < len(self._names) else ""
-            wish = ready[shard]
-            key, path, seal = self._maker.make(shard, wish.row, lambda: self._look(wish), copy)
+            key, path, seal = self._maker.make(
+                shard, wish.row, lambda: self._look(wish), lambda: self._copies.fetch(shard, lambda: self._look(wish))
+            )
         except GivenUp:
             self._maker.give_up()
         except SourceStalled as trouble:
@@ -116,12 +119,18 @@ class SourceReader:
             self.wishes.lose(shard)
             self._news.unreadable(shard, trouble)
         else:
-            self._failures.clear(shard)
-            self._failures.clear(_SOURCE)
+            if not is_kept:
+                self._failures.clear(shard)
+                self._failures.clear(_SOURCE)
+                self._news.flows()
             if seal.last:
                 self._copies.done(shard)
             self.wishes.fulfil(wish)
             self._news.block(key, path, seal, whole=True)
+
+    def _grown(self, key: BlockKey, path: Path, rows: int) -> None:
+        self._news.flows()
+        self._news.block(key, path, Seal(rows, last=False), whole=False)
 
     def _look(self, wish: Wish) -> None:
         """Rest where that was asked for; raise where the shard is not wanted any more."""

@@ -24,14 +24,23 @@ def open_place(source: DataSource, access: Access) -> FileShards:
     Raises:
         BadInput: the package that reads it is not installed, or the credentials that are kept cannot be used.
     """
-    scheme = scheme_of(source.address)
+    return FileShards(bucket_of(source.address, access), source, access)
+
+
+def bucket_of(address: str, access: Access) -> "BucketFiles":
+    """The files below an address.
+
+    Raises:
+        BadInput: as `open_place` has it.
+    """
+    scheme = scheme_of(address)
     package = PACKAGES[scheme]
     if find_spec(package) is None:
         raise BadInput(
             f"Reading {scheme}:// takes the package {package}, which is not installed.",
             hint=f"Install it where Potluck is: pip install {package}",
         )
-    return FileShards(BucketFiles(source.address, access), source, access)
+    return BucketFiles(address, access)
 
 
 class BucketFiles:
@@ -50,7 +59,7 @@ class BucketFiles:
     def __init__(self, address: str, access: Access) -> None:
         self._address = address
         self._access = access
-        self._path = urlsplit(address).netloc + urlsplit(address).path.rstrip("/")
+        self.path = urlsplit(address).netloc + urlsplit(address).path.rstrip("/")
         secret = access.secrets.get(secret_name(address), "")
         try:
             self._options = msgspec.json.decode(secret or '{"anon": true}', type=dict[str, Any])
@@ -64,7 +73,7 @@ class BucketFiles:
         """The files, sorted by name (`FilePlace.found`)."""
         self._access.allow(READ_BYTES)
         try:
-            infos = self._system().find(self._path, detail=True)
+            infos = self._system().find(self.path, detail=True)
         except Exception as error:  # noqa: BLE001 - each package has its own
             raise self._stalled(error) from None
         found = ((str(name), int(info.get("size") or 0)) for name, info in sorted(infos.items()))
@@ -102,7 +111,7 @@ class BucketFiles:
     def _stalled(self, error: Exception) -> SourceStalled:
         """A problem of a package in our words: its own can hold a credential."""
         if isinstance(error, FileNotFoundError):
-            return SourceStalled(DataCode.MISSING, name=self._path)
+            return SourceStalled(DataCode.MISSING, name=self.path)
         if isinstance(error, PermissionError):
             return SourceStalled(DataCode.REFUSED, host=urlsplit(self._address).netloc, status=403)
         return SourceStalled(DataCode.NO_ANSWER, host=urlsplit(self._address).netloc)

@@ -1,7 +1,7 @@
 """Files of any place as shards: which parts of which files a shard is, and what is in them."""
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple, Protocol
 
@@ -139,11 +139,7 @@ class FileShards:
         if len(spans) == 1 and spans[0].end != WHOLE and not self._is_parquet(laid.files[spans[0].file].name):
             yield from self._read_ranges(laid.files[spans[0].file], spans[0], block)
             return
-        held = 0
-        for texts in self._in_order(laid.files, spans, copy):
-            if (number := held // BLOCK_BYTES) >= block:
-                yield Piece(number, *texts)
-            held += texts.size
+        yield from numbered_pieces(self._in_order(laid.files, spans, copy), block)
 
     def _in_order(self, files: Sequence[StoredFile], spans: Sequence[Range], copy: Path | None) -> Iterator[Texts]:
         for span in spans:
@@ -241,6 +237,15 @@ class FileShards:
     def _splits(self, file: StoredFile) -> bool:
         form, codec = self._form(file.name)
         return file.ranges and not codec and form in {"text", "jsonl"}
+
+
+def numbered_pieces(found: Iterable[Texts], block: int) -> Iterator[Piece]:
+    """The pieces of a shard that is read in order, from the beginning of a block on."""
+    held = 0
+    for texts in found:
+        if (number := held // BLOCK_BYTES) >= block:
+            yield Piece(number, *texts)
+        held += texts.size
 
 
 def read_file(path: Path, start: int, end: int | None) -> Iterator[bytes]:

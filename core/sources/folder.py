@@ -28,12 +28,21 @@ def open_place(source: DataSource, access: Access) -> FileShards:
     Raises:
         BadInput: it is not what the person has named.
     """
-    path = Path(source.address)
+    return FileShards(Folder(named_path(source.address, access)), source, access)
+
+
+def named_path(address: str, access: Access) -> Path:
+    """The path that an address is, where the person has named it, or the folder that it is in.
+
+    Raises:
+        BadInput: nobody has.
+    """
+    path = Path(address)
     if not path.is_absolute():
-        raise BadInput(f"{source.address} is not the whole path of a folder.", hint="Write it from the root on.")
+        raise BadInput(f"{address} is not the whole path of a folder.", hint="Write it from the root on.")
     if access.folder is None or not _within(path, access.folder):
-        raise BadInput(f"{source.address} is not a folder that you have named.", hint="Name it with --text.")
-    return FileShards(Folder(path), source, access)
+        raise BadInput(f"{address} is not a folder that you have named.", hint="Name it with --text.")
+    return path
 
 
 class Folder:

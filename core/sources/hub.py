@@ -62,16 +62,13 @@ class HubFiles:
 
     def __init__(self, source: DataSource, access: Access) -> None:
         self._source = source
-        self._hub = os.environ.get("HF_ENDPOINT", HUB).rstrip("/")
-        self._name = quote(urlsplit(source.address).path.strip("/"))
-        token = access.secrets.get(secret_name(source.address), "")
-        self._web = Web(self._hub, access, headers=authorization(token))
+        self._web = web_of_hub(source.address, access)
         self._revision = ""
         self._sizes: dict[str, int] = {}
 
     def found(self) -> FoundFiles:
         """The files of the split, in the order of their names (`FilePlace.found`)."""
-        data = self._whole(f"{self._hub}/api/datasets/{self._name}?blobs=true", LIST_BYTES_MAX)
+        data = self._whole(f"{_hub()}/api/datasets/{_name(self._source.address)}?blobs=true", LIST_BYTES_MAX)
         try:
             listed = msgspec.json.decode(data, type=_Listed)
         except (msgspec.MsgspecError, ValueError, RecursionError) as error:
@@ -110,7 +107,31 @@ class HubFiles:
         return bytes(data)
 
     def _url(self, name: str) -> str:
-        return f"{self._hub}/datasets/{self._name}/resolve/{self._revision}/{quote(name)}"
+        return resolved_url(self._source.address, self._revision, name)
+
+
+def web_of_hub(address: str, access: Access) -> Web:
+    """Whoever asks the hub for a data set, with the token that is kept for it."""
+    return Web(_hub(), access, headers=authorization(access.secrets.get(secret_name(address), "")))
+
+
+def resolved_url(address: str, revision: str, name: str) -> str:
+    """Where a file of a data set is.
+
+    Args:
+        address: Of the data set, "hf://datasets/OWNER/NAME".
+        revision: A commit, or a branch.
+        name: Of the file.
+    """
+    return f"{_hub()}/datasets/{_name(address)}/resolve/{revision}/{quote(name)}"
+
+
+def _hub() -> str:
+    return os.environ.get("HF_ENDPOINT", HUB).rstrip("/")
+
+
+def _name(address: str) -> str:
+    return quote(urlsplit(address).path.strip("/"))
 
 
 def files_of_split(names: Sequence[str], card: Mapping[str, Any], *, config: str, split: str) -> list[str]:

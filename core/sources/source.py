@@ -132,8 +132,6 @@ class Access:
     """Called with the number of bytes that came from a file or from the network."""
     pass_over: Callable[[LeftOut], None] = _nothing
     """Told of a file that turned out unreadable while its shard was read; the shard's other files are read."""
-    cache: Path | None = None
-    """Where libraries may leave files."""
 
 
 class TextShards(Protocol):

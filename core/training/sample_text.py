@@ -11,7 +11,7 @@ from core.base.manifest import read_manifest
 from core.base.problems import BadInput
 from core.base.signing import Ed25519Verifier
 from core.data.filters import read_filters
-from core.reading.reader import open_cutter
+from core.reading.cutters import open_cutter
 from core.reading.rows import Counts, OpenShard, RowMaker
 from core.sources.requests import SampleRequest
 from core.sources.source import Access, Piece, SourceTrouble, TextShards, open_source

@@ -47,6 +47,7 @@ class AlbertCutter:
         self.width = LENGTHS + self._room
         self.numbers_max = max(numbers.vocab_size - 1, self._room)
         self.tokens = numbers.sequence_length
+        self._tokenizer = tokenizer
         self._memo = WordMemo(tokenizer)
 
     def cut(self, documents: Iterable[Document], chance: Random) -> Iterator[Row]:

@@ -47,7 +47,7 @@ class WordMemo:
         """Whether words of plain letters and marks are cut alike wherever they stand."""
 
     def __len__(self) -> int:
-        """How many words are remembered."""
+        """Number of words that are remembered now."""
         return len(self._made)
 
     def pieces(self, texts: Sequence[str]) -> list[list[int]]:

@@ -13,7 +13,7 @@ from core.backbone.charter import Charter
 from core.cli.program import run
 from core.data.sources import is_held_out
 from core.engine.founding import Costs, Prepared, found
-from core.reading.reader import open_cutter
+from core.reading.cutters import open_cutter
 from core.sources.texts import documents_in
 from core.storage.recipes import DEFAULT_RECIPE, open_recipe
 from core.tasks import module_of

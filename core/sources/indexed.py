@@ -1,0 +1,157 @@
+"""A source whose shards were cut and listed with their digests (`core.data.shard_index`): whole files, each checked.
+
+A shard is read from a file of this computer only, that a peer has sent or that was fetched from an origin; either is
+checked before any of it is read, so that what is trained on is what the organiser has signed.
+"""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Final
+from urllib.parse import quote, urlsplit
+
+from core.api.data_state import DataCode
+from core.base.data_source import DataSource
+from core.data.filters import read_filters
+from core.data.shard_index import IndexedShard, ShardHash, ShardIndex
+from core.sources.buckets import bucket_of
+from core.sources.file_shards import numbered_pieces, read_file
+from core.sources.folder import named_path
+from core.sources.hub import resolved_url, web_of_hub
+from core.sources.records import Bytes, Columns, json_texts
+from core.sources.source import (
+    Access,
+    Listing,
+    Piece,
+    Shard,
+    ShardUnreadable,
+    SourceStalled,
+    SourceTrouble,
+    listing_digest,
+    scheme_of,
+    secret_name,
+)
+from core.sources.web import Web, authorization
+from core.system.file_chunks import file_chunks
+
+Origin = Callable[[IndexedShard, int], Iterator[bytes]]
+"""Gives a shard's bytes from one of them on."""
+_JSON: Final = ".jsonl"
+
+
+class IndexedShards:
+    """The shards of an index (`core.sources.source.TextShards`).
+
+    Args:
+        source: As the manifest has it.
+        index: Its index, as the manifest's blob has it.
+        access: What it may use.
+
+    Raises:
+        BadInput: an address or the filters cannot be used.
+    """
+
+    def __init__(self, source: DataSource, index: ShardIndex, access: Access) -> None:
+        self._index = index
+        self._access = access
+        self._columns = Columns("text", tuple(sorted(read_filters(source.filters).columns)))
+        self._origins = [origin_of(address, access) for address in (source.address, *index.mirrors)]
+        self.network = any(scheme_of(address) for address in (source.address, *index.mirrors))
+
+    def listing(self) -> Listing:
+        """What the index lists; nothing is asked."""
+        shards = [self._index.shard(number) for number in range(len(self._index))]
+        digest = listing_digest((shard.root.hex(), shard.size) for shard in shards)
+        return Listing(tuple(Shard(shard.name, shard.size) for shard in shards), digest)
+
+    def read(self, shard: int, block: int = 0, *, copy: Path | None = None) -> Iterator[Piece]:
+        """The texts of a shard from the beginning of a block on (`TextShards.read`).
+
+        Args:
+            shard: Its number.
+            block: The block to begin with.
+            copy: A file with its bytes, which were checked.
+        """
+        listed = self._index.shard(shard)
+        if copy is None:
+            raise SourceStalled(DataCode.MISSING, name=listed.name)
+        codec = Path(listed.name).suffix
+        file = Bytes(listed.name, listed.size, lambda start, end: read_file(copy, start, end))
+        try:
+            yield from numbered_pieces(json_texts(file, "" if codec == _JSON else codec, self._columns), block)
+        except ShardUnreadable as trouble:
+            if not copy.exists():
+                raise SourceStalled(DataCode.MISSING, name=listed.name) from trouble
+            raise
+
+    def fetch(self, shard: int, path: Path, look: Callable[[], None]) -> None:
+        """Bring a shard from its origin, or from a mirror of it, and check it.
+
+        What an earlier try has brought is gone on with.
+
+        Args:
+            shard: Its number.
+            path: Where its file goes.
+            look: Called now and then; what it raises ends it.
+
+        Raises:
+            SourceStalled: no origin gives it now.
+            ShardUnreadable: no origin has it, or they have other bytes.
+            OSError: the disk is full.
+        """
+        listed = self._index.shard(shard)
+        part = path.with_suffix(".part")
+        troubles: list[SourceTrouble] = []
+        for origin in self._origins:
+            try:
+                hashed = self._brought(origin, listed, part, look)
+            except SourceTrouble as trouble:
+                troubles.append(trouble)
+                continue
+            if hashed.is_of(listed):
+                part.replace(path)
+                return
+            part.unlink(missing_ok=True)
+            troubles.append(ShardUnreadable(DataCode.WRONG_BYTES, name=listed.name))
+        raise next((trouble for trouble in troubles if isinstance(trouble, SourceStalled)), troubles[-1])
+
+    def _brought(self, origin: Origin, listed: IndexedShard, part: Path, look: Callable[[], None]) -> ShardHash:
+        hashed = ShardHash()
+        if part.exists():
+            for chunk in file_chunks(part):
+                hashed.update(chunk)
+        with part.open("ab") as file:
+            for chunk in origin(listed, hashed.size) if hashed.size < listed.size else ():
+                look()
+                file.write(chunk)
+                hashed.update(chunk)
+                self._access.count(len(chunk))
+                if hashed.size > listed.size:
+                    break
+        return hashed
+
+
+def origin_of(address: str, access: Access) -> Origin:
+    """Whoever gives shards at an address.
+
+    Args:
+        address: A folder of this computer, or of a server, bucket or data set.
+        access: What may be used.
+
+    Raises:
+        BadInput: this version cannot read there, or may not.
+    """
+    scheme = scheme_of(address)
+    if scheme in {"http", "https"}:
+        web = Web(address, access, headers=authorization(access.secrets.get(secret_name(address), "")))
+        parts = urlsplit(address)
+        base = f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}"
+        query = f"?{parts.query}" if parts.query else ""
+        return lambda shard, start: web.read(f"{base}/{quote(shard.name)}{query}", start, None, size=shard.size)
+    if scheme == "hf":
+        hub = web_of_hub(address, access)
+        return lambda shard, start: hub.read(resolved_url(address, "main", shard.name), start, None, size=shard.size)
+    if scheme:
+        bucket = bucket_of(address, access)
+        return lambda shard, start: bucket.read(f"{bucket.path}/{shard.name}", start, shard.size)
+    folder = named_path(address, access)
+    return lambda shard, start: read_file(folder / shard.name, start, None)
