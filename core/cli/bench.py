@@ -84,6 +84,7 @@ def add(commands: Commands) -> None:
 
     _add_desk(parts)
     _add_training(parts)
+    _add_data(parts)
 
     _add_streams(parts)
 
@@ -153,6 +154,24 @@ def _add_optimizer(parts: Any) -> None:
     optimizer.add_argument("--threads", type=whole(1, 1024), metavar="N", help="of torch (default: its own choice)")
     optimizer.add_argument("--device", default="cpu", help="where the model lies, such as cuda (default: cpu)")
     optimizer.set_defaults(run=_measuring("core.training.optimizer_bench:run"))
+
+
+def _add_data(parts: Any) -> None:
+    data = parts.add_parser(
+        "data",
+        help="reading text: tokens a second on one core, beside datasets with the same tokenizer",
+        description="Text becomes rows on the disk as a worker's reader makes them, the rows are drawn from there once "
+        "more, and datasets streams the same text through the same tokenizer; they take turns, and processor seconds "
+        "count.",
+    )
+    add_json(data)
+    data.add_argument("--text", default="python-docs", metavar="DIR", help="a folder of text (default: python-docs)")
+    data.add_argument("--megabytes", type=whole(1, 10_000), default=16, metavar="N", help="of it at most (default: 16)")
+    data.add_argument("--vocab", type=whole(300, 60_000), default=30_000, metavar="N", help="pieces (default: 30000)")
+    data.add_argument("--length", type=whole(16, 512), default=128, metavar="N", help="of a sample (default: 128)")
+    data.add_argument("--turns", type=whole(1, 100), default=3, metavar="N", help="of each way (default: 3)")
+    data.add_argument("--no-worker", action="store_true", help="leave the demo's worker out, which takes half a minute")
+    data.set_defaults(run=_measuring("core.reading.bench:run"))
 
 
 def _add_training(parts: Any) -> None:
