@@ -46,7 +46,7 @@ examples:
   potluck settings device cuda:0,cuda:1   several at once
   potluck settings threads 4              processor threads that train; 0: all cores but one
   potluck settings memory 4GB             what training may take of the computer's memory; none for half of what is free
-  potluck settings disk 20                gigabytes of the disk that the data of a collaboration may take
+  potluck settings disk 20                gigabytes of the disk for data: half of it for what other members may have
   potluck settings compile yes            have torch compile the model's layers; pays on some devices
   potluck settings keep 30                minutes that training keeps its memory while it rests, to go on at once
   potluck settings awake yes              do not let this computer fall asleep while it contributes
