@@ -25,7 +25,6 @@ SMALL = {
         "heads": 2,
         "micro_batch": 8,
         "held_out": 16,
-        "buffer": 200,
     },
     "gpt": {"length": 32, "heads": 2, "head_width": 16, "layers": 1, "micro_batch": 8, "held_out": 16},
 }

@@ -1,10 +1,11 @@
 """A home in which a small model was really trained, as an engine leaves it."""
 
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -25,6 +26,7 @@ from core.tasks.gpt_numbers import Alphabet, read_counts, windows
 from core.tasks.task import Blobs, PreparedTask, Task
 from core.training.round import Learner
 from tests.small_task import small_data, small_task
+from tests.unit.training.given_samples import GivenSamples, text_batches
 from tests.unit.training.small import ticking
 
 AUTHORITY = KeyPair(b"a" * 32)
@@ -70,8 +72,15 @@ def founded(prepared: PreparedTask, blobs: Path, task: str) -> tuple[Manifest, T
     return manifest, task_of(manifest, Blobs(blobs, manifest.blobs))
 
 
-def learner_of(manifest: Manifest, task: Task, states: Path) -> Learner:
-    return Learner(task=task, manifest=manifest, states=states, seed=0, devices=["cpu"], clock=ticking())
+def learner_of(manifest: Manifest, task: Task, states: Path, blobs: Path | None = None) -> Learner:
+    """A learner; `blobs`, where it shall train, is the folder of the manifest's."""
+    samples = GivenSamples(0, lambda seed: iter(()) if blobs is None else batches_of(manifest, blobs, seed))
+    return Learner(task=task, manifest=manifest, states=states, samples=samples, devices=["cpu"], clock=ticking())
+
+
+def batches_of(manifest: Manifest, blobs: Path, seed: int = 0) -> Iterator[Any]:
+    """Batches of a manifest's text."""
+    return text_batches(manifest, Blobs(blobs, manifest.blobs), seed)
 
 
 def trained(folder: Path, task: str, *, epochs: int = EPOCHS, numbers: Mapping[str, int] | None = None) -> Trained:
@@ -82,7 +91,7 @@ def trained(folder: Path, task: str, *, epochs: int = EPOCHS, numbers: Mapping[s
     kept = home.state(manifest.id.hex())
     kept.mkdir(parents=True)
     (kept / "manifest.json").write_bytes(sign_manifest(manifest, AUTHORITY))
-    learner = learner_of(manifest, opened, kept / "states")
+    learner = learner_of(manifest, opened, kept / "states", home.blobs)
     for epoch in range(1, epochs + 1):
         while learner.samples < SAMPLES:
             assert learner.accumulate()

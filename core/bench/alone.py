@@ -1,6 +1,7 @@
 """Workers that no engine drives: what a collaboration of the same workers is held against."""
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Final
 
 from core.backbone.charter import Charter
 from core.base.problems import Problem
+from core.workers.data_frames import DataAccess
 from core.workers.frames import Failed, Go, Hold, Progress, Start, ToEngine, WorkerReady
 from core.workers.worker import Worker
 
@@ -89,6 +91,7 @@ async def workers_alone(charter: Charter, folder: Path, count: int) -> AsyncIter
         folder: For their files.
         count: Number of workers.
     """
+    paths = [source.path for source in charter.manifest.sources if source.path]
     async with AsyncExitStack() as stack:
         driven = []
         for number in range(count):
@@ -102,6 +105,7 @@ async def workers_alone(charter: Charter, folder: Path, count: int) -> AsyncIter
                 arena_path=str(own / "arena"),
                 seed=1000 + number,
                 hold=True,
+                data=DataAccess(folder=os.path.commonpath(paths) if paths else ""),
             )
             task = asyncio.create_task(worker.process.run(start))
             stack.push_async_callback(_ended, worker.process, task)

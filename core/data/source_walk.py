@@ -52,6 +52,8 @@ class Stall:
     code: str
     arguments: Arguments = field(default_factory=dict)
     retry_s: float = 0.0
+    is_barren: bool = False
+    """Whether nothing of a whole pass could be read."""
 
 
 class PassList:
@@ -266,7 +268,7 @@ class SourceWalk:
             self.passes.begin(last.number + 1)
             self.passes.forget_over()
         elif last.failure is not None:
-            self.stall = Stall(*last.failure)
+            self.stall = Stall(*last.failure, is_barren=True)
         else:
             self.is_empty = True
 

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from random import Random
 from typing import Final, Literal, Protocol
 
-from core.base.problems import BadInput
 from core.data.documents import Document
 
 Part = Literal["train", "held-out"]
@@ -34,20 +33,6 @@ class TextSource(Protocol):
 def documents(source: TextSource, *, part: Part, seed: int | None = None) -> Iterator[Document]:
     """One pass over the documents of one part of a source; see `parted`."""
     return (document for found, document in parted(source, seed=seed) if found == part)
-
-
-def endless(source: TextSource, random: Random) -> Iterator[Document]:
-    """The documents for training, pass after pass, with the files of each pass in another order.
-
-    Raises:
-        BadInput: there are none, or they cannot be read.
-    """
-    while True:
-        document: Document | None = None
-        for document in documents(source, part="train", seed=random.getrandbits(63)):
-            yield document
-        if document is None:
-            raise BadInput("There is too little text to learn from.", hint="Give more text.")
 
 
 def parted(source: TextSource, *, seed: int | None = None) -> Iterator[tuple[Part, Document]]:

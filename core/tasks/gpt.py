@@ -6,10 +6,9 @@ Letters of shapes: B samples of T letters each, V letters in the alphabet; the f
 # ruff: noqa: N803, N806 - names of arrays end in their shapes
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice, pairwise
 from pathlib import Path
-from random import Random
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import msgspec
@@ -20,14 +19,10 @@ from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers
 from torch import nn
 
 from core.api.score import Score
-from core.base.data_source import DataSource
 from core.base.manifest import Manifest, Numbers
 from core.base.problems import BadInput
 from core.base.tasks import TOKENIZERS
 from core.data.documents import Document
-from core.data.shuffle import shuffled
-from core.data.sources import endless
-from core.sources.texts import texts_named
 from core.tasks.gpt_numbers import COUNTS, Alphabet, GptNumbers, gpt_numbers, read_counts, windows
 from core.tasks.neighbour import NEIGHBOUR, Neighbour, read_neighbour
 from core.tasks.parameters import START, begun, write_parameters
@@ -84,11 +79,9 @@ class CharacterGpt:
         *,
         counts: dict[str, int],
         held_out: list[Document],
-        sources: tuple[DataSource, ...] = (DataSource(),),
         blobs: Blobs | None = None,
     ) -> None:
         self.numbers = numbers
-        self._sources = sources
         self._blobs = blobs
         neighbour = None if blobs is None else read_neighbour(blobs)
         self._simple = {} if neighbour is None else {"the letter before": neighbour}
@@ -131,15 +124,6 @@ class CharacterGpt:
         """The blocks."""
         assert isinstance(model, Gpt)
         return list(model.body.layers)
-
-    def batches(self, seed: int, size: Callable[[], int] | None = None) -> Iterator[TensorBatch]:
-        """Micro-batches without end, pass after pass, in an order that follows from the seed; `size` says how large."""
-        random = Random(seed)  # noqa: S311 - the order of the data is no secret
-        stream = shuffled(
-            windows(endless(texts_named(self._sources[0].address), random), self._alphabet, self.numbers.length), random
-        )
-        while chosen := list(islice(stream, size() if size else self.micro_batch)):
-            yield self.batch(np.stack(chosen), np.zeros(len(chosen), np.uint64))
 
     def batch(self, rows_BR: NDArray[Any], seeds_B: NDArray[np.uint64]) -> TensorBatch:  # noqa: ARG002 - see below
         """The windows as they are, for nothing is drawn for them."""
@@ -245,7 +229,7 @@ def costs(numbers: Numbers) -> ModelCosts:
 def open_task(manifest: Manifest, blobs: Blobs) -> CharacterGpt:
     """The task of numbers and blobs as `prepare` has made them; a stranger may have changed them."""
     numbers, held_out = gpt_numbers(manifest.numbers), blobs.decode("held_out", list[Document])
-    return CharacterGpt(numbers, counts=read_counts(blobs), held_out=held_out, sources=manifest.sources, blobs=blobs)
+    return CharacterGpt(numbers, counts=read_counts(blobs), held_out=held_out, blobs=blobs)
 
 
 def _letters(found: list[Document]) -> Counter[str]:

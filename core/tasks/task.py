@@ -6,7 +6,7 @@ The whole of it follows from the manifest, so it is equal on all peers; only the
 # ruff: noqa: N803 - names of arrays end in their shapes
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
@@ -195,17 +195,6 @@ class Task(Protocol):
     @property
     def micro_batch(self) -> int:
         """Samples of a batch that suit a small computer."""
-
-    def batches(self, seed: int, size: Callable[[], int] | None = None) -> Iterator[Any]:
-        """Batches without end, in an order that follows from the seed.
-
-        Args:
-            seed: Of the order of the samples.
-            size: Asked before each batch how many samples it shall have; None: always `micro_batch`.
-
-        Raises:
-            BadInput: there is nothing to learn from.
-        """
 
     def batch(self, rows_BR: "NDArray[Any]", seeds_B: "NDArray[np.uint64]") -> Any:
         """The batch of some samples; what a sample is follows from its row and its seed, never from the batch it is in.

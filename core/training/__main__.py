@@ -91,10 +91,15 @@ def open_conversation(start: Start, say: Callable[[ToEngine], None], clock: Call
     states = Path(start.state_dir)
     offline(states.parent / "datasets")
 
-    import torch  # noqa: PLC0415
-
     from core.base.manifest import read_manifest  # noqa: PLC0415
     from core.base.signing import Ed25519Verifier  # noqa: PLC0415
+    from core.training.streamed import StreamedSamples, reading_of  # noqa: PLC0415
+
+    manifest = read_manifest(_content(Path(start.manifest_path)), Ed25519Verifier())
+    samples = StreamedSamples(manifest, start.seed, begin=reading_of(start), tell=say)  # reads while torch is loaded
+
+    import torch  # noqa: PLC0415
+
     from core.tasks import task_of  # noqa: PLC0415
     from core.tasks.task import Blobs  # noqa: PLC0415
     from core.training.backprop import keep_compiled  # noqa: PLC0415
@@ -106,7 +111,6 @@ def open_conversation(start: Start, say: Callable[[ToEngine], None], clock: Call
     from core.training.round import Learner  # noqa: PLC0415
     from core.workers.arena import Arena  # noqa: PLC0415
 
-    manifest = read_manifest(_content(Path(start.manifest_path)), Ed25519Verifier())
     task = task_of(manifest, Blobs(Path(start.blobs_dir), manifest.blobs))
     sinks = sinks_of(start.metrics, manifest)
     step_back()
@@ -117,7 +121,7 @@ def open_conversation(start: Start, say: Callable[[ToEngine], None], clock: Call
     if start.compile and len(names) > 1:
         notes.append("Layers are compiled only where a single device trains.")
     say(Computes(device=",".join(names), title=titles_of(names), note=" ".join(filter(None, notes))))
-    learner = Learner(task=task, manifest=manifest, states=states, seed=start.seed, devices=names, clock=clock)
+    learner = Learner(task=task, manifest=manifest, states=states, samples=samples, devices=names, clock=clock)
     if start.memory_bytes is not None:
         keep_within(learner, start.memory_bytes)
     if start.compile and len(names) == 1:

@@ -4,8 +4,8 @@
     python -m core.training.alone --manifest FILE --blobs DIR --states DIR --measure-s 20
 
 prints one JSON object a line: `ready` (epoch, device, precision), `progress` (epoch, share), `epoch`
-(core.training.metrics.EpochMetrics), `ended` (epoch: the schedule has come to its end), or `measured`; a problem is a
-line `problem`.
+(core.training.metrics.EpochMetrics), `data` (code, arguments, left_out: why text does not come, or which of it is not
+read), `ended` (epoch: the schedule has come to its end), or `measured`; a problem is a line `problem`.
 """
 
 import argparse
@@ -34,6 +34,8 @@ from core.training.devices import usable
 from core.training.metrics import EpochMeter, Sink, sinks_of, write_all
 from core.training.replicas import MEANINGLESS_BATCHES_MAX
 from core.training.round import Learner
+from core.training.streamed import StreamedSamples, reading_alone
+from core.workers.data_frames import DataLeftOut, DataNews
 from core.workers.frames import MetricFiles
 
 PROGRESS_S: Final = 0.2
@@ -73,7 +75,13 @@ def _run(chosen: argparse.Namespace) -> None:
     places = {"lines": chosen.metrics, "prometheus": chosen.prometheus, "tensorboard": chosen.tensorboard}
     sinks = sinks_of(MetricFiles(**{name: str(path) for name, path in places.items() if path is not None}), manifest)
     task = task_of(manifest, Blobs(chosen.blobs, manifest.blobs))
-    learner = Learner(task=task, manifest=manifest, states=chosen.states, seed=0, devices=devices, clock=time.monotonic)
+    begin = reading_alone(
+        manifest, manifest_path=chosen.manifest, blobs=chosen.blobs, blocks=chosen.states.parent / "blocks"
+    )
+    samples = StreamedSamples(manifest, 0, begin=begin, tell=_tell)
+    learner = Learner(
+        task=task, manifest=manifest, states=chosen.states, samples=samples, devices=devices, clock=time.monotonic
+    )
     precision = learner.first.backprop.precision.name
     say("ready", epoch=learner.state.epoch, parameters=learner.numel, device=",".join(devices), precision=precision)
     alone = Alone(learner, manifest, sinks=sinks)
@@ -81,6 +89,12 @@ def _run(chosen: argparse.Namespace) -> None:
         alone.measure(chosen.measure_s)
     else:
         alone.train(epochs=chosen.epochs, profile=chosen.profile)
+
+
+def _tell(news: DataNews) -> None:
+    """Say why text does not come, and what of it is left out."""
+    if news.code:
+        say("data", code=news.code, arguments=news.arguments, left_out=isinstance(news, DataLeftOut))
 
 
 class Alone:

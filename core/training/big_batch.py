@@ -25,6 +25,7 @@ from core.tasks import task_of
 from core.tasks.albert.masking import MaskedBatch
 from core.tasks.albert.task import Albert
 from core.tasks.task import Blobs
+from core.training.streamed import batches_of, reading_alone
 
 EVERY = 5
 
@@ -106,11 +107,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         task = task_of(manifest, Blobs(chosen.blobs, manifest.blobs))
         assert isinstance(task, Albert)
         loop = BigBatch(task, manifest)
-        batches, losses = task.batches(chosen.seed, lambda: chosen.samples), {0: loop.loss()}
-        while loop.taken < chosen.steps:
-            loop.step(next(batches))
-            if loop.taken % EVERY == 0:
-                losses[loop.taken] = loop.loss()
+        begin = reading_alone(manifest, manifest_path=chosen.manifest, blobs=chosen.blobs, blocks=Path(name) / "blocks")
+        losses = {0: loop.loss()}
+        with batches_of(manifest, task, begin, seed=chosen.seed, size=chosen.samples) as batches:
+            while loop.taken < chosen.steps:
+                loop.step(next(batches))
+                if loop.taken % EVERY == 0:
+                    losses[loop.taken] = loop.loss()
     sys.stdout.write(json.dumps(losses) + "\n")
     return 0
 

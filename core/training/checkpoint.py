@@ -9,7 +9,7 @@ a vector with a number for each parameter's number the tensors `NAME/P`, of any 
 import contextlib
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +23,7 @@ from safetensors import SafetensorError, safe_open
 from core.base.content import CHUNK_BYTES, chunk_digests, root_digest
 from core.base.problems import BadInput, Damaged, WireProblem
 from core.base.state_header import METADATA, STATE_HEADER, StateHeader, epoch_of, names_digest, state_file_name
-from core.system.atomic_files import delete_torn, set_aside, write_atomic
+from core.system.atomic_files import delete_torn, make_directory, set_aside, write_atomic
 from core.system.file_chunks import file_chunks
 from core.training.flat import FlatParameters
 from core.training.optimizers.bounds import Bounds
@@ -98,11 +98,26 @@ class Checkpoints:
         return self.save_beside(epoch, lineage, ancestors=ancestors, ledger=ledger, means=means).result()
 
     def save_beside(
-        self, epoch: int, lineage: bytes, *, ancestors: bytes = b"", ledger: bytes = b"", means: bytes = b""
+        self,
+        epoch: int,
+        lineage: bytes,
+        *,
+        ancestors: bytes = b"",
+        ledger: bytes = b"",
+        means: bytes = b"",
+        first: Callable[[], None] = lambda: None,
     ) -> Future[Saved]:
         """Do what `save` does in a thread; the state is copied before this returns.
 
         The state before it is written first: at most one is on its way.
+
+        Args:
+            epoch: As for `save`.
+            lineage: As for `save`.
+            ancestors: As for `save`.
+            ledger: As for `save`.
+            means: As for `save`.
+            first: Called in the thread before the state is written; what it raises leaves the state unwritten.
 
         Returns:
             Done when the file is whole and synced.
@@ -119,7 +134,14 @@ class Checkpoints:
             ancestors=ancestors.hex(),
             means=means.hex(),
         )
-        self._writing = self._writer.submit(self._write, self._image(name), name)
+        image = self._image(name)
+
+        def write() -> Saved:
+            make_directory(self._folder)
+            first()
+            return self._write(image, name)
+
+        self._writing = self._writer.submit(write)
         return self._writing
 
     def save_as(self, name: StateHeader, digest: bytes) -> Saved:

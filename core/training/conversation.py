@@ -8,7 +8,9 @@ from pathlib import Path
 
 import torch
 
+from core.api.data_state import DataCode
 from core.base.problems import Problem, WorkerProblem
+from core.training.bookmarks import BOOKMARK_NAME
 from core.training.carried import Carried
 from core.training.checkpoint import Saved
 from core.training.devices import titles_of
@@ -20,6 +22,7 @@ from core.training.round import Learner
 from core.training.standstill import Standstill
 from core.training.state_frames import SavedStep, state_fields
 from core.workers.arena import Arena
+from core.workers.data_frames import DataLeftOut
 from core.workers.frames import (
     Absorb,
     Collect,
@@ -47,6 +50,8 @@ from core.workers.frames import (
 PROGRESS_INTERVAL_S = 0.25
 BESIDE_S = 0.25
 """Between two looks at what others compute while the first device rests."""
+DATA_S = 0.05
+"""While text lacks, frames of the engine are looked for so often."""
 
 
 class Conversation:
@@ -107,6 +112,9 @@ class Conversation:
         sizes = {"numel": learner.numel, "parameters": learner.numel}
         aside = tuple(path.name for path in learner.damaged)
         learner.damaged.clear()
+        for name in aside:
+            if name.startswith(BOOKMARK_NAME):
+                self._say(DataLeftOut(code=DataCode.LOST_PLACE, arguments={"name": name}))
         self._say(
             WorkerReady(
                 **state_fields(learner.state),
@@ -119,6 +127,7 @@ class Conversation:
                 set_aside=aside,
             )
         )
+        learner.data.go_on()
         for replica in learner.replicas.each:
             replica.data.start()
 
@@ -144,7 +153,8 @@ class Conversation:
         try:
             frame = inbox.get(block=wait_s != 0.0, timeout=wait_s)
         except queue.Empty:
-            self._train()
+            if self._learner.first.data.wait(DATA_S):
+                self._train()
         else:
             self.hear(frame)
 

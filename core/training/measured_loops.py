@@ -12,11 +12,13 @@ import torch
 
 from core.base.content import digest
 from core.base.manifest import Manifest
+from core.reading.frames import BeginReading
 from core.system.peak_memory import peak_memory
 from core.tasks.task import Task
 from core.training.precision import precision_on
 from core.training.read_ahead import AHEAD_MAX
 from core.training.round import Learner
+from core.training.streamed import StreamedSamples, batches_of, reading_alone
 from core.workers.arena import Arena
 from core.workers.loop_turns import LoopOrder, TurnTaken
 
@@ -89,7 +91,7 @@ class WorkerLoop:
             task=task,
             manifest=manifest,
             states=folder / "states",
-            seed=SEED,
+            samples=StreamedSamples(manifest, SEED, begin=reading_for(manifest, order)),
             devices=[order.device],
             clock=time.perf_counter,
         )
@@ -161,7 +163,7 @@ class PlainLoop:
         self._model.train()
         self.parameters = sum(each.numel() for each in self._model.parameters())
         self._optimizer = torch.optim.AdamW(self._model.parameters(), LEARNING_RATE)
-        self._ready = cycle(ready_batches(task, self.micro_batch))
+        self._ready = cycle(ready_batches(task, manifest, order, self.micro_batch))
         self._batches = 0
         self._total = 0.0
 
@@ -189,6 +191,13 @@ class PlainLoop:
         self._batches = 0
 
 
-def ready_batches(task: Task, micro_batch: int) -> Sequence[Any]:
+def ready_batches(task: Task, manifest: Manifest, order: LoopOrder, micro_batch: int) -> Sequence[Any]:
     """Batches for loops that read no text themselves."""
-    return list(islice(task.batches(SEED, lambda: micro_batch), READY_BATCHES))
+    with batches_of(manifest, task, reading_for(manifest, order), seed=SEED, size=micro_batch) as batches:
+        return list(islice(batches, READY_BATCHES))
+
+
+def reading_for(manifest: Manifest, order: LoopOrder) -> BeginReading:
+    """What a loop's reader is told first."""
+    blocks = Path(order.folder) / "blocks"
+    return reading_alone(manifest, manifest_path=Path(order.manifest_path), blobs=Path(order.blobs_dir), blocks=blocks)

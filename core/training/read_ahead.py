@@ -19,14 +19,15 @@ END_S: Final = 10.0
 class ReadAhead(Generic[T]):
     """The items of a stream, made by a thread of its own, which ends when this object is dropped.
 
-    An exception in the stream is raised where the item would have come, and so is the stream's end.
+    An exception in the stream is raised where the item would have come, and so is the stream's end.  None in the stream
+    means that there was no item for a moment.
 
     Args:
         opened: Gives the stream, which that thread alone uses.
         ahead_max: Items that are ready at most.
     """
 
-    def __init__(self, opened: Callable[[], Iterator[T]], *, ahead_max: int = AHEAD_MAX) -> None:
+    def __init__(self, opened: Callable[[], Iterator[T | None]], *, ahead_max: int = AHEAD_MAX) -> None:
         self.waited_s = 0.0
         """How long `__next__` has waited for items so far."""
         self._shelf = shelf = _Shelf[T](ahead_max)
@@ -42,6 +43,19 @@ class ReadAhead(Generic[T]):
     def stop(self) -> None:
         """Make no more items after the one in hand, until the next `start`; those that are ready are kept."""
         self._shelf.stop()
+
+    def close(self) -> list[T]:
+        """End the stream; returns the items that nobody took."""
+        return self._shelf.close()
+
+    def wait(self, timeout_s: float) -> bool:
+        """Wait for an item so long at most; returns whether there is one, or an exception in its place."""
+        self.start()
+        began = time.monotonic()
+        try:
+            return self._shelf.wait(timeout_s)
+        finally:
+            self.waited_s += time.monotonic() - began
 
     def __iter__(self) -> "ReadAhead[T]":
         """Itself, as iterators do."""
@@ -79,7 +93,7 @@ class _Shelf(Generic[T]):
         self._ended: BaseException | None = None
         self._closed = self._stopped = False
 
-    def fill(self, opened: Callable[[], Iterator[T]]) -> None:
+    def fill(self, opened: Callable[[], Iterator[T | None]]) -> None:
         """Put the stream's items on the shelf, until it ends or nobody takes them any more."""
         ended: BaseException = StopIteration()
         try:
@@ -91,6 +105,11 @@ class _Shelf(Generic[T]):
         with self._changed:
             self._ended = ended
             self._changed.notify()
+
+    def wait(self, timeout_s: float) -> bool:
+        """Whether there is an item, or will be none any more; waits for it so long."""
+        with self._changed:
+            return self._changed.wait_for(lambda: bool(self._items) or self._ended is not None, timeout_s)
 
     def take(self) -> T:
         """The oldest item; waits for it."""
@@ -114,18 +133,20 @@ class _Shelf(Generic[T]):
             self._stopped = False
             self._changed.notify()
 
-    def close(self) -> None:
-        """Nobody takes anything any more."""
+    def close(self) -> list[T]:
+        """Nobody takes anything any more; returns what was there."""
         with self._changed:
             self._closed = True
+            left = list(self._items)
             self._items.clear()
             self._changed.notify()
+            return left
 
-    def _put(self, item: T) -> bool:
-        """Put one item when there is room; returns whether anybody takes it."""
+    def _put(self, item: T | None) -> bool:
+        """Put one item, if it is one, when there is room; returns whether anybody takes it."""
         with self._changed:
             self._changed.wait_for(lambda: self._closed or (not self._stopped and len(self._items) < self._room))
-            if not self._closed:
+            if not self._closed and item is not None:
                 self._items.append(item)
                 self._changed.notify()
             return not self._closed

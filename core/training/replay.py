@@ -10,8 +10,10 @@ from numpy.typing import NDArray
 
 from core.base.problems import Damaged, WorkerProblem
 from core.base.state_header import StateHeader
+from core.training.bookmarks import Bookmarks
 from core.training.checkpoint import Checkpoints, Saved
 from core.training.rules.rule import Rule
+from core.training.samples import RowsInHand, Samples
 
 
 class ReplayedSteps:
@@ -22,11 +24,19 @@ class ReplayedSteps:
     Args:
         rule: Takes the steps.
         checkpoints: Hold the own state.
+        rows: Forget what was accumulated.
+        bookmarks: Keep where samples stand.
+        samples: Stand somewhere.
     """
 
-    def __init__(self, rule: Rule, checkpoints: Checkpoints) -> None:
+    def __init__(
+        self, rule: Rule, checkpoints: Checkpoints, rows: RowsInHand, bookmarks: Bookmarks, samples: Samples
+    ) -> None:
         self._rule = rule
         self._checkpoints = checkpoints
+        self._rows = rows
+        self._bookmarks = bookmarks
+        self._samples = samples
         self._own, self._epoch = Path(), 0
         self.left = 0
         """Number of means that are wanted still; 0: there is no replay."""
@@ -68,6 +78,7 @@ class ReplayedSteps:
             Damaged: it is another one; nothing was written.
             NoSpace: the disk is full.
         """
+        self._bookmarks.write(name.epoch, bytes.fromhex(name.lineage), self._samples.bookmark())
         return self._checkpoints.save_as(name, digest)
 
     def undo(self) -> None:
@@ -84,3 +95,4 @@ class ReplayedSteps:
                 problem.message, hint="Training goes on from the last state that is whole."
             ) from problem
         self._rule.begin(self._epoch)
+        self._rows.drop()

@@ -21,7 +21,7 @@ from core.training.kept import KeptFits
 from core.training.micro_batch import MicroBatch, lacked_memory, samples_that_fit
 from core.training.precision import precision_on
 from core.training.read_ahead import ReadAhead
-from core.training.shared_batches import SharedBatches
+from core.training.samples import Drawn, Samples
 
 SPEED_MEMORY: Final = 0.1
 """Weight of the newest batch in the smoothed speed."""
@@ -32,7 +32,7 @@ class Passes:
     """What passes have in common on all devices of a worker."""
 
     task: Task
-    batches: SharedBatches[Batch]
+    samples: Samples
     samples_max: int
     """Of one pass."""
     precision: str
@@ -46,8 +46,8 @@ class Passes:
 class Adds(Protocol):
     """Takes the gradient of one batch that a pass has left in the parameters, and clears it."""
 
-    def __call__(self, *, samples: int, loss: float) -> bool:
-        """Add it, weighted by its samples; returns whether it was finite, so that it counted."""
+    def __call__(self, drawn: Drawn[Batch], loss: float) -> bool:
+        """Add it, weighted by the batch's samples; returns whether it was finite, so that it counted."""
 
 
 class Replica:
@@ -77,11 +77,12 @@ class Replica:
             found=self._fits.fit,
         )
         """How many samples a pass takes on this device."""
-        self.data = ReadAhead(partial(passes.batches.of, self.micro_batch.next_size))
+        self.data: ReadAhead[Drawn[Batch]] = ReadAhead(partial(passes.samples.of, self.micro_batch.next_size))
         """The device's batches, made from its `start` on."""
         self.samples_per_s = 0.0
         self.idle_s = 0.0
         """How long passes have waited for other devices so far."""
+        self._samples = passes.samples
         self._clock = passes.clock
         self._works_here = device == CPU and sys.platform != "win32"
         """Whether the time of the thread that computes tells the work of a pass; Windows counts it in 16 ms."""
@@ -101,14 +102,20 @@ class Replica:
         """
         began, waited_s = self._clock(), self.data.waited_s + self.idle_s
         worked = time.thread_time()
-        batch = next(self.data)
-        while batch.samples > self.micro_batch.room:
-            batch = next(self.data)  # made before memory ran short
+        drawn = next(self.data)
+        batch = drawn.batch
+        while batch.samples > self.micro_batch.room:  # made before memory ran short
+            self._samples.put_back(drawn.rows)
+            if not self.data.wait(0):
+                return False
+            drawn = next(self.data)
+            batch = drawn.batch
         try:
             if self.micro_batch.recompute:
                 self.backprop.recompute()
-            counted = add(samples=batch.samples, loss=self.backprop.run(batch))
+            counted = add(drawn, self.backprop.run(batch))
         except (RuntimeError, MemoryError) as error:
+            self._samples.put_back(drawn.rows)
             if not lacked_memory(error):
                 raise
             self.parameters.gradients_N.zero_()

@@ -12,14 +12,18 @@ from typing import Final
 import torch
 
 from core.base.problems import Problem, WorkerProblem
+from core.tasks.task import Batch
 from core.training.duty import DutyCycle
 from core.training.flat import FlatParameters
 from core.training.replica import Passes, Replica
 from core.training.rules import Rule
 from core.training.rules.sums import GradientSum
+from core.training.samples import Drawn, Rows, RowsInHand
 
 MEANINGLESS_BATCHES_MAX: Final = 100
 """So many gradients in a row that are not finite mean that the model, or the device, is of no use any more."""
+DATA_S: Final = 0.1
+"""A thread that lacks text looks so often whether it is to stop."""
 
 
 class ReplicaThread:
@@ -33,6 +37,8 @@ class ReplicaThread:
     def __init__(self, replica: Replica, clock: Callable[[], float]) -> None:
         self.replica = replica
         self.sum = GradientSum(torch.zeros_like(replica.parameters.values_N))
+        self.rows: list[Rows] = []
+        """Whose gradients are in the sum."""
         self.failure = ""
         """Why it computes no more, in a sentence; empty while it can."""
         self.duty = DutyCycle(clock)
@@ -71,6 +77,8 @@ class ReplicaThread:
         meaningless = 0
         try:
             while not self._stopped.wait(self.duty.rest_s):
+                if not self.replica.data.wait(DATA_S):
+                    continue
                 self.duty.pass_begins()
                 meaningless = 0 if self.replica.compute(self._add) else meaningless + 1
                 self.duty.pass_ends()
@@ -79,8 +87,9 @@ class ReplicaThread:
         except Exception as error:  # noqa: BLE001 - whatever it is, the other devices go on
             self.failure = said(error)
 
-    def _add(self, *, samples: int, loss: float) -> bool:
-        return self.sum.add(self.replica.parameters.gradients_N, samples=samples, loss=loss)
+    def _add(self, drawn: Drawn[Batch], loss: float) -> bool:
+        self.rows.append(drawn.rows)
+        return self.sum.add(self.replica.parameters.gradients_N, samples=drawn.batch.samples, loss=loss)
 
 
 class Replicas:
@@ -97,12 +106,14 @@ class Replicas:
     Args:
         first: Has the parameters.
         rule: Gets all gradients.
+        rows: Told whose gradients the rule has.
         clock: Seconds that only go forward.
     """
 
-    def __init__(self, first: Replica, rule: Rule, clock: Callable[[], float]) -> None:
+    def __init__(self, first: Replica, rule: Rule, rows: RowsInHand, clock: Callable[[], float]) -> None:
         self._first = first
         self._rule = rule
+        self._rows = rows
         self._clock = clock
         self._others: list[ReplicaThread] = []
         self._running = False
@@ -195,6 +206,10 @@ class Replicas:
                 self._rule.take(other.sum)
             except RuntimeError as error:
                 other.failure = other.failure or said(error)
+                self._rows.give_up(other.rows)
+            for rows in other.rows:
+                self._rows.count(rows)
+            other.rows.clear()
             if other.failure:
                 self.leave(other, other.failure)
 
@@ -206,6 +221,7 @@ class Replicas:
             why: A sentence.
         """
         self._others.remove(other)
+        self._rows.give_up([drawn.rows for drawn in other.replica.data.close()])
         self._leaves(other.replica.device, why)
 
     def _start(self) -> None:
@@ -220,12 +236,13 @@ class Replicas:
             except RuntimeError as error:
                 self.leave(other, said(error))
 
-    def _add(self, *, samples: int, loss: float) -> bool:
+    def _add(self, drawn: Drawn[Batch], loss: float) -> bool:
         if self._others and self._rule.batch_max is not None:
             began = self._clock()
             self.rest()
             self._first.idle_s += self._clock() - began
-        return self._rule.add(samples=samples, loss=loss)
+        self._rows.count(drawn.rows)
+        return self._rule.add(samples=drawn.batch.samples, loss=loss)
 
     def _leaves(self, device: str, why: str) -> None:
         self.left.append(f"The device {device} trains no more: {why}")

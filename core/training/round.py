@@ -12,11 +12,12 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from core.base.content import DIGEST_BYTES, digest
+from core.base.content import DIGEST_BYTES
 from core.base.manifest import Manifest
 from core.base.problems import WorkerProblem
 from core.base.state_header import ANCESTORS_MAX, MARK_BYTES, StateHeader
 from core.tasks.task import Evaluation, Task
+from core.training.bookmarks import Bookmarks
 from core.training.checkpoint import Checkpoints, Saved
 from core.training.flat import FlatParameters
 from core.training.optimizers import optimizer_of
@@ -24,7 +25,7 @@ from core.training.replay import ReplayedSteps
 from core.training.replica import Passes, Replica
 from core.training.replicas import Replicas
 from core.training.rules import rule_of
-from core.training.shared_batches import SharedBatches
+from core.training.samples import RowsInHand, Samples
 
 TARGET_PASSES = 8
 """The passes of all devices together are at most such a part of a step's samples."""
@@ -71,8 +72,8 @@ class Learner:
     Args:
         task: What to learn.
         manifest: Its numbers.
-        states: Folder of the checkpoints.
-        seed: This peer's order of the data.
+        states: Folder of the checkpoints, and of their bookmarks.
+        samples: Where its batches come from.
         devices: Where to compute, as torch calls them, at least one; the first holds the state.
         clock: Seconds that only go forward.
     """
@@ -83,7 +84,7 @@ class Learner:
         task: Task,
         manifest: Manifest,
         states: Path,
-        seed: int,
+        samples: Samples,
         devices: Sequence[str],
         clock: Callable[[], float],
     ) -> None:
@@ -105,15 +106,22 @@ class Learner:
         )
         self.exact = optimizer.exact
         """Whether equal states and means lead to equal bits on every machine."""
-        self.replay = ReplayedSteps(self.rule, self._checkpoints)
+        self._bookmarks = Bookmarks(states)
+        self.data = samples
+        """Where batches come from."""
+        self.rows = RowsInHand(samples)
+        """Of which it holds gradients."""
+        self.replay = ReplayedSteps(self.rule, self._checkpoints, self.rows, self._bookmarks, samples)
         """To be followed by setting `state`."""
-        self.state = self._newest() or self._save(0, manifest.id, ancestors=b"", ledger=b"", means=b"")
+        newest = self._newest()
+        samples.begin(task, None if newest is None else self._bookmarks.read(newest.epoch, newest.lineage))
+        self._checkpoints.damaged += self._bookmarks.damaged
+        self.state = newest or self._save(0, manifest.id, ancestors=b"", ledger=b"", means=b"")
         self.rule.begin(self.state.epoch)
-        order = digest(f"{seed} {self.state.epoch}".encode())
         most = manifest.target_samples // TARGET_PASSES
         passes = Passes(
             task=task,
-            batches=SharedBatches(partial(task.batches, int.from_bytes(order[:8], "big"))),
+            samples=samples,
             samples_max=max(1, min(most, self.rule.batch_max or most) // len(devices)),
             precision=manifest.precision_name,
             fits=states.parent / "micro_batch.json",
@@ -121,7 +129,7 @@ class Learner:
         )
         self.first = Replica(passes, self._model, self.parameters)
         """Has the parameters with which all devices compute."""
-        self.replicas = Replicas(self.first, self.rule, clock)
+        self.replicas = Replicas(self.first, self.rule, self.rows, clock)
         """What computes gradients; while it stands still, the rule has all of them."""
         for device in devices[1:]:
             self.replicas.add(passes, self._model, device)
@@ -148,7 +156,7 @@ class Learner:
 
     @property
     def damaged(self) -> list[Path]:
-        """Checkpoints that could not be read at the start, where they were set aside."""
+        """Checkpoints and bookmarks that could not be read at the start, where they were set aside."""
         return self._checkpoints.damaged
 
     @property
@@ -172,11 +180,13 @@ class Learner:
         """The contribution to a round that begins, shape (N,); where computing goes on, it is for the step after."""
         self.replicas.rest()
         contribution: NDArray[np.float32] = self.rule.hand_over().numpy()
+        self.rows.hand_over()
         return contribution
 
     def take_back(self) -> None:
         """The round was aborted: what was handed over counts again, with all that came meanwhile."""
         self.rule.take_back()
+        self.rows.take_back()
 
     def absorb(
         self, mean_N: NDArray[np.float32], *, epoch: int, lineage: bytes, ledger: bytes = b"", mean: bytes = b""
@@ -201,10 +211,12 @@ class Learner:
         if not self._checkpoints.is_finite:
             self.state = self._newest() or self.state
             self.rule.begin(self.state.epoch)
+            self.rows.drop()
             raise WorkerProblem(
                 f"The step to epoch {epoch} led to numbers that are not finite, so it was undone.",
                 hint="Training goes on from the last saved state; if it happens again, the learning rate is too high.",
             )
+        self.rows.absorb(keep=self.overlaps)
         ancestors = self.state.lineage[:MARK_BYTES] + self.state.ancestors
         means = (mean + self.state.means if mean else b"")[: DIGEST_BYTES * ANCESTORS_MAX]
         return self._save(epoch, lineage, ancestors=ancestors[: MARK_BYTES * ANCESTORS_MAX], ledger=ledger, means=means)
@@ -219,6 +231,7 @@ class Learner:
         self.replicas.rest()
         name = self._checkpoints.load(path, wanted=(epoch, lineage))
         self.rule.begin(epoch)
+        self.rows.drop()
         ancestors, means = bytes.fromhex(name.ancestors), bytes.fromhex(name.means)
         state = self._save(epoch, lineage, ancestors=ancestors, ledger=name.ledger, means=means)
         state.saving.result()
@@ -239,7 +252,14 @@ class Learner:
         return None if found is None else TrainerState.of(*found)
 
     def _save(self, epoch: int, lineage: bytes, *, ancestors: bytes, ledger: bytes, means: bytes) -> TrainerState:
-        saving = self._checkpoints.save_beside(epoch, lineage, ancestors=ancestors, ledger=ledger, means=means)
+        saving = self._checkpoints.save_beside(
+            epoch,
+            lineage,
+            ancestors=ancestors,
+            ledger=ledger,
+            means=means,
+            first=partial(self._bookmarks.write, epoch, lineage, self.data.bookmark()),
+        )
         self.state = TrainerState(
             epoch=epoch, lineage=lineage, ancestors=ancestors, ledger=ledger, means=means, saving=saving
         )

@@ -22,9 +22,10 @@ class Standstill:
     def __init__(self, learner: Learner) -> None:
         self._replicas = replicas = learner.replicas
         replicas.rest()
-        learner.rule.take_back()
+        learner.take_back()
         for replica in replicas.each:
             replica.data.stop()
+        learner.data.rest()
         self._parked = Parked(_on_devices((*learner.parameters.memory, *learner.rule.vectors)))
         self._others = [(other, Parked(_on_devices(other.memory))) for other in replicas.others]
 

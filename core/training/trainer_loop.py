@@ -37,7 +37,9 @@ class TrainerLoop:
         self.micro_batch = order.micro_batch or task.micro_batch
         self._network = task.pretrained(task.model(SEED)).network
         self.parameters = sum(each.numel() for each in self._network.parameters())
-        self._rows = list(chain.from_iterable(map(transformers_rows, ready_batches(task, self.micro_batch))))
+        self._rows = list(
+            chain.from_iterable(map(transformers_rows, ready_batches(task, manifest, order, self.micro_batch)))
+        )
         self._precision = precision_on(order.device, manifest.precision_name).precision
         self._order = order
 

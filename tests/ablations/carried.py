@@ -32,6 +32,7 @@ from core.tasks.text import text_of
 from core.training.carried import Carried
 from core.training.flat import FlatParameters
 from core.training.optimizers import optimizer_of
+from tests.unit.training.given_samples import text_batches
 
 Vector = NDArray[np.float32]
 GIFTS: Final = (256, 256, 64, 64, 64, 64, 64, 64)
@@ -132,7 +133,9 @@ def small_gpt(folder: Path) -> Callable[..., float]:
         model = task.model(seed)
         flat = FlatParameters(model)
         step, averaged = optimizer_of(optimizer, flat), Round(way, gifts, numel=flat.numel, chunk=512)
-        streams = [task.batches(100 * seed + peer, lambda: SAMPLES) for peer in range(len(gifts))]
+        streams = [
+            text_batches(manifest, Blobs(folder, names), 100 * seed + peer, SAMPLES) for peer in range(len(gifts))
+        ]
 
         def gradients() -> Iterator[Vector]:
             for stream in streams:

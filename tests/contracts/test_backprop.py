@@ -1,6 +1,7 @@
 """What a pass promises for every task: the gradient in each precision, and with layers that are computed again."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 import torch
@@ -12,7 +13,7 @@ from core.training.backprop import Backprop
 from core.training.flat import FlatParameters
 from core.training.precision import FP32, PRECISIONS
 from tests.small_task import small_task
-from tests.trained import founded
+from tests.trained import batches_of, founded
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -26,9 +27,20 @@ def one_thread() -> Iterator[None]:
 
 
 @pytest.fixture(scope="module", params=tuple(TASKS))
-def task(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Task:
+def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Task, Any]:
     folder = tmp_path_factory.mktemp(request.param)
-    return founded(small_task(folder, task=request.param), folder / "blobs", request.param)[1]
+    manifest, task = founded(small_task(folder, task=request.param), folder / "blobs", request.param)
+    return task, next(batches_of(manifest, folder / "blobs"))
+
+
+@pytest.fixture
+def task(made: tuple[Task, Any]) -> Task:
+    return made[0]
+
+
+@pytest.fixture
+def batch(made: tuple[Task, Any]) -> Any:
+    return made[1]
 
 
 def gradient_of(task: Task, batch: object, precision: str, *, recompute: bool = False) -> torch.Tensor:
@@ -42,9 +54,9 @@ def gradient_of(task: Task, batch: object, precision: str, *, recompute: bool = 
 
 
 @pytest.mark.parametrize("name", PRECISIONS)
-def test_each_precision_gives_the_gradient_of_doubles(task: Task, name: str) -> None:
+def test_each_precision_gives_the_gradient_of_doubles(task: Task, batch: Any, name: str) -> None:
     """It has gone through some twenty roundings of random sign: their root is expected, and twice that is allowed."""
-    batch, exact = next(task.batches(0)), task.model(3).double()
+    exact = task.model(3).double()
     task.loss(exact, batch).objective.backward()
     exact_N = torch.cat([parameter.grad.flatten() for parameter in exact.parameters()])
     error = (gradient_of(task, batch, name) - exact_N).norm() / exact_N.norm()
@@ -54,12 +66,11 @@ def test_each_precision_gives_the_gradient_of_doubles(task: Task, name: str) -> 
 
 
 @pytest.mark.parametrize("name", PRECISIONS)
-def test_recomputed_layers_give_the_same_bits(task: Task, name: str) -> None:
-    batch = next(task.batches(0))
+def test_recomputed_layers_give_the_same_bits(task: Task, batch: Any, name: str) -> None:
     assert torch.equal(gradient_of(task, batch, name), gradient_of(task, batch, name, recompute=True))
 
 
-def test_recomputed_layers_keep_less(task: Task) -> None:
+def test_recomputed_layers_keep_less(task: Task, batch: Any) -> None:
     kept = [0, 0]
     for recompute in (False, True):
         model = task.model(0)
@@ -71,7 +82,7 @@ def test_recomputed_layers_keep_less(task: Task) -> None:
             return tensor
 
         with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
-            task.loss(model, next(task.batches(0)))
+            task.loss(model, batch)
     assert kept[1] < 0.75 * kept[0]  # of the one layer that these models have
 
 
@@ -86,9 +97,9 @@ class Operations(TorchDispatchMode):
 
 
 @pytest.mark.parametrize("name", PRECISIONS)
-def test_attention_keeps_no_scores(task: Task, name: str) -> None:
+def test_attention_keeps_no_scores(task: Task, batch: Any, name: str) -> None:
     """It is computed by torch's fused operation, with and without autocast."""
     model = task.model(0)
     with Operations() as operations, PRECISIONS[name].computing(torch.device("cpu")):
-        task.loss(model, next(task.batches(0)))
+        task.loss(model, batch)
     assert "aten::_scaled_dot_product_flash_attention_for_cpu" in operations.names

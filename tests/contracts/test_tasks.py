@@ -3,10 +3,11 @@
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import msgspec
+import numpy as np
 import pytest
 import torch
 
@@ -17,6 +18,8 @@ from core.base.problems import BadInput
 from core.base.recipe import Recipe
 from core.base.signing import Ed25519Verifier, KeyPair
 from core.base.tasks import TASKS
+from core.data.chance import key_of, stream
+from core.reading.reader import open_cutter
 from core.storage.recipes import open_recipe
 from core.tasks import module_of, task_of
 from core.tasks.task import Blobs, PreparedTask, Task
@@ -27,6 +30,7 @@ from core.training.prepare import main as prepare_main
 from core.training.round import Learner
 from tests.contracts.bounds import unbounded
 from tests.small_task import sources_in, text_folder
+from tests.unit.training.given_samples import GivenSamples, text_batches, text_rows
 from tests.unit.training.small import ticking
 
 NAMES = tuple(TASKS)
@@ -65,6 +69,13 @@ class Founded:
         manifest = msgspec.structs.replace(self.manifest, numbers=self.prepared.numbers | numbers)
         return task_of(manifest, Blobs(self.folder, manifest.blobs))
 
+    def rows(self) -> np.ndarray:
+        """What the cutter makes of the text."""
+        return text_rows(self.manifest, Blobs(self.folder, self.manifest.blobs))
+
+    def batches(self, seed: int) -> Iterator[Any]:
+        return text_batches(self.manifest, Blobs(self.folder, self.manifest.blobs), seed)
+
 
 def recipe_of(task: str, **changes: object) -> Recipe:
     recipe = open_recipe(resources.file("recipes", f"{RECIPES[task]}.toml"))
@@ -96,12 +107,6 @@ def task(founded: Founded) -> Task:
     return founded.open()
 
 
-def losses(task: Task, model: torch.nn.Module, seed: int, count: int = 3) -> Iterator[float]:
-    with torch.no_grad():
-        for batch in islice(task.batches(seed), count):
-            yield task.loss(model, batch).objective.item()
-
-
 def values(model: torch.nn.Module) -> torch.Tensor:
     return torch.cat([parameter.detach().flatten() for parameter in model.parameters()])
 
@@ -127,28 +132,33 @@ def test_a_model_follows_from_its_seed_alone(task: Task) -> None:
     assert torch.isfinite(one).all()
 
 
-def test_batches_follow_from_the_seed(task: Task) -> None:
+def test_samples_are_the_same_in_every_batch(founded: Founded, task: Task) -> None:
+    """The objective is a mean over samples: that of each alone, and of any two halves, gives that of the batch."""
+    rows = founded.rows()[:12]
+    seeds = stream(key_of(b"test"), np.arange(12))
+    model = task.model(3)
+
+    def objective(chosen: list[int]) -> float:
+        with torch.no_grad():
+            return task.loss(model, task.batch(rows[chosen], seeds[chosen])).objective.item()
+
+    whole = objective(list(range(12)))
+    assert np.mean([objective([number]) for number in range(12)]) == pytest.approx(whole, rel=1e-5)
+    assert (objective([9, 3, 5, 11, 0, 7]) + objective([1, 2, 4, 6, 8, 10])) / 2 == pytest.approx(whole, rel=1e-5)
+
+
+def test_cutter_makes_rows_of_the_width_it_tells(founded: Founded) -> None:
+    cutter = open_cutter(founded.manifest, Blobs(founded.folder, founded.manifest.blobs))
+    rows = founded.rows()
+    assert rows.shape[1] == cutter.width
+    assert rows.max() <= cutter.numbers_max
+    assert cutter.tokens == founded.open().sample_tokens
+    assert np.array_equal(rows, founded.rows())
+
+
+def test_the_objective_reaches_every_parameter(founded: Founded, task: Task) -> None:
     model = task.model(0)
-    first = list(losses(task, model, 5))
-    assert first == list(losses(task, model, 5))
-    assert not set(first) & set(losses(task, model, 6))
-
-
-def test_batches_go_on_after_a_pass(founded: Founded) -> None:
-    small = founded.open(micro_batch=256)
-    letters = sum(len(path.read_text()) for path in founded.source.iterdir())
-    samples = 0
-    for batch in small.batches(3):
-        assert batch.samples > 0
-        samples += batch.samples
-        if samples > letters // 16:  # a sample takes more than sixteen letters
-            return
-    raise AssertionError("the batches ended")
-
-
-def test_the_objective_reaches_every_parameter(task: Task) -> None:
-    model = task.model(0)
-    found = task.loss(model, next(task.batches(0)))
+    found = task.loss(model, next(founded.batches(0)))
     assert found.objective.shape == found.reported.shape == ()
     assert not found.reported.requires_grad
     found.objective.backward()
@@ -189,7 +199,12 @@ def test_a_task_names_its_loss_and_its_baselines(task: Task) -> None:
 
 def test_the_recipe_of_the_task_teaches_it(founded: Founded, tmp_path: Path) -> None:
     learner = Learner(
-        task=founded.open(), manifest=founded.manifest, states=tmp_path, seed=0, devices=["cpu"], clock=ticking()
+        task=founded.open(),
+        manifest=founded.manifest,
+        states=tmp_path,
+        samples=GivenSamples(0, founded.batches),
+        devices=["cpu"],
+        clock=ticking(),
     )
     before = learner.evaluate().score.loss
     for epoch in range(1, 6):
@@ -205,7 +220,7 @@ def test_the_optimizer_of_the_task_is_known(founded: Founded, task: Task) -> Non
 
 def test_costs_are_those_of_the_real_model(founded: Founded, task: Task) -> None:
     """Parameters exactly; what is kept for the backward pass as autograd itself tells it."""
-    model, batch = task.model(0), next(task.batches(0))
+    model, batch = task.model(0), next(founded.batches(0))
     costs = module_of(founded.name).costs(founded.prepared.numbers)
     assert costs.parameters == sum(parameter.numel() for parameter in model.parameters())
     own = {parameter.untyped_storage().data_ptr() for parameter in model.parameters()}

@@ -20,6 +20,7 @@ from core.swarm.answers import ContributionWritten, SamplesCounted, TrainerGone,
 from core.system.child_process import own_command
 from core.system.file_chunks import file_chunks
 from core.workers import frames
+from core.workers.data_frames import DataAccess
 from core.workers.place import TrainerPlace, WorkerShare
 from core.workers.trainer import Trainer
 from tests.process.swarm import ENVIRONMENT, alive, found
@@ -94,6 +95,7 @@ def play(
         means=folder / "means",
         seed=0,
         share=lambda: WorkerShare("cpu", 1),
+        data=lambda: DataAccess(blocks_dir=str(folder / "blocks"), disk_bytes=10**9, folder=str(folder)),
         command=command,
     )
 

@@ -9,13 +9,15 @@ from pathlib import Path
 import psutil
 import pytest
 
+from core.api.data_state import DataCode
 from core.base.content import digest
 from core.base.manifest import AveragingNumbers, Manifest, sign_manifest
 from core.base.signing import KeyPair
 from core.workers import frames
 from core.workers.arena import Arena
 from core.workers.child_end import NICENESS
-from tests.small_task import small_data, small_task
+from core.workers.data_frames import DataAccess, DataFlow
+from tests.small_task import small_data, small_task, text_folder
 
 pytestmark = pytest.mark.process
 LINEAGE = digest(b"one")
@@ -75,6 +77,7 @@ def start(folder: Path, *, delayed: bool = False, **changes: object) -> frames.S
         "state_dir": str(folder / "states"),
         "arena_path": str(folder / "arena"),
         "seed": 1,
+        "data": DataAccess(blocks_dir=str(folder / "blocks"), disk_bytes=10**9, folder=str(folder)),
     }
     return frames.Start(**(fields | changes))
 
@@ -121,15 +124,31 @@ def test_it_computes_on_while_its_contribution_is_out(tmp_path: Path) -> None:
     arena.close()
 
 
-def test_a_folder_that_went_away_is_one_clear_sentence(tmp_path: Path) -> None:
+def test_a_folder_that_went_away_is_told_and_waited_for(tmp_path: Path) -> None:
     first = start(tmp_path)
     for path in (tmp_path / "prepared" / "text").iterdir():
         path.unlink()
     pipe = Pipe(tmp_path)
     pipe.say(first)
+    ready = pipe.hear(frames.WorkerReady)
+    while not (flow := pipe.hear(DataFlow)).code:
+        pass
+    assert flow.code == DataCode.MISSING
+    pipe.say(frames.Collect(round=b"r"))
+    assert pipe.hear(frames.Collected).samples == 0, "it takes part with what it has"
+    pipe.say(frames.Release(round=b"r"), frames.Evaluate())
+    assert pipe.hear(frames.Evaluated).epoch == ready.epoch
+    text_folder(tmp_path / "prepared" / "text")
+    assert pipe.hear(frames.Progress).samples > 0
+    assert pipe.close() == 0
+
+
+def test_text_that_nobody_named_is_one_clear_sentence(tmp_path: Path) -> None:
+    pipe = Pipe(tmp_path)
+    pipe.say(start(tmp_path, data=DataAccess(folder=str(tmp_path / "other"))))
     failed = pipe.hear(frames.Failed)
     assert failed.code == "bad_input"
-    assert "no text files" in failed.message
+    assert "not a folder that you have named" in failed.message
     assert pipe.process.wait(10) == 1
     pipe.close()
 

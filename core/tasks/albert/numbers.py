@@ -42,8 +42,6 @@ class AlbertNumbers(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     """Samples of one forward and backward pass."""
     held_out: Annotated[int, Meta(ge=1, le=16_384)] = 384
     """Samples to measure with, at most."""
-    buffer: Annotated[int, Meta(ge=1, le=1_000_000)] = 10_000
-    """Samples in the shuffle buffer."""
 
 
 def albert_numbers(numbers: Numbers) -> AlbertNumbers:

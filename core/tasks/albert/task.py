@@ -2,9 +2,7 @@
 
 # ruff: noqa: N803, N806 - names of arrays end in their shapes
 
-import random
-from collections.abc import Callable, Iterator, Sequence
-from itertools import islice
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import msgspec
@@ -16,29 +14,21 @@ from tokenizers import Tokenizer
 from torch.nn.functional import cross_entropy
 
 from core.api.score import Score
-from core.base.data_source import DataSource
 from core.base.manifest import Manifest
 from core.base.problems import BadInput
 from core.data.documents import Document
-from core.data.shuffle import shuffled
-from core.data.sources import documents
-from core.sources.texts import texts_named
-from core.tasks.albert.cutting import AlbertCutter, fitting_tokenizer
+from core.tasks.albert.cutting import fitting_tokenizer
 from core.tasks.albert.held_out import SHOWN, fill, measuring_batches
 from core.tasks.albert.masking import MaskedBatch, Masking
 from core.tasks.albert.model import PretrainedAlbert, build, log_frequencies
 from core.tasks.albert.numbers import MASKED_SHARE, AlbertNumbers, albert_costs, albert_numbers
 from core.tasks.albert.prepare import HELD_OUT, UNIGRAM
-from core.tasks.cutter import Row
 from core.tasks.neighbour import read_neighbour
 from core.tasks.parameters import begun
 from core.tasks.task import Blobs, Evaluation, Losses
 
 if TYPE_CHECKING:
     from core.tasks.pretrained import Pretrained
-
-KEPT_MAX = 50_000
-"""Examples kept in memory, so that a small source is read and cut only once."""
 
 
 class Albert:
@@ -49,7 +39,6 @@ class Albert:
         tokenizer: Cuts text into pieces.
         held_out: Documents to measure with.
         counts: How often each piece stands in the text for training, of length `vocab_size`.
-        sources: Of the text.
         blobs: Hold what a model reaches that knows only the piece before, and the parameters that the model begins
             with, where the manifest names them.
     """
@@ -65,11 +54,9 @@ class Albert:
         tokenizer: Tokenizer,
         held_out: list[Document],
         counts: list[int],
-        sources: tuple[DataSource, ...] = (DataSource(),),
         blobs: Blobs | None = None,
     ) -> None:
         self.numbers = numbers
-        self._sources = sources
         neighbour = None if blobs is None else read_neighbour(blobs)
         self._simple = {} if neighbour is None else {"the word before": neighbour}
         self._tokenizer = tokenizer
@@ -92,9 +79,7 @@ class Albert:
         counts = blobs.decode(UNIGRAM, list[Annotated[int, Meta(ge=0, le=2**53)]])
         if len(counts) != numbers.vocab_size:
             raise BadInput("The counts do not fit the manifest's numbers.", hint="Ask the organiser for new ones.")
-        return cls(
-            numbers, tokenizer=tokenizer, held_out=held_out, counts=counts, sources=manifest.sources, blobs=blobs
-        )
+        return cls(numbers, tokenizer=tokenizer, held_out=held_out, counts=counts, blobs=blobs)
 
     @property
     def sample_tokens(self) -> int:
@@ -126,22 +111,6 @@ class Albert:
         """The one layer, which is passed again and again."""
         assert isinstance(model, PretrainedAlbert)
         return [model.network.albert.encoder.layer]
-
-    def batches(self, seed: int, size: Callable[[], int] | None = None) -> Iterator[MaskedBatch]:
-        """Micro-batches without end, pass after pass, each pass in an order of its own.
-
-        Args:
-            seed: Of the order.
-            size: Asked before each batch how many samples it shall have; None: always `micro_batch`.
-
-        Raises:
-            BadInput: the source holds no text for training, or not enough for one example.
-        """
-        numbers = self.numbers
-        chance = random.Random(seed)  # noqa: S311 - the order of the data is no secret
-        stream = shuffled(self._passes(chance), chance, size=numbers.buffer)
-        while chosen := list(islice(stream, size() if size else self.micro_batch)):
-            yield self.batch(np.stack(chosen), np.array([chance.getrandbits(64) for _ in chosen], np.uint64))
 
     def batch(self, rows_BR: NDArray[Any], seeds_B: NDArray[np.uint64]) -> MaskedBatch:
         """The rows in order or swapped, with words hidden."""
@@ -189,20 +158,3 @@ class Albert:
     def _error(scores_RV: torch.Tensor, true_R: NDArray[np.int64]) -> torch.Tensor:
         """The cross-entropies of all rows, added up."""
         return cross_entropy(scores_RV, torch.from_numpy(true_R).to(scores_RV.device), reduction="sum")
-
-    def _passes(self, chance: random.Random) -> Iterator[Row]:
-        """The examples for training, again and again; those of a small source are kept after the first pass."""
-        kept: list[Row] = []
-        while True:
-            count = 0
-            found = documents(texts_named(self._sources[0].address), part="train", seed=chance.getrandbits(63))
-            for count, example in enumerate(AlbertCutter(self.numbers, self._tokenizer).cut(found, chance), start=1):
-                if count <= KEPT_MAX:
-                    kept.append(example)
-                yield example
-            if not count:
-                raise BadInput("There is too little text to learn from.", hint="Give more text.")
-            while count <= KEPT_MAX:
-                chance.shuffle(kept)
-                yield from kept
-            kept.clear()

@@ -1,12 +1,7 @@
 from collections.abc import Iterator, Sequence
-from itertools import islice
-from random import Random
 
-import pytest
-
-from core.base.problems import BadInput
 from core.data.documents import Document
-from core.data.sources import HELD_OUT_PER_MILLE, documents, endless, is_held_out, parted
+from core.data.sources import HELD_OUT_PER_MILLE, documents, is_held_out, parted
 
 
 class Shelf:
@@ -38,17 +33,3 @@ def test_the_promised_share_is_held_out() -> None:
     number, share = 20_000, HELD_OUT_PER_MILLE / 1000
     held = sum(is_held_out([f"document {n}"]) for n in range(number))
     assert abs(held - number * share) < 5 * (number * share * (1 - share)) ** 0.5
-
-
-def test_passes_go_on_for_ever_each_in_another_order() -> None:
-    once = list(documents(Shelf(), part="train"))
-    found = list(islice(endless(Shelf(), Random(1)), 3 * len(once)))
-    passes = [found[start : start + len(once)] for start in range(0, len(found), len(once))]
-    assert all(sorted(each) == sorted(once) for each in passes)
-    assert passes[0] != passes[1]
-
-
-def test_a_pass_without_a_document_is_bad_input(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("core.data.sources.is_held_out", lambda document: True)
-    with pytest.raises(BadInput, match="too little text"):
-        next(endless(Shelf(), Random(1)))

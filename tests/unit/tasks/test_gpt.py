@@ -123,11 +123,3 @@ def test_held_out_text_shorter_than_a_sample_is_refused(tmp_path: Path, monkeypa
 def test_an_alphabet_or_text_that_does_not_fit_is_refused(change: dict[str, object]) -> None:
     with pytest.raises(BadInput, match="does not fit"):
         task(**change)
-
-
-def test_a_source_without_text_ends_the_batches_with_a_sentence(tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_text(" \n \nx")
-    numbers = GptNumbers(alphabet=len(COUNTS), length=8)
-    absent = sources_in(tmp_path / "absent")
-    with pytest.raises(BadInput, match="no folder"):
-        next(CharacterGpt(numbers, counts=COUNTS, held_out=HELD_OUT, sources=absent).batches(0))

@@ -11,6 +11,7 @@ from core.base.manifest import PAPER_LAMB, Manifest
 from core.tasks.task import Evaluation, Losses
 from core.training.optimizers.lamb import LambNumbers
 from core.training.round import Learner
+from tests.unit.training.given_samples import GivenSamples
 
 OPTIMIZER = PAPER_LAMB | {
     "learning_rate": 0.05,
@@ -92,7 +93,8 @@ def learner(
     devices: Sequence[str] = ("cpu",),
 ) -> Learner:
     task = task or SmallTask()
-    return Learner(task=task, manifest=manifest, states=states, seed=seed, devices=devices, clock=ticking())
+    samples = GivenSamples(seed)
+    return Learner(task=task, manifest=manifest, states=states, samples=samples, devices=devices, clock=ticking())
 
 
 class PlainLamb:

@@ -17,6 +17,7 @@ from core.tasks.task import Blobs, Task
 from core.training.measured_loops import PlainLoop, WorkerLoop
 from core.workers.loop_turns import Answer, LoopOrder, LoopReady, LoopRefused, TakeTurn, TurnTaken
 from tests.small_task import small_data, small_task
+from tests.unit.training.given_samples import text_batches
 
 pytest.importorskip("accelerate")
 from core.training.trainer_loop import NOT_A_WORD, TrainerLoop, transformers_rows
@@ -90,7 +91,8 @@ def test_steps_move_the_plain_loops_model(tmp_path: Path) -> None:
 
 
 def test_rows_for_transformers_hold_the_same_answers(tmp_path: Path) -> None:
-    batch = next(opened(manifest_of(tmp_path), tmp_path).batches(0))
+    manifest = manifest_of(tmp_path)
+    batch = next(text_batches(manifest, Blobs(tmp_path / charters.BLOBS, manifest.blobs), 0))
     rows = list(transformers_rows(batch))
     told = [label for row in rows for label in row["labels"] if label != NOT_A_WORD]
     assert len(rows) == batch.samples
