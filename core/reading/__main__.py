@@ -7,12 +7,10 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Final, NoReturn
 
 from core.base.problems import Problem, WorkerProblem
 from core.reading.frames import BeginReading, ReadFailed, ToReader, decoder_of
-from core.system.offline import quiet
 from core.workers.child_end import listen, speaker, step_back, take_pipe
 
 INBOX_MAX: Final = 1000
@@ -33,7 +31,7 @@ def main(*_: object) -> int:
             raise WorkerProblem("The reading process was not started properly.")  # noqa: TRY301 - answered below
         step_back()
         threading.excepthook = lambda failed: _end(say, failed.exc_value)
-        quiet(Path(begin.blocks_dir).parent / "datasets")
+        os.environ["TOKENIZERS_PARALLELISM"] = "false"  # one core
         from core.reading.reader import Reader  # noqa: PLC0415 - the parent is watched before anything slow is imported
 
         Reader(begin, say).run(_frames(inbox))

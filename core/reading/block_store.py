@@ -7,8 +7,8 @@ are the rows.  FIRST is the number of the block's first row in its shard.
 
 Where there is no room, blocks go of which all rows were averaged, the one that was used up last first.  A pass reads
 each shard once: what was just used up is not wanted again before the next pass, what was not used yet is wanted in this
-one.  Of a cache for half of the blocks that gives half of the reads, where the least recently used going first gives
-31 % (and none at all where passes have the same order): `tests/unit/reading/test_block_store.py`.
+one.  A cache for half of the blocks so gives half of the reads; were the least recently used to go first, it would give
+15 % (and none where all passes have the same order): `tests/unit/reading/test_block_store.py`.
 """
 
 import contextlib
