@@ -1,0 +1,73 @@
+"""Shards on the disk: put together, resumed, found again, and only so many that are partly here."""
+
+from random import Random
+
+import pytest
+
+from core.base.content import CHUNK_BYTES, chunk_digests, root_digest
+from core.base.problems import Damaged
+from core.swarm.shards.names import Catalogue, ShardEntry
+from core.workers.shard_files import PARTS_MAX, DiskShardStore, seeds_in
+
+SHARDS = [Random(number).randbytes(2 * CHUNK_BYTES + 100) for number in range(PARTS_MAX + 3)]
+PIECES = [[data[at : at + CHUNK_BYTES] for at in range(0, len(data), CHUNK_BYTES)] for data in SHARDS]
+ENTRIES = tuple(
+    ShardEntry(root_digest(chunk_digests(pieces)), len(data)) for pieces, data in zip(PIECES, SHARDS, strict=True)
+)
+
+
+def store_in(folder, **changes):
+    return DiskShardStore(folder / "shards", Catalogue(bytes(32), {0: ENTRIES}), budget=lambda: 10**9, **changes)
+
+
+def begin(store, number):
+    sink = store.sink(ENTRIES[number].digest)
+    here = sink.begin(ENTRIES[number].digest, ENTRIES[number].size_bytes, chunk_digests(PIECES[number]))
+    return sink, here
+
+
+def test_broken_transfer_goes_on_after_a_restart(tmp_path):
+    sink, here = begin(store_in(tmp_path), 0)
+    assert here == set()
+    sink.write(1, memoryview(PIECES[0][1]))
+    sink.close()  # as the end of a process does
+    store = store_in(tmp_path)
+    assert list(store.held()) == []
+    sink, here = begin(store, 0)
+    assert here == {1}
+    for place in (0, 2):
+        sink.write(place, memoryview(PIECES[0][place]))
+    sink.finish()
+    assert list(store_in(tmp_path).held()) == [ENTRIES[0].digest]
+    file = store.file(ENTRIES[0].digest)
+    assert [file.read(place) for place in range(3)] == PIECES[0]
+
+
+def test_several_come_at_a_time_and_few_stay_unfinished(tmp_path):
+    store = store_in(tmp_path)
+    for number in range(len(SHARDS)):
+        sink, _ = begin(store, number)
+        sink.write(0, memoryview(PIECES[number][0]))
+        sink.close()
+    assert len(list((tmp_path / "shards" / "incoming").iterdir())) == PARTS_MAX
+
+
+def test_evicted_shard_is_gone(tmp_path):
+    store = store_in(tmp_path)
+    (tmp_path / "file").write_bytes(SHARDS[0])
+    assert store.copy_in(ENTRIES[0], tmp_path / "file")
+    assert store.evict(ENTRIES[0].digest)
+    assert store.file(ENTRIES[0].digest) is None
+    assert not store.path(ENTRIES[0].digest).exists()
+
+
+def test_seeds_are_given_and_stay(tmp_path):
+    (tmp_path / "00001.jsonl").write_bytes(SHARDS[1])
+    seeds = seeds_in(tmp_path, {"00000.jsonl": ENTRIES[0], "00001.jsonl": ENTRIES[1]})
+    store = store_in(tmp_path, seeds=seeds)
+    assert list(store.held()) == [ENTRIES[1].digest]
+    assert store.file(ENTRIES[1].digest).read(2) == PIECES[1][2]
+    assert not store.evict(ENTRIES[1].digest)
+    (tmp_path / "00000.jsonl").write_bytes(SHARDS[1])
+    with pytest.raises(Damaged, match="is not the shard of the index"):
+        seeds_in(tmp_path, {"00000.jsonl": ENTRIES[0]})
