@@ -88,7 +88,7 @@ def run_cut(args: argparse.Namespace) -> int:
         f"  index      {clean(found['index'])}, {volume(found['index_bytes'])}\n"
         f"Put the folder where volunteers can read it, and write in the recipe, above its tables:\n\n"
         f"[[data]]\n"
-        f'address = "https://.../{_counting(found)}"\n'
+        f'address = "https://..."\n'
         f'index = "{clean(found["index"])}"'
     )
     return 0
@@ -202,11 +202,6 @@ def _show_sample(args: argparse.Namespace) -> int:
         )
         print("\n".join(clean(line) for line in found["text"].splitlines()))
     return 0
-
-
-def _counting(found: dict[str, Any]) -> str:
-    """How an address names all shards (`core.sources.http`)."""
-    return f"{{00000..{found['shards'] - 1:05d}}}.{found['ending']}"
 
 
 def _asked(asked: DataRequest, *sources: DataSource, json: bool) -> dict[str, Any]:

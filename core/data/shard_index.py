@@ -11,22 +11,20 @@ worst peer gains who sends a shard: 8 KB of digests, or one chunk, in vain; both
 """
 
 import hashlib
-from collections.abc import Sequence
 from typing import Annotated, Final, Literal
 
 import msgspec
 from msgspec import Meta
 
-from core.base.content import CHUNK_BYTES, DIGEST_BYTES, digest, root_digest
+from core.base.content import CHUNK_BYTES, DIGEST_BYTES, root_digest
 from core.base.data_source import ADDRESS_LETTERS, SHARDS_MAX
 from core.base.problems import BadInput
 
 SHARD_BYTES_MAX: Final = 64 * 1024 * 1024
 """Upper bound on a shard as it lies there: a peer holds whole ones, and reads one before it computes with it."""
-CHUNKS_MAX: Final = SHARD_BYTES_MAX // CHUNK_BYTES
 MIRRORS_MAX: Final = 8
 INDEX_BYTES_MAX: Final = SHARDS_MAX * (DIGEST_BYTES + 3 * 9) + 64 * 1024
-"""Upper bound on an index: one of all shards there can be, with the longest numbers and addresses."""
+"""Upper bound on an index: one of all shards there can be, with the longest numbers."""
 COUNT_MAX: Final = 2**40
 INDEX_FILE: Final = "index.potluck"
 """Name of the index's own file beside the shards."""
@@ -48,23 +46,6 @@ class IndexedShard(msgspec.Struct, frozen=True, kw_only=True):
     documents: int
     characters: int
     """Of all its texts together, as they stand there."""
-
-    @property
-    def chunks(self) -> int:
-        """How many chunks it has; the last may be short."""
-        return -(-self.size // CHUNK_BYTES)
-
-    def chunk_bytes(self, place: int) -> int:
-        """How long the chunk at a place is: all but the last are `CHUNK_BYTES`."""
-        return min(CHUNK_BYTES, self.size - place * CHUNK_BYTES)
-
-    def has_digests(self, digests: Sequence[bytes]) -> bool:
-        """Whether these are the digests of its chunks, in order."""
-        return (
-            len(digests) == self.chunks
-            and all(len(one) == DIGEST_BYTES for one in digests)
-            and root_digest(digests) == self.root
-        )
 
 
 class ShardIndex(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -165,15 +146,3 @@ class ShardHash:
     def is_of(self, shard: IndexedShard) -> bool:
         """Whether what came is that shard, whole."""
         return self.size == shard.size and root_digest(self.digests) == shard.root
-
-
-def is_chunk(shard: IndexedShard, digests: Sequence[bytes], place: int, chunk: bytes | memoryview) -> bool:
-    """Whether bytes are the chunk at a place of a shard.
-
-    Args:
-        shard: As the index has it.
-        digests: Of its chunks, for which `IndexedShard.has_digests` holds.
-        place: From 0.
-        chunk: What somebody sent.
-    """
-    return 0 <= place < shard.chunks and len(chunk) == shard.chunk_bytes(place) and digest(chunk) == digests[place]

@@ -22,6 +22,7 @@ from core.api.data_state import DataCode
 from core.base.content import DIGEST_BYTES
 from core.base.data_source import PYTHON_DOCS, DataSource
 from core.base.problems import BadInput
+from core.data.shard_index import ShardIndex
 
 BLOCK_BYTES: Final = 4 * 1024 * 1024
 """Text of a block, give or take a piece, as UTF-8."""
@@ -162,6 +163,13 @@ class TextShards(Protocol):
         """
 
 
+class FetchedShards(TextShards, Protocol):
+    """A source whose shards are brought to this computer and checked before they are read."""
+
+    def fetch(self, shard: int, path: Path, look: Callable[[], None]) -> None:
+        """Bring a shard to a file (`core.sources.indexed.IndexedShards.fetch`)."""
+
+
 def open_source(source: DataSource, access: Access) -> TextShards:
     """The source that a manifest names; nothing of it is read yet.
 
@@ -179,6 +187,21 @@ def open_source(source: DataSource, access: Access) -> TextShards:
             f"Potluck cannot read {scheme}:// addresses.", hint=f"It reads folders, and {known}; name one of these."
         )
     found: TextShards = import_module(PLACES[scheme]).open_place(source, access)
+    return found
+
+
+def open_indexed(source: DataSource, index: ShardIndex, access: Access) -> FetchedShards:
+    """The source that a manifest names, where it names an index, too; nothing of it is read yet.
+
+    Args:
+        source: As the manifest has it.
+        index: As the manifest's blob has it.
+        access: What it may use.
+
+    Raises:
+        BadInput: this version cannot read such an address, or it names what the person has not allowed.
+    """
+    found: FetchedShards = import_module("core.sources.indexed").IndexedShards(source, index, access)
     return found
 
 

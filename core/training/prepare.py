@@ -17,6 +17,8 @@ import msgspec
 
 from core.base.data_source import PYTHON_DOCS, DataSource
 from core.base.recipe import Recipe
+from core.data.shard_index import INDEX_BYTES_MAX, read_index
+from core.sources.source import scheme_of
 from core.system.offline import offline
 from core.tasks.text import text_of
 from core.training.child import end_with_parent, given_secrets, reporting, say
@@ -45,7 +47,7 @@ def _prepare(recipe: Recipe, called: str, out: Path, *, start: Path | None, secr
         from core.training.checks import checked_recipe  # noqa: PLC0415 - only now the libraries stay off the network
 
         found = checked_recipe(recipe, called=called)
-        text = text_of(recipe.sources, tokenizer=recipe.tokenizer_named, secrets=secrets)
+        text = text_of(tuple(map(_listed, recipe.sources)), tokenizer=recipe.tokenizer_named, secrets=secrets)
         if start is None:
             done = found.module.prepare(found.numbers, text, out, progress=_progress)
         else:
@@ -63,6 +65,15 @@ def _prepare(recipe: Recipe, called: str, out: Path, *, start: Path | None, secr
             "optimizer_bytes": found.optimizer_bytes,
         },
     )
+
+
+def _listed(source: DataSource) -> DataSource:
+    """A source whose shards lie on a web server, which lists no folders: with the names of all files of its index."""
+    if not source.index or scheme_of(source.address) not in {"http", "https"}:
+        return source
+    index = read_index(Path(source.index).read_bytes()[: INDEX_BYTES_MAX + 1], called=source.index)
+    names = f"{{{0:05d}..{len(index) - 1:05d}}}.{index.ending}"
+    return msgspec.structs.replace(source, address=f"{source.address.rstrip('/')}/{names}")
 
 
 def _called(sources: tuple[DataSource, ...]) -> str:

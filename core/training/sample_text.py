@@ -1,5 +1,6 @@
 """One sample of a collaboration, made again from its number: what anybody gets who recomputes it."""
 
+import tempfile
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,10 +12,11 @@ from core.base.manifest import read_manifest
 from core.base.problems import BadInput
 from core.base.signing import Ed25519Verifier
 from core.data.filters import read_filters
+from core.data.shard_index import read_index
 from core.reading.cutters import open_cutter
 from core.reading.rows import Counts, OpenShard, RowMaker
 from core.sources.requests import SampleRequest
-from core.sources.source import Access, Piece, SourceTrouble, TextShards, open_source
+from core.sources.source import Access, Piece, SourceTrouble, open_indexed, open_source
 from core.sources.texts import problem_of_trouble
 from core.tasks.cutter import Row
 from core.tasks.task import Blobs
@@ -51,16 +53,23 @@ def sampled(asked: SampleRequest) -> Sampled:
         count = len(manifest.sources)
         raise BadInput(f"The collaboration has no source {asked.source}.", hint=f"Sources are 0 to {count - 1}.")
     source = manifest.sources[asked.source]
-    cutter = open_cutter(manifest, Blobs(Path(asked.blobs), manifest.blobs))
+    blobs = Blobs(Path(asked.blobs), manifest.blobs)
+    cutter = open_cutter(manifest, blobs)
     folder = Path(asked.folder) if asked.folder else None
-    shards = open_source(source, Access(folder=folder, secrets=given_secrets()))
+    access = Access(folder=folder, secrets=given_secrets())
     filters = read_filters(source.filters)
     maker = RowMaker(manifest.id, asked.source, cutter, filters, Counts(), threading.Lock())
     try:
-        names = [shard.name for shard in shards.listing().shards]
-        if asked.shard >= len(names):
-            raise BadInput(f"The source has no shard {asked.shard}.", hint=f"Shards are 0 to {len(names) - 1}.")
-        row = _row(shards, maker, asked)
+        with tempfile.TemporaryDirectory(prefix="potluck-") as scratch:
+            fetched = open_indexed(source, read_index(blobs.read(source.index)), access) if source.index else None
+            shards = fetched or open_source(source, access)
+            names = [shard.name for shard in shards.listing().shards]
+            if asked.shard >= len(names):
+                raise BadInput(f"The source has no shard {asked.shard}.", hint=f"Shards are 0 to {len(names) - 1}.")
+            copy = None if fetched is None else Path(scratch) / names[asked.shard]
+            if fetched is not None and copy is not None:
+                fetched.fetch(asked.shard, copy, lambda: None)
+            row = _row(shards.read(asked.shard, copy=copy), maker, asked)
     except SourceTrouble as trouble:
         raise problem_of_trouble(trouble) from trouble
     numbers = row.astype("<u4")
@@ -74,9 +83,9 @@ def sampled(asked: SampleRequest) -> Sampled:
     )
 
 
-def _row(shards: TextShards, maker: RowMaker, asked: SampleRequest) -> Row:
+def _row(pieces: Iterator[Piece], maker: RowMaker, asked: SampleRequest) -> Row:
     count = 0
-    for row in _rows(shards.read(asked.shard), maker, asked.shard):
+    for row in _rows(pieces, maker, asked.shard):
         if count == asked.row:
             return row
         count += 1

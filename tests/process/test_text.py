@@ -28,7 +28,7 @@ task = "albert"
 tokenizer = "bengali"
 target_samples = 64
 [[data]]
-address = "http://127.0.0.1:{port}/{{00000..{last:05d}}}.jsonl.gz"
+address = "http://127.0.0.1:{port}"
 index = "shards/index.potluck"
 licence = "CC0"
 [model]
@@ -70,12 +70,15 @@ def test_cut_text_is_served_verified_and_founded_on(tmp_path: Path, capsys: pyte
     with served(out) as port:
         address = f"http://127.0.0.1:{port}"
         assert run(["data", "verify", address]) == 0
-        (tmp_path / "my.toml").write_text(RECIPE.format(port=port, last=cut["shards"] - 1))
+        (tmp_path / "my.toml").write_text(RECIPE.format(port=port))
         assert run(["found", str(tmp_path / "my.toml"), "--charter", str(charter), "--host", "127.0.0.1"]) == 0
         manifest = load_charter(charter).manifest
         index = read_index((charter / "blobs" / manifest.blobs[manifest.sources[0].index]).read_bytes())
         assert len(index) == cut["shards"]
         assert manifest.sources[0].licence == "CC0"
+        capsys.readouterr()
+        assert run(["data", "inspect", "--charter", str(charter), "--sample", "0/0/3", "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["shard"] == "00000.jsonl.gz"
         (out / "00000.jsonl.gz").write_bytes(b"other bytes")
         capsys.readouterr()
         assert run(["data", "verify", address, "--charter", str(charter)]) == 2
