@@ -1,5 +1,6 @@
 """Holders of shards through the DHT: publishes what this peer holds, and reads what the others do."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 from random import Random
 from typing import Any, Final, Protocol
@@ -114,8 +115,11 @@ class ShardNews:
 
     def _publish(self, now: float) -> Sequence[object]:
         outputs: list[object] = []
+        held: defaultdict[tuple[int, int], list[int]] = defaultdict(list)
+        for name in self._shelf.held:
+            held[name.source, name.number // RANGE].append(name.number)
         for key, (source, place) in self._keys.items():
-            value = encode_holdings((name.number for name in self._shelf.held if name.source == source), place)
+            value = encode_holdings(held[source, place], place)
             before, again_at = self._told.get(key, (encode_holdings((), place), float("inf")))
             if value != before or now >= again_at:
                 self._told[key] = value, now + AGAIN_S * self._random.uniform(0.8, 1.0)
