@@ -19,7 +19,7 @@ from core.base.recipe import Recipe
 from core.base.signing import Ed25519Verifier, KeyPair
 from core.base.tasks import TASKS
 from core.data.chance import key_of, stream
-from core.reading.reader import open_cutter
+from core.reading.cutters import open_cutter
 from core.storage.recipes import open_recipe
 from core.tasks import module_of, task_of
 from core.tasks.task import Blobs, PreparedTask, Task

@@ -13,7 +13,7 @@ from core.base.manifest import Manifest
 from core.data.bookmark import Bookmark
 from core.data.chance import key_of, stream
 from core.data.sources import documents
-from core.reading.reader import open_cutter
+from core.reading.cutters import open_cutter
 from core.sources.texts import texts_named
 from core.tasks import task_of
 from core.tasks.task import Blobs, Task
