@@ -352,6 +352,10 @@
    <translation>Bitte mindestens {0} erlauben, oder Potluck anhalten, solange es das Netz nicht nutzen soll.</translation>
   </message>
   <message>
+   <source>Allow more, or no limit: potluck settings memory none</source>
+   <translation>Mehr erlauben, oder keine Grenze: potluck settings memory none</translation>
+  </message>
+  <message>
    <source>Always</source>
    <translation>Immer</translation>
   </message>
@@ -1050,6 +1054,10 @@
   <message>
    <source>Leaderboard</source>
    <translation>Rangliste</translation>
+  </message>
+  <message>
+   <source>Leave --device out.</source>
+   <translation>--device weglassen.</translation>
   </message>
   <message>
    <source>Leave at least one hour, or pause Potluck with its switch.</source>
@@ -1888,6 +1896,10 @@
    <translation>Die Daten sind andere als zuvor, darum beginnt das Lesen von vorn.</translation>
   </message>
   <message>
+   <source>The device {0} cannot be used: {1}.</source>
+   <translation>Das Gerät {0} kann nicht benutzt werden: {1}.</translation>
+  </message>
+  <message>
    <source>The disk is full: Potluck has no room for its files in {folder}. Free at least 200 MB there.</source>
    <translation>Die Festplatte ist voll: In {folder} ist kein Platz für die Dateien von Potluck. Bitte dort mindestens 200 MB freigeben.</translation>
   </message>
@@ -2514,6 +2526,10 @@
   <message>
    <source>Training the tokenizer</source>
    <translation>Lernt, wie sich Text zerlegen lässt</translation>
+  </message>
+  <message>
+   <source>Training this model takes more than {0} of memory, and you allow {1}.</source>
+   <translation>Dieses Modell zu trainieren braucht mehr als {0} Arbeitsspeicher; erlaubt sind {1}.</translation>
   </message>
   <message>
    <source>Training {company}.</source>
