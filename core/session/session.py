@@ -113,7 +113,8 @@ class _Together:
                 return [*self._news.handle(event, now), *self._peer.handle(event, now)]
             case Tick():
                 outputs = list(self._news.handle(event, now))
-                due = self._peer.deadline is not None and self._peer.deadline <= now
+                deadline = self._peer.deadline
+                due = deadline is not None and deadline <= now
                 return [*outputs, *(self._peer.handle(event, now) if due else ())]
         return self._peer.handle(event, now)
 

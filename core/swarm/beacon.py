@@ -6,6 +6,7 @@ from random import Random
 
 from msgspec.structs import replace
 
+from core.api.snapshot import VOLUNTEER
 from core.base.ids import PeerId
 from core.base.machine import earliest
 from core.base.problems import WireProblem
@@ -13,6 +14,7 @@ from core.base.trace import Trace
 from core.dht.events import Found
 from core.dht.messages import Record
 from core.dht.node import DhtNode
+from core.swarm.epoch import Phase
 from core.swarm.membership import Membership
 from core.swarm.progress import ProgressReport, decode_report, encode_report, progress_key
 
@@ -102,8 +104,12 @@ class Beacon:
         outputs: list[object] = []
         if self._publish_at is not None and self._publish_at <= now:
             interval_s = self._in_a_crowd(self._news_interval_s, PUBLISH_CROWD)
+            is_news = self._is_news(report)
+            rests = report.role == VOLUNTEER and report.activity == Phase.IDLE
+            if rests and not is_news:  # its trainer's coming and going hurries it
+                interval_s = max(interval_s, QUIET_S / 1.2)
             self._publish_at = now + interval_s * self._random.uniform(0.8, 1.2)
-            if self._is_news(report) or now + interval_s > self._last_published + QUIET_S:
+            if is_news or now + interval_s > self._last_published + QUIET_S:
                 self._last_published, self._said = now, report
                 outputs += self._dht.store(
                     self._key, encode_report(report), lifetime_s=REPORT_LIFETIME_S, now=now, subkey=self._me

@@ -119,7 +119,7 @@ class Noted:
     """In a DhtNode's place: when it was asked, in seconds from NOW on."""
 
     def __init__(self):
-        self.stored, self.read = [], []
+        self.stored, self.read, self.woken = [], [], 0
 
     def store(self, key, value, *, lifetime_s, now, subkey):
         self.stored.append(now - NOW)
@@ -139,6 +139,7 @@ def noted(said=report, *, until_s, follows=False, hers=None):
     one.start(NOW, follows=follows)
     while one.deadline < NOW + until_s:
         one.tick(said(one.deadline), one.deadline)
+        dht.woken += 1
     return dht
 
 
@@ -151,6 +152,14 @@ def test_unchanged_report_is_published_less_often_and_is_never_silent():
     assert len(published) < 300 / 2
     assert longest(published) <= QUIET_S + 0.2
     assert longest(published) + 1.2 * READ_INTERVAL_MAX_S < SILENT_S
+
+
+def test_volunteer_that_rests_is_woken_rarely():
+    """Once for each thing that it does: a look at whether its report is news costs as much as the report."""
+    resting = replace(report(NOW), activity="idle", in_step=False)
+    dht = noted(lambda now: replace(resting, time=now), until_s=300)
+    assert longest(dht.stored) <= QUIET_S
+    assert dht.woken <= len(dht.stored) + len(dht.read)
 
 
 def test_news_is_published_within_a_second():
