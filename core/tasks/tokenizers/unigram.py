@@ -70,10 +70,7 @@ def train_unigram(texts: Iterator[str], *, vocab_size: int, recipe: str = normal
     made = recipe_of(recipe)
     tokenizer = Tokenizer(models.Unigram())
     tokenizer.normalizer = made.normaliser()
-    alone = [pre_tokenizers.Punctuation("isolated"), pre_tokenizers.Digits(individual_digits=True)]
-    if not made.isolates:
-        alone = [pre_tokenizers.Split(Regex(r"[<\[]"), "isolated")]  # else a text that says "<pad>" would be padding
-    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.Metaspace(), *alone])
+    tokenizer.pre_tokenizer = pre_tokenizer_of(made)
     trainer = trainers.UnigramTrainer(
         vocab_size=vocab_size, special_tokens=list(SPECIAL), unk_token=UNKNOWN, show_progress=False
     )
@@ -86,6 +83,14 @@ def train_unigram(texts: Iterator[str], *, vocab_size: int, recipe: str = normal
     tokenizer.decoder = decoders.Metaspace()
     tokenizer.encode_special_tokens = True
     return tokenizer
+
+
+def pre_tokenizer_of(made: TokenizerRecipe) -> pre_tokenizers.PreTokenizer:
+    """What divides a text into words, and where the recipe says so words at marks and digits."""
+    alone = [pre_tokenizers.Punctuation("isolated"), pre_tokenizers.Digits(individual_digits=True)]
+    if not made.isolates:
+        alone = [pre_tokenizers.Split(Regex(r"[<\[]"), "isolated")]  # else a text that says "<pad>" would be padding
+    return pre_tokenizers.Sequence([pre_tokenizers.Metaspace(), *alone])
 
 
 def read_unigram(data: bytes) -> Tokenizer:
