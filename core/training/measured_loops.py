@@ -24,6 +24,8 @@ from core.workers.loop_turns import LoopOrder, TurnTaken
 
 SEED: Final = 0
 READY_BATCHES: Final = 64
+FIRST_S: Final = 60.0
+"""A reader may take so long until the first rows are there."""
 SEARCH_S: Final = 10.0
 """So long the worker may look for the best number of samples of a pass."""
 LEARNING_RATE: Final = 1e-4
@@ -103,6 +105,7 @@ class WorkerLoop:
             self._search()
         else:
             size.fix(order.micro_batch)
+        self._learner.first.data.wait(FIRST_S)  # a turn measures training, not how a reader starts
         self.micro_batch = size.size
         self.parameters = self._learner.numel
 

@@ -60,7 +60,7 @@ def test_each_loop_trains_in_its_turn(name: str, task: str, tmp_path: Path) -> N
     model = opened(manifest, tmp_path).model(0)
     assert loop.parameters == sum(each.numel() for each in model.parameters())
     assert loop.micro_batch == PASS
-    taken = loop.turn(0.2, 2)
+    taken = loop.turn(0.2, 2 if name == "trainer" else 1)  # only Trainer's turns end with a step whatever the time
     assert taken.samples % PASS == 0 < taken.samples
     assert taken.wall_s >= 0.2
     assert taken.cpu_s > 0 < taken.memory_bytes
