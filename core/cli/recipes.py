@@ -22,6 +22,7 @@ from core.cli.needs import Needs, needs_of, sent_in_epoch
 from core.cli.options import recipe_file, text_folder
 from core.cli.quantities import read_rate
 from core.cli.say import say_json
+from core.engine.data_secrets import kept_secrets, secret_names
 from core.engine.founding import Prepared, found, prepare
 from core.storage.paths import Home
 from core.storage.recipes import folder_name, open_recipe
@@ -218,7 +219,8 @@ async def _alone(
     """The child that trains."""
     where = ["--manifest", str(charter.manifest_path), "--blobs", str(charter.blobs), "--states", str(states)]
     how = ["--device", args.device, "--threads", str(args.threads or _threads())]
-    async with reports([*own_command("alone", "core.training.alone"), *where, *how, *words]) as said:
+    secrets = await asyncio.to_thread(kept_secrets, secret_names(charter.manifest.sources))
+    async with reports([*own_command("alone", "core.training.alone"), *where, *how, *words], secrets=secrets) as said:
         yield said
 
 

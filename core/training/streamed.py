@@ -40,6 +40,7 @@ from core.reading.frames import (
 )
 from core.tasks.task import Task
 from core.training.block_files import BlockFiles
+from core.training.child import given_secrets
 from core.training.data_news import DataTeller, Tell
 from core.training.samples import Drawn
 from core.workers.frames import Start
@@ -278,6 +279,7 @@ def reading_alone(manifest: Manifest, *, manifest_path: Path, blobs: Path, block
         blocks_dir=str(blocks),
         disk_bytes=DISK_BYTES,
         folder=os.path.commonpath(paths) if paths else "",
+        secrets=given_secrets(),
     )
 
 
