@@ -11,7 +11,7 @@ from app.widgets.labels import sentence
 from core.api.score import Filled
 
 SPACE: Final = "␣"
-"""Stands for a guess that is nothing but a space."""
+"""Stands for a word that is nothing but a space."""
 
 
 class Sentences(QWidget):
@@ -46,9 +46,9 @@ class Sentences(QWidget):
 
 
 def _worded(one: Filled) -> str:
-    seen = msgspec.structs.replace(one, said=tuple(map(_seen, one.said, one.meant)))
+    seen = msgspec.structs.replace(one, said=tuple(map(_seen, one.said)), meant=tuple(map(_seen, one.meant)))
     return text.one_line(seen.told(text.tr("{said}, not: {meant}")))
 
 
-def _seen(said: str, meant: str) -> str:
-    return said if said.strip() or said == meant else SPACE
+def _seen(word: str) -> str:
+    return word if word.strip() else SPACE

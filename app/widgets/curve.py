@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QPolygonF
@@ -113,12 +114,9 @@ class _Drawing:
             self._painter.setPen(QPen(QColor(muted), 1.3, Qt.PenStyle.DashLine))
             at = self._place(self._first, value).y()
             self._painter.drawLine(QPointF(self._area.left(), at), QPointF(self._area.right(), at))
-            box = QRectF(self._area.left(), at - self._metrics.height() - 1, self._area.width(), self._metrics.height())
-            if box.top() < 0:
-                box.moveTop(at + 1)
             room = round(self._area.width() * LABEL_SHARE)
             shown = self._metrics.elidedText(name, Qt.TextElideMode.ElideRight, room)
-            self._painter.drawText(self._free(box, self._metrics.horizontalAdvance(shown)), shown)
+            self._painter.drawText(self._free(at, self._metrics.horizontalAdvance(shown) + 4), shown)
         places = [self._place(x, y) for x, y in self._points]
         self._painter.setPen(QPen(ink, 2.2, Qt.PenStyle.SolidLine, Qt.PenCapStyle.RoundCap, Qt.PenJoinStyle.RoundJoin))
         self._painter.drawPolyline(QPolygonF(places))
@@ -127,16 +125,21 @@ class _Drawing:
         for place in places if len(places) <= DOTS_MAX else places[-1:]:
             self._painter.drawEllipse(place, 3.5, 3.5)
 
-    def _free(self, box: QRectF, width: float) -> QRectF:
-        """The end of a box at which the curve is farther from its middle."""
-        ends = [QRectF(left, box.top(), width, box.height()) for left in (box.left() + 4, box.right() - width)]
+    def _free(self, at: float, width: float) -> QRectF:
+        """Room for a text above or below a height, at the left or right end, where the curve is farthest from it."""
+        high = self._metrics.height()
         places = [self._place(x, y) for x, y in self._points]
+        across = [place.x() for place in places]
 
-        def distance(end: QRectF) -> float:
-            near = [abs(place.y() - end.center().y()) for place in places if end.left() <= place.x() <= end.right()]
-            return min(near, default=math.inf)
+        def distance(box: QRectF) -> float:
+            seen = [box.left() + share * box.width() / 8 for share in range(9)]
+            away = [_between(places, x) - box.center().y() for x in seen if across[0] <= x <= across[-1]]
+            crosses = any(one < 0 for one in away) and any(one > 0 for one in away)
+            return 0.0 if crosses else min(map(abs, away), default=math.inf)
 
-        return max(ends, key=distance)
+        lefts, tops = (self._area.left() + 4, self._area.right() - width), (at - high - 1, at + 1)
+        boxes = [QRectF(left, top, width, high) for top in tops for left in reversed(lefts)]
+        return max((box for box in boxes if box.top() >= 0 and box.bottom() <= self._area.bottom()), key=distance)
 
     def _draw_grid(self, line: str, muted: str) -> None:
         step = nice_step((self._high - self._low) / TICKS)
@@ -162,6 +165,14 @@ class _Drawing:
         across = (epoch - self._first) / (self._last - self._first)
         up = (value - self._low) / (self._high - self._low)
         return QPointF(self._area.left() + across * self._area.width(), self._area.bottom() - up * self._area.height())
+
+
+def _between(places: Sequence[QPointF], x: float) -> float:
+    """The height of the line through these places, from left to right, at `x`."""
+    for one, other in pairwise(places):
+        if one.x() <= x <= other.x() and other.x() > one.x():
+            return one.y() + (other.y() - one.y()) * (x - one.x()) / (other.x() - one.x())
+    return places[0].y()
 
 
 def nice_step(rough: float) -> float:

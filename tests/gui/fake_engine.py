@@ -8,6 +8,7 @@ import argparse
 import contextlib
 import importlib.util
 import os
+import socket
 import sys
 import threading
 from pathlib import Path
@@ -38,6 +39,15 @@ def _examples():
     return module
 
 
+class _Once:
+    """Takes one answer."""
+
+    said = ""
+
+    def send(self, text: str) -> None:
+        self.said = text
+
+
 class FakeService:
     """Serves one home, like core/control: a snapshot on connect, answers, notifications."""
 
@@ -56,6 +66,7 @@ class FakeService:
 
     def __enter__(self) -> Self:
         self._server = serve(self._talk, "127.0.0.1", 0, process_request=self._admit, compression=None)
+        self._socket_handler, self._server.handler = self._server.handler, self._receive
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
         port = self._server.socket.getsockname()[1]
         file = EngineFile(pid=os.getpid(), port=port, token=TOKEN, protocol=self.protocol, started=1.0)
@@ -87,6 +98,23 @@ class FakeService:
         """As if the engine had been killed and another one had taken its place."""
         for client in self.clients:
             client.close()
+
+    def _receive(self, connection: socket.socket, address: object) -> None:
+        """One call by HTTP, as commands make it, or else a WebSocket."""
+        if connection.recv(4, socket.MSG_PEEK) != b"POST":
+            self._socket_handler(connection, address)
+            return
+        with self._server.lock:  # as the other way does: the end waits for all of these
+            self._server.handler_threads.discard(threading.current_thread())
+        with connection, connection.makefile("rwb") as stream:
+            head = dict(line.split(b": ", 1) for line in iter(stream.readline, b"\r\n") if b": " in line)
+            body = stream.read(int(head[b"Content-Length"]))
+            allowed = head[b"Authorization"].strip() == f"Bearer {TOKEN}".encode()
+            stream.write(b"HTTP/1.1 200 OK\r\n\r\n" if allowed else b"HTTP/1.1 401 No\r\n\r\n")
+            if allowed:
+                once = _Once()
+                self._answer(once, msgspec.json.decode(body, type=EngineRequest))
+                stream.write(once.said.encode())
 
     def _admit(self, connection: ServerConnection, request: HttpRequest) -> Response | None:
         if request.path != "/control" or "Origin" in request.headers:
