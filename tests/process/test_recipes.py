@@ -56,7 +56,7 @@ def test_a_founded_collaboration_is_served_at_the_printed_link(recipe: Path, tmp
     command = founded["command"].split()
     assert command[0] == "potluck"
     with subprocess.Popen(
-        [*CORE, *command[1:], "--with-parent"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=ENVIRONMENT
+        [*CORE, *command[1:], "--json", "--with-parent"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=ENVIRONMENT
     ) as backbone:
         assert backbone.stdout is not None
         assert json.loads(backbone.stdout.readline())["link"] == founded["link"]
