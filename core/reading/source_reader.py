@@ -2,7 +2,10 @@
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Final
@@ -31,6 +34,25 @@ _SOURCE: Final = -1
 
 class GivenUp(Exception):  # noqa: N818 - no error
     """What is being read is not wanted any more."""
+
+
+@contextmanager
+def bytes_of_strangers(name: str = "") -> Iterator[None]:
+    """Have whatever a library makes of what a stranger sends concern that shard alone: no bytes end this process.
+
+    Args:
+        name: Of the shard, for people.
+
+    Raises:
+        ShardUnreadable: anything went wrong that is neither a source's own trouble nor this computer's.
+    """
+    try:
+        yield
+    except (SourceTrouble, UserProblem, GivenUp):
+        raise
+    except Exception as error:
+        traceback.print_exception(error)
+        raise ShardUnreadable(DataCode.DAMAGED, name=name) from error
 
 
 class SourceReader:
@@ -80,7 +102,8 @@ class SourceReader:
     def _is_open(self) -> bool:
         try:
             self._rest()
-            listing = self._source.listing()
+            with bytes_of_strangers():
+                listing = self._source.listing()
             self._store.open_source(self._rows.source, listing.digest)
         except SourceTrouble as trouble:
             self._stall(trouble)
@@ -105,10 +128,10 @@ class SourceReader:
             shard = self._copies.pick(list(reversed(ready)))
         wish = ready[shard]
         self._rows.counts.reading = self._names[shard] if shard < len(self._names) else ""
+        look = partial(self._look, wish)
         try:
-            key, path, seal = self._maker.make(
-                shard, wish.row, lambda: self._look(wish), lambda: self._copies.fetch(shard, lambda: self._look(wish))
-            )
+            with bytes_of_strangers(self._rows.counts.reading):
+                key, path, seal = self._maker.make(shard, wish.row, look, lambda: self._copies.fetch(shard, look))
         except GivenUp:
             self._maker.give_up()
         except SourceStalled as trouble:

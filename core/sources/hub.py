@@ -5,6 +5,7 @@ that does not say from names of files and folders, as the library `datasets` has
 `core.sources.web`: the library itself follows whatever address a card names.
 """
 
+import fnmatch
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,6 +25,8 @@ HUB: Final = "https://huggingface.co"
 LIST_BYTES_MAX: Final = 64 * 1024 * 1024
 CARD_BYTES_MAX: Final = 1024 * 1024
 CARD: Final = "README.md"
+PATTERNS_MAX: Final = 256
+"""Of a split; each is held against each name."""
 _TEXT: Final = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet", ".txt", ".md")
 _SPLITS: Final = {
     "train": ("train", "training"),
@@ -94,7 +97,7 @@ class HubFiles:
         found = re.match(r"\s*---\r?\n(.*?)\r?\n---", text, re.DOTALL)
         try:
             card = yaml.safe_load(found[1]) if found else {}
-        except (yaml.YAMLError, ValueError, RecursionError):
+        except Exception:  # noqa: BLE001 - a stranger's card: the library raises whatever it likes
             return {}
         return card if isinstance(card, dict) else {}
 
@@ -145,7 +148,7 @@ def files_of_split(names: Sequence[str], card: Mapping[str, Any], *, config: str
     """
     configs = [each for each in _list(card.get("configs")) if isinstance(each, dict) and "data_files" in each]
     if configs:
-        chosen = [each for each in configs if str(each.get("config_name", "default")) == config]
+        chosen = [each for each in configs if _word(each.get("config_name", "default")) == config]
         if not config:
             chosen = [each for each in configs if each.get("default") is True or each.get("config_name") == "default"]
             chosen = chosen or configs
@@ -153,9 +156,9 @@ def files_of_split(names: Sequence[str], card: Mapping[str, Any], *, config: str
             return []
         patterns = _patterns(chosen[0]["data_files"], split)
         if patterns is not None:
-            folder = str(chosen[0].get("data_dir", "")).strip("/")
-            matches = [_glob(f"{folder}/{pattern}" if folder else pattern) for pattern in patterns]
-            return [name for name in names if any(match.fullmatch(name) for match in matches)]
+            folder = _word(chosen[0].get("data_dir")).strip("/")
+            globs = [_glob(f"{folder}/{pattern}" if folder else pattern) for pattern in patterns[:PATTERNS_MAX]]
+            return [name for name in names if any(_fits(name.split("/"), glob) for glob in globs)]
         return []
     return _by_names([name for name in names if not config or name.startswith(f"{config}/")], split)
 
@@ -165,10 +168,10 @@ def _patterns(data_files: object, split: str) -> list[str] | None:
     if isinstance(data_files, dict):
         data_files = [{"split": name, "path": path} for name, path in data_files.items()]
     if isinstance(data_files, str) or all(isinstance(each, str) for each in _list(data_files)):
-        return [str(each) for each in _list(data_files)] if split == "train" else None
+        return _list(data_files) if split == "train" else None
     for each in _list(data_files):
         if isinstance(each, dict) and each.get("split", "train") == split:
-            return [str(path) for path in _list(each.get("path"))]
+            return [path for path in _list(each.get("path")) if isinstance(path, str)]
     return None
 
 
@@ -185,16 +188,35 @@ def _tells(name: str, words: Sequence[str]) -> bool:
     return any(re.search(rf"(?:^|[^a-z]){re.escape(word)}(?:[^a-z]|$)", name.lower()) for word in words)
 
 
-def _glob(pattern: str) -> re.Pattern[str]:
-    """A pattern of file names: `*` stands for all within a folder, `**` for folders too."""
-    parts = re.split(r"(\*\*/|\*\*|\*|\?)", pattern.removeprefix("./"))
-    meant = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
-    return re.compile("".join(meant.get(part, re.escape(part)) for part in parts))
+def _glob(pattern: str) -> list[re.Pattern[str] | None]:
+    """A pattern of file names, part by part: `*` stands for all within a part; None is `**`, any number of parts."""
+    parts = pattern.removeprefix("./").split("/")
+    return [None if part == "**" else re.compile(fnmatch.translate(part)) for part in parts]
+
+
+def _fits(parts: Sequence[str], glob: Sequence[re.Pattern[str] | None]) -> bool:
+    """Whether a name fits a pattern, both part by part.
+
+    No pattern of a stranger's takes longer than the product of both lengths: `fnmatch` goes back to the last `*` only.
+    """
+    ends = {0}
+    """How many parts of the name the pattern can have taken so far."""
+    for part in glob:
+        if part is None:
+            ends = set(range(min(ends), len(parts) + 1)) if ends else ends
+        else:
+            ends = {end + 1 for end in ends if end < len(parts) and part.fullmatch(parts[end])}
+    return len(parts) in ends
 
 
 def _holds_text(name: str) -> bool:
     low = name.lower()
     return any(low.endswith(ending + codec) for ending in _TEXT for codec in ("", *CODECS))
+
+
+def _word(value: object) -> str:
+    """What a card has where one word belongs: another value of it can be longer than all memory, written out."""
+    return value if isinstance(value, str) else ""
 
 
 def _list(value: object) -> list[Any]:

@@ -154,14 +154,15 @@ class Web:
                 if response.status not in _MOVED:
                     return connection, self._answer(response, url, start)
                 moved = urljoin(url, response.getheader("Location", ""))
-            except (OSError, http.client.HTTPException) as error:
+                scheme = urlsplit(moved).scheme
+            except (OSError, http.client.HTTPException, ValueError) as error:
                 connection.close()
                 raise self._stalled(parts) from error
             except BaseException:
                 connection.close()
                 raise
             connection.close()
-            if urlsplit(moved).scheme not in ({"https"} if parts.scheme == "https" else {"http", "https"}):
+            if scheme not in ({"https"} if parts.scheme == "https" else {"http", "https"}):
                 raise SourceStalled(DataCode.REFUSED, host=_host(parts), status=response.status)
             url = moved
         raise SourceStalled(DataCode.REFUSED, host=_host(urlsplit(url)), status=310)
@@ -236,7 +237,7 @@ class _Connection:
 
     def __init__(self, parts: SplitResult, sock: socket.socket) -> None:
         self._socket = sock
-        self._http = http.client.HTTPConnection(parts.netloc)
+        self._http = http.client.HTTPConnection(parts.netloc.rpartition("@")[2])
         self._http.sock = sock
         self.response: http.client.HTTPResponse
 

@@ -106,7 +106,5 @@ def test_look_names_hosts_rights_and_traffic() -> None:
     assert rows["Text"] == "25% from https://texts.org/a (CC0; Ada)"
     assert rows["Reads from"] == "texts.org, about 2 GB a day if it computes all day"
     assert "Reads from" not in dict(
-        source_rows(
-            source_views(Manifest(name="n", organiser="o", task="albert", authority="0" * 64)), None
-        )
+        source_rows(source_views(Manifest(name="n", organiser="o", task="albert", authority="0" * 64)), None)
     )

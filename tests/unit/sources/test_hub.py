@@ -144,3 +144,41 @@ def test_buckets_are_read_through_fsspec(monkeypatch: pytest.MonkeyPatch) -> Non
     with pytest.raises(BadInput, match="cannot be used") as caught:
         opened("s3://bucket/texts", Access(secrets={"s3://bucket": "no json"}))
     assert "no json" not in str(caught.value)
+
+
+def test_a_hostile_card_costs_little() -> None:
+    name = "a" * 200 + ".txt"
+    for pattern in ("*a" * 60 + "*b", "**/" * 60 + "b", "**a" * 60 + "**b"):
+        assert not files_of_split([name], {"configs": [{"data_files": pattern}]}, config="", split="train")
+    nested: list[Any] = ["x"]
+    for _ in range(60):
+        nested = [nested] * 9
+    for configs in (
+        {"data_files": [{"path": [nested]}]},
+        {"data_files": "*", "data_dir": nested, "config_name": nested},
+    ):
+        files_of_split([name], {"configs": [configs]}, config="", split="train")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "fits"),
+    [
+        ("data/**", "data/a/b.txt data/c.txt"),
+        ("**/*.txt", "data/a/b.txt data/c.txt d.txt"),
+        ("./data/*.txt", "data/c.txt"),
+        ("**/a/**", "data/a/b.txt"),
+        ("data/[a-b]/?.txt", "data/a/b.txt"),
+        ("*", "d.txt"),
+    ],
+)
+def test_patterns_go_within_folders_or_through_them(pattern: str, fits: str) -> None:
+    names = ["data/a/b.txt", "data/c.txt", "d.txt"]
+    assert files_of_split(names, {"configs": [{"data_files": pattern}]}, config="", split="train") == fits.split()
+
+
+@pytest.mark.parametrize("value", ['!!int ""', "!!timestamp x", "!!bool x", "[", "{a: b}: c"])
+def test_a_card_that_cannot_be_read_says_nothing(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = {"README.md": f"---\nx: {value}\n---\n", "a.txt": "one"}
+    with web_server(hub_of(files)) as site:
+        monkeypatch.setenv("HF_ENDPOINT", site.url)
+        assert texts(opened()) == ["one"]

@@ -189,6 +189,9 @@ def test_a_redirection_home_is_refused(site: Site, monkeypatch: pytest.MonkeyPat
         assert other.asked == []
     site.moved = {"/moved.txt": "file:///etc/passwd"}
     assert trouble(opened(f"{site.url}/moved.txt")).code == DataCode.REFUSED
+    for nonsense in ("http://[::1", "//[", "http://a:b@127.0.0.1:1x/"):
+        site.moved = {"/moved.txt": nonsense}
+        assert trouble(opened(f"{site.url}/moved.txt")).code == DataCode.NO_ANSWER
     site.moved = {"/moved.txt": "/moved.txt"}
     assert trouble(opened(f"{site.url}/moved.txt")).code == DataCode.REFUSED
 

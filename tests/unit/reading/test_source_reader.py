@@ -1,0 +1,66 @@
+import queue
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.api.data_state import DataCode
+from core.data.filters import read_filters
+from core.reading.block_file import Shape
+from core.reading.block_store import BlockStore
+from core.reading.copies import AtOrigin
+from core.reading.frames import Opened, Stalled, Unreadable
+from core.reading.news import SourceNews
+from core.reading.rows import Counts, RowMaker
+from core.reading.source_reader import SourceReader
+from core.sources.source import Listing, Piece, Shard
+
+
+class Odd:
+    """A source in which a library stumbles over what a stranger has sent."""
+
+    network = False
+
+    def __init__(self, listed: int) -> None:
+        self._listed = listed
+
+    def listing(self) -> Listing:
+        if not self._listed:
+            raise IndexError("a card of the hub")
+        return Listing((Shard("a.parquet", 1), Shard("b.parquet", 1)), b"digest")
+
+    def read(self, shard: int, block: int = 0, *, copy: Path | None = None) -> Iterator[Piece]:
+        del shard, block, copy
+        raise KeyError("two columns of one name")
+
+
+@pytest.fixture
+def heard() -> "queue.Queue[Any]":
+    return queue.Queue()
+
+
+def reader_of(source: Odd, folder: Path, heard: "queue.Queue[Any]") -> SourceReader:
+    rows = RowMaker(b"c", 0, None, read_filters({}), Counts(), threading.Lock())  # type: ignore[arg-type]
+    store = BlockStore(folder, Shape(4, wide=False), b"c" * 32, bytes_max=1 << 20)
+    return SourceReader(source, rows, store, SourceNews(0, heard.put), lambda: None, AtOrigin())
+
+
+def test_what_a_library_stumbles_over_is_a_damaged_shard(tmp_path: Path, heard: "queue.Queue[Any]") -> None:
+    reader = reader_of(Odd(2), tmp_path, heard)
+    reader.start()
+    assert isinstance(heard.get(timeout=60), Opened)
+    for shard in (1, 0):
+        reader.wishes.want([(shard, 0)])
+        lost = heard.get(timeout=60)
+        assert isinstance(lost, Unreadable)
+        assert (lost.shard, lost.code) == (shard, DataCode.DAMAGED)
+
+
+def test_a_list_that_cannot_be_parsed_is_asked_again(tmp_path: Path, heard: "queue.Queue[Any]") -> None:
+    reader_of(Odd(0), tmp_path, heard).start()
+    stalled = heard.get(timeout=60)
+    assert isinstance(stalled, Stalled)
+    assert stalled.code == DataCode.DAMAGED
+    assert stalled.retry_s > 0
