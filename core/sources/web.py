@@ -11,7 +11,6 @@ import http.client
 import ipaddress
 import socket
 import ssl
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -20,13 +19,11 @@ from urllib.parse import SplitResult, quote, urljoin, urlsplit
 
 from core.api.data_state import DataCode
 from core.sources.source import READ_BYTES, Access, ShardUnreadable, SourceStalled
+from core.sources.web_line import TooSlowError, WebLine
 
 CONNECT_S: Final = 8.0
 SILENCE_S: Final = 12.0
 """A server that says nothing for so long does not answer."""
-SLOW_S: Final = 30.0
-SLOW_BYTES: Final = 64 * 1024
-"""A server that gives fewer bytes than this in `SLOW_S` seconds does not answer either."""
 REDIRECTIONS_MAX: Final = 5
 WINDOW_BYTES: Final = 1024 * 1024
 """What the system receives before it is read: so much may come faster than the person's limit."""
@@ -107,15 +104,14 @@ class Web:
 
     def _body(self, connection: "_Connection", left: int | None) -> Iterator[bytes]:
         """What comes, at most `left` bytes; it ends early where the connection breaks."""
-        waited, came, allowed = 0.0, 0, 0
+        allowed = 0
         while left is None or left > 0:
             if not allowed:
                 allowed = READ_BYTES if left is None else min(left, READ_BYTES)
                 self._access.allow(allowed)
-            began = time.monotonic()
             try:
                 chunk = connection.response.read1(allowed)
-            except http.client.IncompleteRead as error:
+            except (http.client.IncompleteRead, TooSlowError) as error:
                 raise self._stalled() from error
             except (OSError, http.client.HTTPException):
                 if left is None:
@@ -124,11 +120,6 @@ class Web:
             if not chunk:
                 return
             allowed -= len(chunk)
-            waited, came = waited + time.monotonic() - began, came + len(chunk)
-            if waited > SLOW_S:
-                if came < SLOW_BYTES:
-                    raise self._stalled()
-                waited, came = 0.0, 0
             left = None if left is None else left - len(chunk)
             yield chunk
 
@@ -238,7 +229,7 @@ class _Connection:
     def __init__(self, parts: SplitResult, sock: socket.socket) -> None:
         self._socket = sock
         self._http = http.client.HTTPConnection(parts.netloc.rpartition("@")[2])
-        self._http.sock = sock
+        self._http.sock = WebLine(sock)
         self.response: http.client.HTTPResponse
 
     def get(self, path: str, headers: Mapping[str, str]) -> http.client.HTTPResponse:

@@ -1,13 +1,15 @@
 import gzip
 import socket
+import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import pytest
 
 from core.api.data_state import DataCode
 from core.base.data_source import DataSource
-from core.sources import web
+from core.sources import web, web_line
 from core.sources.source import (
     READ_BYTES,
     Access,
@@ -133,7 +135,7 @@ def test_a_dead_server_does_not_answer() -> None:
 def test_a_silent_and_a_slow_server_do_not_answer(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     source = opened(f"{site.url}/a.txt")
     source.listing()
-    monkeypatch.setattr(web, "SLOW_S", 0.2)
+    monkeypatch.setattr(web_line, "SLOW_S", 0.2)
     site.pause_s, site.chunk = 0.05, 10
     assert trouble(source).code == DataCode.NO_ANSWER
     monkeypatch.setattr(web, "SILENCE_S", 0.1)
@@ -225,3 +227,28 @@ def test_a_bomb_is_unpacked_in_small_pieces() -> None:
         pieces = opened(f"{site.url}/a.txt.gz").read(0)
         assert all(len(next(pieces).texts[0]) < 100_000 for _ in range(20))
         assert trouble(opened(f"{site.url}/b.txt.gz")).code == DataCode.DAMAGED
+
+
+@pytest.mark.parametrize(
+    "head", [b"HTTP/1.1 200 OK\r\nX-Long: ", b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"]
+)
+def test_a_server_that_drips_does_not_answer(head: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(web_line, "SLOW_S", 0.2)
+    ended = threading.Event()
+
+    def drip(server: socket.socket) -> None:
+        taken, _ = server.accept()
+        with taken, suppress(OSError):
+            taken.sendall(head)
+            while not ended.wait(0.02):
+                taken.sendall(b"0")
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        thread = threading.Thread(target=drip, args=(server,))
+        thread.start()
+        source = web.Web(f"http://127.0.0.1:{server.getsockname()[1]}", Access(), headers={})
+        with pytest.raises(SourceStalled) as caught:
+            list(source.read(f"http://127.0.0.1:{server.getsockname()[1]}/a.txt", 0, None, size=0))
+        ended.set()
+        thread.join()
+    assert caught.value.code == DataCode.NO_ANSWER
