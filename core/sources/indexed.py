@@ -102,17 +102,31 @@ class IndexedShards:
         part = path.with_suffix(".part")
         troubles: list[SourceTrouble] = []
         for origin in self._origins:
-            try:
-                hashed = self._brought(origin, listed, part, look)
-            except SourceTrouble as trouble:
-                troubles.append(trouble)
-                continue
-            if hashed.is_of(listed):
+            begun = part.exists()
+            trouble = self._tried(origin, listed, part, look)
+            if begun and not part.exists() and trouble is not None:  # another one's beginning is no fault of this one
+                trouble = self._tried(origin, listed, part, look)
+            if trouble is None:
                 part.replace(path)
                 return
-            part.unlink(missing_ok=True)
-            troubles.append(ShardUnreadable(DataCode.WRONG_BYTES, name=listed.name))
+            troubles.append(trouble)
         raise next((trouble for trouble in troubles if isinstance(trouble, SourceStalled)), troubles[-1])
+
+    def _tried(
+        self, origin: Origin, listed: IndexedShard, part: Path, look: Callable[[], None]
+    ) -> SourceTrouble | None:
+        """Have one origin give what lacks of a shard; None: it is whole.  What cannot become the shard is deleted."""
+        try:
+            if self._brought(origin, listed, part, look).is_of(listed):
+                return None
+            trouble = ShardUnreadable(DataCode.WRONG_BYTES, name=listed.name)
+        except SourceStalled as stalled:
+            return stalled
+        except ShardUnreadable as unreadable:
+            trouble = unreadable
+        if trouble.code != DataCode.MISSING:
+            part.unlink(missing_ok=True)
+        return trouble
 
     def _brought(self, origin: Origin, listed: IndexedShard, part: Path, look: Callable[[], None]) -> ShardHash:
         hashed = ShardHash()

@@ -1,0 +1,63 @@
+"""Shards of an index from origins that break off, cannot go on, or lie."""
+
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from core.base.content import root_digest
+from core.base.data_source import DataSource
+from core.data.shard_index import ShardHash, ShardIndex
+from core.sources.indexed import IndexedShards
+from core.sources.source import Access, SourceStalled
+from tests.web_server import web_server
+
+SHARD = Random(0).randbytes(700_000)
+
+
+def index_of(*mirrors: str) -> ShardIndex:
+    hashed = ShardHash()
+    hashed.update(SHARD)
+    return ShardIndex(
+        ending="jsonl",
+        mirrors=mirrors,
+        sizes=(len(SHARD),),
+        documents=(1,),
+        characters=(1,),
+        roots=root_digest(hashed.digests),
+    )
+
+
+def nothing() -> None:
+    return None
+
+
+def test_an_origin_without_ranges_begins_anew(tmp_path: Path) -> None:
+    path = tmp_path / "0.shard"
+    with web_server({"/00000.jsonl": SHARD}, ranges=False, cut=300_000) as site:
+        shards = IndexedShards(DataSource(address=site.url), index_of(), Access())
+        with pytest.raises(SourceStalled):
+            shards.fetch(0, path, nothing)
+        site.cut = 0
+        shards.fetch(0, path, nothing)
+    assert path.read_bytes() == SHARD
+
+
+def test_one_that_lies_and_breaks_off_holds_up_no_other(tmp_path: Path) -> None:
+    path = tmp_path / "0.shard"
+    with (
+        web_server({"/00000.jsonl": bytes(len(SHARD))}, ranges=False, cut=300_000) as liar,
+        web_server({"/00000.jsonl": SHARD}) as honest,
+    ):
+        IndexedShards(DataSource(address=liar.url), index_of(honest.url), Access()).fetch(0, path, nothing)
+    assert path.read_bytes() == SHARD
+    assert [one.name for one in tmp_path.iterdir()] == ["0.shard"]
+
+
+def test_one_that_has_nothing_costs_nothing_of_what_is_here(tmp_path: Path) -> None:
+    path = tmp_path / "0.shard"
+    path.with_suffix(".part").write_bytes(SHARD[:600_000])
+    with web_server({}) as empty, web_server({"/00000.jsonl": SHARD}) as honest:
+        IndexedShards(DataSource(address=empty.url), index_of(honest.url), Access()).fetch(0, path, nothing)
+        assert honest.sent < 200_000
+    assert path.read_bytes() == SHARD
