@@ -14,6 +14,8 @@ from core.sources.file_shards import FileShards, FoundFiles, StoredFile
 from core.sources.source import READ_BYTES, Access, ShardUnreadable, SourceStalled, scheme_of, secret_name
 
 PACKAGES: Final = {"s3": "s3fs", "gs": "gcsfs", "az": "adlfs"}
+ANONYMOUS: Final = {"s3": '{"anon": true}', "gs": '{"token": "anon"}', "az": '{"anon": true}'}
+"""Where no credential is kept: what each package must be told lest it use the person's own of that cloud."""
 ASKED_BYTES: Final = 4 * READ_BYTES
 """Bytes of one question: a bucket takes a tenth of a second to answer each."""
 
@@ -62,7 +64,7 @@ class BucketFiles:
         self.path = urlsplit(address).netloc + urlsplit(address).path.rstrip("/")
         secret = access.secrets.get(secret_name(address), "")
         try:
-            self._options = msgspec.json.decode(secret or '{"anon": true}', type=dict[str, Any])
+            self._options = msgspec.json.decode(secret or ANONYMOUS[scheme_of(address)], type=dict[str, Any])
         except msgspec.MsgspecError:
             raise BadInput(
                 f"The credentials of {secret_name(address)} cannot be used.",

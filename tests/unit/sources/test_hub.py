@@ -146,6 +146,19 @@ def test_buckets_are_read_through_fsspec(monkeypatch: pytest.MonkeyPatch) -> Non
     assert "no json" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("scheme", "options"), [("s3", {"anon": True}), ("gs", {"token": "anon"}), ("az", {"anon": True})]
+)
+def test_a_bucket_gets_no_credentials_of_its_own(
+    scheme: str, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[dict[str, Any]] = []
+    monkeypatch.setattr(buckets, "PACKAGES", {scheme: "fsspec"})
+    monkeypatch.setattr(fsspec, "filesystem", lambda _, **given: asked.append(given))
+    assert trouble(opened(f"{scheme}://bucket/texts")).code == DataCode.NO_ANSWER
+    assert asked == [options]
+
+
 def test_a_hostile_card_costs_little() -> None:
     name = "a" * 200 + ".txt"
     for pattern in ("*a" * 60 + "*b", "**/" * 60 + "b", "**a" * 60 + "**b"):
