@@ -72,7 +72,11 @@ class SharedShards:
                     name = self.exchange.lying(source, numbers)
         if name is None:
             return NextAnswer(self.exchange.from_origin(source, numbers))
-        return NextAnswer(name.number, str(self._store.path(self._store.catalogue.entry(name).digest)))
+        digest = entries[name.number].digest
+        if not await asyncio.to_thread(self._store.is_whole, digest):  # what a power cut left, or a disk that forgets
+            self.exchange.lose(name)
+            return await self.next(ask)
+        return NextAnswer(name.number, str(self._store.path(digest)))
 
     async def keep(self, ask: KeptAsk) -> bool:
         """Keep a copy of a shard from the origin, if it is that shard and worth its room."""

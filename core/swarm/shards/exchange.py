@@ -125,6 +125,10 @@ class ShardExchange:
             return False
         return self.shelf.reserve(name, is_wanted=self._wishes.__contains__)
 
+    def lose(self, name: ShardName) -> None:
+        """A shard's file turned out to be gone or damaged; the others are told with the next event."""
+        self.donor.lost.append(name)
+
     @property
     def received(self) -> Counter[PeerId]:
         """Bytes of checked chunks that each peer has given to this one."""
@@ -149,7 +153,6 @@ class ShardExchange:
         match event:
             case Received(message=message) if isinstance(message, SHARD_FILES.asks):
                 outputs += self.donor.handle(event, now)
-                self._check_lost(now)
             case Received():
                 outputs += self._downloads.answered(event, now)
             case ShardsWanted(source=source, numbers=numbers) if source in self._sources:
@@ -169,6 +172,7 @@ class ShardExchange:
                     *self.donor.handle(event, now),
                     *self._downloads.passed(event, now),
                 ]
+        self._check_lost(now)
         outputs += self._downloads.look(now)
         if any(isinstance(output, ShardHere) for output in outputs):
             self._news.changed(now)

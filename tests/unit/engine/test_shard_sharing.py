@@ -108,6 +108,23 @@ def test_damaged_or_foreign_files_are_not_given_away(tmp_path):
         file.read(0)
 
 
+def test_reader_is_given_no_damaged_shard(tmp_path):
+    engine = Engine(tmp_path)
+    assert engine.keep(1, engine.file(1))
+    assert engine.keep(2, engine.file(2))
+    path = engine.store.path(ENTRIES[2].digest)
+    flipped = bytearray(SHARDS[3])
+    flipped[3] ^= 1
+    path.write_bytes(flipped)
+    answer = engine.next(2, 1)
+    assert (answer.shard, answer.path) == (1, str(engine.store.path(ENTRIES[1].digest)))
+    assert not path.exists()
+    assert engine.next(2) == NextAnswer(2)  # from the origin
+    assert engine.keep(2, engine.file(2))
+    Path(engine.next(2).path).unlink()
+    assert engine.next(2) == NextAnswer(2)
+
+
 def test_shard_that_comes_in_time_is_waited_for(tmp_path):
     engine = Engine(tmp_path)
 
