@@ -100,6 +100,8 @@ class ShardCredit:
         self._before: Counter[bytes] = Counter()
         """Of `received`, by mark, what is of an earlier day; below 0: what an earlier run of this day has told."""
         self._told: dict[PeerId, ShardThanks] = {}
+        self._has_told = False
+        """Whether this run has told anything: then its own word is no earlier run's."""
         self._due_at: float | None = None
 
     @property
@@ -119,7 +121,7 @@ class ShardCredit:
         thanks = self._thanks(int(now // DAY_S))
         outputs = list(self._directory.get(self._key, now))
         if thanks.given:
-            value = _SCHEMA.encode(thanks)
+            value, self._has_told = _SCHEMA.encode(thanks), True
             outputs += self._directory.store(self._key, value, lifetime_s=LIFETIME_S, now=now, subkey=self._me)
         return outputs
 
@@ -132,7 +134,8 @@ class ShardCredit:
                 thanks = _SCHEMA.decode(record.value)
             except WireProblem:
                 continue
-            if record.owner == self._me and record.owner not in self._told and thanks.day == int(now // DAY_S):
+            is_earlier = record.owner == self._me and not self._has_told and record.owner not in self._told
+            if is_earlier and thanks.day == int(now // DAY_S):
                 self._before.subtract({mark: units * UNIT_BYTES for mark, units in thanks.given})
             self._told[record.owner] = thanks
         self._told = {owner: one for owner, one in self._told.items() if one.day == int(now // DAY_S)}

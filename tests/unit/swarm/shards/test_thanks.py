@@ -132,3 +132,18 @@ def test_member_that_begins_anew_goes_on_where_it_was():
     looker = Member(table, 9)
     looker.hear(NOON + 60)
     assert given_by(looker, NOON + 60) == {peer(3): 12_288}
+
+
+def test_own_word_that_comes_back_adds_nothing():
+    table = Table()
+    member = Member(table, 1, {peer(3): 10_240})
+    for day in range(2):
+        for beat in range(4):
+            now = NOON + day * DAY_S + 2 * beat * AGAIN_S
+            member.beat(now) if not day and not beat else member.credit.tick(now)
+            member.hear(now)
+            if beat == 1:
+                member.received[peer(3)] += 2048
+        looker = Member(table, 9)
+        looker.hear(now)
+        assert given_by(looker, now) == {peer(3): 2048 if day else 12_288}
