@@ -97,7 +97,7 @@ class SourceReader:
         while not self._is_open():
             self.wishes.wait(self._failures.wait(_SOURCE, time.monotonic()))
         while True:
-            self._serve(self.wishes.jobs())
+            self._serve(*self.wishes.jobs())
 
     def _is_open(self) -> bool:
         try:
@@ -115,10 +115,10 @@ class SourceReader:
         self._news.opened(listing)
         return True
 
-    def _serve(self, jobs: Sequence[Wish]) -> None:
+    def _serve(self, again: Sequence[Wish], wanted: Sequence[Wish]) -> None:
         """Make one block, or wait a while where none can be had."""
-        now = time.monotonic()
-        ready = {job.shard: job for job in reversed(jobs) if not self._failures.is_excluded(job.shard, now)}
+        now, jobs = time.monotonic(), (*again, *wanted)
+        ready = self._ready(again, now) or self._ready(wanted, now)
         if self._failures.is_excluded(_SOURCE, now) or not ready:
             self.wishes.wait(max(self._failures.wait(_SOURCE, now), self._soonest(jobs, now)))
             return
@@ -150,6 +150,10 @@ class SourceReader:
                 self._copies.done(shard)
             self.wishes.fulfil(wish)
             self._news.block(key, path, seal, whole=True)
+
+    def _ready(self, jobs: Sequence[Wish], now: float) -> dict[int, Wish]:
+        """By shard those that can be tried now, the first one last."""
+        return {job.shard: job for job in reversed(jobs) if not self._failures.is_excluded(job.shard, now)}
 
     def _grown(self, key: BlockKey, path: Path, rows: int) -> None:
         self._news.flows()

@@ -33,11 +33,11 @@ class Wishes:
             self._again = (*self._again, wish)
             self._changed.notify()
 
-    def jobs(self) -> tuple[Wish, ...]:
-        """Of these one is to be done next; waits until there is one."""
+    def jobs(self) -> tuple[Sequence[Wish], Sequence[Wish]]:
+        """Of these one is to be done next, of the first ones if any of them can be; waits until there is one."""
         with self._changed:
             self._changed.wait_for(lambda: self._wanted or self._again)
-            return self._again or self._wanted
+            return self._again, self._wanted
 
     def holds(self, wish: Wish) -> bool:
         """Whether a block of the wish's shard is still wanted."""

@@ -15,7 +15,10 @@ from core.reading.frames import Opened, Stalled, Unreadable
 from core.reading.news import SourceNews
 from core.reading.rows import Counts, RowMaker
 from core.reading.source_reader import SourceReader
-from core.sources.source import Listing, Piece, Shard
+from core.reading.wishes import Wish
+from core.sources.source import Listing, Piece, Shard, SourceStalled
+
+STALLED = 2
 
 
 class Odd:
@@ -29,10 +32,12 @@ class Odd:
     def listing(self) -> Listing:
         if not self._listed:
             raise IndexError("a card of the hub")
-        return Listing((Shard("a.parquet", 1), Shard("b.parquet", 1)), b"digest")
+        return Listing(tuple(Shard(f"{number}.parquet", 1) for number in range(self._listed)), b"digest")
 
     def read(self, shard: int, block: int = 0, *, copy: Path | None = None) -> Iterator[Piece]:
-        del shard, block, copy
+        del block, copy
+        if shard == STALLED:
+            raise SourceStalled(DataCode.NO_ANSWER, host="texts.org")
         raise KeyError("two columns of one name")
 
 
@@ -64,3 +69,14 @@ def test_a_list_that_cannot_be_parsed_is_asked_again(tmp_path: Path, heard: "que
     assert isinstance(stalled, Stalled)
     assert stalled.code == DataCode.DAMAGED
     assert stalled.retry_s > 0
+
+
+def test_a_block_of_before_holds_up_no_other(tmp_path: Path, heard: "queue.Queue[Any]") -> None:
+    reader = reader_of(Odd(3), tmp_path, heard)
+    reader.wishes.again(Wish(STALLED, 0))
+    reader.wishes.want([(1, 0)])
+    reader.start()
+    assert isinstance(heard.get(timeout=60), Opened)
+    lost = heard.get(timeout=60)
+    assert isinstance(lost, Unreadable)
+    assert lost.shard == 1
