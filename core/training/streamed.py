@@ -107,7 +107,11 @@ class StreamedSamples:
                 yield None
                 continue
             rows, rows_BR = found
-            yield Drawn(self._task.batch(rows_BR, seeds_of(self._manifest.id, rows)), rows)
+            try:
+                yield Drawn(self._task.batch(rows_BR, seeds_of(self._manifest.id, rows)), rows)
+            except GeneratorExit:  # nobody took it: the device is given up
+                self.put_back(rows)
+                raise
 
     def put_back(self, rows: Iterable[DrawnRow]) -> None:
         """The gradient of these rows was dropped."""
