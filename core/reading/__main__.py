@@ -14,6 +14,9 @@ from core.reading.frames import BeginReading, ReadFailed, ToReader, decoder_of
 from core.workers.child_end import listen, speaker, step_back, take_pipe
 
 INBOX_MAX: Final = 1000
+MEMORY_BYTES_MAX: Final = 3 * 1024**3
+"""Of this process: ten times what it takes usually.  Two thousand bytes of Parquet can stand for more than a computer
+has; so the system refuses it here, and the shard is damaged, before it takes memory from everything else."""
 
 
 def main(*_: object) -> int:
@@ -30,6 +33,7 @@ def main(*_: object) -> int:
         if not isinstance(begin, BeginReading):
             raise WorkerProblem("The reading process was not started properly.")  # noqa: TRY301 - answered below
         step_back()
+        _limit_memory()
         threading.excepthook = lambda failed: _end(say, failed.exc_value)
         os.environ["TOKENIZERS_PARALLELISM"] = "false"  # one core
         from core.reading.reader import Reader  # noqa: PLC0415 - the parent is watched before anything slow is imported
@@ -47,6 +51,16 @@ def run(*_: object) -> NoReturn:
     code = main()
     sys.stderr.flush()
     os._exit(code)
+
+
+def _limit_memory() -> None:
+    """Have this process take no more than `MEMORY_BYTES_MAX`, where the system can do that."""
+    if sys.platform == "linux":
+        import resource  # noqa: PLC0415 - only there
+
+        soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
+        most = [limit for limit in (soft, hard, MEMORY_BYTES_MAX) if limit != resource.RLIM_INFINITY]
+        resource.setrlimit(resource.RLIMIT_DATA, (min(most), hard))
 
 
 def _end(say: Callable[[ReadFailed], None], error: BaseException | None) -> None:

@@ -1,14 +1,18 @@
 import gzip
 import queue
 import random
+import sys
 import time
 from pathlib import Path
 
 import psutil
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 from core.api.data_state import DataCode
 from core.data.sources import is_held_out
+from core.reading.__main__ import MEMORY_BYTES_MAX
 from core.reading.frames import (
     BlockReady,
     Drop,
@@ -196,3 +200,21 @@ def test_the_first_rows_come_within_two_seconds(tmp_path: Path) -> None:
         child.hear(BlockReady)
         assert time.monotonic() - began < 2 * 3  # other tests run beside this one
         assert psutil.Process(child.process.pid).memory_info().rss < 300_000_000
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such limit")
+def test_a_file_larger_than_memory_is_damaged(tmp_path: Path) -> None:
+    folder = tmp_path / "texts"
+    folder.mkdir()
+    cell = pa.array(["x" * 30_000_000])
+    table = pa.Table.from_arrays([cell.take(pa.array([0] * 40))], names=["text"])
+    parquet.write_table(table, folder / "bomb.parquet", compression="zstd")
+    del cell, table
+    assert (folder / "bomb.parquet").stat().st_size < 10_000
+    with reader(collaboration(tmp_path, str(folder))) as child:
+        process = psutil.Process(child.process.pid)
+        assert process.rlimit(psutil.RLIMIT_DATA)[0] == MEMORY_BYTES_MAX
+        process.rlimit(psutil.RLIMIT_DATA, (900_000_000, MEMORY_BYTES_MAX))  # as if the computer were small
+        child.say(Want(source=0, shards=((0, 0),)))
+        lost = child.hear(Unreadable)
+        assert (lost.code, lost.arguments) == (DataCode.DAMAGED, {"name": "bomb.parquet"})
