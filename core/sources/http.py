@@ -55,7 +55,10 @@ class WebFiles:
     network = True
 
     def __init__(self, urls: list[str], web: Web) -> None:
-        self._urls = {self._name(url): url for url in urls}
+        names = [self._name(url) for url in urls]
+        if len(set(names)) < len(names):  # they differ in what people are not shown
+            names = [f"{number}/{name}" for number, name in enumerate(names)]
+        self._urls = dict(zip(names, urls, strict=True))
         self._web = web
         self._sizes: dict[str, int] = {}
 

@@ -252,3 +252,10 @@ def test_a_server_that_drips_does_not_answer(head: bytes, monkeypatch: pytest.Mo
         ended.set()
         thread.join()
     assert caught.value.code == DataCode.NO_ANSWER
+
+
+def test_files_that_differ_in_their_query_are_read(site: Site) -> None:
+    source = opened(site.url + "/c.jsonl?part={08..11}")
+    assert len("".join(text_of(source, shard) for shard in range(len(source.listing().shards)))) == 4 * 9
+    assert {path for path, _, _ in site.asked} == {f"/c.jsonl?part={number:02}" for number in range(8, 12)}
+    assert not any("part=" in shard.name for shard in source.listing().shards)
