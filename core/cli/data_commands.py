@@ -5,6 +5,7 @@ import asyncio
 import importlib.util
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -70,7 +71,7 @@ def run_cut(args: argparse.Namespace) -> int:
             out=out,
             ending="jsonl.gz" if args.gzip else "jsonl.zst",
             shard_bytes=args.shard_mb * MB,
-            mirrors=tuple(args.mirror),
+            mirrors=_mirrors(args.mirror),
         ),
         source,
         json=args.json,
@@ -158,6 +159,18 @@ def source_of(args: argparse.Namespace) -> DataSource:
         return read_fields(given, DataSource, where="--")
     except ValueError as error:
         raise BadInput(str(error)) from error
+
+
+def _mirrors(addresses: Sequence[str]) -> tuple[str, ...]:
+    """Where else shards will lie.
+
+    Raises:
+        BadInput: an address cannot be used.
+    """
+    try:
+        return tuple(DataSource(address=address).address for address in addresses)
+    except ValueError as error:
+        raise BadInput(f"--mirror: {error}") from error
 
 
 def read_filter(words: str) -> tuple[str, Value]:

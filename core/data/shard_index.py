@@ -17,7 +17,7 @@ import msgspec
 from msgspec import Meta
 
 from core.base.content import CHUNK_BYTES, DIGEST_BYTES, root_digest
-from core.base.data_source import ADDRESS_LETTERS, SHARDS_MAX
+from core.base.data_source import ADDRESS_LETTERS, SHARDS_MAX, DataSource
 from core.base.problems import BadInput
 
 SHARD_BYTES_MAX: Final = 64 * 1024 * 1024
@@ -69,6 +69,8 @@ class ShardIndex(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     def __post_init__(self) -> None:
         if not len(self.sizes) == len(self.documents) == len(self.characters) == len(self.roots) / DIGEST_BYTES:
             raise ValueError("each shard has a size, a number of documents and of characters, and a root")
+        for mirror in self.mirrors:
+            DataSource(address=mirror)  # refuses what no reader could use, or must not
 
     def shard(self, number: int) -> IndexedShard:
         """The shard of a number, from 0.

@@ -54,7 +54,9 @@ class IndexedShards:
         self._index = index
         self._access = access
         self._columns = Columns("text", tuple(sorted(read_filters(source.filters).columns)))
-        self._origins = [origin_of(address, access) for address in (source.address, *index.mirrors)]
+        self._origins = [
+            origin_of(address, access, seen=source.address) for address in (source.address, *index.mirrors)
+        ]
         self.network = any(scheme_of(address) for address in (source.address, *index.mirrors))
 
     def listing(self) -> Listing:
@@ -144,19 +146,21 @@ class IndexedShards:
         return hashed
 
 
-def origin_of(address: str, access: Access) -> Origin:
+def origin_of(address: str, access: Access, *, seen: str) -> Origin:
     """Whoever gives shards at an address.
 
     Args:
         address: A folder of this computer, or of a server, bucket or data set.
         access: What may be used.
+        seen: The source's own address: nobody was shown its mirrors, so they lead into nobody's own network.
 
     Raises:
         BadInput: this version cannot read there, or may not.
     """
     scheme = scheme_of(address)
     if scheme in {"http", "https"}:
-        web = Web(address, access, headers=authorization(access.secrets.get(secret_name(address), "")))
+        secret = access.secrets.get(secret_name(address), "")
+        web = Web(address, access, headers=authorization(secret), seen=seen)
         parts = urlsplit(address)
         base = f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}"
         query = f"?{parts.query}" if parts.query else ""

@@ -48,13 +48,16 @@ class Web:
     """Asks web servers on behalf of one source.
 
     Args:
-        address: The one that the manifest, or the person, has: its host may be in the person's own network.
+        address: Where the source is.
         access: What the source may use.
         headers: Further headers for that host alone.
+        seen: The address that the manifest, or the person, has: its host may be in the person's own network; empty: it
+            is the same one.
     """
 
-    def __init__(self, address: str, access: Access, *, headers: Mapping[str, str]) -> None:
+    def __init__(self, address: str, access: Access, *, headers: Mapping[str, str], seen: str = "") -> None:
         self._own = urlsplit(address)
+        self._seen = urlsplit(seen or address).hostname
         self._access = access
         self._headers = headers
         self._tls = ssl.create_default_context()
@@ -202,7 +205,7 @@ class Web:
             found = socket.getaddrinfo(parts.hostname or "", port, type=socket.SOCK_STREAM)
         except (OSError, UnicodeError, ValueError) as error:
             raise self._stalled(parts) from error
-        named = parts.hostname == self._own.hostname and is_own_network(parts.hostname or "")
+        named = parts.hostname == self._seen and is_own_network(parts.hostname or "")
         addresses = [(family, address) for family, _, _, _, address in found if may_ask(str(address[0]), named=named)]
         if not addresses:
             raise SourceStalled(DataCode.REFUSED, host=_host(parts), status=0)

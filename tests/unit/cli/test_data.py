@@ -23,6 +23,7 @@ def folder(tmp_path: Path) -> Path:
         (["inspect", "/no/such/folder"], "no folder or file /no/such/folder"),
         (["inspect", "gopher://a/b"], "may begin with"),
         (["inspect", "https://me:secret@example.org/a"], "must not hold a name or a password"),
+        (["cut", "python-docs", "--out", "x", "--mirror", "ftp://example.org"], "--mirror: An address may begin with"),
         (["inspect", "hf://models/a"], "hf://datasets/OWNER/NAME"),
         (["inspect", "python-docs", "--filter", "characters_least"], "has no value"),
         (["inspect", "python-docs", "--filter", "characters_lest=3"], "characters_lest is unknown"),

@@ -5,6 +5,7 @@ from random import Random
 
 import pytest
 
+from core.api.data_state import DataCode
 from core.base.content import root_digest
 from core.base.data_source import DataSource
 from core.data.shard_index import ShardHash, ShardIndex
@@ -61,3 +62,20 @@ def test_one_that_has_nothing_costs_nothing_of_what_is_here(tmp_path: Path) -> N
         IndexedShards(DataSource(address=empty.url), index_of(honest.url), Access()).fetch(0, path, nothing)
         assert honest.sent < 200_000
     assert path.read_bytes() == SHARD
+
+
+def test_a_mirror_leads_into_nobodys_own_network(tmp_path: Path) -> None:
+    with web_server({}) as site, web_server({"/00000.jsonl": SHARD}) as other:
+        inside = other.url.replace("127.0.0.1", "localhost")
+        with pytest.raises(SourceStalled) as caught:
+            IndexedShards(DataSource(address=site.url), index_of(inside), Access()).fetch(
+                0, tmp_path / "0.shard", nothing
+            )
+    assert caught.value.code == DataCode.REFUSED
+    assert other.asked == []
+
+
+@pytest.mark.parametrize("mirror", ["ftp://texts.org", "https://a:b@texts.org", "s3://a::file:///etc/passwd"])
+def test_a_mirror_that_no_source_could_be_is_refused(mirror: str) -> None:
+    with pytest.raises(ValueError, match="address"):
+        index_of(mirror)
