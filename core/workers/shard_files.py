@@ -5,13 +5,14 @@ its digest before it is sent, so that a disk that forgets makes nobody a liar.  
 where they are.  Nothing is synced: what a power cut leaves damaged is found, and got again.
 """
 
+import re
 import stat
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from core.base.content import chunk_digests, digest, root_digest
+from core.base.content import DIGEST_BYTES, chunk_digests, digest, root_digest
 from core.base.problems import Damaged, Problem
 from core.swarm.shards.names import Catalogue, ShardEntry
 from core.system.atomic_files import make_directory, problem_of, read_bounded, write_atomic
@@ -24,6 +25,8 @@ OPEN_MAX: Final = 32
 """Number of shards whose files are open at a time."""
 PARTS_MAX: Final = 4
 """Number of shards that are partly here, to go on with; the one that grew last longest ago goes first."""
+_OWN: Final = re.compile(rf"^[0-9a-f]{{{2 * DIGEST_BYTES}}}({CHUNKS_SUFFIX}|{COPY_SUFFIX})?$")
+"""What files of the store are called; whatever else lies in its folder, an organiser's shards perhaps, stays."""
 CHUNKS_BYTES_MAX: Final = 2 * 1024 * 1024
 
 
@@ -136,9 +139,11 @@ class DiskShardStore:
         found = list(self._seeds)
         names = {entry.hex(): entry for entry in self._entries}
         for path in self._folder.iterdir() if self._folder.is_dir() else ():
+            if not _OWN.match(path.name):
+                continue
             entry = names.get(path.stem)
             size = None if entry is None else self._entries[entry].size_bytes
-            if path.is_dir() or (path.suffix == CHUNKS_SUFFIX and path.with_suffix("").exists() and size is not None):
+            if path.suffix == CHUNKS_SUFFIX and path.with_suffix("").exists() and size is not None:
                 continue
             whole = not path.suffix and path.stat().st_size == size and path.with_suffix(CHUNKS_SUFFIX).exists()
             if entry is not None and whole:

@@ -61,6 +61,17 @@ def test_evicted_shard_is_gone(tmp_path):
     assert not store.path(ENTRIES[0].digest).exists()
 
 
+def test_whatever_else_lies_in_the_folder_stays(tmp_path):
+    folder = tmp_path / "shards"
+    folder.mkdir()
+    for name in ("00001.jsonl", "index.potluck", ".cut.json"):
+        (folder / name).write_bytes(SHARDS[1])
+    (folder / ("0" * 64)).write_bytes(b"of another collaboration")
+    store = store_in(tmp_path, seeds=seeds_in(folder, {"00001.jsonl": ENTRIES[1]}))
+    assert list(store.held()) == [ENTRIES[1].digest]
+    assert {path.name for path in folder.iterdir()} == {"00001.jsonl", "index.potluck", ".cut.json"}
+
+
 def test_seeds_are_given_and_stay(tmp_path):
     (tmp_path / "00001.jsonl").write_bytes(SHARDS[1])
     seeds = seeds_in(tmp_path, {"00000.jsonl": ENTRIES[0], "00001.jsonl": ENTRIES[1]})
