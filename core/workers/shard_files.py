@@ -57,6 +57,10 @@ class ShardSink(DiskStateSink):
         self._store = folder
         self._chunks = b""
 
+    def __del__(self) -> None:
+        """Each shard has a sink of its own: where a download came to nothing, nobody else would close its file."""
+        self.close()
+
     def begin(self, root: bytes, size_bytes: int, chunks: Sequence[bytes]) -> set[int]:
         """Make room on disk; returns the chunks that an earlier transfer left, checked again.
 

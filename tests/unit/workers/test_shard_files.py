@@ -1,11 +1,18 @@
 """Shards on the disk: put together, resumed, found again, and only so many that are partly here."""
 
+from pathlib import Path
 from random import Random
 
+import psutil
 import pytest
 
 from core.base.content import CHUNK_BYTES, chunk_digests, root_digest
+from core.base.ids import PeerId
+from core.base.machine import Received
 from core.base.problems import Damaged
+from core.base.trace import Trace
+from core.swarm.fetch import FetchFailed, FileFetch
+from core.swarm.messages import SHARD_FILES, ShardDenied, ShardOffer
 from core.swarm.shards.names import Catalogue, ShardEntry
 from core.workers.shard_files import PARTS_MAX, DiskShardStore, seeds_in
 
@@ -41,6 +48,20 @@ def test_broken_transfer_goes_on_after_a_restart(tmp_path):
     assert list(store_in(tmp_path).held()) == [ENTRIES[0].digest]
     file = store.file(ENTRIES[0].digest)
     assert [file.read(place) for place in range(3)] == PIECES[0]
+
+
+def test_download_that_failed_keeps_no_file_open(tmp_path):
+    store, donor, entry = store_in(tmp_path), PeerId(bytes(32)), ENTRIES[0]
+    fetch = FileFetch[int](sink=store.sink(entry.digest), trace=Trace(), words=SHARD_FILES)
+    fetch.fetch(0, entry.digest, [donor], 0.0, size=entry.size_bytes)
+    offer = ShardOffer(entry.digest, entry.size_bytes, list(chunk_digests(PIECES[0])))
+    fetch.handle(Received(donor, offer), 0.0)
+    part = tmp_path / "shards" / "incoming" / f"{entry.digest.hex()}.part"
+    assert [Path(file.path) for file in psutil.Process().open_files()].count(part) == 1
+    ended = fetch.handle(Received(donor, ShardDenied(entry.digest, 0.0)), 1.0)
+    assert isinstance(ended[-1], FetchFailed)
+    del fetch  # as `ShardDownloads` forgets it
+    assert part not in [Path(file.path) for file in psutil.Process().open_files()]
 
 
 def test_several_come_at_a_time_and_few_stay_unfinished(tmp_path):
