@@ -89,6 +89,7 @@ class SharedCopies:
         """The shard's file goes, where it is our own."""
         self._lent.pop(shard, None)
         self._own(shard).unlink(missing_ok=True)
+        self._own(shard).with_suffix(".part").unlink(missing_ok=True)  # others have sent it meanwhile
 
     def _file(self, shard: int) -> Path | None:
         found = self._lent.get(shard) or self._own(shard)

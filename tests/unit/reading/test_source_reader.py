@@ -10,7 +10,8 @@ from core.api.data_state import DataCode
 from core.data.filters import read_filters
 from core.reading.block_file import Shape
 from core.reading.block_store import BlockStore
-from core.reading.copies import AtOrigin
+from core.reading.copies import AtOrigin, SharedCopies
+from core.reading.desk import Desk
 from core.reading.frames import Opened, Stalled, Unreadable
 from core.reading.news import SourceNews
 from core.reading.rows import Counts, RowMaker
@@ -24,10 +25,9 @@ STALLED = 2
 class Odd:
     """A source in which a library stumbles over what a stranger has sent."""
 
-    network = False
-
-    def __init__(self, listed: int) -> None:
+    def __init__(self, listed: int, *, network: bool = False) -> None:
         self._listed = listed
+        self.network = network
 
     def listing(self) -> Listing:
         if not self._listed:
@@ -80,3 +80,22 @@ def test_a_block_of_before_holds_up_no_other(tmp_path: Path, heard: "queue.Queue
     lost = heard.get(timeout=60)
     assert isinstance(lost, Unreadable)
     assert lost.shard == 1
+
+
+def test_a_server_that_has_nothing_is_asked_with_rests(tmp_path: Path, heard: "queue.Queue[Any]") -> None:
+    reader = reader_of(Odd(3, network=True), tmp_path, heard)
+    reader.wishes.want([(0, 0)])
+    reader.start()
+    assert isinstance(heard.get(timeout=60), Opened)
+    assert heard.get(timeout=60).shard == 0
+    reader.wishes.want([(1, 0)])
+    with pytest.raises(queue.Empty):
+        heard.get(timeout=0.5)
+    assert heard.get(timeout=60).shard == 1
+
+
+def test_what_is_left_of_a_shard_that_is_read_goes(tmp_path: Path) -> None:
+    for name in ("0-3.part", "0-3.shard", "0-4.part"):
+        (tmp_path / name).write_bytes(b"bytes")
+    SharedCopies(0, None, Desk(), tmp_path).done(3)  # type: ignore[arg-type]
+    assert [path.name for path in tmp_path.iterdir()] == ["0-4.part"]
