@@ -6,10 +6,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final
 
-import msgspec
-
 from core.api.data_state import DataCode
-from core.base.content import digest
 from core.base.manifest import read_manifest
 from core.base.problems import BadInput
 from core.base.signing import Ed25519Verifier
@@ -22,7 +19,7 @@ from core.reading.cutters import open_cutter
 from core.reading.desk import Desk
 from core.reading.frames import BeginReading, Drop, GoOn, ReadFrame, Remake, Rest, Tally, ToReader, Want
 from core.reading.news import SourceNews
-from core.reading.rows import Counts, RowMaker
+from core.reading.rows import Counts, RowMaker, rows_digest
 from core.reading.source_reader import SourceReader
 from core.reading.wishes import Wish
 from core.sources.indexed import IndexedShards
@@ -57,8 +54,8 @@ class Reader:
         blobs = Blobs(Path(begin.blobs_dir), manifest.blobs)
         cutter = open_cutter(manifest, blobs)
         shape = Shape(cutter.width, cutter.numbers_max >= WIDE_FROM)
-        decides = msgspec.json.encode((manifest.id.hex(), cutter.width, cutter.numbers_max), order="deterministic")
-        self._store = BlockStore(Path(begin.blocks_dir), shape, digest(decides), bytes_max=begin.disk_bytes)
+        decides = rows_digest(manifest.id, cutter)
+        self._store = BlockStore(Path(begin.blocks_dir), shape, decides, bytes_max=begin.disk_bytes)
         core = threading.Lock()
         self._sources: list[SourceReader] = []
         for number, source in enumerate(manifest.sources):

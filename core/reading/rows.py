@@ -1,10 +1,15 @@
 """From a source's pieces to rows: documents, filters, the share that is held out, and the task's cutter."""
 
 import threading
+import unicodedata
 from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
 from itertools import chain
 from random import Random
+from typing import Final
+
+import msgspec
 
 from core.base.content import digest
 from core.data.documents import Document
@@ -13,6 +18,25 @@ from core.data.sources import is_held_out
 from core.sources.source import Piece
 from core.sources.texts import documents_in
 from core.tasks.cutter import Cutter, Row
+
+ROWS_EDITION: Final = 1
+"""To be raised by a change of this program after which equal texts give other rows."""
+
+
+def rows_digest(collaboration: bytes, cutter: Cutter, *, edition: int = ROWS_EDITION) -> bytes:
+    """Digest of what decides about rows beside the text, so that rows of different versions are never mixed.
+
+    Args:
+        collaboration: The manifest's id.
+        cutter: The task's.
+        edition: Of this program's way from text to rows.
+    """
+    try:
+        tokenizers = version("tokenizers")
+    except PackageNotFoundError:  # a frozen program keeps no account of its packages
+        tokenizers = ""
+    facts = (collaboration.hex(), cutter.width, cutter.numbers_max, edition, unicodedata.unidata_version, tokenizers)
+    return digest(msgspec.json.encode(facts))
 
 
 @dataclass(slots=True)
