@@ -50,7 +50,7 @@ class Folder:
 
     Args:
         root: The folder or file.
-        suffix: Only files whose names end so; empty: all that look like text.
+        suffix: Only files whose names end so, and not a word of others; empty: all that look like text.
     """
 
     network = False
@@ -96,15 +96,14 @@ class Folder:
             raise SourceStalled(code, name=str(self._root), host="", status=0) from error
         for folder, folders, names in os.walk(self._root):
             folders[:] = sorted(f for f in folders if f not in SKIPPED_FOLDERS and not f.startswith("."))
-            paths = (Path(folder) / name for name in sorted(names) if not name.startswith("."))
+            kept = (name for name in sorted(names) if not name.startswith(".") and name.endswith(self._suffix))
+            paths = (Path(folder) / name for name in kept)
             yield from (path for path in paths if not path.is_symlink() or _within(path, self._root))
 
     def _reason(self, path: Path) -> DataCode | None:
         """Why a file is not read; None: it is."""
-        if self._suffix:
-            return None if path.suffix == self._suffix else DataCode.DAMAGED
         suffix = path.suffix.lower()
-        if suffix in _NO_TEXT:
+        if self._suffix or suffix in _NO_TEXT:
             return None
         if suffix in _BINARY:
             return DataCode.DAMAGED

@@ -114,6 +114,8 @@ def test_docstrings_are_read_without_running_the_file(tmp_path: Path, monkeypatc
     program = '"""Module says this."""\nraise SystemExit\nclass A:\n  "A class."\n  def f(self):\n    """A method."""\n'
     write(tmp_path, "module.py", program)
     write(tmp_path, "broken.py", "def")
+    write(tmp_path, "LICENSE.txt", b"\xa9 1991")
+    write(tmp_path, "config/Makefile", "all:")
     monkeypatch.setattr("sysconfig.get_paths", lambda: {"stdlib": str(tmp_path)})
     passed: list[str] = []
     source = open_source(DataSource(), Access(pass_over=lambda left: passed.append(left.name)))
