@@ -1,7 +1,6 @@
 """The sentences of the pages, which `app.text` has no room for.  All go through `tr`."""
 
 from datetime import date, datetime, timedelta
-from typing import Final
 
 from PySide6.QtCore import QLocale
 
@@ -256,15 +255,8 @@ def findings(levels: list[str]) -> str:
 # Activity
 
 
-MANY_ROUNDS: Final = "round.lost.many"
-"""Code of a row that stands for several."""
-
-
 def notice(row: Notice) -> str:
     """What happened, in a sentence; of a verdict in the person's language."""
-    if row.code == MANY_ROUNDS:
-        said = tr("{times} rounds of averaging failed one after the other; each is tried again until it is done.")
-        return said.format(times=row.args.get("times", 0))
     kind, _, rest = row.code.partition(".")
     code, _, reason = rest.partition(".")
     if kind == "verdict" and code == VerdictCode.CONTRIBUTING:

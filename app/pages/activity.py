@@ -1,10 +1,8 @@
 """Activity: what happened, in sentences, also in earlier runs."""
 
-from collections.abc import Hashable, Sequence
-from itertools import groupby
+from collections.abc import Hashable
 from typing import Final
 
-import msgspec
 from PySide6.QtCore import QModelIndex
 from PySide6.QtWidgets import QTabBar
 
@@ -14,7 +12,6 @@ from app.pages.asking import AskingPage
 from app.reports import Reports
 from app.store import Store
 from app.theme import Theme
-from app.views.status_line import ROUTINE
 from app.views.table import Panel
 from app.widgets.labels import sentence
 from core.api.snapshot import Notice, Snapshot
@@ -57,7 +54,7 @@ class ActivityPage(AskingPage):
         """Show the notices that the filter lets through, the newest first."""
         which = FILTERS[self.filter.currentIndex()]
         shown = [one for one in reversed(self.reports.activity) if _passes(one, which)]
-        self._model.follow(_folded(shown) if which == "all" else shown)
+        self._model.follow(shown)
         self.log.count_rows()
 
     def _choose(self, current: QModelIndex) -> None:
@@ -76,14 +73,3 @@ def _passes(notice: Notice, which: str) -> bool:
         case "problems":
             return notice.level != "info"
     return True
-
-
-def _folded(notices: Sequence[Notice]) -> list[Notice]:
-    """Rounds that failed one after the other, which is routine, as one row."""
-    shown = []
-    for routine, row in groupby(notices, lambda one: one.code == ROUTINE):
-        run = list(row)
-        if routine and len(run) > 1:
-            run = [msgspec.structs.replace(run[0], code=page_text.MANY_ROUNDS, args={"times": len(run)})]
-        shown += run
-    return shown

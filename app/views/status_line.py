@@ -9,7 +9,6 @@ from app.widgets.labels import Elided, label
 from core.api.snapshot import Notice, Snapshot
 from core.api.verdict import Verdict
 
-ROUTINE = "round.lost"
 NEWS_MS = 10_000
 """Time for which a piece of news is shown."""
 NEWS_PRESSING_MS = 120_000
@@ -59,12 +58,7 @@ class StatusLine(QFrame):
         self.setAccessibleName(text.tr("Status: {words}").format(words=", ".join(parts)))
 
     def show_news(self, notice: Notice) -> None:
-        """Say what just happened, for a while; not what the sentence on top of the window says already.
-
-        A round that failed is tried again, which is routine: *Activity* has it.
-        """
-        if notice.code == ROUTINE:
-            return
+        """Say what just happened, for a while; not what the sentence on top of the window says already."""
         words = page_text.notice(notice)
         if self._is_said(words):
             self._forget()

@@ -15,7 +15,10 @@ HAPPENINGS: Final[Mapping[str, str]] = MappingProxyType(
             "anew; the earlier one was kept in {folder}."
         ),
         "round.partial": "Epoch {epoch}: {missing} contribution(s) arrived only in part.",
-        "round.lost": "A round of averaging failed ({reason}); it is tried again.",
+        "round.failing": (
+            "For {seconds} s the computers have not managed to put their work together ({times} attempts). "
+            "They go on trying."
+        ),
         "round.left": (
             "The last steps up to epoch {epoch} that this computer took were not kept: most others had gone on from an "
             "earlier one without it. It goes on with theirs."

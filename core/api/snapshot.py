@@ -286,6 +286,6 @@ class Notice(msgspec.Struct, frozen=True):
     """"info", "warning" or "problem"."""
     text: str
     code: str = ""
-    """Its kind, such as "round.lost"; of a verdict "verdict", its code and its reason, with dots; empty: none."""
+    """Its kind, such as "round.left"; of a verdict "verdict", its code and its reason, with dots; empty: none."""
     args: dict[str, str | int] = {}
     """What a verdict's sentence is made of."""

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import logging
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated
@@ -33,8 +34,11 @@ SAVE_INTERVAL_S = 10.0
 """How often the time given is kept; what a round brought is kept at once."""
 SAVE_PAUSE_S = 0.5
 """At least so long between two saves."""
+FAILING_S = 60.0
+"""Rounds are tried again at once, which is routine; that none has succeeded for so long is told, once."""
 CONTACTS_MAX = 24
 MEMORY_BYTES_MAX = 64 * 1024
+_LOG = logging.getLogger(__name__)
 
 
 class _Memory(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,7 +73,9 @@ class Journal:
         self._now = now
         self._since: float | None = None
         self._dirty = asyncio.Event()
-        self._told = self._told_weight = self._told_scaled = False
+        self._told = self._told_weight = self._told_scaled = self._told_failing = False
+        self._failing_since = 0.0
+        self._failures = 0
         self._receipts = ReceiptLog(receipts)
         self.board = Board(board, target_samples=target_samples)
         """Who gave what, and the losses."""
@@ -118,12 +124,14 @@ class Journal:
     def take(self, event: object) -> None:
         """Note what a participant reports, of `core.swarm.orders`, or a receipt; other events are passed over."""
         match event:
-            case RoundRecord(name=name, missing=missing) if missing:
-                self._notices.tell("warning", "round.partial", epoch=name.epoch, missing=len(missing))
+            case RoundRecord(name=name, missing=missing):
+                self._failures, self._told_failing = 0, False
+                if missing:
+                    self._notices.tell("warning", "round.partial", epoch=name.epoch, missing=len(missing))
             case ContributionCut():
                 self._tell_cut(event)
             case RoundLost(reason=reason):
-                self._notices.tell("info", "round.lost", reason=reason)
+                self._failed(reason)
             case WorkNotKept(epoch=epoch):
                 self._notices.tell("warning", "round.left", epoch=epoch)
             case Receipted(receipt=receipt):
@@ -132,6 +140,17 @@ class Journal:
                 self.board.looked(epoch, loss)
             case LedgerRead(ledger=ledger, epoch=epoch):
                 self.board.hold(ledger, epoch)
+
+    def _failed(self, reason: str) -> None:
+        """A round failed; only that none has succeeded for a while is news for a person."""
+        _LOG.debug("a round failed: %s", reason)
+        now = self._now()
+        self._failing_since = now if not self._failures else min(self._failing_since, now)
+        self._failures += 1
+        seconds = now - self._failing_since
+        if seconds >= FAILING_S and not self._told_failing:
+            self._told_failing = True
+            self._notices.tell("warning", "round.failing", seconds=round(seconds), times=self._failures)
 
     def _tell_cut(self, cut: ContributionCut) -> None:
         """Tell the person, once a run for each reason: a newcomer's weight grows for several rounds."""

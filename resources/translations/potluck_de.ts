@@ -280,10 +280,6 @@
    <translation>Ein Link sieht so aus: potluck://rechner:port/0123…#einladung. Bitte den ganzen Link kopieren, wie er von der Leitung kam.</translation>
   </message>
   <message>
-   <source>A round of averaging failed ({reason}); it is tried again.</source>
-   <translation>Eine Runde des Mittelns ist gescheitert ({reason}); sie wird wiederholt.</translation>
-  </message>
-  <message>
    <source>A router's own rule, if you make one, should lead TCP and UDP of this port here; none is needed.</source>
    <translation>Eine eigene Regel im Router sollte TCP und UDP dieses Ports hierher leiten; nötig ist keine.</translation>
   </message>
@@ -824,6 +820,10 @@
    <translation>Ein ganzer Tag ist 00:00-24:00.</translation>
   </message>
   <message>
+   <source>For {seconds} s the computers have not managed to put their work together ({times} attempts). They go on trying.</source>
+   <translation>Seit {seconds} s ist es den Computern nicht gelungen, ihre Arbeit zusammenzufügen ({times} Versuche). Sie versuchen es weiter.</translation>
+  </message>
+  <message>
    <source>Free some space: {0} GB are needed.</source>
    <translation>Bitte Platz schaffen: {0} GB werden gebraucht.</translation>
   </message>
@@ -1076,8 +1076,8 @@
    <translation>Ausgelassen: {name}, das keine Spalte {column} hat.</translation>
   </message>
   <message>
-   <source>Left out of the data: {name}, which is damaged.</source>
-   <translation>Ausgelassen: {name}, das beschädigt ist.</translation>
+   <source>Left out of the data: {name}, which is damaged or holds no text.</source>
+   <translation>Nicht in den Daten: {name} ist beschädigt oder enthält keinen Text.</translation>
   </message>
   <message>
    <source>Left out of the data: {name}, which is not there any more.</source>
@@ -3402,10 +3402,6 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   <message>
    <source>{threads} of {cores} processor threads, at low priority{cards}</source>
    <translation>{threads} von {cores} Prozessorsträngen, mit geringem Vorrang{cards}</translation>
-  </message>
-  <message>
-   <source>{times} rounds of averaging failed one after the other; each is tried again until it is done.</source>
-   <translation>{times} Runden des Mittelns sind nacheinander gescheitert; jede wird wiederholt, bis sie gelingt.</translation>
   </message>
   <message>
    <source>{title}: {first} at epoch {first_epoch}, {last} at epoch {last_epoch}.</source>

@@ -241,9 +241,9 @@ def reports() -> dict[str, object]:
         ("info", "Contributing.", "verdict.contributing.training"),
         (
             "warning",
-            "A round of averaging failed (no plan came); it is tried again.",
-            "round.lost",
-            {"reason": "no plan came"},
+            "For 60 s the computers have not managed to put their work together (9 attempts). They go on trying.",
+            "round.failing",
+            {"seconds": 60, "times": 9},
         ),
         ("info", "Paused by you.", "verdict.paused."),
         ("info", "Contributing.", "verdict.contributing.training"),

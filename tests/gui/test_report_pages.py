@@ -132,7 +132,9 @@ def test_activity_page_filters(told):
     page.filter.setCurrentIndex(1)
     assert column(page.log, 1)[-1] == "Potluck starts."
     page.filter.setCurrentIndex(2)
-    assert column(page.log, 1) == ["A round of averaging failed (no plan came); it is tried again."]
+    assert column(page.log, 1) == [
+        "For 60 s the computers have not managed to put their work together (9 attempts). They go on trying."
+    ]
     page.filter.setCurrentIndex(3)
     assert len(column(page.log, 1)) == 2
     page.log.table.selectRow(0)

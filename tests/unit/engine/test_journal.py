@@ -1,5 +1,6 @@
 """What an engine remembers between two runs: here, the credit that receipts give."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 from core.base.problems import NoSpace
@@ -11,14 +12,14 @@ from core.swarm.states import StateName
 from tests.unit.ledger.examples import PEERS, RELAY, receipt
 
 
-def journal(folder: Path, notices: NoticeRing) -> Journal:
+def journal(folder: Path, notices: NoticeRing, now: Callable[[], float] = lambda: 5.0) -> Journal:
     return Journal(
         folder=folder,
         board=folder / "board.json",
         receipts=folder / "receipts",
         target_samples=64,
         notices=notices,
-        now=lambda: 5.0,
+        now=now,
     )
 
 
@@ -53,11 +54,31 @@ def test_journal_tells_of_lost_work_and_shows_evaluations(tmp_path):
     notices = NoticeRing(lambda: 5.0)
     kept = journal(tmp_path, notices)
     record = RoundRecord(StateName(3, b"l" * 32), ((PEERS[1], 40),), 2.5, ((PEERS[1], 1),), 1.0)
-    lost_work = RoundLost("the leader was lost"), WorkNotKept(4)
-    for event in (record, HeldoutLearned(3, 2.0), *lost_work, Changed(), object()):
+    for event in (record, HeldoutLearned(3, 2.0), WorkNotKept(4), Changed(), object()):
         kept.take(event)
     assert [(point.epoch, point.loss_heldout) for point in kept.board.curve] == [(3, 2.0)]
-    partly, lost, not_kept = [notice.text for notice in notices.since(0)]
+    partly, not_kept = [notice.text for notice in notices.since(0)]
     assert "arrived only in part" in partly
-    assert "the leader was lost" in lost
     assert "epoch 4" in not_kept
+
+
+def test_failing_rounds_are_told_once_after_a_minute(tmp_path):
+    now = [1000.0]
+    notices = NoticeRing(lambda: now[0])
+    kept = journal(tmp_path, notices, lambda: now[0])
+    done = RoundRecord(StateName(3, b"l" * 32), ((PEERS[1], 40),), 2.5, (), 1.0)
+
+    def fail(times: int, every_s: float) -> None:
+        for _ in range(times):
+            kept.take(RoundLost("the leader was lost"))
+            now[0] += every_s
+
+    for _ in range(3):
+        fail(59, 1.0)
+        kept.take(done)
+    assert notices.last == 0
+    fail(200, 1.0)
+    assert [(one.code, one.args) for one in notices.since(0)] == [("round.failing", {"seconds": 60, "times": 61})]
+    kept.take(done)
+    fail(7, 10.0)
+    assert notices.last == 2
