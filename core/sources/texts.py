@@ -12,6 +12,7 @@ from core.base.data_source import DataSource
 from core.base.problems import BadInput
 from core.data.documents import LINE_CHARS_MAX, Document, documents_of, paragraphs_of
 from core.data.filters import Filters, Sieve, read_filters
+from core.sources.beside import shards_beside
 from core.sources.source import Access, Piece, ShardUnreadable, SourceTrouble, TextShards, open_source
 
 SHARDS_AT_A_TIME: Final = 32
@@ -113,14 +114,15 @@ def texts_of(source: DataSource, secrets: Mapping[str, str] = MappingProxyType({
     """The text of a source that the person has named, who so allows a folder in it to be read.
 
     Args:
-        source: As a recipe has it.
+        source: As a recipe has it; its shards are read beside its index where they lie there.
         secrets: Credentials (`Access.secrets`).
 
     Raises:
         BadInput: it cannot be opened, or its filters cannot be used.
     """
     folder = Path(source.path) if source.path else None
-    return SourceTexts(open_source(source, Access(folder=folder, secrets=secrets)), read_filters(source.filters))
+    shards = shards_beside(source) or open_source(source, Access(folder=folder, secrets=secrets))
+    return SourceTexts(shards, read_filters(source.filters))
 
 
 def problem_of_trouble(trouble: SourceTrouble) -> BadInput:

@@ -28,8 +28,8 @@ task = "albert"
 tokenizer = "bengali"
 target_samples = 64
 [[data]]
-address = "http://127.0.0.1:{port}"
-index = "shards/index.potluck"
+address = "{address}"
+index = "{index}"
 licence = "CC0"
 [model]
 vocab_size = 100
@@ -70,7 +70,8 @@ def test_cut_text_is_served_verified_and_founded_on(tmp_path: Path, capsys: pyte
     with served(out) as port:
         address = f"http://127.0.0.1:{port}"
         assert run(["data", "verify", address]) == 0
-        (tmp_path / "my.toml").write_text(RECIPE.format(port=port))
+        (tmp_path / "alone").write_bytes((out / INDEX_FILE).read_bytes())
+        (tmp_path / "my.toml").write_text(RECIPE.format(address=address, index="alone"))
         assert run(["found", str(tmp_path / "my.toml"), "--charter", str(charter), "--host", "127.0.0.1"]) == 0
         manifest = load_charter(charter).manifest
         index = read_index((charter / "blobs" / manifest.blobs[manifest.sources[0].index]).read_bytes())
@@ -85,6 +86,21 @@ def test_cut_text_is_served_verified_and_founded_on(tmp_path: Path, capsys: pyte
         assert "00000.jsonl.gz has other bytes" in capsys.readouterr().out
     assert run(["data", "verify", address]) == 2
     assert "cannot be read: Cannot connect" in capsys.readouterr().err
+
+
+def test_shards_beside_their_index_found_without_their_address(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, recipe = tmp_path / "shards", tmp_path / "my.toml"
+    text = text_folder(tmp_path / "text", characters=120_000)
+    assert run(["data", "cut", str(text), "--out", str(out), "--gzip"]) == 0
+    recipe.write_text(RECIPE.format(address="https://texts.example.org/en", index="shards/index.potluck"))
+    assert run(["found", str(recipe), "--charter", str(tmp_path / "charter"), "--host", "127.0.0.1"]) == 0
+    assert load_charter(tmp_path / "charter").manifest.sources[0].address == "https://texts.example.org/en"
+    (out / "00000.jsonl.gz").write_bytes((out / "00000.jsonl.gz").read_bytes()[:-1])
+    capsys.readouterr()
+    assert run(["found", str(recipe), "--charter", str(tmp_path / "other"), "--host", "127.0.0.1"]) == 2
+    assert "00000.jsonl.gz is not what the index beside it says" in capsys.readouterr().err
 
 
 def test_a_killed_cut_ends_with_the_same_shards(tmp_path: Path) -> None:
