@@ -164,12 +164,12 @@ def _read_sources(raw: Mapping[str, object], *, called: str) -> tuple[DataSource
     found = []
     for number, table in enumerate(tables, start=1):
         where = f"{called}: [[data]] {number}: "
-        if "address" not in table:
-            raise BadInput(f"{where}address is missing.", hint="Name a folder, a URL, or hf://datasets/OWNER/NAME.")
         try:
             found.append(read_fields(table, DataSource, where=where))
         except ValueError as error:
             raise BadInput(f"{where}{error}") from error
+        if "address" not in table:
+            raise BadInput(f"{where}address is missing.", hint="Name a folder, a URL, or hf://datasets/OWNER/NAME.")
     return tuple(found)
 
 

@@ -6,7 +6,7 @@ from typing import Any, Final, Self
 
 from core.api.data_state import DataCode
 from core.sources.records import NO_COLUMNS, Bytes, Columns, Row, Texts, gathered
-from core.sources.source import READ_BYTES, ShardUnreadable, SourceTrouble
+from core.sources.source import READ_BYTES, NoColumn, ShardUnreadable, SourceTrouble
 from core.sources.spans import WHOLE, ByteBuffer
 
 FOOTER_BYTES_MAX: Final = 64 * 1024 * 1024
@@ -161,7 +161,7 @@ class _Opened:
             kind = kind.value_type if types.is_dictionary(kind) else kind
             if types.is_string(kind) or types.is_large_string(kind):
                 return [place for place in range(len(stored)) if stored.column(place).path == columns.text]
-        raise ShardUnreadable(DataCode.NO_COLUMN, name=self._name, column=columns.text)
+        raise NoColumn(self._name, columns.text, schema.names)
 
     def _check_footer(self) -> None:
         """Refuse what would have to be read whole to be found wrong."""

@@ -11,7 +11,7 @@ import msgspec
 
 from core.api.data_state import DataCode
 from core.data.documents import docstring_paragraphs
-from core.sources.source import PIECE_BYTES, READ_BYTES, ShardUnreadable
+from core.sources.source import PIECE_BYTES, READ_BYTES, NoColumn, ShardUnreadable
 from core.sources.spans import ByteBuffer, text_of_range, text_of_stream
 from core.sources.unpack import unpacked
 
@@ -157,12 +157,21 @@ def _texts_of_lines(lines: Iterable[bytes], columns: Columns, name: str) -> Iter
         try:
             found = decode(line)
         except msgspec.ValidationError as error:
-            raise ShardUnreadable(DataCode.NO_COLUMN, name=name, column=columns.text) from error
+            raise NoColumn(name, columns.text, _fields(line)) from error
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise ShardUnreadable(DataCode.DAMAGED, name=name) from error
         if found.text:
             row = {column: getattr(found, field) for field, column in others.items()} if others else NO_COLUMNS
             yield found.text, row
+
+
+def _fields(line: bytes) -> list[str]:
+    """The names of a record's fields that hold text; none, where it is no record."""
+    try:
+        found = msgspec.json.decode(line, type=dict[str, Any])
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return []
+    return [name for name, value in found.items() if isinstance(value, str)]
 
 
 def _texts_of_table(file: Bytes, codec: str, columns: Columns) -> Iterator[tuple[str, Row]]:
@@ -172,12 +181,12 @@ def _texts_of_table(file: Bytes, codec: str, columns: Columns) -> Iterator[tuple
     try:
         head = [name.removeprefix("\ufeff") for name in next(rows, [])]
         if columns.text not in head:
-            raise ShardUnreadable(DataCode.NO_COLUMN, name=file.name, column=columns.text)
+            raise NoColumn(file.name, columns.text, head)
         place = head.index(columns.text)
         others = [(column, head.index(column)) for column in columns.others if column in head]
         for row in rows:
             if row and len(row) != len(head):
-                raise ShardUnreadable(DataCode.NO_COLUMN, name=file.name, column=columns.text)
+                raise NoColumn(file.name, columns.text)
             if row and row[place]:
                 yield row[place], {column: row[at] for column, at in others} if others else NO_COLUMNS
     except csv.Error as error:

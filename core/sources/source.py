@@ -116,6 +116,20 @@ def _nothing(_: object) -> None:
     """Allows everything, and keeps nothing of it."""
 
 
+class NoColumn(ShardUnreadable):
+    """A table has no column of that name, or no text in it.
+
+    Args:
+        name: Of the file.
+        column: That was asked for.
+        there: The columns that there are, for whoever can name another one.
+    """
+
+    def __init__(self, name: str, column: str, there: Iterable[str] = ()) -> None:
+        super().__init__(DataCode.NO_COLUMN, name=name, column=column)
+        self.there = tuple(there)
+
+
 @dataclass(frozen=True, slots=True)
 class Access:
     """What a source may use on this computer."""

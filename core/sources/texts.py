@@ -13,8 +13,10 @@ from core.base.problems import BadInput
 from core.data.documents import LINE_CHARS_MAX, Document, documents_of, paragraphs_of
 from core.data.filters import Filters, Sieve, read_filters
 from core.sources.beside import shards_beside
-from core.sources.source import Access, Piece, ShardUnreadable, SourceTrouble, TextShards, open_source
+from core.sources.source import Access, NoColumn, Piece, ShardUnreadable, SourceTrouble, TextShards, open_source
 
+COLUMNS_SHOWN: Final = 12
+"""Names of a table's columns in a sentence, at most."""
 SHARDS_AT_A_TIME: Final = 32
 """Shards of a source that are read by turns, a piece of each."""
 
@@ -137,12 +139,20 @@ def problem_of_trouble(trouble: SourceTrouble) -> BadInput:
             said, hint = f"{name} may not be read.", "Give yourself the right to read it, or other credentials."
         case DataCode.NO_COLUMN:
             column = trouble.arguments.get("column", "")
-            said, hint = f"{name} has no column {column!r}.", "Name the column in which the text stands."
+            said, hint = f"{name} has no text in a column {column!r}.", _columns_hint(trouble)
         case DataCode.NO_ANSWER:
             said, hint = f"{name} does not answer.", "Check the address and the connection, and try again."
         case _:
             said, hint = f"{name} cannot be read: {trouble.code.value}.", "Name another source."
     return BadInput(said, hint=hint)
+
+
+def _columns_hint(trouble: SourceTrouble) -> str:
+    """Which columns there are, and where the right one is named."""
+    there = trouble.there[:COLUMNS_SHOWN] if isinstance(trouble, NoColumn) else ()
+    named = ", ".join(f"{name!r:.40}" for name in there)
+    has = f"It has {named}{', ...' if len(there) == COLUMNS_SHOWN else ''}: name" if named else "Name"
+    return f'{has} the right one with --column NAME, in a recipe with column = "NAME".'
 
 
 def _kept(piece: Piece, sieve: Sieve) -> Iterator[Document]:

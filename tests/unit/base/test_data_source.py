@@ -100,6 +100,7 @@ def test_recipe_names_one_source_or_several() -> None:
     ("tables", "words"),
     [
         ("[data]\naddress = 'a'\n", r"data must be tables.*\[\[data\]\]"),
+        ("[[data]]\nadress = 'a'\n", r"\[\[data\]\] 1: adress is unknown.*address"),
         ("[[data]]\nshare = 1\n", r"\[\[data\]\] 1: address is missing"),
         ("[[data]]\naddress = 'a'\n[[data]]\naddress = 'b'\nshare = -1\n", r"\[\[data\]\] 2: share must be a number"),
         ("[[data]]\naddress = 'a'\nshare = inf\n", "finite|share must be"),

@@ -14,6 +14,7 @@ from backports import zstd
 from core.api.data_state import DataCode
 from core.base.data_source import DataSource
 from core.sources.source import Access, Piece, ShardUnreadable, SourceTrouble, TextShards, open_source
+from core.sources.texts import problem_of_trouble
 from tests.web_server import web_server
 
 RECORDS = [
@@ -104,6 +105,10 @@ def test_a_wrong_column_is_named(name: str, tmp_path: Path) -> None:
     table_parquet(tmp_path / "a.parquet", compression="none", use_dictionary=False, row_group_size=3000)
     found = trouble(opened(tmp_path / name, column="content"))
     assert (found.code, found.arguments) == (DataCode.NO_COLUMN, {"name": name, "column": "content"})
+    hint = problem_of_trouble(found).hint
+    assert "'text', " in hint
+    assert "'lang'" in hint
+    assert "--column" in hint
     if name != "a.csv":
         assert trouble(opened(tmp_path / name, column="n")).code == DataCode.NO_COLUMN
 
