@@ -82,15 +82,13 @@ def run_cut(args: argparse.Namespace) -> int:
     resumed = f", {amount(found['resumed'])} of them by an earlier run" if found["resumed"] else ""
     left_out = f"  left out   {amount(found['left_out'])} texts, by filters\n" if found["left_out"] else ""
     print(
-        f"{args.source} is cut into {amount(found['shards'])} shards{resumed}.\n"
+        f"{args.source} is cut into {_shards(found)}{resumed}.\n"
         f"  size       {volume(found['bytes'])}\n"
         f"  texts      {amount(found['documents'])}, {amount(found['characters'])} characters\n"
         f"{left_out}"
         f"  index      {clean(found['index'])}, {volume(found['index_bytes'])}\n"
         f"Put the folder where volunteers can read it, and write in the recipe, above its tables:\n\n"
-        f"[[data]]\n"
-        f'address = "https://..."\n'
-        f'index = "{clean(found["index"])}"'
+        f"{_table(source, found['index'])}"
     )
     return 0
 
@@ -267,8 +265,19 @@ def _charter_index(charter: Path, address: str) -> Path:
     return loaded.blobs / loaded.manifest.blobs[fitting[0].index]
 
 
+def _shards(found: dict[str, Any]) -> str:
+    return f"{amount(found['shards'])} shard{'' if found['shards'] == 1 else 's'}"
+
+
+def _table(source: DataSource, index: str) -> str:
+    """The table of a recipe for shards that were cut; quoted as JSON, which TOML reads alike."""
+    fields = {"address": "https://...", "index": index, "licence": source.licence, "credit": source.credit}
+    lines = (f"{name} = {json.dumps(clean(value), ensure_ascii=False)}" for name, value in fields.items() if value)
+    return "\n".join(["[[data]]", *lines])
+
+
 def _inspected(found: dict[str, Any], *, line: str) -> str:
-    said = [f"{clean(found['address'])}: {amount(found['shards'])} shards"]
+    said = [f"{clean(found['address'])}: {_shards(found)}"]
     said[0] += f", {volume(found['bytes'])}." if found["bytes"] else ", of a size that nobody says."
     for word in ("licence", "credit"):
         said += [f"  {word:<11}{clean(found[word])}"] if found[word] else []
@@ -304,12 +313,12 @@ def _report(report: dict[str, Any]) -> str:
 
 
 def _verified(found: dict[str, Any], left: list[dict[str, Any]]) -> str:
-    shards = f"{amount(found['shards'])} shards, {volume(found['bytes'])}"
+    shards = f"{_shards(found)}, {volume(found['bytes'])}"
     wrong = len(found["wrong"])
     if not wrong:
-        return f"{shards}: all are as the index says."
+        return f"{shards}: {'it is' if found['shards'] == 1 else 'all are'} as the index says."
     mended = f", {amount(wrong - len(left))} of them mended" if wrong > len(left) else ""
-    said = [f"{shards}: {amount(wrong)} were not as the index says{mended}."]
+    said = [f"{shards}: {amount(wrong)} {'was' if wrong == 1 else 'were'} not as the index says{mended}."]
     said += [f"  {clean(one['name'])} {_wrong(one)}" for one in left[:WRONG_SHOWN]]
     if len(left) > WRONG_SHOWN:
         said.append(f"  and {amount(len(left) - WRONG_SHOWN)} more")

@@ -58,7 +58,7 @@ def model_card(
             *("", "| | |", "|---|---|", *(f"| {name} | {value} |" for name, value in facts), ""),
             *("## How to load it", "", *_use(exported, address), ""),
             "It has learned from the text above only, and nobody has checked what it says.",
-            "The collaboration names no licence: ask its organiser.",
+            _licence(manifest),
             *("", "## Thanks", "", *_thanks(thanked, len(ledger.rows)), ""),
         ]
     )
@@ -102,9 +102,16 @@ def _named(source: DataSource) -> str:
     elif source.path:
         named = f"the texts in the organiser's folder {_words(name)}"
     else:
-        named = _words(source.address)
+        named = f"`{clean(source.address).replace('`', '%60').replace('|', '%7C')}`"
     more = ", ".join(_words(each) for each in (source.licence, source.credit) if each)
     return f"{named} ({more})" if more else named
+
+
+def _licence(manifest: Manifest) -> str:
+    """What is known of rights: the text's, never the model's."""
+    if any(source.licence for source in manifest.sources):
+        return "The licence of the text stands above; none is named for the model: ask its organiser."
+    return "The collaboration names no licence: ask its organiser."
 
 
 def _words(text: str) -> str:

@@ -1,6 +1,7 @@
 """What `potluck data` and `potluck tokenizer` understand, say and refuse; one run of each through the real child."""
 
 import json
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -54,8 +55,15 @@ def test_text_is_cut_verified_and_inspected(folder: Path, tmp_path: Path, capsys
     assert run(["data", "cut", str(folder), "--out", str(out), "--gzip", "--json"]) == 0
     done = json.loads(capsys.readouterr().out)
     assert done["event"] == "cut"
+    words = ["--gzip", "--licence", "CC0", "--credit", 'the "Author"']
+    assert run(["data", "cut", str(folder), "--out", str(tmp_path / "named"), *words]) == 0
+    said = capsys.readouterr().out
+    assert "is cut into 1 shard." in said
+    (table,) = tomllib.loads(said[said.index("[[data]]") :])["data"]
+    assert (table["licence"], table["credit"]) == ("CC0", 'the "Author"')
+    assert Path(table["index"]).is_file()
     assert run(["data", "verify", str(out)]) == 0
-    assert "all are as the index says" in capsys.readouterr().out
+    assert "it is as the index says" in capsys.readouterr().out
     (out / "00000.jsonl.gz").write_bytes(b"wrong")
     assert run(["data", "verify", str(out)]) == 2
     said = capsys.readouterr().out

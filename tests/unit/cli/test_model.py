@@ -163,6 +163,15 @@ def test_card_names_the_text_and_no_path(source: str, words: str) -> None:
     assert not any(secret in text for secret in ("/home", "secret", "Users"))
 
 
+def test_card_names_address_and_licence_as_they_are() -> None:
+    sources = (DataSource(address="https://texts.org/a_b?c=`|", licence="CC BY-SA 4.0"), DataSource())
+    text = card(msgspec.structs.replace(named("Rhymes"), data=sources))
+    assert "`https://texts.org/a_b?c=%60%7C` (CC BY-SA 4.0) and" in text
+    assert "names no licence" not in text
+    assert "none is named for the model" in text
+    assert "names no licence" in card(named("Rhymes"))
+
+
 def test_words_of_strangers_are_no_markdown() -> None:
     text = card(msgspec.structs.replace(named("a | b"), organiser="<img src=x> [here](http://evil) `x`"))
     assert "# a \\| b" in text
