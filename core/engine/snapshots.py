@@ -117,7 +117,7 @@ def take_snapshot(at: Standpoint) -> Snapshot:
         rests=at.rests,
         collaboration=_collaboration(at),
         me=_mine(at, activity),
-        epoch=_epoch_after(curve) if followed is None else followed.epoch,
+        epoch=_shown_epoch(activity, followed, _epoch_after(curve)),
         epoch_samples=samples,
         samples_per_s=speed,
         peers=_peers(at, activity),
@@ -212,6 +212,14 @@ def _together(at: Standpoint, activity: Activity) -> tuple[int, float]:
 def _epoch_after(curve: Sequence[CurvePoint]) -> int:
     """The newest epoch that the loss curve knows of: training was measured on the way to the next one."""
     return curve[-1].epoch + (curve[-1].loss_training is not None) if curve else 0
+
+
+def _shown_epoch(activity: Activity, followed: StateName | None, known: int) -> int:
+    """The collaboration's epoch; until this peer has found its place, the others may stand at an earlier one too."""
+    if followed is None:
+        return known
+    arrives = activity in {Activity.STARTING, Activity.JOINING, Activity.CATCHING_UP}
+    return max(known, followed.epoch) if arrives else followed.epoch
 
 
 def _epoch(state: StateName | None) -> int:

@@ -224,6 +224,10 @@ def test_before_its_trainer_runs_an_engine_knows_the_epoch(point, epoch, tmp_pat
     board.hold(Ledger(points=[point]).to_bytes(), point.epoch)
     view = seen(phase=Phase.IDLE, state=None, followed=None)
     assert take_snapshot(at(participant=view, manifest=MANIFEST, board=board)).epoch == epoch
+    joining = seen(phase=Phase.JOINING, state=None, followed=StateName(0, b"m" * 32))
+    assert take_snapshot(at(participant=joining, manifest=MANIFEST, board=board)).epoch == epoch
+    training = take_snapshot(at(participant=seen(), manifest=MANIFEST, board=board))
+    assert training.epoch == HELD.epoch
 
 
 def test_a_wrong_clock_is_told_with_what_to_do():
