@@ -56,7 +56,8 @@ def join(args: argparse.Namespace) -> int:
         return 0
     collaborations.keep(link, invited.signed)
     name = clean(invited.manifest.name)
-    _tell(args, "joined", f"You take part in {name}.", running=asyncio.run(begin_again(home)), name=name)
+    said, start = f"You take part in {name}.", how_to_start(wanted_folder(invited.manifest))
+    _tell(args, "joined", said, running=asyncio.run(begin_again(home)), start=start, name=name)
     return 0
 
 
@@ -198,11 +199,23 @@ async def begin_again(home: Home) -> bool:
     return False
 
 
-def _tell(args: argparse.Namespace, event: str, said: str, *, running: bool, **more: str) -> None:
+def how_to_start(folder: str) -> str:
+    """What to type where no engine runs.
+
+    Args:
+        folder: Of this computer, which the collaboration wants to read; empty: none.
+    """
+    if folder:
+        return f"It wants to read {clean(folder[:FOLDER_LETTERS])} here; if you trust it: potluck engine --text FOLDER"
+    ways = "potluck, or without a screen: potluck engine"
+    return f"Start Potluck with: {ways}"
+
+
+def _tell(args: argparse.Namespace, event: str, said: str, *, running: bool, start: str = "", **more: str) -> None:
     if args.json:
         say_json({"event": event, "running": running, **more})
     else:
-        print(said if running else f"{said} Start Potluck with: potluck, or without a screen: potluck engine")
+        print(said if running else f"{said} {start or how_to_start('')}")
 
 
 def _next(kept: Collaborations) -> str:

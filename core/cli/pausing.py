@@ -31,6 +31,8 @@ examples:
   potluck resume                   take a pause back: by the rules of potluck settings
   potluck resume --for 1h          contribute now, in spite of the rules; only what costs money stays off
 """
+CALLED: Final = {"gpu": "The graphics card", "network": "The network"}
+"""What the verdict may be silent about; the switch of computing is told by the verdict itself."""
 _UNITS: Final = {"s": 1, "sec": 1, "m": 60, "min": 60, "h": 3600, "d": 86_400}
 _FOR_HINT: Final = "Write it like this: 1h, 30min, 2d."
 _UNTIL_HINT: Final = "Write tomorrow, or a time of the day like this: 18:30."
@@ -110,8 +112,10 @@ def _ask(method: str, home: Home, args: argparse.Namespace, until: float | None)
     if args.json:
         said = {**msgspec.to_builtins(verdict), "sentence": snapshot.sentence}
         say_json({"event": method, "contributing": snapshot.contributing, **said})
-    else:
-        print(snapshot.sentence)
+        return
+    if args.what in CALLED:
+        print(f"{CALLED[args.what]}: {switch_text(getattr(snapshot.switches, args.what), snapshot.time)}.")
+    print(snapshot.sentence)
 
 
 def _keep(method: str, home: Home, args: argparse.Namespace, *, until: float | None, now: float) -> None:

@@ -76,8 +76,23 @@ def read_whole(text: str) -> int:
         BadInput: it is none.
     """
     if not (text.isascii() and text.isdecimal() and len(text) < 16):
-        raise BadInput(f"{text[:40]!a} is no whole number from 0 on.", hint="Write it in digits, as in 24000.")
+        raise BadInput(f"{text[:40]!a} is no whole number from 0 on.", hint="Write it in digits, as in 4.")
     return int(text)
+
+
+def read_gigabytes(text: str) -> int:
+    """Whole gigabytes: 4, 4GB, 1TB.
+
+    Raises:
+        BadInput: it is none.
+    """
+    hint = "Write whole gigabytes, as in 4 or 4GB."
+    number, unit = _parted(text, hint)
+    found = re.fullmatch(r"([kmgt])b|", unit, re.IGNORECASE)
+    gigabytes = number * _SCALES[(found[1] or "g").lower()] / _SCALES["g"] if found is not None else 0.5
+    if gigabytes % 1:
+        raise BadInput(f"{text[:40]!a} is no whole number of gigabytes.", hint=hint)
+    return int(gigabytes)
 
 
 def read_limit(text: str) -> int | None:

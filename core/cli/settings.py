@@ -17,7 +17,7 @@ from core.api.numbers import speed, volume
 from core.api.settings import PortTest, SettingsView, Wish
 from core.base.problems import BadInput, UserProblem
 from core.cli.options import Commands, add_home, add_json
-from core.cli.quantities import read_choice, read_limit, read_names, read_rate, read_volume, read_whole
+from core.cli.quantities import read_choice, read_gigabytes, read_limit, read_names, read_rate, read_volume, read_whole
 from core.cli.say import say_json
 from core.cli.tables import switch_text
 from core.control.client import ControlClient
@@ -122,7 +122,7 @@ ROWS: Final[Mapping[str, SettingRow]] = MappingProxyType(
         "threads": SettingRow("threads", read_whole, lambda shown: str(shown.threads or "all cores but one")),
         "memory": SettingRow("memory_bytes", read_volume, _memory),
         "disk": SettingRow(
-            "disk_gigabytes", read_whole, lambda shown: f"{shown.disk_gigabytes} GB (of the disk, for data)"
+            "disk_gigabytes", read_gigabytes, lambda shown: f"{shown.disk_gigabytes} GB (of the disk, for data)"
         ),
         "compile": SettingRow(
             "compile",

@@ -103,11 +103,12 @@ def switch_text(switch: UseSwitch, now: float) -> str:
         now: Unix seconds.
     """
     words = {UseMode.ALWAYS: "always", UseMode.RULES: "by the rules", UseMode.NEVER: "never"}
+    meanwhile = {**words, UseMode.ALWAYS: "on", UseMode.NEVER: "off"}
     ends = switch.ends(now)
     if ends is None:
         return words[switch.at(now)]
     moment = datetime.fromtimestamp(ends).astimezone()
-    return f"{words[switch.at(now)]} until {moment:%A %H:%M}, then {words[switch.mode]}"
+    return f"{meanwhile[switch.at(now)]} until {moment:%A %H:%M}, then {words[switch.mode]}"
 
 
 def megabits(bytes_per_s: float) -> str:

@@ -46,6 +46,9 @@ def test_a_running_engine_hears_what_and_until_when(running, capsys):
     assert 3590 < until - datetime.now().astimezone().timestamp() <= 3600
     assert main(["resume"]) == 0
     assert running.engine.asked[-1] == ("computing", None)
+    capsys.readouterr()
+    assert main(["resume", "gpu"]) == 0
+    assert capsys.readouterr().out.startswith("The graphics card: by the rules.\n")
 
 
 def test_without_an_engine_the_next_start_is_switched(home, capsys):

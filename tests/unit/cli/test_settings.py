@@ -7,7 +7,7 @@ import pytest
 from core.__main__ import main
 from core.api.modes import OFF
 from core.base.problems import BadInput
-from core.cli.quantities import read_choice, read_rate, read_volume, read_whole
+from core.cli.quantities import read_choice, read_gigabytes, read_rate, read_volume, read_whole
 from core.storage.settings import Settings, load_settings, save_settings
 
 
@@ -57,6 +57,21 @@ def test_choices_and_numbers():
     for read, text in ((read_choice, "maybe"), (read_whole, "-5"), (read_whole, "1.5"), (read_whole, "\u0663")):
         with pytest.raises(BadInput):
             read(text)
+
+
+def test_disk_is_read_in_whole_gigabytes():
+    assert [read_gigabytes(text) for text in ("4", "24000", "4GB", "4 gb", "3000MB", "1TB")] == [
+        4,
+        24000,
+        4,
+        4,
+        3,
+        1000,
+    ]
+    for text in ("abc", "500MB", "1.5", "4 mbit", "-4"):
+        with pytest.raises(BadInput) as caught:
+            read_gigabytes(text)
+        assert "as in 4 or 4GB" in caught.value.hint
 
 
 def said(capsys):

@@ -20,7 +20,7 @@ def test_status():
     now = a_snapshot().time
     past, ahead = (UseSwitch().off(now + seconds, now) for seconds in (-1, 3600))
     switched = status_text(a_snapshot(switches=Switches(computing=past, gpu=OFF, network=ahead)))
-    assert "Switch         contributing; gpu never; network never until " in switched
+    assert "Switch         contributing; gpu never; network off until " in switched
     assert switched.count("by the rules") == 1
     bare = status_text(a_snapshot(collaboration=None, curve=[], contributing=False))
     assert "Loss" not in bare
