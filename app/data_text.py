@@ -3,15 +3,17 @@
 from collections.abc import Sequence
 
 from app.text import count, one_line, percent, size, tr
-from core.api.data_state import DataView, SourceView, why_stalled
+from core.api.data_state import DataView, SourceView, runs_short, why_stalled
 from core.api.snapshot import Snapshot
 from core.api.verdict import VerdictCode
 
 
 def trouble(snapshot: Snapshot) -> str:
-    """That data do not come although training goes on with what is here; empty: they come, or the verdict says it."""
+    """That data do not come, and what is here is soon used up; empty: it lasts, or the verdict says it."""
     view = snapshot.data
-    if view is None or not view.code or snapshot.verdict.code is not VerdictCode.CONTRIBUTING:
+    if view is None or snapshot.verdict.code is not VerdictCode.CONTRIBUTING:
+        return ""
+    if not runs_short(view, snapshot.me.samples_per_s):
         return ""
     stalled = one_line(why_stalled(view.code, view.args, tr))
     return tr("{stalled} Training goes on with what is here.").format(stalled=stalled)

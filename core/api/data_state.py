@@ -37,7 +37,7 @@ class DataCode(StrEnum):
 
 STALLED: Final[Mapping[str, str]] = MappingProxyType(
     {
-        DataCode.NO_ANSWER: "Data stalled: {host} does not answer. It is asked again in {seconds} s.",
+        DataCode.NO_ANSWER: "{host}, where the text is, does not answer. It is asked again in {seconds} s.",
         DataCode.REFUSED: (
             "Data stalled: {host} does not let this computer read ({status}). "
             "The command potluck data login keeps a password for it."
@@ -70,6 +70,8 @@ LEFT_OUT: Final[Mapping[str, str]] = MappingProxyType(
     }
 )
 """What is not read in this pass, by code."""
+SOON_S: Final = 120.0
+"""What lies ready for less than this is soon used up."""
 DataArgs = dict[str, str | int]
 
 
@@ -114,6 +116,16 @@ class DataView(msgspec.Struct, frozen=True, kw_only=True):
     """Of such pieces, sent to other volunteers in this run of the engine."""
     reading: str = ""
     """What is read now."""
+
+
+def runs_short(view: DataView, samples_per_s: float) -> bool:
+    """Whether it costs something that nothing more comes: what lies ready does not last long.
+
+    Args:
+        view: How the text comes.
+        samples_per_s: How fast this computer trains.
+    """
+    return bool(view.code) and view.rows_ready <= samples_per_s * SOON_S
 
 
 def why_stalled(code: str, args: Mapping[str, str | int], translate: Callable[[str], str] = str) -> str:

@@ -31,6 +31,7 @@ HAPPENINGS: Final[Mapping[str, str]] = MappingProxyType(
             "In epoch {epoch} this computer's gradients were far larger than those of the others, and were scaled "
             "down. If it goes on, restart Potluck, and check this computer's memory and graphics card."
         ),
+        "data.away": "{host}, where the text is, does not answer; {rows} samples are ready.",
         "data.flows": "Data come again, and training has what it needs.",
         **{f"data.stalled.{code}": sentence for code, sentence in STALLED.items()},
         **{f"data.left.{code}": sentence for code, sentence in LEFT_OUT.items()},

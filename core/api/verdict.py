@@ -219,6 +219,8 @@ def no_data(code: str, args: Mapping[str, str | int]) -> Verdict:
 
 def headline(verdict: Verdict, translate: Callable[[str], str] = str) -> str:
     """The verdict in a word or two."""
+    if verdict.code is VerdictCode.NOT_CONNECTED and verdict.reason.startswith(DATA):
+        return translate("Waiting for text")
     return translate(HEADLINES[verdict.code])
 
 

@@ -73,11 +73,19 @@ class DataWatch:
         )
         if news.code in STALLED and not self._stalled:
             self._stalled = True
-            level: Level = "info" if news.code in {DataCode.NETWORK_RESTS, DataCode.CHANGED} else "warning"
-            self._notices.tell(level, f"data.stalled.{news.code}", **args)
+            self._tell_stall(news, args)
         elif not news.code and self._stalled:
             self._stalled = False
             self._notices.tell("info", "data.flows")
+
+    def _tell_stall(self, news: DataFlow, args: DataArgs) -> None:
+        """Say why nothing comes; a server that is away is no trouble while rows are ready, and a verdict without."""
+        if news.code == DataCode.NO_ANSWER:
+            if news.rows_ready:
+                self._notices.tell("info", "data.away", host=args["host"], rows=news.rows_ready)
+            return
+        level: Level = "info" if news.code in {DataCode.NETWORK_RESTS, DataCode.CHANGED} else "warning"
+        self._notices.tell(level, f"data.stalled.{news.code}", **args)
 
     def _measure(self, bytes_read: int) -> float:
         """Bytes a second, over the last seconds; a new reader counts from 0."""

@@ -680,10 +680,6 @@
    <translation>Keine Daten: Auf der Festplatte ist kein Platz, oder es ist zu wenig davon für Daten erlaubt.</translation>
   </message>
   <message>
-   <source>Data stalled: {host} does not answer. It is asked again in {seconds} s.</source>
-   <translation>Keine Daten: {host} antwortet nicht. In {seconds} s wird wieder gefragt.</translation>
-  </message>
-  <message>
    <source>Data stalled: {host} does not let this computer read ({status}). The command potluck data login keeps a password for it.</source>
    <translation>Keine Daten: {host} lässt diesen Computer nicht lesen ({status}). Ein Passwort dafür bewahrt der Befehl potluck data login auf.</translation>
   </message>
@@ -2632,6 +2628,10 @@
    <translation>Wartet</translation>
   </message>
   <message>
+   <source>Waiting for text</source>
+   <translation>Wartet auf Text</translation>
+  </message>
+  <message>
    <source>Waiting for the backbone at {where}, which does not answer yet.</source>
    <translation>Wartet auf den Stützpunkt unter {where}, der noch nicht antwortet.</translation>
   </message>
@@ -3230,6 +3230,14 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   <message>
    <source>{hosts}, about {size} a day</source>
    <translation>{hosts}, etwa {size} am Tag</translation>
+  </message>
+  <message>
+   <source>{host}, where the text is, does not answer. It is asked again in {seconds} s.</source>
+   <translation>{host}, wo der Text liegt, antwortet nicht. In {seconds} s wird wieder gefragt.</translation>
+  </message>
+  <message>
+   <source>{host}, where the text is, does not answer; {rows} samples are ready.</source>
+   <translation>{host}, wo der Text liegt, antwortet nicht; {rows} Beispiele liegen bereit.</translation>
   </message>
   <message>
    <source>{kilos} kg of carbon dioxide</source>

@@ -4,7 +4,7 @@ import msgspec
 
 from app import data_text
 from core.api import verdict as verdicts
-from core.api.data_state import DataCode, DataView, SourceView
+from core.api.data_state import SOON_S, DataCode, DataView, SourceView
 from tests.gui.examples import snapshot
 
 STALLED = DataView(code=DataCode.NO_ANSWER, args={"host": "texts.org", "seconds": 20}, rows_ready=900)
@@ -15,8 +15,12 @@ FLOWING = DataView(
 
 def test_stall_is_told_while_training_goes_on():
     at = msgspec.structs.replace(snapshot(), data=STALLED)
-    said = "Data stalled: texts.org does not answer. It is asked again in 20 s. Training goes on with what is here."
+    said = (
+        "texts.org, where the text is, does not answer. It is asked again in 20 s. Training goes on with what is here."
+    )
     assert data_text.trouble(at) == said
+    enough = msgspec.structs.replace(STALLED, rows_ready=round(at.me.samples_per_s * SOON_S) + 1)
+    assert not data_text.trouble(msgspec.structs.replace(at, data=enough))
 
 
 def test_home_is_silent_where_the_verdict_or_nothing_says_it():

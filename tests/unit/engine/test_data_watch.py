@@ -34,13 +34,24 @@ def test_stall_is_told_once_and_its_end() -> None:
     watched = Watched()
     watched.hear(rows_ready=512)
     for retry_s in (1.0, 2.0, 4.0):
-        watched.hear(**NO_ANSWER, retry_s=retry_s)
+        watched.hear(**NO_ANSWER, retry_s=retry_s, rows_ready=512)
     assert watched.watch.view.args["seconds"] == 4
     watched.hear()
     watched.hear()
-    assert watched.codes == ["data.stalled.no-answer", "data.flows"]
-    first = watched.notices.since(0)[0]
-    assert first.text == "Data stalled: texts.org does not answer. It is asked again in 1 s."
+    watched.hear(code=DataCode.MISSING, arguments={"name": "a"})
+    assert watched.codes == ["data.away", "data.flows", "data.stalled.missing"]
+    first, _, missing = watched.notices.since(0)
+    assert (first.level, missing.level) == ("info", "warning")
+    assert first.text == "texts.org, where the text is, does not answer; 512 samples are ready."
+
+
+def test_server_that_is_away_is_told_by_the_verdict_alone() -> None:
+    watched = Watched()
+    watched.hear(**NO_ANSWER, waiting=True)
+    assert not watched.codes
+    verdict = verdicts.no_data(DataCode.NO_ANSWER, watched.watch.view.args)
+    assert verdicts.headline(verdict) == "Waiting for text"
+    assert verdicts.headline(verdicts.not_connected("offline")) == "Not connected"
 
 
 def test_reason_of_left_out_data_is_told_once() -> None:
