@@ -9,6 +9,7 @@ from core.api.numbers import amount
 
 HAPPENINGS: Final[Mapping[str, str]] = MappingProxyType(
     {
+        "engine.joined": "This computer takes part in {name}.",
         "engine.name": "In this collaboration this computer is called {name}.",
         "embedded.again": (
             "This version of Potluck reads its text in another way, so the collaboration on this computer begins "

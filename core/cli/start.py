@@ -13,6 +13,7 @@ from random import SystemRandom
 
 from aiohttp.http_exceptions import HttpProcessingError
 
+from core.api.snapshot import Notice
 from core.backbone.charter import Charter, load_charter
 from core.backbone.link import Link, parse_link
 from core.backbone.offers import Offers
@@ -36,6 +37,7 @@ from core.system.atomic_files import make_directory
 from core.system.parent_watch import stop_on_signals, watch_parent
 from core.workers.frames import MetricFiles
 
+_LOG = logging.getLogger("potluck")
 MIB = 1024 * 1024
 EVERYWHERE = "0.0.0.0"  # noqa: S104 - a peer is there to be reached
 
@@ -110,6 +112,7 @@ async def _run_engine(args: argparse.Namespace) -> int:
                 hint="Join one with its link: in the window, or with potluck join LINK. Or train alone: --embedded.",
             )
         running = [Engine(_engine_options(args, home, alone=link is None), clock, _senses(home))]
+        running[0].life.installation.notices.listen(log_notice)
         code = await _run_once(running[0], link, args)
         if not running[0].again:
             return code
@@ -267,6 +270,12 @@ def _first_problem(errors: BaseExceptionGroup[BaseException]) -> BaseException:
         if isinstance(error, Problem):
             return error
     return errors
+
+
+def log_notice(notice: Notice) -> None:
+    """Write to the log what the window would tell: it is all that a person without one sees."""
+    level = {"info": logging.INFO, "warning": logging.WARNING}.get(notice.level, logging.ERROR)
+    _LOG.log(level, "%s", clean(notice.text))
 
 
 def _log_to_stderr() -> None:

@@ -5,7 +5,6 @@ what they were given.
 """
 
 import asyncio
-import logging
 import os
 from dataclasses import replace
 from random import SystemRandom
@@ -32,7 +31,6 @@ from core.storage.identity import load_identity, system_keyring
 from core.storage.settings import load_settings
 from core.system.keep_awake import KeepAwake
 
-_LOG = logging.getLogger(__name__)
 VERDICT_S: Final = 0.5
 """Least time between two looks at the verdict, seconds: the log tells states that last, and a look costs little."""
 LEVELS: Final[dict[VerdictCode, Level]] = {
@@ -117,7 +115,6 @@ class Engine:
     def fail(self, problem: Problem) -> None:
         """Show a problem that keeps the engine from going on, until somebody quits it."""
         self.life.failure = problem
-        _LOG.error("%s", problem)
         self._notices.add("problem", str(problem), "engine.failed")
         self._announce()
 

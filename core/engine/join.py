@@ -40,6 +40,7 @@ async def join(
     )
     if not options.help_bytes:
         check_source(joined.manifest, options.text)
+    installation.notices.tell("info", "engine.joined", name=joined.manifest.name)
     if joined.name != installation.name:
         installation.notices.tell("info", "engine.name", name=joined.name)
     installation.clock.correct(joined.clock_ahead_s)

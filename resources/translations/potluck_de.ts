@@ -2308,6 +2308,10 @@
    <translation>Dieser Rechner läuft mit Akku. Potluck macht weiter, wenn das Netzteil angeschlossen ist.</translation>
   </message>
   <message>
+   <source>This computer takes part in {name}.</source>
+   <translation>Dieser Computer nimmt teil an: {name}.</translation>
+  </message>
+  <message>
    <source>This computer's clock agrees with the collaboration's time again.</source>
    <translation>Die Uhr dieses Rechners stimmt wieder mit der Zeit des Projekts überein.</translation>
   </message>
