@@ -2,12 +2,16 @@
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Final
 
 from core.base.data_source import DataSource
 from core.data.filters import read_filters
 from core.sources.source import Access, LeftOut, Listing, SourceTrouble, TextShards, open_source
 from core.sources.texts import problem_of_trouble
+from core.sources.unpack import CODECS
 from core.training.child import given_secrets
+
+_PACKED: Final = (*CODECS, ".parquet", ".pq")
 
 
 class OpenedText:
@@ -37,6 +41,8 @@ class OpenedText:
             self.listing: Listing = self.shards.listing()
         except SourceTrouble as trouble:
             raise problem_of_trouble(trouble) from trouble
+        self._packed = any(ending in one.name.lower() for one in self.listing.shards for ending in _PACKED)
+        """A file has, or may have, more text than bytes."""
 
     @property
     def size(self) -> int:
@@ -90,16 +96,19 @@ class OpenedText:
                 given += len(text.encode("utf-8", "replace"))
             else:
                 self._measured.append((self.bytes_read - before, given))
+                self._packed |= given > self.bytes_read - before
             left -= given
 
     def text_bytes(self) -> float:
         """Bytes of all text as UTF-8, reckoned from what was sampled; 0: nobody can say.
 
         A shard is read in stretches, and texts come later than the bytes that they are made of, by as much each time:
-        what came between two stretches is held against the bytes between them.
+        what came between two stretches is held against the bytes between them.  Files that are not packed have no more
+        text than bytes, whatever the stretches say.
         """
         read, given = (sum(found) for found in zip(*self._measured, strict=True)) if self._measured else (0, 0)
-        return self.size * given / read if read else 0.0
+        share = given / read if read else 0.0
+        return self.size * (share if self._packed else min(1.0, share))
 
     def _count(self, read: int) -> None:
         self.bytes_read += read

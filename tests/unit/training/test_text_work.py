@@ -145,6 +145,15 @@ def test_a_source_is_reckoned_from_a_sample(tmp_path: Path, ask: Asking) -> None
     assert (nothing["kept_share"], nothing["examples"], nothing["licence"]) == (0, [], "CC0")
 
 
+def test_plain_files_have_no_more_text_than_bytes(tmp_path: Path, ask: Asking) -> None:
+    random = Random(1)
+    for name in ("a.txt", "b.txt"):
+        paragraphs = ("a word " * random.randint(3, 12_000) for _ in range(40))
+        (tmp_path / name).write_text("\n\n".join(paragraphs))
+    found = ask(InspectRequest(source=DataSource(address=str(tmp_path)), sample_bytes=300_000))
+    assert 0.8 * found["bytes"] < found["characters"] <= found["bytes"]
+
+
 def test_a_tokenizer_is_trained_on_a_stream(folder: Path, tmp_path: Path, ask: Asking) -> None:
     out = tmp_path / "tokenizer.json"
     asked = TokenizerRequest(
