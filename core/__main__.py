@@ -10,7 +10,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     What this process and its children create is for its owner only: logs and folders too.
     """
-    os.umask(0o077)
+    os.environ.setdefault("POTLUCK_UMASK", f"{os.umask(0o077):o}")  # for what is made to be served
     try:
         from core.cli.program import run  # noqa: PLC0415 - so that an import of this module stays cheap
 

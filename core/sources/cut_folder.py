@@ -4,7 +4,15 @@ from pathlib import Path
 from typing import Any
 
 from core.base.problems import BadInput, UserProblem
-from core.system.atomic_files import make_directory, problem_of, write_atomic
+from core.system.atomic_files import (
+    PRIVATE_FILE,
+    PUBLIC_DIRECTORY,
+    PUBLIC_FILE,
+    make_directory,
+    problem_of,
+    users_umask,
+    write_atomic,
+)
 
 
 class CutFolder:
@@ -50,7 +58,9 @@ class CutFolder:
                 return data
         except FileNotFoundError as error:
             if isinstance(error.__cause__, OSError):  # a server that cannot be reached
-                raise self._cannot("read", name, error.__cause__) from error
+                raise BadInput(
+                    f"{self.address} does not answer.", hint="Check the address and the connection, and try again."
+                ) from error
             return None
         except OSError as error:
             raise self._problem(error, name) from error
@@ -60,13 +70,18 @@ class CutFolder:
     def write(self, name: str, data: bytes) -> None:
         """Keep a file, whole or not at all, in the place of an earlier one.
 
+        In a folder others may read it, a web server among them, unless its name begins with a full stop, or the
+        person's own umask forbids it.
+
         Raises:
             UserProblem: it cannot be written.
         """
         try:
             if self._folder is not None:
-                make_directory(self._folder)
-                write_atomic(self._folder / name, data)
+                hidden = users_umask()
+                make_directory(self._folder, mode=PUBLIC_DIRECTORY & ~hidden)
+                mode = PRIVATE_FILE if name.startswith(".") else PUBLIC_FILE & ~hidden
+                write_atomic(self._folder / name, data, mode=mode)
                 return
             self._files.makedirs(self._root, exist_ok=True)
             self._files.pipe_file(f"{self._root}/{name}", data)

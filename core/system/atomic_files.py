@@ -13,6 +13,11 @@ from core.base.problems import NoSpace, UserProblem
 
 PRIVATE_FILE = 0o600
 PRIVATE_DIRECTORY = 0o700
+PUBLIC_FILE: Final = 0o644
+"""Of what is made to be served, as is a folder of `PUBLIC_DIRECTORY`."""
+PUBLIC_DIRECTORY: Final = 0o755
+UMASK: Final = "POTLUCK_UMASK"
+"""The environment variable with the umask that the person had before the program made everything private."""
 
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 _FULL_WINDOWS = frozenset({39, 112})
@@ -22,17 +27,28 @@ _TEMPORARY: Final = re.compile(r"^\..+\.(\d{1,10})-[0-9a-f]{12}$")
 """Number of the process that writes it."""
 
 
-def make_directory(path: Path) -> None:
-    """Create `path` and its parents, for its owner only; one that stands already keeps its mode.
+def make_directory(path: Path, *, mode: int = PRIVATE_DIRECTORY) -> None:
+    """Create `path` and its parents, for its owner only or as `mode` says; one that stands already keeps its mode.
 
     Raises:
         NoSpace: the disk is full.
         UserProblem: the system does not allow it.
     """
     try:
+        made = [each for each in (path, *path.parents) if not each.exists()] if mode & ~PRIVATE_DIRECTORY else []
         path.mkdir(mode=PRIVATE_DIRECTORY, parents=True, exist_ok=True)
+        for each in made:
+            each.chmod(mode)  # parents are made by the umask alone
     except OSError as error:
         raise problem_of(error, path) from error
+
+
+def users_umask() -> int:
+    """What the person's own umask forbids for files that others are meant to read; unknown: what most systems do."""
+    try:
+        return int(os.environ.get(UMASK, ""), 8) & 0o777
+    except ValueError:
+        return 0o022
 
 
 def write_atomic(path: Path, data: bytes | memoryview, *, mode: int = PRIVATE_FILE) -> None:
