@@ -96,6 +96,8 @@ def run_cut(args: argparse.Namespace) -> int:
 def run_verify(args: argparse.Namespace) -> int:
     """`potluck data verify`; see `potluck data verify --help`."""
     address = args.address if "://" in args.address else str(Path(args.address).expanduser().absolute())
+    if "://" not in address and not Path(address).is_dir():
+        raise BadInput(f"There is no folder {address}.", hint="Name the one that the shards are in, or a URL.")
     index = args.index.expanduser().absolute() if args.index else None
     if args.charter:
         index = _charter_index(args.charter.expanduser().absolute(), address)

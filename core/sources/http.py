@@ -10,7 +10,7 @@ from core.base.data_source import SHARDS_MAX, DataSource
 from core.base.problems import BadInput
 from core.sources.file_shards import FileShards, FoundFiles, StoredFile
 from core.sources.source import Access, SourceStalled, secret_name
-from core.sources.web import Web, WebAnswer, authorization
+from core.sources.web import Web, WebAnswer, authorization, web_name
 
 LOOKED_AT_MAX: Final = 16
 """Number of files whose sizes are asked for before any is read; where there are more, each is one shard."""
@@ -70,7 +70,7 @@ class WebFiles:
         for name, url in self._urls.items():
             answer = self._web.look(url)
             if _is_page(answer, name):
-                raise SourceStalled(DataCode.DAMAGED, name=name)
+                raise SourceStalled(DataCode.DAMAGED, name=web_name(url))
             self._sizes[name] = answer.size
             files.append(StoredFile(name, answer.size, ranges=answer.ranges))
         return FoundFiles(files)

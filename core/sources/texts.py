@@ -15,6 +15,10 @@ from core.data.filters import Filters, Sieve, read_filters
 from core.sources.beside import shards_beside
 from core.sources.source import Access, NoColumn, Piece, ShardUnreadable, SourceTrouble, TextShards, open_source
 
+_WEB_HINT: Final = (
+    "No folder of a web server can be listed. Name a file, or many whose names count, as those of a cut do: "
+    "https://.../{00000..00127}.jsonl.zst"
+)
 COLUMNS_SHOWN: Final = 12
 """Names of a table's columns in a sentence, at most."""
 SHARDS_AT_A_TIME: Final = 32
@@ -130,7 +134,12 @@ def texts_of(source: DataSource, secrets: Mapping[str, str] = MappingProxyType({
 def problem_of_trouble(trouble: SourceTrouble) -> BadInput:
     """What is wrong with a source, as a sentence for the person who names it."""
     name = trouble.arguments.get("name", trouble.arguments.get("host", ""))
+    web = str(name).startswith(("http://", "https://"))
     match trouble.code:
+        case DataCode.MISSING if web:
+            said, hint = f"The server has no file {name}.", _WEB_HINT
+        case DataCode.DAMAGED if web:
+            said, hint = f"{name} is a page for people, or damaged.", _WEB_HINT
         case DataCode.MISSING:
             there = "://" in str(name) or Path(str(name)).exists()
             said = f"{name} holds no text files that can be read." if there else f"There is no folder {name}."

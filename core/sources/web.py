@@ -92,9 +92,9 @@ class Web:
             connection, answer = self._again(url, at, end)
             try:
                 if size and answer.size not in {0, size}:
-                    raise ShardUnreadable(DataCode.DAMAGED, name=_name(url))
+                    raise ShardUnreadable(DataCode.DAMAGED, name=web_name(url))
                 if not answer.ranges and at:
-                    raise ShardUnreadable(DataCode.DAMAGED, name=_name(url))
+                    raise ShardUnreadable(DataCode.DAMAGED, name=web_name(url))
                 for chunk in self._body(connection, None if end is None else end - at):
                     at += len(chunk)
                     yield chunk
@@ -174,18 +174,18 @@ class Web:
             raise self._stalled(parts)
         kind = response.getheader("Content-Type", "").partition(";")[0].strip().lower()
         if status == 416:  # it is shorter than where the range begins
-            raise ShardUnreadable(DataCode.DAMAGED, name=_name(url)) if start else _missing(url)
+            raise ShardUnreadable(DataCode.DAMAGED, name=web_name(url)) if start else _missing(url)
         if status not in {200, 206}:
             raise _missing(url)
         if response.getheader("Content-Encoding", "identity").lower() != "identity":
-            raise SourceStalled(DataCode.DAMAGED, name=_name(url))
+            raise SourceStalled(DataCode.DAMAGED, name=web_name(url))
         if status == 200:
             return WebAnswer(response.length or 0, ranges=False, kind=kind)
         unit, _, said = response.getheader("Content-Range", "").partition(" ")
         given, _, total = said.partition("/")
         first = given.partition("-")[0]
         if unit != "bytes" or not total.isdecimal() or first != str(start) or len(total) > 18:
-            raise SourceStalled(DataCode.DAMAGED, name=_name(url))
+            raise SourceStalled(DataCode.DAMAGED, name=web_name(url))
         return WebAnswer(int(total), ranges=True, kind=kind)
 
     def _headers_for(self, parts: SplitResult, start: int, end: int | None) -> dict[str, str]:
@@ -299,14 +299,15 @@ def _open(family: int, address: tuple[Any, ...]) -> socket.socket:
 
 
 def _missing(url: str) -> SourceStalled:
-    return SourceStalled(DataCode.MISSING, name=_name(url))
+    return SourceStalled(DataCode.MISSING, name=web_name(url))
 
 
 def _host(parts: SplitResult) -> str:
     return parts.hostname or ""
 
 
-def _name(url: str) -> str:
-    """What people are shown of an address: no query, which can hold a secret."""
+def web_name(url: str) -> str:
+    """What people are shown of an address, at most 200 letters: no query and no password, which are secret."""
     parts = urlsplit(url)
-    return f"{_host(parts)}{parts.path}"[-200:]
+    name = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+    return name if len(name) <= 200 else f"{name[:97]}...{name[-100:]}"

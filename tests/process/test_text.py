@@ -3,6 +3,8 @@
 import functools
 import http.server
 import json
+import os
+import stat
 import subprocess
 import sys
 import threading
@@ -17,7 +19,9 @@ from core.backbone.charter import load_charter
 from core.base.data_source import DataSource
 from core.cli.program import run
 from core.data.shard_index import INDEX_FILE, read_index
+from core.sources.cut_journal import JOURNAL_FILE
 from core.sources.requests import CutRequest
+from core.system.atomic_files import UMASK
 from tests.small_task import text_folder
 
 pytestmark = pytest.mark.process
@@ -85,7 +89,32 @@ def test_cut_text_is_served_verified_and_founded_on(tmp_path: Path, capsys: pyte
         assert run(["data", "verify", address, "--charter", str(charter)]) == 2
         assert "00000.jsonl.gz has other bytes" in capsys.readouterr().out
     assert run(["data", "verify", address]) == 2
-    assert "cannot be read: Cannot connect" in capsys.readouterr().err
+    assert f"{address} does not answer" in capsys.readouterr().err
+
+
+def test_what_a_web_server_has_not_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "en").mkdir()
+    with served(tmp_path) as port:
+        address = f"http://127.0.0.1:{port}"
+        assert run(["data", "inspect", f"{address}/nope.jsonl"]) == 2
+        said = capsys.readouterr().err
+        assert f"The server has no file {address}/nope.jsonl" in said
+        assert run(["data", "inspect", f"{address}/en"]) == 2
+        said = capsys.readouterr().err
+        assert f"{address}/en is a page for people" in said
+        assert "{00000..00127}" in said
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes")
+@pytest.mark.parametrize(("umask", "folder", "file"), [(0o022, 0o755, 0o644), (0o077, 0o700, 0o600)])
+def test_a_cut_can_be_served_by_another_user(umask: int, folder: int, file: int, tmp_path: Path) -> None:
+    text, out = text_folder(tmp_path / "text", characters=60_000), tmp_path / "served" / "en"
+    command = [sys.executable, "-m", "core", "data", "cut", str(text), "--out", str(out), "--gzip"]
+    environment = {name: value for name, value in os.environ.items() if name != UMASK}
+    subprocess.run(command, check=True, capture_output=True, umask=umask, env=environment)
+    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in [out.parent, out, *out.iterdir()]}
+    shard = "00000.jsonl.gz"
+    assert modes == {"served": folder, "en": folder, shard: file, INDEX_FILE: file, JOURNAL_FILE: 0o600}
 
 
 def test_shards_beside_their_index_found_without_their_address(

@@ -31,7 +31,7 @@ def folder(tmp_path: Path) -> Path:
         (["inspect", "python-docs", "--filter", "language=klingon"], "language must be"),
         (["inspect", "python-docs", "--line", "fast"], "is no amount"),
         (["inspect", "python-docs", "--column", "x" * 300], "column must be a text of at most 200 letters"),
-        (["verify", "/no/such/folder"], "no index in /no/such/folder"),
+        (["verify", "/no/such/folder"], "There is no folder /no/such/folder"),
     ],
 )
 def test_what_is_wrong_is_said_in_a_sentence(words: list[str], says: str, capsys: pytest.CaptureFixture[str]) -> None:
