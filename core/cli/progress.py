@@ -105,7 +105,7 @@ def plain_text(snapshot: Snapshot) -> str:
 def _facts(snapshot: Snapshot) -> dict[str, str]:
     training, heldout = newest_loss(snapshot.curve)
     facts = {
-        "epoch": f"epoch {amount(snapshot.epoch)}",
+        "epoch": f"epoch {amount(snapshot.epoch)}" if snapshot.collaboration is not None else "no epoch yet",
         "volunteers": company(snapshot.volunteers, 0),
     }
     if snapshot.always_on:

@@ -80,4 +80,6 @@ def test_least_important_part_is_cut_first(columns, shown):
 
 
 def test_without_a_collaboration():
-    assert live_text(a_snapshot(collaboration=None, curve=[]), "#.").startswith("epoch 3  ....................   0%")
+    assert live_text(a_snapshot(collaboration=None, curve=[]), "#.").startswith(
+        "no epoch yet  ....................   0%"
+    )
