@@ -50,7 +50,7 @@ def trained(states: Path, manifest: Manifest, epochs: int) -> list[Path]:
         assert made.accumulate()
         made.absorb(made.hand_over(), epoch=epoch, lineage=digest(bytes([epoch])))
         assert made.state.saved.path.exists()
-    return sorted(states.iterdir())
+    return sorted(states.glob("state-*"))
 
 
 def kept(home: Home, manifest: Manifest, epochs: int) -> list[Path]:
