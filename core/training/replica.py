@@ -25,6 +25,8 @@ from core.training.samples import Drawn, Samples
 
 SPEED_MEMORY: Final = 0.1
 """Weight of the newest batch in the smoothed speed."""
+MADE_S: Final = 0.25
+"""How long a pass waits for a smaller batch in the place of one that memory does not suffice for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,7 +108,7 @@ class Replica:
         batch = drawn.batch
         while batch.samples > self.micro_batch.room:  # made before memory ran short
             self._samples.put_back(drawn.rows)
-            if not self.data.wait(0):
+            if not self.data.wait(MADE_S):
                 return False
             drawn = next(self.data)
             batch = drawn.batch
