@@ -144,7 +144,7 @@ class SourceWalk:
         self.is_empty = False
         """Whether a whole pass had not one row, though all could be read."""
         self.notices: list[tuple[str, Arguments]] = []
-        """What people should know; whoever tells them clears it."""
+        """What people should know; the teller clears it."""
         self._mark = mark
         self._listing = b""
         self._drawn = mark.drawn if mark is not None else 0

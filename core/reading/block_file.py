@@ -4,7 +4,7 @@
     rows        one after the other
     seal        64 bytes, once it is whole: how many rows, whether it is the shard's last, and a digest of the rows
 
-What numpy reads ends with the rows, so whoever maps the file sees no seal.  A file without a right seal was torn by a
+What numpy reads ends with the rows, so one that maps the file sees no seal.  A file without a right seal was torn by a
 crash or damaged on the disk: it is made again, which gives the same bytes.
 """
 
@@ -77,7 +77,7 @@ class BlockFile:
         return HEADER_BYTES + self.rows * self._shape.row_bytes
 
     def append(self, rows_RW: NDArray[np.generic]) -> None:  # noqa: N803 - named by its shape
-        """Append rows, which whoever reads the file's header afterwards finds."""
+        """Append rows, which a process that reads the file's header afterwards finds."""
         data = rows_RW.astype(self._shape.dtype, copy=False).tobytes()
         self._digest.update(data)
         self._write(data)

@@ -111,7 +111,7 @@ class RowMaker:
         cutter: The task's.
         filters: The source's.
         counts: What is counted.
-        core: Held by whoever computes, so that all sources together keep one core busy.
+        core: Held by the thread that computes, so that all sources together keep one core busy.
     """
 
     collaboration: bytes

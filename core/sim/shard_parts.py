@@ -20,7 +20,7 @@ class RandomBook(HolderBook):
     """Ablation: any shard that somebody has is as good as the rarest."""
 
     def rarest(self, names: Any, random: Random) -> ShardName | None:
-        """Any of the names, whoever holds it."""
+        """Any of the names, held by any peer."""
         listed = list(names)
         return random.choice(listed) if listed else None
 
@@ -29,7 +29,7 @@ class OldestBook(HolderBook):
     """Ablation: the shard goes that came first."""
 
     def commonest(self, names: Any, random: Random) -> ShardName | None:
-        """The name that came first, whoever holds it."""
+        """The name that came first, held by any peer."""
         del random
         return next(iter(names), None)
 

@@ -114,7 +114,7 @@ class HubFiles:
 
 
 def web_of_hub(address: str, access: Access) -> Web:
-    """Whoever asks the hub for a data set, with the token that is kept for it."""
+    """Asks the hub for a data set, with the token that is kept for it."""
     return Web(_hub(), access, headers=authorization(access.secrets.get(secret_name(address), "")))
 
 

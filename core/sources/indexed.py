@@ -147,7 +147,7 @@ class IndexedShards:
 
 
 def origin_of(address: str, access: Access, *, seen: str) -> Origin:
-    """Whoever gives shards at an address.
+    """A server that gives shards at an address.
 
     Args:
         address: A folder of this computer, or of a server, bucket or data set.

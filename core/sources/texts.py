@@ -65,7 +65,7 @@ class SourceTexts:
                 raise problem_of_trouble(trouble) from trouble
 
     def sampled(self, order: Random) -> Iterator[Document]:
-        """All documents once, from many shards by turns, so that whoever stops early has seen text from all over.
+        """All documents once, from many shards by turns, so that a reader that stops early has seen text from all over.
 
         Args:
             order: Draws which shards come first.

@@ -39,7 +39,7 @@ class _Incoming(io.RawIOBase):
 
 
 class WebLine:
-    """A socket as far as `http.client` needs it; whoever reads from it sees `TooSlowError`.
+    """A socket as far as `http.client` needs it; its reader gets `TooSlowError`.
 
     Args:
         sock: Has a timeout, against servers that say nothing at all.

@@ -90,7 +90,7 @@ class _Guest:
 
 
 class FileDonor(ABC):
-    """Answers whoever asks for a file that this peer has.
+    """Answers peers that ask for a file that this peer has.
 
     At most `guests_max` are served at a time, so that a crowd of newcomers cannot choke a peer that is training; the
     others are told when to ask again.  Identities cost nothing, so members of past rounds go first: they wait for no

@@ -177,7 +177,7 @@ class FileFetch(Generic[N]):
             donors: Who promises it.
             now: Unix seconds.
             size_max: An offer of more bytes is refused; None: as large as an offer can be.
-            size: Number of its bytes; None: whoever offers it first says so.
+            size: Number of its bytes; None: the first donor that offers it says so.
 
         Raises:
             ValueError: there is no donor.

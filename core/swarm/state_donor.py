@@ -11,7 +11,7 @@ OFFERED: Final = 2
 
 
 class StateDonor(FileDonor):
-    """Gives states and means to whoever asks (`FileDonor`).
+    """Gives states and means to peers that ask (`FileDonor`).
 
     The files offered are the newest two, and whatever somebody is downloading.
 

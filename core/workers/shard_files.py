@@ -58,7 +58,7 @@ class ShardSink(DiskStateSink):
         self._chunks = b""
 
     def __del__(self) -> None:
-        """Each shard has a sink of its own: where a download came to nothing, nobody else would close its file."""
+        """Each shard has a sink of its own: where a download failed, nobody else would close its file."""
         self.close()
 
     def begin(self, root: bytes, size_bytes: int, chunks: Sequence[bytes]) -> set[int]:

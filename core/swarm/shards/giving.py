@@ -20,7 +20,7 @@ LOOK_S: Final = 0.05
 CHUNKS_PER_S: Final = 256.0
 """Chunks that one guest gets in the long run: 64 MB/s."""
 GUESTS_MAX: Final = 8
-"""Number of guests of a home line; whoever seeds has a better one."""
+"""Number of guests of a home line; a seeding peer has a better one."""
 
 
 class ShardDonor(FileDonor):

@@ -72,7 +72,7 @@ class WordMemo:
         return None if None in parts else list(chain.from_iterable(parts))  # type: ignore[arg-type]
 
     def _learn(self, words: Iterable[str]) -> None:
-        """Remember words, but for those that are too long."""
+        """Remember words, except those that are too long."""
         short = [word for word in words if 0 < len(word) <= LETTERS_MAX]
         if len(self._made) + len(short) > WORDS_MAX:
             self._made.clear()
