@@ -51,6 +51,7 @@ def talk(
     **start: object,
 ) -> Talk:
     peer = learner(folder / "states", task=task, manifest=manifest, devices=devices)
+    peer.state.saving.result()  # what a test holds back is a later state
     arena = Arena.create(folder / "arena", peer.numel)
     said: list[frames.ToEngine] = []
     first = frames.Start(manifest_path="", blobs_dir="", state_dir="", arena_path="", seed=0, **start)
