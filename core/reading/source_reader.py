@@ -2,9 +2,7 @@
 
 import threading
 import time
-import traceback
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from random import Random
@@ -18,9 +16,10 @@ from core.reading.block_file import Seal
 from core.reading.block_maker import BlockMaker
 from core.reading.block_store import BlockKey, BlockStore
 from core.reading.copies import Copies
+from core.reading.faults import Faults
 from core.reading.news import SourceNews
 from core.reading.rows import RowMaker
-from core.reading.wishes import Wish, Wishes
+from core.reading.wishes import GivenUp, Wish, Wishes
 from core.sources.source import ShardUnreadable, SourceStalled, SourceTrouble, TextShards
 
 RETRY_S: Final = 2.0
@@ -30,29 +29,6 @@ WHOLE_SOURCE: Final = frozenset({DataCode.NETWORK_RESTS, DataCode.NO_SPACE})
 """What holds up all shards of a source alike."""
 _SOURCE: Final = -1
 """Stands for the source itself among its shards."""
-
-
-class GivenUp(Exception):  # noqa: N818 - no error
-    """What is being read is not wanted any more."""
-
-
-@contextmanager
-def bytes_of_strangers(name: str = "") -> Iterator[None]:
-    """Have whatever a library makes of what a stranger sends concern that shard alone: no bytes end this process.
-
-    Args:
-        name: Of the shard, for people.
-
-    Raises:
-        ShardUnreadable: anything went wrong that is neither a source's own trouble nor this computer's.
-    """
-    try:
-        yield
-    except (SourceTrouble, UserProblem, GivenUp):
-        raise
-    except Exception as error:
-        traceback.print_exception(error)
-        raise ShardUnreadable(DataCode.DAMAGED, name=name) from error
 
 
 class SourceReader:
@@ -87,6 +63,7 @@ class SourceReader:
         self._maker = BlockMaker(source, rows, store, self._grown)
         random = Random()  # noqa: S311 - jitter is no secret
         self._failures = BackOff[int](first=RETRY_S, longest=RETRY_S_MAX, random=random, things_max=SHARDS_MAX)
+        self._faults = Faults()
         self._names: Sequence[str] = ()
 
     def start(self) -> None:
@@ -102,7 +79,7 @@ class SourceReader:
     def _is_open(self) -> bool:
         try:
             self._rest()
-            with bytes_of_strangers():
+            with self._faults.of(_SOURCE):
                 listing = self._source.listing()
             self._store.open_source(self._rows.source, listing.digest)
         except SourceTrouble as trouble:
@@ -130,7 +107,7 @@ class SourceReader:
         self._rows.counts.reading = self._names[shard] if shard < len(self._names) else ""
         look = partial(self._look, wish)
         try:
-            with bytes_of_strangers(self._rows.counts.reading):
+            with self._faults.of(shard, self._rows.counts.reading):
                 key, path, seal = self._maker.make(shard, wish.row, look, lambda: self._copies.fetch(shard, look))
         except GivenUp:
             self._maker.give_up()

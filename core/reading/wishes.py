@@ -5,6 +5,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 
+class GivenUp(Exception):  # noqa: N818 - no error
+    """What is being read is not wanted any more."""
+
+
 class Wish(NamedTuple):
     """One block is to be made, or said again."""
 

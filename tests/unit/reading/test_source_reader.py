@@ -12,12 +12,14 @@ from core.reading.block_file import Shape
 from core.reading.block_store import BlockStore
 from core.reading.copies import AtOrigin, SharedCopies
 from core.reading.desk import Desk
+from core.reading.faults import LINES_MAX, Faults
 from core.reading.frames import Opened, Stalled, Unreadable
 from core.reading.news import SourceNews
 from core.reading.rows import Counts, RowMaker
 from core.reading.source_reader import SourceReader
 from core.reading.wishes import Wish
-from core.sources.source import Listing, Piece, Shard, SourceStalled
+from core.sources.source import Listing, Piece, Shard, ShardUnreadable, SourceStalled
+from core.system.child_process import LOG_BYTES_MAX
 
 STALLED = 2
 
@@ -61,6 +63,29 @@ def test_what_a_library_stumbles_over_is_a_damaged_shard(tmp_path: Path, heard: 
         lost = heard.get(timeout=60)
         assert isinstance(lost, Unreadable)
         assert (lost.shard, lost.code) == (shard, DataCode.DAMAGED)
+
+
+def test_damaged_shard_has_one_short_line_however_often_it_fails(capsys: pytest.CaptureFixture[str]) -> None:
+    """A stranger's letters fill no log, and write no lines that look like ours."""
+    faults = Faults()
+    for shard in [*range(LINES_MAX + 10), 0, 1]:
+        with pytest.raises(ShardUnreadable, match="damaged"), faults.of(shard, "a\nname" + "\U0001f600" * 9000):
+            raise KeyError("two columns\n" + "\U0001f600" * 9000)
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == LINES_MAX
+    assert sum(map(len, lines)) < LOG_BYTES_MAX
+    assert "KeyError: 'two columns" in lines[0]
+    assert f"{Path(__file__).name}:" in lines[0]
+
+
+def test_exception_that_cannot_be_printed_is_a_damaged_shard(capsys: pytest.CaptureFixture[str]) -> None:
+    class Odder(Exception):
+        def __str__(self) -> str:
+            raise ValueError("odder still")
+
+    with pytest.raises(ShardUnreadable), Faults().of(0, "0.parquet"):
+        raise Odder
+    assert "'0.parquet'" in capsys.readouterr().err
 
 
 def test_a_list_that_cannot_be_parsed_is_asked_again(tmp_path: Path, heard: "queue.Queue[Any]") -> None:
