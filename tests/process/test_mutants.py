@@ -14,7 +14,13 @@ pytestmark = [
     pytest.mark.process,
     pytest.mark.skipif(sys.platform == "win32", reason="no signals as on POSIX"),
 ]
-COMMAND = [sys.executable, "-m", "tests.mutants", "--only", "idle-member-gets-credit"]
+PROGRAM = """
+import runpy, signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+runpy.run_module("tests.mutants", run_name="__main__", alter_sys=True)
+"""
+"""The command as a terminal starts it: a child of a process that ignores SIGINT, as under nohup, ignores it, too."""
+COMMAND = [sys.executable, "-c", PROGRAM, "--only", "idle-member-gets-credit"]
 TIMEOUT_S = 60.0
 
 
