@@ -25,6 +25,7 @@ PARTS: Mapping[str, str] = MappingProxyType(
         "app": "app.__main__",
         "costs": "core.tasks.costs",
         "data-work": "core.training.data",
+        "hub-split": "core.sources.hub_split",
         "prepare": "core.training.prepare",
         "reader": "core.reading.__main__",
         "senses": "core.schedule.senses.__main__",

@@ -122,12 +122,27 @@ class NoColumn(ShardUnreadable):
     Args:
         name: Of the file.
         column: That was asked for.
-        there: The columns that there are, for whoever can name another one.
+        there: The columns that there are, for people who can name another one.
     """
 
     def __init__(self, name: str, column: str, there: Iterable[str] = ()) -> None:
         super().__init__(DataCode.NO_COLUMN, name=name, column=column)
         self.there = tuple(there)
+
+
+class NoSplit(SourceStalled):
+    """A data set of the hub has no such configuration, or no such split of it.
+
+    Args:
+        source: That names it.
+        configs: The configurations that there are, for people who can name another one.
+        splits: The splits of the configuration.
+    """
+
+    def __init__(self, source: DataSource, *, configs: Iterable[str], splits: Iterable[str]) -> None:
+        super().__init__(DataCode.MISSING, name=" ".join(filter(None, (source.address, source.config, source.split))))
+        self.configs = tuple(configs)
+        self.splits = tuple(splits)
 
 
 @dataclass(frozen=True, slots=True)

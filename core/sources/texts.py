@@ -13,14 +13,23 @@ from core.base.problems import BadInput
 from core.data.documents import LINE_CHARS_MAX, Document, documents_of, paragraphs_of
 from core.data.filters import Filters, Sieve, read_filters
 from core.sources.beside import shards_beside
-from core.sources.source import Access, NoColumn, Piece, ShardUnreadable, SourceTrouble, TextShards, open_source
+from core.sources.source import (
+    Access,
+    NoColumn,
+    NoSplit,
+    Piece,
+    ShardUnreadable,
+    SourceTrouble,
+    TextShards,
+    open_source,
+)
 
 _WEB_HINT: Final = (
     "No folder of a web server can be listed. Name a file, or many whose names count, as those of a cut do: "
     "https://.../{00000..00127}.jsonl.zst"
 )
-COLUMNS_SHOWN: Final = 12
-"""Names of a table's columns in a sentence, at most."""
+NAMES_SHOWN: Final = 12
+"""Names of columns, configurations or splits in a sentence, at most."""
 SHARDS_AT_A_TIME: Final = 32
 """Shards of a source that are read by turns, a piece of each."""
 
@@ -136,6 +145,8 @@ def problem_of_trouble(trouble: SourceTrouble) -> BadInput:
     name = trouble.arguments.get("name", trouble.arguments.get("host", ""))
     web = str(name).startswith(("http://", "https://"))
     match trouble.code:
+        case DataCode.MISSING if isinstance(trouble, NoSplit):
+            said, hint = f"{name} is not there, or has no files.", _split_hint(trouble)
         case DataCode.MISSING if web:
             said, hint = f"The server has no file {name}.", _WEB_HINT
         case DataCode.DAMAGED if web:
@@ -158,10 +169,20 @@ def problem_of_trouble(trouble: SourceTrouble) -> BadInput:
 
 def _columns_hint(trouble: SourceTrouble) -> str:
     """Which columns there are, and where the right one is named."""
-    there = trouble.there[:COLUMNS_SHOWN] if isinstance(trouble, NoColumn) else ()
-    named = ", ".join(f"{name!r:.40}" for name in there)
-    has = f"It has {named}{', ...' if len(there) == COLUMNS_SHOWN else ''}: name" if named else "Name"
-    return f'{has} the right one with --column NAME, in a recipe with column = "NAME".'
+    there = trouble.there if isinstance(trouble, NoColumn) else ()
+    return f'{_there(there)} the right one with --column NAME, in a recipe with column = "NAME".'
+
+
+def _split_hint(trouble: NoSplit) -> str:
+    """Which configurations or splits there are, and where the right one is named."""
+    what, there = ("split", trouble.splits) if trouble.splits else ("config", trouble.configs)
+    return f'{_there(there)} the right one with --{what} NAME, in a recipe with {what} = "NAME".'
+
+
+def _there(names: Sequence[str]) -> str:
+    """What there is to be named, the first of it, for the beginning of a sentence."""
+    named = ", ".join(f"{name!r:.40}" for name in names[:NAMES_SHOWN])
+    return f"It has {named}{', ...' if len(names) > NAMES_SHOWN else ''}: name" if named else "Name"
 
 
 def _kept(piece: Piece, sieve: Sieve) -> Iterator[Document]:

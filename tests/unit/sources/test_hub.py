@@ -1,4 +1,5 @@
 import json
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, ClassVar
@@ -11,9 +12,10 @@ from fsspec.implementations.memory import MemoryFileSystem
 from core.api.data_state import DataCode
 from core.base.data_source import DataSource
 from core.base.problems import BadInput
-from core.sources import buckets
-from core.sources.hub import files_of_split
-from core.sources.source import Access, SourceTrouble, TextShards, open_source
+from core.sources import buckets, hub
+from core.sources.hub_split import SplitAnswer, SplitQuestion, answered
+from core.sources.source import Access, NoSplit, SourceTrouble, TextShards, open_source
+from core.sources.texts import problem_of_trouble
 from tests.web_server import Site, web_server
 
 CARD = """---
@@ -51,7 +53,7 @@ def hub_of(files: dict[str, str]) -> dict[str, bytes]:
 
 
 @pytest.fixture
-def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
+def a_hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
     with web_server(hub_of(FILES)) as site:
         monkeypatch.setenv("HF_ENDPOINT", site.url)
         yield site
@@ -72,24 +74,45 @@ def trouble(source: TextShards) -> SourceTrouble:
     return caught.value
 
 
-def test_a_split_of_a_data_set_is_read(hub: Site) -> None:
+def split_of(names: list[str], card: str = "", **fields: str) -> SplitAnswer:
+    question = {"more_card": "", "config": "", "split": "train"} | fields
+    return answered(SplitQuestion(names=names, card=card, **question))
+
+
+def card_of(*patterns: str, **fields: str) -> str:
+    return f"---\nconfigs:\n- {json.dumps({'config_name': 'default', 'data_files': patterns} | fields)}\n---\n"
+
+
+def test_a_split_of_a_data_set_is_read(a_hub: Site) -> None:
     assert texts(opened(config="en")) == ["one", "two"]
     assert texts(opened(config="en", split="test")) == ["three"]
     source = opened(access=Access(secrets={"hf://datasets": "hf_token"}))
     assert texts(source) == ["চার", "পাঁচ"]
     assert [left.name for left in source.listing().left_out] == ["data/bn/picture.png"]
-    assert hub.asked[-1][2] == "Bearer hf_token"
-    assert not any("load.py" in path for path, _, _ in hub.asked)
+    assert a_hub.asked[-1][2] == "Bearer hf_token"
+    assert not any("load.py" in path for path, _, _ in a_hub.asked)
 
 
-def test_what_the_hub_has_not_is_a_state(hub: Site) -> None:
-    assert trouble(opened(config="fr")).code == DataCode.MISSING
-    assert trouble(opened(config="en", split="validation")).code == DataCode.MISSING
+def test_what_the_hub_has_not_is_a_state(a_hub: Site) -> None:
     assert trouble(opened("hf://datasets/someone/else")).code == DataCode.MISSING
-    hub.status = 401
+    a_hub.status = 401
     assert trouble(opened()).code == DataCode.REFUSED
-    hub.status, hub.files = 0, {"/api/datasets/someone/words": b"<html>"}
+    a_hub.status, a_hub.files = 0, {"/api/datasets/someone/words": b"<html>"}
     assert trouble(opened()).code == DataCode.DAMAGED
+
+
+@pytest.mark.parametrize(
+    ("fields", "hint"),
+    [
+        ({"config": "fr"}, "It has 'en', 'bn': name the right one with --config"),
+        ({"config": "en", "split": "dev"}, "It has 'train', 'test': name the right one with --split"),
+    ],
+)
+def test_absent_split_is_a_sentence_that_names_others(a_hub: Site, fields: dict[str, str], hint: str) -> None:
+    found = trouble(opened(**fields))
+    assert isinstance(found, NoSplit)
+    assert found.code == DataCode.MISSING
+    assert hint in problem_of_trouble(found).hint
 
 
 LAYOUTS = [
@@ -99,6 +122,19 @@ LAYOUTS = [
     {"one.txt": "x", "sub/two.txt": "y", "README.md": "# no yaml"},
     {"train/a.jsonl": '{"text": "x"}\n', "validation/b.jsonl": '{"text": "x"}\n'},
     {"a.txt": "x", "README.md": "---\nconfigs:\n- config_name: default\n  data_files: a*\n---\n"},
+    {"a.txt": "x", "b.txt": "x", "c.csv": "text\n1", "x.py": "1", ".hidden.txt": "x", "__cache/d.txt": "x"},
+    {
+        "bn/train.txt": "x",
+        "bn/test.txt": "x",
+        "de/train.txt": "x",
+        "README.md": "---\nconfigs:\n- config_name: bn\n  data_dir: bn\n---\n",
+    },
+    {
+        "a.txt": "x",
+        "b.txt": "y",
+        ".huggingface.yaml": "configs:\n- {config_name: default, data_files: b.txt}\n",
+        "README.md": card_of("a.txt"),
+    },
 ]
 
 
@@ -107,18 +143,70 @@ def test_splits_have_the_files_that_datasets_gives_them(files: dict[str, str], t
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
-    (tmp_path / "data/bn/picture.png").unlink(missing_ok=True)
     config = "en" if files is FILES else None
     builder = load_dataset_builder(str(tmp_path), config, cache_dir=str(tmp_path / ".cache"))
-    card: dict[str, Any] = {}
-    if "---" in files.get("README.md", ""):
-        import yaml
-
-        card = yaml.safe_load(files["README.md"].split("---")[1])
+    assert builder.config.data_files
     for split, found in builder.config.data_files.items():
         theirs = sorted(Path(path).relative_to(tmp_path).as_posix() for path in found)
-        ours = files_of_split(sorted(files), card, config=config or "", split=str(split))
-        assert ours == theirs
+        card, more_card = (files.get(name, "") for name in hub.CARDS)
+        ours = split_of(list(files), card, more_card=more_card, config=config or "", split=str(split))
+        assert ours.files == theirs
+
+
+def test_folders_are_configurations_where_no_card_names_any() -> None:
+    names = ["OSCAR-2301.py", "bn_meta/bn_meta_part_1.jsonl.zst", "bn_meta/checksum.sha256", "de_meta/1.jsonl.zst"]
+    assert split_of(names, config="bn_meta").files == ["bn_meta/bn_meta_part_1.jsonl.zst"]
+    assert split_of(names, config="fr_meta") == SplitAnswer()
+    mixed = split_of(["a.jsonl", "b.jsonl", "c.txt"])
+    assert (mixed.files, mixed.left_out) == (["a.jsonl", "b.jsonl"], ["c.txt"])
+    assert split_of(["a.zip"]).files == ["a.zip"]
+
+
+def test_card_leads_nowhere_else(tmp_path: Path) -> None:
+    (tmp_path / "secret.txt").write_text("x")
+    with web_server({"/secret.txt": b"x"}) as site:
+        hops = [f"zip://*.txt::{site.url}/secret.txt", f"a/b::{site.url}/secret.txt", f"*.txt::{site.url}/secret.txt"]
+        outside = [f"{site.url}/secret.txt", f"{tmp_path}/*", f"file://{tmp_path}/*", "../*", "hf://datasets/x/y/*"]
+        assert split_of(["a.txt"], card_of("a.txt", *hops, *outside)).files == ["a.txt"]
+        for folder in (str(tmp_path), site.url, f"x::{site.url}", ".."):
+            assert not split_of(["a.txt"], card_of("**", data_dir=folder)).files
+        assert not site.asked
+
+
+@pytest.mark.parametrize("pattern", ["*a" * 60 + "*b.txt", "**/" * 60 + "b", "[" * 900, "*" * 1000, "x" * 5000])
+def test_hostile_pattern_ends_with_its_process(pattern: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    short = "from core.sources import hub_split; hub_split.SPLIT_S = 3.0; hub_split.main()"
+    monkeypatch.setattr(hub, "own_command", lambda *_: [sys.executable, "-c", short])
+    files = {"a" * 200 + ".txt": "one", "a/" * 100 + "a.txt": "two", "README.md": card_of(pattern)}
+    with web_server(hub_of(files)) as site:
+        monkeypatch.setenv("HF_ENDPOINT", site.url)
+        assert trouble(opened()).code in {DataCode.DAMAGED, DataCode.MISSING}
+
+
+@pytest.mark.parametrize(
+    "card",
+    [
+        "x: !!int ''",
+        "x: !!timestamp x",
+        "[",
+        "{a: b}: c",
+        "configs: [x]",
+        "configs: [{data_files: x}]",
+        "configs: [{config_name: x, data_files: 1}]",
+        "a: &a [x,x,x,x,x,x,x,x,x]\nconfigs: &b [*a, *b]",
+        f"a: &a0 [{'x' * 100}]\n" + "".join(f"a{n}: &a{n + 1} [{f'*a{n},' * 9}]\n" for n in range(9)) + "configs: *a9",
+    ],
+)
+def test_card_that_means_nothing_is_refused(card: str) -> None:
+    with pytest.raises(Exception):  # noqa: B017 - the library raises whatever it likes
+        split_of(["a.txt"], f"---\n{card}\n---\n")
+
+
+def test_card_that_means_nothing_is_a_state(monkeypatch: pytest.MonkeyPatch) -> None:
+    with web_server(hub_of({"README.md": "---\n[\n---\n", "a.txt": "one"})) as site:
+        monkeypatch.setenv("HF_ENDPOINT", site.url)
+        found = trouble(opened())
+    assert (found.code, found.arguments["name"]) == (DataCode.DAMAGED, "hf://datasets/someone/words/README.md")
 
 
 class Bucket(MemoryFileSystem):
@@ -157,41 +245,3 @@ def test_a_bucket_gets_no_credentials_of_its_own(
     monkeypatch.setattr(fsspec, "filesystem", lambda _, **given: asked.append(given))
     assert trouble(opened(f"{scheme}://bucket/texts")).code == DataCode.NO_ANSWER
     assert asked == [options]
-
-
-def test_a_hostile_card_costs_little() -> None:
-    name = "a" * 200 + ".txt"
-    for pattern in ("*a" * 60 + "*b", "**/" * 60 + "b", "**a" * 60 + "**b"):
-        assert not files_of_split([name], {"configs": [{"data_files": pattern}]}, config="", split="train")
-    nested: list[Any] = ["x"]
-    for _ in range(60):
-        nested = [nested] * 9
-    for configs in (
-        {"data_files": [{"path": [nested]}]},
-        {"data_files": "*", "data_dir": nested, "config_name": nested},
-    ):
-        files_of_split([name], {"configs": [configs]}, config="", split="train")
-
-
-@pytest.mark.parametrize(
-    ("pattern", "fits"),
-    [
-        ("data/**", "data/a/b.txt data/c.txt"),
-        ("**/*.txt", "data/a/b.txt data/c.txt d.txt"),
-        ("./data/*.txt", "data/c.txt"),
-        ("**/a/**", "data/a/b.txt"),
-        ("data/[a-b]/?.txt", "data/a/b.txt"),
-        ("*", "d.txt"),
-    ],
-)
-def test_patterns_go_within_folders_or_through_them(pattern: str, fits: str) -> None:
-    names = ["data/a/b.txt", "data/c.txt", "d.txt"]
-    assert files_of_split(names, {"configs": [{"data_files": pattern}]}, config="", split="train") == fits.split()
-
-
-@pytest.mark.parametrize("value", ['!!int ""', "!!timestamp x", "!!bool x", "[", "{a: b}: c"])
-def test_a_card_that_cannot_be_read_says_nothing(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    files = {"README.md": f"---\nx: {value}\n---\n", "a.txt": "one"}
-    with web_server(hub_of(files)) as site:
-        monkeypatch.setenv("HF_ENDPOINT", site.url)
-        assert texts(opened()) == ["one"]
