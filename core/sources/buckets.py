@@ -1,5 +1,6 @@
 """Buckets of S3, Google and Azure, through `fsspec` and the package that it has for each."""
 
+import errno
 from collections.abc import Iterator
 from importlib.util import find_spec
 from typing import Any, Final
@@ -18,6 +19,10 @@ ANONYMOUS: Final = {"s3": '{"anon": true}', "gs": '{"token": "anon"}', "az": '{"
 """Where no credential is kept: what each package must be told lest it use the person's own of that cloud."""
 ASKED_BYTES: Final = 4 * READ_BYTES
 """Bytes of one question: a bucket takes a tenth of a second to answer each."""
+ANSWER_S: Final = 60.0
+"""Upper bound on a question and its answer, seconds: the packages themselves would try for many minutes."""
+BEYOND: Final = frozenset({errno.EINVAL, 416})
+"""How packages say that a file is shorter than where a range begins."""
 
 
 def open_place(source: DataSource, access: Access) -> FileShards:
@@ -62,6 +67,7 @@ class BucketFiles:
         self._address = address
         self._access = access
         self.path = urlsplit(address).netloc + urlsplit(address).path.rstrip("/")
+        self._sizes: dict[str, int] = {}
         secret = access.secrets.get(secret_name(address), "")
         try:
             self._options = msgspec.json.decode(secret or ANONYMOUS[scheme_of(address)], type=dict[str, Any])
@@ -75,34 +81,41 @@ class BucketFiles:
         """The files, sorted by name (`FilePlace.found`)."""
         self._access.allow(READ_BYTES)
         try:
-            infos = self._system().find(self.path, detail=True)
+            self._system().invalidate_cache()  # it remembers that there was nothing
+            infos = self._asked("find", self.path, detail=True)
         except Exception as error:  # noqa: BLE001 - each package has its own
             raise self._stalled(error) from None
-        found = ((str(name), int(info.get("size") or 0)) for name, info in sorted(infos.items()))
-        return FoundFiles([StoredFile(name, size) for name, size in found if size])
+        sizes = {str(name): int(info.get("size") or 0) for name, info in sorted(infos.items())}
+        self._sizes = {name: size for name, size in sizes.items() if size}
+        return FoundFiles([StoredFile(name, size) for name, size in self._sizes.items()])
 
     def read(self, name: str, start: int, end: int | None) -> Iterator[bytes]:
         """The bytes of a range of a file (`FilePlace.read`)."""
-        at, step = start, ASKED_BYTES
-        while end is None or at < end:
-            count = step if end is None else min(step, end - at)
+        end = self._sizes.get(name, 0) if end is None else end
+        for at in range(start, end, ASKED_BYTES):
+            count = min(ASKED_BYTES, end - at)
             for taken in range(0, count, READ_BYTES):
                 self._access.allow(min(READ_BYTES, count - taken))
             try:
-                data: bytes = self._system().cat_file(name, start=at, end=at + count)
+                data: bytes = self._asked("cat_file", name, start=at, end=at + count)
             except FileNotFoundError:
                 raise ShardUnreadable(DataCode.MISSING, name=name) from None
             except Exception as error:  # noqa: BLE001 - each package has its own
-                raise self._stalled(error) from None
-            if not data:
-                if end is None:
-                    return
+                if BEYOND & {getattr(error, "errno", None), getattr(error, "code", None)}:
+                    data = b""
+                else:
+                    raise self._stalled(error) from None
+            if len(data) != count:
                 raise ShardUnreadable(DataCode.DAMAGED, name=name)
-            at += len(data)
-            for taken in range(0, len(data), READ_BYTES):
+            for taken in range(0, count, READ_BYTES):
                 yield data[taken : taken + READ_BYTES]
-            if end is None and len(data) < count:
-                return
+
+    def _asked(self, what: str, *words: str, **how: object) -> Any:
+        """What the file system answers to a question; it gets `ANSWER_S`, and no more, however often it would try."""
+        from fsspec.asyn import sync  # noqa: PLC0415 - only here
+
+        system = self._system()
+        return sync(system.loop, getattr(system, f"_{what}"), *words, timeout=ANSWER_S, **how)
 
     def _system(self) -> Any:
         """The file system, which `fsspec` keeps."""
@@ -112,8 +125,11 @@ class BucketFiles:
 
     def _stalled(self, error: Exception) -> SourceStalled:
         """A problem of a package in our words: its own can hold a credential."""
+        host = secret_name(self._address)
         if isinstance(error, FileNotFoundError):
-            return SourceStalled(DataCode.MISSING, name=self.path)
+            return SourceStalled(DataCode.MISSING, name=self._address)
         if isinstance(error, PermissionError):
-            return SourceStalled(DataCode.REFUSED, host=urlsplit(self._address).netloc, status=403)
-        return SourceStalled(DataCode.NO_ANSWER, host=urlsplit(self._address).netloc)
+            return SourceStalled(DataCode.REFUSED, host=host, status=403)
+        if isinstance(error, TypeError | ValueError) or "Credential" in type(error).__name__:  # these options do not do
+            return SourceStalled(DataCode.REFUSED, host=host, status=0)
+        return SourceStalled(DataCode.NO_ANSWER, host=host)

@@ -1,5 +1,8 @@
+import errno
+import gzip
 import json
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, ClassVar
@@ -7,6 +10,8 @@ from typing import Any, ClassVar
 import fsspec
 import pytest
 from datasets import load_dataset_builder
+from fsspec import AbstractFileSystem
+from fsspec.implementations.asyn_wrapper import AsyncFileSystemWrapper
 from fsspec.implementations.memory import MemoryFileSystem
 
 from core.api.data_state import DataCode
@@ -215,20 +220,71 @@ class Bucket(MemoryFileSystem):
     pseudo_dirs: ClassVar[list[str]] = [""]
 
 
-def test_buckets_are_read_through_fsspec(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(BadInput, match="takes the package s3fs"):
-        opened("s3://bucket/texts")
+@pytest.fixture
+def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[AbstractFileSystem]:
+    """What is in s3://bucket, which the package for it, here none of S3's, asks one question after the other."""
     monkeypatch.setattr(buckets, "PACKAGES", {"s3": "fsspec"})
-    fsspec.register_implementation("s3", Bucket, clobber=True)
-    system = fsspec.filesystem("s3", anon=True)
+    system = Bucket()
+    monkeypatch.setattr(fsspec, "filesystem", lambda *_, **__: AsyncFileSystemWrapper(system, asynchronous=False))
+    yield system
+    Bucket.store.clear()
+
+
+def test_absent_package_is_a_sentence() -> None:
+    with pytest.raises(BadInput, match="takes the package gcsfs"):
+        opened("gs://bucket/texts")
+
+
+def test_buckets_are_read_through_fsspec(bucket: AbstractFileSystem) -> None:
     line = "A line of text.\n"
-    system.pipe({"/bucket/texts/a.txt": (line * 400_000).encode(), "/bucket/texts/b.jsonl": b'{"text": "x"}\n'})
+    assert trouble(opened("s3://bucket/texts")).code == DataCode.MISSING
+    bucket.pipe({"/bucket/texts/a.txt": (line * 400_000).encode(), "/bucket/texts/b.jsonl": b'{"text": "x"}\n'})
+    bucket.pipe({"/bucket/texts/c.txt.gz": gzip.compress(line.encode() * 4)})
     allowed: list[int] = []
     source = opened("s3://bucket/texts", Access(allow=allowed.append))
-    assert "".join(texts(source)) == line * 400_000 + "x"
+    assert "".join(texts(source)) == line * 400_000 + "x" + line * 4
     assert max(allowed) <= 256 * 1024
-    system.rm("/bucket/texts/a.txt")
+    bucket.pipe({"/bucket/texts/a.txt": b"shorter"})
+    assert trouble(source).code == DataCode.DAMAGED
+    bucket.rm("/bucket/texts/a.txt")
     assert trouble(source).code == DataCode.MISSING
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (PermissionError("the secret"), DataCode.REFUSED),
+        (TypeError("an option of no use: the secret"), DataCode.REFUSED),
+        (OSError(5, "the secret"), DataCode.NO_ANSWER),
+        (OSError(errno.EINVAL, "the range is not satisfiable"), DataCode.DAMAGED),
+    ],
+)
+def test_trouble_of_a_bucket_is_a_state(
+    error: Exception, code: DataCode, bucket: AbstractFileSystem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bucket.pipe({"/bucket/texts/a.txt": b"text"})
+    source = opened("s3://bucket/texts")
+    source.listing()
+
+    def fail(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr(bucket, "cat_file", fail)
+    found = trouble(source)
+    assert found.code == code
+    assert "secret" not in repr(found)
+
+
+def test_silent_bucket_does_not_answer(bucket: AbstractFileSystem, monkeypatch: pytest.MonkeyPatch) -> None:
+    ended = threading.Event()
+    monkeypatch.setattr(bucket, "find", lambda *_, **__: ended.wait())
+    monkeypatch.setattr(buckets, "ANSWER_S", 0.2)
+    found = trouble(opened("s3://bucket/texts"))
+    ended.set()
+    assert (found.code, found.arguments) == (DataCode.NO_ANSWER, {"host": "s3://bucket"})
+
+
+def test_credentials_of_a_bucket_are_an_object(bucket: AbstractFileSystem) -> None:
     with pytest.raises(BadInput, match="cannot be used") as caught:
         opened("s3://bucket/texts", Access(secrets={"s3://bucket": "no json"}))
     assert "no json" not in str(caught.value)
@@ -241,7 +297,13 @@ def test_a_bucket_gets_no_credentials_of_its_own(
     scheme: str, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[dict[str, Any]] = []
+
+    def filesystem(_: str, **given: Any) -> AsyncFileSystemWrapper:
+        asked.append(given)
+        return AsyncFileSystemWrapper(Bucket(), asynchronous=False)
+
     monkeypatch.setattr(buckets, "PACKAGES", {scheme: "fsspec"})
-    monkeypatch.setattr(fsspec, "filesystem", lambda _, **given: asked.append(given))
-    assert trouble(opened(f"{scheme}://bucket/texts")).code == DataCode.NO_ANSWER
-    assert asked == [options]
+    monkeypatch.setattr(fsspec, "filesystem", filesystem)
+    assert trouble(opened(f"{scheme}://bucket/texts")).code == DataCode.MISSING
+    assert options in asked
+    assert all(given == options for given in asked)
