@@ -168,12 +168,12 @@ def _system_of(names: Iterable[str]) -> type:
         found[name] = {"name": name, "type": "file", "size": 0}
 
     class Names(AbstractFileSystem):  # type: ignore[misc]  # the library has no types
-        """Knows names."""
+        """Files and folders by their names, and nothing in them."""
 
         protocol = _SCHEME
 
         def info(self, path: str, **_: object) -> dict[str, object]:
-            """What is known of a name."""
+            """What there is to know of a file or folder."""
             if (name := self._strip_protocol(path)) not in found:
                 raise FileNotFoundError(path)
             return found[name]
