@@ -1,7 +1,8 @@
 """Where a peer stands in its data, as it is kept beside each of its states.
 
 A row counts as used once the contribution with its gradient was absorbed.  What was computed and not absorbed when a
-computer died is drawn again; what was absorbed is not.
+computer died is drawn again; what was absorbed is not.  A row of a contribution that was handed over for a round is *in
+doubt* until the next state is held: others may have averaged it without this peer.
 """
 
 from typing import Annotated, Final
@@ -9,6 +10,7 @@ from typing import Annotated, Final
 import msgspec
 import numpy as np
 from msgspec import Meta
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from core.base.content import DIGEST_BYTES
@@ -35,7 +37,9 @@ class BlockMark(msgspec.Struct, frozen=True, array_like=True):
     rows: Row
     """How many were known."""
     left: bytes
-    """A bit for each of them, packed: 1 where it is not averaged."""
+    """A bit for each of them, packed: 1 where it is not averaged, as far as is known."""
+    out: bytes = b""
+    """The same: 1 where it is in a contribution of which nobody knows yet whether a round has averaged it."""
 
 
 class PassMark(msgspec.Struct, frozen=True, array_like=True):
@@ -70,6 +74,17 @@ class Bookmark(msgspec.Struct, frozen=True, array_like=True):
 
 
 BOOKMARK: Final = Schema(Bookmark, named="a bookmark", bytes_max=BOOKMARK_BYTES_MAX)
+
+
+def resolved(mark: SourceMark, *, averaged: bool) -> SourceMark:
+    """The mark once it is known whether its rows in doubt were averaged; else they are drawn again."""
+
+    def block(each: BlockMark) -> BlockMark:
+        left = unpacked(each.left, each.rows)
+        return replace(each, left=packed(left & ~unpacked(each.out, each.rows)) if averaged else each.left, out=b"")
+
+    passes = (replace(part, blocks=tuple(map(block, part.blocks))) for part in mark.passes)
+    return replace(mark, passes=tuple(passes))
 
 
 def packed(bits: NDArray[np.bool_]) -> bytes:

@@ -7,7 +7,7 @@ and takes in `GROWTH` for each that is drawn until it holds `BUFFER_ROWS`: it fi
                                                ^---------'          put back, when its gradient was dropped
 """
 
-# ruff: noqa: N803 - names of arrays end in their shapes
+# ruff: noqa: N803, N806 - names of arrays end in their shapes
 
 from collections.abc import Iterable
 from typing import Final, NamedTuple
@@ -257,22 +257,39 @@ class DataPass:
             touched[drawn.block.key] = None
         return self._tidy(touched)
 
-    def mark(self) -> PassMark:
-        """What a bookmark keeps of this pass."""
+    def mark(self, out: Iterable[DrawnRow] = ()) -> PassMark:
+        """What a bookmark keeps of this pass.
+
+        Args:
+            out: Rows that are in doubt.
+        """
+        out_R = {key: np.zeros(len(block.states_R), np.bool_) for key, block in self.blocks.items()}
+        for drawn in out:
+            if drawn.block.key in out_R and drawn.row < len(out_R[drawn.block.key]):
+                out_R[drawn.block.key][drawn.row] = True
         blocks = tuple(
-            BlockMark(block.key.shard, block.key.first, len(block.states_R), packed(block.states_R != USED))
-            for block in self.blocks.values()
+            BlockMark(*key, len(block.states_R), packed(block.states_R != USED), packed(out_R[key]))
+            for key, block in self.blocks.items()
         )
         return PassMark(self.number, packed(self.shards.complete_S), blocks, self.shards.begun)
 
-    def resume(self, mark: PassMark) -> None:
-        """Stand where that stood; its blocks are to be said again."""
+    def resume(self, mark: PassMark) -> list[DrawnRow]:
+        """Stand where that stood; its blocks are to be said again.
+
+        Returns:
+            Rows that are in doubt: they are used, or put back, once it is known what became of them.
+        """
         self.shards.resume(unpacked(mark.complete, len(self.shards.complete_S)), mark.next_rows)
         self.rows = 1
         self.buffer.begin_full()
+        out: list[DrawnRow] = []
         for each in mark.blocks:
+            left_R = unpacked(each.left, each.rows)
+            out_R = left_R & unpacked(each.out, each.rows)
             key = BlockPlace(each.shard, each.first)
-            self.blocks[key] = PassBlock(key, np.where(unpacked(each.left, each.rows), WAITING, USED))
+            block = self.blocks[key] = PassBlock(key, np.select([out_R, left_R], [DRAWN, WAITING], USED))
+            out += [DrawnRow(self.source, self, block, row) for row in np.flatnonzero(out_R).tolist()]
+        return out
 
     def _fill(self) -> None:
         for block in self.blocks.values():

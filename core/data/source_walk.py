@@ -145,7 +145,10 @@ class SourceWalk:
         """Whether a whole pass had not one row, though all could be read."""
         self.notices: list[tuple[str, Arguments]] = []
         """What people should know; the teller clears it."""
-        self._mark = mark
+        self.earlier = mark
+        """Where an earlier process stood, until the source is open."""
+        self.in_doubt: list[DrawnRow] = []
+        """Rows that this process had handed over."""
         self._listing = b""
         self._drawn = mark.drawn if mark is not None else 0
         self._draw_key = np.array(key_of(b"draw", *key, number), np.uint64)
@@ -170,10 +173,10 @@ class SourceWalk:
 
     def opened(self, shards: int, listing: bytes) -> None:
         """The source has so many shards; a listing with another digest begins a new pass."""
-        mark, known = self._mark, bool(self._listing) or self._mark is not None
+        mark, known = self.earlier, bool(self._listing) or self.earlier is not None
         before = self._listing or (mark.listing if mark is not None else b"")
         numbers = [each.number for each in (self.passes or (mark.passes if mark is not None else ()))]
-        self._asked, self._mark = False, None
+        self._asked, self.earlier = False, None
         if before == listing and self._listing:
             for each in self.passes:
                 for key in [block.key for block in each.blocks.values() if not block.whole]:
@@ -182,9 +185,10 @@ class SourceWalk:
             return
         self._listing, self.stall, self.is_empty = listing, None, False
         self.passes.clear(shards)
+        self.in_doubt.clear()
         if before == listing and mark is not None and mark.shards == shards:
             for kept in mark.passes:
-                self.passes.begin(kept.number).resume(kept)
+                self.in_doubt += self.passes.begin(kept.number).resume(kept)
             self._want_again()
         elif known:
             self.notices.append((DataCode.CHANGED, {"shards": shards}))
@@ -249,11 +253,15 @@ class SourceWalk:
                 found.append(BlockWanted(self.number, tuple(shards)))
         return found
 
-    def mark(self) -> SourceMark | None:
-        """What a bookmark keeps of it; None: the source was never open."""
-        if self._mark is not None or not self._listing:
-            return self._mark
-        passes = tuple(each.mark() for each in self.passes)
+    def mark(self, out: Sequence[DrawnRow] = ()) -> SourceMark | None:
+        """What a bookmark keeps of it; None: the source was never open.
+
+        Args:
+            out: Rows that are in doubt.
+        """
+        if self.earlier is not None or not self._listing:
+            return self.earlier
+        passes = tuple(each.mark(row for row in out if row.part is each) for each in self.passes)
         return SourceMark(self._listing, self.passes.shards, self._drawn, passes)
 
     def _tidy(self) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from core.data.bookmark import Bookmark
+from core.data.bookmark import Bookmark, resolved
 from core.data.chance import key_of, uniform
 from core.data.data_pass import BUFFER_ROWS, DataPass, DrawnRow
 from core.data.source_walk import Request, SourceWalk
@@ -93,13 +93,25 @@ class Walk:
         for part, drawn in _by_pass(rows):
             self.sources[part.source].use(part, drawn)
 
+    def resolve(self, *, averaged: bool) -> None:
+        """It is known now whether rows were averaged that an earlier process had handed over; else they come again."""
+        for source in self.sources:
+            rows, source.in_doubt = source.in_doubt, []
+            (self.use if averaged else self.put_back)(rows)
+            if source.earlier is not None:
+                source.earlier = resolved(source.earlier, averaged=averaged)
+
     def requests(self) -> list[Request]:
         """What is to be said to the reader, since the last call."""
         return [request for source in self.sources for request in source.requests()]
 
-    def bookmark(self) -> Bookmark:
-        """Where the peer stands: what was used, and nothing else, is not drawn again."""
-        return Bookmark(self.collaboration, self._mixed, tuple(source.mark() for source in self.sources))
+    def bookmark(self, out: Sequence[DrawnRow] = ()) -> Bookmark:
+        """Where the peer stands: what was used, and nothing else, is not drawn again.
+
+        Args:
+            out: Rows that are in doubt.
+        """
+        return Bookmark(self.collaboration, self._mixed, tuple(source.mark(out) for source in self.sources))
 
     def _picked(self, picks: NDArray[np.intp]) -> tuple[list[DrawnRow], SourceWalk | None]:
         """Rows of these sources, in their order, up to the first source that has none left, and that one."""

@@ -333,6 +333,7 @@ def _trainer_place(
     make_directory(folder / "states")
     make_directory(options.home.logs)
     return TrainerPlace(
+        peer=installation.key.peer_id,
         manifest=joined.manifest,
         manifest_path=joined.manifest_path,
         blobs=joined.blobs,

@@ -71,6 +71,20 @@ class Board:
         """The ledger of the state to which a round leads from the one that this computer holds."""
         return self.ledger.after(record, target_samples=self._target_samples).to_bytes()
 
+    def counted(self, peer: PeerId, data: bytes) -> int:
+        """Samples of a peer that one round has counted between the state that is shown and the one with this ledger.
+
+        It tells a worker that was away when others averaged its contribution: of the one that it had handed over.
+
+        Returns:
+            The samples; 0 where no round has counted any, or several have, and where the ledger cannot be read.
+        """
+        try:
+            there, here = Ledger.from_bytes(data).row(peer), self.ledger.row(peer)
+        except WireProblem:
+            return 0
+        return max(0, there.samples - here.samples) if there.epochs == here.epochs + 1 else 0
+
     def looked(self, epoch: int, loss: float) -> None:
         """Somebody looked at the held-out text."""
         self._heldout.pop(epoch, None)

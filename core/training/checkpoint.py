@@ -136,26 +136,22 @@ class Checkpoints:
         )
         image = self._image(name)
 
-        def write() -> Saved:
-            make_directory(self._folder)
-            first()
-            return self._write(image, name)
-
-        self._writing = self._writer.submit(write)
+        self._writing = self._writer.submit(self._write, image, name, first=first)
         return self._writing
 
-    def save_as(self, name: StateHeader, digest: bytes) -> Saved:
+    def save_as(self, name: StateHeader, digest: bytes, *, first: Callable[[], None] = lambda: None) -> Saved:
         """Write the state as it is now under the header that others gave it, if that makes the file that they have.
 
         Args:
             name: The header.
             digest: Root digest of their file.
+            first: As for `save_beside`.
 
         Raises:
             Damaged: it is another file; nothing was written.
             NoSpace: the disk is full; the older states are untouched.
         """
-        return self._writer.submit(self._write, self._image(name), name, digest).result()
+        return self._writer.submit(self._write, self._image(name), name, digest, first=first).result()
 
     def _image(self, name: StateHeader) -> memoryview:
         """The file of the state as it is now, once the one before it is written.
@@ -168,11 +164,15 @@ class Checkpoints:
         metadata = {METADATA: json.dumps(msgspec.to_builtins(name), sort_keys=True)}
         return state_image(dict(self._tensors()), metadata)
 
-    def _write(self, data: memoryview, name: StateHeader, digest: bytes | None = None) -> Saved:
+    def _write(
+        self, data: memoryview, name: StateHeader, digest: bytes | None = None, *, first: Callable[[], None]
+    ) -> Saved:
         chunks = chunk_digests(data[at : at + CHUNK_BYTES] for at in range(0, len(data), CHUNK_BYTES))
         root, epoch, lineage = root_digest(chunks), name.epoch, bytes.fromhex(name.lineage)
         if digest is not None and root != digest:
             raise Damaged(f"The steps to epoch {epoch} led to another state than that of others.")
+        make_directory(self._folder)
+        first()
         path = self._folder / state_file_name(epoch, lineage, root)
         same = path.name.removesuffix(f"{root.hex()[:32]}.safetensors")
         write_atomic(path, data)

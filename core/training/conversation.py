@@ -229,6 +229,7 @@ class Conversation:
         contribution = self._arena.slot("contribution")
         contribution[:] = learner.hand_over()
         self._carried.add_to(contribution, samples=learner.samples)
+        learner.note_out()
         self._round, self._contributed = frame.round, learner.samples
         self._say(Collected(round=frame.round, epoch=learner.state.epoch, samples=learner.samples, loss=learner.loss))
 
@@ -298,7 +299,7 @@ class Conversation:
                     epoch=learner.state.epoch,
                     samples=samples,
                     ahead=learner.rule.ahead + (beside if self._round is not None else 0),
-                    samples_per_s=learner.samples_per_s * self._duty.share,
+                    samples_per_s=learner.replicas.samples_per_s * self._duty.share,
                     loss=learner.loss,
                 )
             )

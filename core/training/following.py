@@ -56,7 +56,7 @@ class Following:
 
     def _load(self, frame: Load) -> None:
         try:
-            self._learner.load(Path(frame.path), epoch=frame.epoch, lineage=frame.lineage)
+            self._learner.load(Path(frame.path), epoch=frame.epoch, lineage=frame.lineage, counted=frame.counted)
         except Damaged as problem:
             sys.stderr.write(f"{problem}\n")
         with contextlib.suppress(OSError):  # it is among our own now, or of no use to anybody
@@ -78,7 +78,8 @@ class Following:
             if learner.replay.left:
                 self._say(WantsMean())
                 return
-            learner.state = TrainerState.of(wanted.header, learner.replay.end(wanted.header, wanted.digest))
+            saved = learner.replay.end(wanted.header, wanted.digest, counted=wanted.counted)
+            learner.state = TrainerState.of(wanted.header, saved)
         except (Damaged, WorkerProblem) as problem:
             sys.stderr.write(f"{problem}\n")
             learner.replay.undo()

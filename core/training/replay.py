@@ -24,7 +24,7 @@ class ReplayedSteps:
     Args:
         rule: Takes the steps.
         checkpoints: Hold the own state.
-        rows: Forget what was accumulated.
+        rows: Know what was accumulated, and what became of it.
         bookmarks: Keep where samples stand.
         samples: Stand somewhere.
     """
@@ -67,19 +67,24 @@ class ReplayedSteps:
         self._rule.absorb(torch.from_numpy(np.array(mean_N, dtype=np.float32)))
         self.left -= 1
 
-    def end(self, name: StateHeader, digest: bytes) -> Saved:
+    def end(self, name: StateHeader, digest: bytes, *, counted: int = 0) -> Saved:
         """Keep the state to which the steps have led, if it is the one that others hold.
 
         Args:
             name: The header of its file.
             digest: Root digest of its file.
+            counted: Samples that it counts for this peer, and the own state does not.
 
         Raises:
             Damaged: it is another one; nothing was written.
             NoSpace: the disk is full.
         """
-        self._bookmarks.write(name.epoch, bytes.fromhex(name.lineage), self._samples.bookmark())
-        return self._checkpoints.save_as(name, digest)
+
+        def first() -> None:
+            self._rows.resolve(counted)
+            self._bookmarks.write(name.epoch, bytes.fromhex(name.lineage), self._samples.bookmark())
+
+        return self._checkpoints.save_as(name, digest, first=first)
 
     def undo(self) -> None:
         """Go back to the state from which the steps began.
@@ -95,4 +100,4 @@ class ReplayedSteps:
                 problem.message, hint="Training goes on from the last state that is whole."
             ) from problem
         self._rule.begin(self._epoch)
-        self._rows.drop()
+        self._rows.forget()

@@ -116,6 +116,8 @@ class Replica:
             if self.micro_batch.recompute:
                 self.backprop.recompute()
             counted = add(drawn, self.backprop.run(batch))
+            if not counted:  # not finite: it would be drawn for ever
+                self._samples.use(drawn.rows)
         except (RuntimeError, MemoryError) as error:
             self._samples.put_back(drawn.rows)
             if not lacked_memory(error):

@@ -88,8 +88,10 @@ class ReplicaThread:
             self.failure = said(error)
 
     def _add(self, drawn: Drawn[Batch], loss: float) -> bool:
-        self.rows.append(drawn.rows)
-        return self.sum.add(self.replica.parameters.gradients_N, samples=drawn.batch.samples, loss=loss)
+        counted = self.sum.add(self.replica.parameters.gradients_N, samples=drawn.batch.samples, loss=loss)
+        if counted:
+            self.rows.append(drawn.rows)
+        return counted
 
 
 class Replicas:
@@ -241,8 +243,10 @@ class Replicas:
             began = self._clock()
             self.rest()
             self._first.idle_s += self._clock() - began
-        self._rows.count(drawn.rows)
-        return self._rule.add(samples=drawn.batch.samples, loss=loss)
+        counted = self._rule.add(samples=drawn.batch.samples, loss=loss)
+        if counted:
+            self._rows.count(drawn.rows)
+        return counted
 
     def _leaves(self, device: str, why: str) -> None:
         self.left.append(f"The device {device} trains no more: {why}")

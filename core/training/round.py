@@ -150,11 +150,6 @@ class Learner:
         return self.replicas.samples
 
     @property
-    def samples_per_s(self) -> float:
-        """Smoothed speed of all devices together."""
-        return self.replicas.samples_per_s
-
-    @property
     def damaged(self) -> list[Path]:
         """Checkpoints and bookmarks that could not be read at the start, where they were set aside."""
         return self._checkpoints.damaged
@@ -182,6 +177,17 @@ class Learner:
         contribution: NDArray[np.float32] = self.rule.hand_over().numpy()
         self.rows.hand_over()
         return contribution
+
+    def note_out(self) -> None:
+        """Write down which rows are out, before others may average them: this process may be gone when they have.
+
+        Raises:
+            NoSpace: the disk is full.
+            UserProblem: the system does not allow it.
+        """
+        state = self.state
+        state.saving.result()  # lest its own bookmark comes later
+        self._bookmarks.write(state.epoch, state.lineage, self.data.bookmark(self.rows.out))
 
     def take_back(self) -> None:
         """The round was aborted: what was handed over counts again, with all that came meanwhile."""
@@ -221,8 +227,14 @@ class Learner:
         means = (mean + self.state.means if mean else b"")[: DIGEST_BYTES * ANCESTORS_MAX]
         return self._save(epoch, lineage, ancestors=ancestors[: MARK_BYTES * ANCESTORS_MAX], ledger=ledger, means=means)
 
-    def load(self, path: Path, *, epoch: int, lineage: bytes) -> TrainerState:
+    def load(self, path: Path, *, epoch: int, lineage: bytes, counted: int = 0) -> TrainerState:
         """Replace the state by that of a file, keep a copy among the checkpoints, forget what was accumulated.
+
+        Args:
+            path: The file.
+            epoch: That it must name.
+            lineage: That it must name.
+            counted: Samples that it counts for this peer, and the state before does not.
 
         Raises:
             Damaged: the file is not that state of this collaboration; nothing has changed.
@@ -231,7 +243,8 @@ class Learner:
         self.replicas.rest()
         name = self._checkpoints.load(path, wanted=(epoch, lineage))
         self.rule.begin(epoch)
-        self.rows.drop()
+        self.rows.forget()
+        self.rows.resolve(counted)
         ancestors, means = bytes.fromhex(name.ancestors), bytes.fromhex(name.means)
         state = self._save(epoch, lineage, ancestors=ancestors, ledger=name.ledger, means=means)
         state.saving.result()

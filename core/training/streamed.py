@@ -42,7 +42,7 @@ from core.tasks.task import Task
 from core.training.block_files import BlockFiles
 from core.training.child import given_secrets
 from core.training.data_news import DataTeller, Tell
-from core.training.samples import Drawn
+from core.training.samples import Drawn, Rows
 from core.workers.frames import Start
 
 PATIENCE_S: Final = 0.2
@@ -127,10 +127,17 @@ class StreamedSamples:
             walk.use(rows)
             self._settle(walk)
 
-    def bookmark(self) -> Bookmark:
-        """Where the walk stands, for the state that is saved now."""
+    def resolve(self, *, averaged: bool) -> None:
+        """It is known what became of rows that an earlier process had handed over."""
         with self._changed:
-            return self._begun.bookmark()
+            walk = self._begun
+            walk.resolve(averaged=averaged)
+            self._settle(walk)
+
+    def bookmark(self, out: Rows = ()) -> Bookmark:
+        """Where the walk stands, for the state that is held now."""
+        with self._changed:
+            return self._begun.bookmark(out)
 
     def rest(self) -> None:
         """Read and compute nothing until `go_on`."""

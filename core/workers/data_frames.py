@@ -5,6 +5,10 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+Counted = Annotated[int, Meta(ge=0)]
+"""Samples that a state counts for this peer, and the one that the worker holds does not: a round has averaged a
+contribution, but this worker did not take the step."""
+
 
 class Frame(msgspec.Struct, frozen=True, kw_only=True):
     """Base of the frames of both directions."""

@@ -10,7 +10,7 @@ from core.api.score import Filled, Score
 from core.base.problems import WireProblem
 from core.base.state_header import StateHeader
 from core.base.untaken import Untaken
-from core.workers.data_frames import DataAccess, DataNews, Frame
+from core.workers.data_frames import Counted, DataAccess, DataNews, Frame
 
 FRAME_BYTES_MAX = 1024 * 1024
 CHUNKS_BYTES_MAX = 128 * 1024
@@ -125,6 +125,7 @@ class Load(Frame, frozen=True, kw_only=True, tag="load"):
     epoch: int
     lineage: bytes
     """Lineage that the file must name as its own."""
+    counted: Counted = 0
 
 
 class Replay(Frame, frozen=True, kw_only=True, tag="replay"):
@@ -139,6 +140,7 @@ class Replay(Frame, frozen=True, kw_only=True, tag="replay"):
     """Of its file."""
     digest: bytes
     """Root digest of its file."""
+    counted: Counted = 0
 
 
 class TakeMean(Frame, frozen=True, kw_only=True, tag="take_mean"):
@@ -163,7 +165,8 @@ class Go(Frame, frozen=True, kw_only=True, tag="go"):
 class Suspend(Frame, frozen=True, kw_only=True, tag="suspend"):
     """Compute nothing and use no device until Resume; answer Suspended.  Frames that come before Resume mean nothing.
 
-    What was accumulated is kept, with a contribution that is out: if its round is committed, a newer state follows.
+    What was accumulated is kept, with a contribution that is out: if its round is committed, a newer state follows,
+    with the samples that it counts for this peer.
     """
 
 

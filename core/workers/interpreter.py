@@ -12,6 +12,7 @@ from typing import Protocol
 from core.averaging.codecs.registry import FEEDBACK, codec_of
 from core.averaging.kept_mean import MeanForm
 from core.base.content import DIGEST_BYTES
+from core.base.ids import PeerId
 from core.base.manifest import Manifest
 from core.base.problems import Problem
 from core.base.state_header import MARK_BYTES
@@ -63,6 +64,9 @@ class LedgerKeeper(Protocol):
 
     def after(self, record: RoundRecord) -> bytes:
         """The ledger of the state to which a round leads from there."""
+
+    def counted(self, peer: PeerId, data: bytes) -> int:
+        """Samples of a peer that a round has counted between there and the state with this ledger; 0: none has."""
 
 
 class Interpreter:

@@ -3,6 +3,9 @@
 import asyncio
 from pathlib import Path
 
+from core.base.ids import PeerId
+from core.base.problems import WireProblem
+from core.base.state_header import HEADER_BYTES_MAX, LENGTH_BYTES, header_bytes, header_of
 from core.swarm import orders
 from core.workers import frames
 from core.workers.interpreter import Interpreter, LedgerKeeper
@@ -15,18 +18,23 @@ class Moves:
     Args:
         interpreter: Keeps means, and reads those of others.
         ledger: Follows each of the own rounds.
+        peer: This computer, whose samples other states count.
     """
 
-    def __init__(self, interpreter: Interpreter, ledger: LedgerKeeper) -> None:
+    def __init__(self, interpreter: Interpreter, ledger: LedgerKeeper, peer: PeerId) -> None:
         self._interpreter = interpreter
         self._ledger = ledger
-        self._absorbing: asyncio.Task[None] | None = None
+        self._peer = peer
+        self._ordering: asyncio.Task[None] | None = None
         """Held, lest it be collected before it is done."""
         self._means: list[Path] = []
         """What the worker is still to ask for."""
 
     def order(self, order: orders.Absorb | orders.Load | orders.Replay, worker: Worker) -> None:
-        """Carry out an order; with an Absorb the worker is told when its mean is kept, and owes nothing else so long.
+        """Carry out an order.
+
+        With an Absorb the worker is told when its mean is kept, with a Load when its file's head is read; it owes
+        nothing else so long.
 
         Args:
             order: Of the participant.
@@ -34,12 +42,13 @@ class Moves:
         """
         match order:
             case orders.Absorb():
-                self._absorbing = asyncio.create_task(self._absorb(order, worker, self._ledger.after(order.record)))
-            case orders.Load(location=location, name=name):
-                worker.send(frames.Load(path=location, epoch=name.epoch, lineage=name.lineage))
+                self._ordering = asyncio.create_task(self._absorb(order, worker, self._ledger.after(order.record)))
+            case orders.Load():
+                self._ordering = asyncio.create_task(self._load(order, worker))
             case orders.Replay(header=header, digest=digest, means=means):
                 self._means = [Path(mean) for mean in means]
-                worker.send(frames.Replay(header=header, digest=digest))
+                counted = self._ledger.counted(self._peer, header.ledger)
+                worker.send(frames.Replay(header=header, digest=digest, counted=counted))
 
     async def heard(self, frame: frames.ToEngine, worker: Worker | None) -> None:
         """Give the worker the next mean of its replay, where this frame asks for it."""
@@ -50,8 +59,13 @@ class Moves:
     def forget(self) -> None:
         """The worker stands still or is gone: what it was to do before means nothing to it afterwards."""
         self._means = []
-        if self._absorbing is not None:
-            self._absorbing.cancel()
+        if self._ordering is not None:
+            self._ordering.cancel()
+
+    async def _load(self, order: orders.Load, worker: Worker) -> None:
+        ledger = await asyncio.to_thread(_ledger_in, Path(order.location))
+        name, counted = order.name, self._ledger.counted(self._peer, ledger)
+        worker.send(frames.Load(path=order.location, epoch=name.epoch, lineage=name.lineage, counted=counted))
 
     async def _absorb(self, order: orders.Absorb, worker: Worker, ledger: bytes) -> None:
         record, mean = order.record, await self._interpreter.keep_mean()
@@ -66,6 +80,16 @@ class Moves:
                 mean=mean,
             )
         )
+
+
+def _ledger_in(path: Path) -> bytes:
+    """The ledger in a state's file that strangers have given; empty where it cannot be read: the worker refuses it."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(LENGTH_BYTES)
+            return header_of(head + file.read(min(header_bytes(head), HEADER_BYTES_MAX))).ledger
+    except (OSError, WireProblem):
+        return b""
 
 
 def _averaged(record: orders.RoundRecord, agreement: orders.Agreement | None) -> frames.RoundMetrics:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from core.base.ids import PeerId
 from core.base.manifest import Manifest
 from core.workers import frames
 from core.workers.data_frames import DataAccess
@@ -30,6 +31,8 @@ class WorkerShare:
 class TrainerPlace:
     """Where a worker finds and leaves its things, and how it runs."""
 
+    peer: PeerId
+    """This computer."""
     manifest: Manifest
     manifest_path: Path
     blobs: Path

@@ -89,7 +89,7 @@ class Trainer:
             tell=tell,
             ledger=ledger,
         )
-        self._moves = Moves(self._interpreter, ledger)
+        self._moves = Moves(self._interpreter, ledger, place.peer)
         self._changed = changed
         self._notice = notice
         self._restarts = Restarts(random)

@@ -8,6 +8,7 @@ from random import Random
 
 import pytest
 
+from core.base.ids import PeerId
 from core.base.manifest import Manifest
 from core.workers.place import TrainerPlace, WorkerShare
 from core.workers.trainer import CRASHES_MAX, Trainer
@@ -33,11 +34,15 @@ class NoLedger:
     def after(self, record: object) -> bytes:
         return b""
 
+    def counted(self, peer: PeerId, data: bytes) -> int:
+        return 0
+
 
 @pytest.mark.parametrize("wish", ["cuda", "cpu"])
 def test_a_driver_that_ends_workers_is_left_alone(tmp_path: Path, wish: str) -> None:
     started, told = tmp_path / "started", []
     place = TrainerPlace(
+        peer=PeerId(bytes(32)),
         manifest=Manifest(name="t", organiser="t", task="albert", authority="00" * 32),
         manifest_path=tmp_path / "manifest",
         blobs=tmp_path,

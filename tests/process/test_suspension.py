@@ -14,6 +14,7 @@ import psutil
 import pytest
 
 from core.base.content import chunk_digests, root_digest
+from core.base.ids import PeerId
 from core.base.manifest import AveragingNumbers
 from core.swarm import orders
 from core.swarm.answers import ContributionWritten, SamplesCounted, TrainerGone, TrainerReady
@@ -85,6 +86,7 @@ def play(
     for name in ("states", "arena"):
         (folder / name).mkdir()
     place = TrainerPlace(
+        peer=PeerId(bytes(32)),
         manifest=charter.manifest,
         manifest_path=charter.manifest_path,
         blobs=charter.blobs,

@@ -54,6 +54,18 @@ def test_ledger_that_cannot_be_read_is_an_empty_one(board):
     assert Ledger.from_bytes(board.after(record(5, [Deed(ME, 3, 1, 0)]))).row(ME).samples == 3
 
 
+def test_round_that_counted_a_peer_is_noticed_in_another_ledger(board):
+    held(board, 10, 70)
+
+    def there(samples: int, epochs: int, peer=ME) -> bytes:
+        return Ledger({peer: LedgerRow(samples, epochs, 9, 0)}).to_bytes()
+
+    assert board.counted(ME, there(17, 2)) == 7
+    assert board.counted(PEERS[5], there(17, 1, PEERS[5])) == 17
+    for ledger in (there(17, 1), there(17, 3), there(10, 2), there(3, 2), there(17, 2, PEERS[1]), b"", b"\x91" * 50):
+        assert board.counted(ME, ledger) == 0
+
+
 def test_looks_at_heldout_text_are_shown_before_a_round(board):
     board.hold(Ledger().after(record(4, heldout=((3, 2.5),)), target_samples=TARGET).to_bytes(), 4)
     board.looked(4, 2.0)

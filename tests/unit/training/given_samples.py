@@ -35,6 +35,8 @@ class GivenSamples:
         self.used: list[int] = []
         self.back: list[int] = []
         """Put back; they are not drawn again."""
+        self.in_doubt: list[int] = []
+        """As the last bookmark has it."""
         self.drawn = 0
         self.stalled = False
         self.rests = False
@@ -74,7 +76,10 @@ class GivenSamples:
         with self._turn:
             self.used += rows
 
-    def bookmark(self) -> Bookmark:
+    def resolve(self, *, averaged: bool) -> None: ...
+
+    def bookmark(self, out: Iterable[Any] = ()) -> Bookmark:
+        self.in_doubt = list(out)
         return Bookmark(b"", len(self.used), ())
 
     def rest(self) -> None:

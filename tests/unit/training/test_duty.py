@@ -56,7 +56,7 @@ def test_a_resting_worker_listens(tmp_path: Path) -> None:
     samples = t.peer.samples
     told = t.said[-1]
     assert isinstance(told, frames.Progress)
-    assert told.samples_per_s == pytest.approx(t.peer.samples_per_s / 100)
+    assert told.samples_per_s == pytest.approx(t.peer.replicas.samples_per_s / 100)
     threading.Timer(0.1, t.inbox.put, [frames.Suspend()]).start()
     began = time.monotonic()
     t.conversation.turn(t.inbox)

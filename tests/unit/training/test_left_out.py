@@ -27,7 +27,7 @@ def test_device_left_out_rests_and_comes_back(tmp_path: Path) -> None:
     resting_taken, before = resting.data, peer.rule.samples
     peer.accumulate()
     assert computing() == [f"replica on {going.device}"]
-    assert peer.samples_per_s == pytest.approx(peer.replicas.each[0].samples_per_s + going.samples_per_s)
+    assert peer.replicas.samples_per_s == pytest.approx(peer.replicas.each[0].samples_per_s + going.samples_per_s)
     peer.replicas.rest()
     assert peer.rule.samples > before
     assert resting.data is resting_taken

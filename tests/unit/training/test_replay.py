@@ -1,6 +1,7 @@
 """A peer that missed rounds takes the same steps with their means: engine's side and worker's, with real files."""
 
 import asyncio
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 from core.averaging.codecs.registry import codec_of
 from core.averaging.kept_mean import MeanForm
 from core.base.content import DIGEST_BYTES, digest
+from core.base.ids import PeerId
 from core.base.manifest import AveragingNumbers, Manifest
 from core.base.state_header import StateHeader, header_of
 from core.swarm import orders
@@ -23,9 +25,11 @@ from core.workers.arena import Arena
 from core.workers.interpreter import Interpreter, SharedFiles
 from core.workers.kept_means import KeptMeans
 from core.workers.moves import Moves
+from tests.unit.training.given_samples import GivenSamples
 from tests.unit.training.small import MANIFEST, learner, ticking
 
 ROUNDS = 3
+ME = PeerId(bytes(32))
 SGD = {"name": "sgd", "learning_rate": 0.1, "momentum": 0.9}
 LOCAL = {"name": "local", "steps": 2, "samples": 16, "optimizer": SGD}
 MANIFESTS = {
@@ -44,8 +48,10 @@ class Peer:
         self.means = folder / "means"
         files = SharedFiles(manifest=manifest, arena=folder / "arena", residuals=folder / "residuals", means=self.means)
         self.told: list[Any] = []
+        self.counts = 0
+        """Samples of its own that the others' state counts."""
         interpreter = Interpreter(files, tell=self.told.append, ledger=self)
-        self._interpreter, self.moves = interpreter, Moves(interpreter, self)
+        self._interpreter, self.moves = interpreter, Moves(interpreter, self, ME)
         self.peer = learner(folder / "states", seed=seed, manifest=manifest)
         self.arena = Arena.create(interpreter.new_arena(), self.peer.numel)
         self._said: list[frames.ToEngine] = []
@@ -58,6 +64,10 @@ class Peer:
 
     def after(self, record: orders.RoundRecord) -> bytes:
         return f"after {record.name.epoch - 1}".encode()
+
+    def counted(self, peer: PeerId, data: bytes) -> int:
+        assert peer == ME
+        return self.counts if data == f"after {ROUNDS - 1}".encode() else 0
 
     def send(self, frame: Any) -> None:
         self._talk.hear(frame)
@@ -158,6 +168,50 @@ def test_replayed_state_has_the_others_bits(kind: str, tmp_path: Path) -> None:
         states = [await one.step(mean, name_of(ROUNDS + 1)) for one in everybody]
         assert len({one.digest for one in states}) == 1
         for one in everybody:
+            one.close()
+
+    asyncio.run(go())
+
+
+@pytest.mark.parametrize("way", ["replay", "load"])
+def test_contribution_in_the_others_state_is_not_drawn_again(way: str, tmp_path: Path) -> None:
+    async def go() -> None:
+        missed = Missed(tmp_path, MANIFESTS["lamb"])
+        await missed.begin()
+        late, samples = missed.late, missed.late.peer.data
+        assert isinstance(samples, GivenSamples)
+        late.peer.accumulate()
+        late.send(frames.Collect(round=b"r"))
+        late.send(frames.Release(round=b"r"))
+        late.counts = out = late.peer.samples
+        late.peer.accumulate()
+        more = late.peer.samples
+        path = shutil.copy(missed.states[0].location, tmp_path / "fetched")
+        await late.order(missed.replay() if way == "replay" else orders.Load(str(path), name_of(ROUNDS)))
+        assert late.peer.state.saved.digest == missed.states[0].digest
+        assert samples.used == list(range(out))
+        assert samples.back == list(range(out, more))
+        for one in (*missed.here, late):
+            one.close()
+
+    asyncio.run(go())
+
+
+def test_state_that_others_do_not_hold_counts_nothing(tmp_path: Path) -> None:
+    async def go() -> None:
+        missed = Missed(tmp_path, MANIFESTS["lamb"])
+        await missed.begin()
+        late, samples = missed.late, missed.late.peer.data
+        assert isinstance(samples, GivenSamples)
+        late.peer.accumulate()
+        late.send(frames.Collect(round=b"r"))
+        late.counts = late.peer.samples
+        await missed.given(digest=bytes(32))
+        (tmp_path / "torn").write_bytes(b"\xff" * 100)
+        await late.order(orders.Load(str(tmp_path / "torn"), name_of(ROUNDS)))
+        assert late.peer.state.epoch == 0
+        assert samples.used == samples.back == []
+        for one in (*missed.here, late):
             one.close()
 
     asyncio.run(go())

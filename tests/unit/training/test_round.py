@@ -176,5 +176,5 @@ def test_loading_what_is_no_state_changes_nothing(tmp_path: Path) -> None:
 def test_speed_and_evaluation(tmp_path: Path) -> None:
     peer = learner(tmp_path)
     peer.accumulate()
-    assert peer.samples_per_s == pytest.approx(peer.samples / 0.1)  # the clock ticks once between its two readings
+    assert peer.replicas.samples_per_s == pytest.approx(peer.samples / 0.1)  # one tick of the clock
     assert peer.evaluate().baselines == {"zeros": Score(1.5)}

@@ -2,19 +2,20 @@
 
 from pathlib import Path
 
-import numpy as np
 import pytest
+import torch
 from msgspec.structs import replace
 
 from core.base.content import digest
 from core.base.manifest import AveragingNumbers
 from core.base.problems import WorkerProblem
 from core.data.bookmark import Bookmark
+from core.tasks.task import Losses
 from core.training.bookmarks import Bookmarks
 from core.training.round import Learner
 from core.workers import frames
 from tests.unit.training.given_samples import GivenSamples
-from tests.unit.training.small import MANIFEST, SmallTask, learner
+from tests.unit.training.small import MANIFEST, Points, SmallTask, learner
 from tests.unit.training.talk import talk
 
 DELAYED = replace(MANIFEST, averaging=AveragingNumbers(delayed=True))
@@ -74,22 +75,82 @@ def test_rows_are_put_back_when_another_state_is_loaded(tmp_path: Path) -> None:
     assert given(peer).used == []
 
 
+@pytest.mark.parametrize("manifest", [MANIFEST, DELAYED])
+def test_rows_that_others_averaged_are_used_with_their_state(tmp_path: Path, manifest) -> None:
+    """A round failed, the next one was committed without this worker; a round may count less than was contributed."""
+    peer, other = (learner(tmp_path / name, manifest=manifest) for name in "ab")
+    computed(other, 2)
+    state = other.absorb(other.hand_over(), epoch=1, lineage=LINEAGES[1])
+    first = computed(peer, 2)
+    peer.hand_over()
+    peer.take_back()
+    second = computed(peer, 2)
+    peer.hand_over()
+    peer.take_back()
+    third = computed(peer, 1)
+    peer.load(state.saved.path, epoch=1, lineage=LINEAGES[1], counted=first + 1)
+    assert given(peer).used == list(range(second))
+    assert given(peer).back == list(range(second, third))
+    assert peer.samples == 0
+
+
+def test_rows_in_doubt_wait_for_the_state_that_tells(tmp_path: Path) -> None:
+    """Gradients are forgotten at the beginning of a replay, which may come to nothing."""
+    peer = learner(tmp_path)
+    samples = computed(peer, 2)
+    peer.hand_over()
+    peer.take_back()
+    more = computed(peer, 1)
+    for _ in range(2):
+        peer.replay.begin(peer.state.saved.path, epoch=0, to=1)
+        peer.replay.undo()
+        assert (given(peer).used, given(peer).back) == ([], list(range(samples, more)))
+    peer.rows.resolve(samples)
+    assert given(peer).used == list(range(samples))
+
+
+def test_next_contribution_draws_rows_in_doubt_again(tmp_path: Path) -> None:
+    peer = learner(tmp_path)
+    samples = computed(peer, 2)
+    peer.hand_over()
+    peer.rows.forget()
+    assert given(peer).back == []
+    peer.hand_over()
+    assert given(peer).back == list(range(samples))
+
+
+def test_bookmark_knows_what_is_out_before_others_have_it(tmp_path: Path) -> None:
+    t = talk(tmp_path)
+    t.train(3)
+    samples = t.peer.samples
+    t.hear(frames.Collect(round=b"r"))
+    assert given(t.peer).in_doubt == list(range(samples))
+    assert Bookmarks(tmp_path / "states").read(0, MANIFEST.id) == Bookmark(b"", 0, ())
+
+
 def test_rows_of_a_step_that_was_undone_are_put_back(tmp_path: Path) -> None:
-    """A decay of 100 at a rate of 10 multiplies every matrix by -999, step after step."""
+    """A decay of 100 at a rate of 10 multiplies every matrix by -999."""
     growing = {"name": "adamw", "learning_rate": 10.0, "weight_decay": 100.0, "warmup_epochs": 0, "total_epochs": 10**9}
     peer = learner(tmp_path, manifest=replace(MANIFEST, optimizer=growing))
-
-    def grow() -> None:
-        for epoch in range(1, 30):
-            peer.accumulate()
-            peer.hand_over()
-            peer.absorb(np.zeros(peer.numel, np.float32), epoch=epoch, lineage=digest(bytes([epoch])))
-
+    samples = computed(peer, 3)
+    peer.parameters.values_N.fill_(1e37)
     with pytest.raises(WorkerProblem, match="undone"):
-        grow()
-    used, back = given(peer).used, given(peer).back
-    assert len(back) > 0
-    assert used + back == list(range(len(used) + len(back)))
+        peer.absorb(peer.hand_over(), epoch=1, lineage=LINEAGES[1])
+    assert given(peer).used == []
+    assert given(peer).back == list(range(samples))
+
+
+def test_rows_without_a_finite_gradient_are_not_drawn_again(tmp_path: Path) -> None:
+    class Infinite(SmallTask):
+        def loss(self, model: torch.nn.Module, batch: Points) -> Losses:
+            losses = super().loss(model, batch)
+            return Losses(objective=losses.objective * float("inf"), reported=losses.reported)
+
+    peer = learner(tmp_path, task=Infinite())
+    assert not peer.accumulate()
+    peer.rows.drop()
+    assert given(peer).used
+    assert given(peer).back == []
 
 
 def test_three_devices_account_for_each_row_once(tmp_path: Path) -> None:
