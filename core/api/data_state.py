@@ -26,7 +26,9 @@ class DataCode(StrEnum):
     NETWORK_RESTS = "network-rests"
     """The person's rules forbid the network now."""
     NO_SPACE = "no-space"
-    """The disk is full, or the limit of the disk too small for a block: bytes."""
+    """The disk is full, or all that the person gives to data is in use: bytes."""
+    UNWRITABLE = "unwritable"
+    """A folder of this computer cannot be written: name, why (the system's words)."""
     TOO_MANY = "too-many"
     """A folder has more files than are read; this is the first that is not: name."""
     CHANGED = "changed"
@@ -48,6 +50,10 @@ STALLED: Final[Mapping[str, str]] = MappingProxyType(
         DataCode.WRONG_BYTES: "Data stalled: {name} is not what the organiser has signed. It is asked for again.",
         DataCode.NETWORK_RESTS: "Data wait: your rules forbid the network now.",
         DataCode.NO_SPACE: "Data stalled: there is no room on the disk, or too little of it for data is allowed.",
+        DataCode.UNWRITABLE: (
+            "Data stalled: {name} could not be written ({why}). "
+            "Check that the folder belongs to you and is not read-only."
+        ),
         DataCode.TOO_MANY: "Data stalled: there are too many files.",
         DataCode.CHANGED: "The data are other ones than before, so reading begins anew.",
     }
@@ -142,4 +148,4 @@ def why_stalled(code: str, args: Mapping[str, str | int], translate: Callable[[s
 
 def told(args: Mapping[str, str | int]) -> dict[str, str | int]:
     """Arguments with all that sentences about data may name: a reader may leave out what it does not know."""
-    return {"host": "", "name": "", "column": "", "status": "", "seconds": 0, **args}
+    return {"host": "", "name": "", "column": "", "status": "", "why": "", "seconds": 0, **args}

@@ -79,4 +79,10 @@ def share_of(installation: Installation) -> WorkerShare:
     """What a worker may use, by the settings; all cores but one where neither they nor the options say it."""
     chosen = installation.preferences.settings
     threads = chosen.threads or installation.options.threads or spare_cores()
-    return WorkerShare(chosen.device, threads, compile=chosen.compile, memory_bytes=chosen.memory_bytes)
+    return WorkerShare(
+        chosen.device,
+        threads,
+        compile=chosen.compile,
+        memory_bytes=chosen.memory_bytes,
+        disk_gigabytes=chosen.disk_gigabytes,
+    )

@@ -7,7 +7,7 @@ from core.base.manifest import Manifest
 from core.engine.data_desk import DataDesk
 from core.engine.data_secrets import kept_secrets, secret_names
 from core.engine.installation import Installation
-from core.engine.shard_sharing import GIGABYTE, SHARED
+from core.engine.shard_sharing import GIGABYTE, SHARDS, SHARED
 from core.workers.data_frames import DataAccess
 
 
@@ -24,7 +24,7 @@ class DataRoom:
     def __init__(self, installation: Installation, manifest: Manifest, desk: DataDesk, blocks: Path) -> None:
         self._installation = installation
         self._names = secret_names(manifest.sources)
-        self._share = 1 - SHARED if any(source.index for source in manifest.sources) else 1
+        self._shares = any(source.index for source in manifest.sources)
         self._desk = desk
         self._blocks = blocks
         self._secrets: dict[str, str] = {}
@@ -35,10 +35,15 @@ class DataRoom:
 
     def access(self) -> DataAccess:
         """What a worker that starts now may use."""
-        text = self._installation.options.text
+        text, home = self._installation.options.text, self._installation.options.home
+        spare = [folder for folder in home.all_blocks() if folder != self._blocks]
+        if not self._shares:  # else the shards of all collaborations keep to their own part of the disk
+            spare.append(home.directory / SHARDS)
+        share = 1 - SHARED if self._shares else 1
         return DataAccess(
             blocks_dir=str(self._blocks),
-            disk_bytes=int(self._share * GIGABYTE * self._installation.preferences.settings.disk_gigabytes),
+            disk_bytes=int(share * GIGABYTE * self._installation.preferences.settings.disk_gigabytes),
+            spare_dirs=tuple(map(str, spare)),
             folder="" if text is None else str(text),
             desk_url=self._desk.url,
             desk_token=self._desk.token,

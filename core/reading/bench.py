@@ -25,6 +25,7 @@ from core.data.filters import read_filters
 from core.reading.block_file import Shape
 from core.reading.block_maker import BlockMaker
 from core.reading.block_store import BlockKey, BlockStore
+from core.reading.room import DiskRoom
 from core.reading.rows import Counts, RowMaker
 from core.sources.source import Access, SourceTrouble, TextShards, open_source
 from core.sources.texts import problem_of_trouble
@@ -128,7 +129,7 @@ class _Pass:
 
     def __init__(self, texts: Path, blocks: Path, cutter: AlbertCutter) -> None:
         self._source = _opened(str(texts), texts)
-        self._store = BlockStore(blocks, Shape(cutter.width, wide=False), b"bench" * 9, bytes_max=1 << 40)
+        self._store = BlockStore(blocks, Shape(cutter.width, wide=False), b"bench" * 9, DiskRoom(1 << 40, blocks))
         rows = RowMaker(b"bench", 0, cutter, read_filters({}), Counts(), threading.Lock())
         self._maker = BlockMaker(self._source, rows, self._store, lambda *_: self._begun())
         self._began = 0.0

@@ -9,10 +9,9 @@ from typing import Final
 
 import numpy as np
 
-from core.api.data_state import DataCode
-from core.base.problems import UserProblem
 from core.reading.block_file import BlockFile, Seal
 from core.reading.block_store import BlockKey, BlockStore
+from core.reading.room import OWN_TROUBLE
 from core.reading.rows import OpenShard, RowMaker
 from core.sources.source import SourceStalled, TextShards
 
@@ -57,7 +56,7 @@ class BlockMaker:
             The block's name, its file, and what it holds.
 
         Raises:
-            SourceStalled: it cannot be had now.
+            SourceStalled: it cannot be had now; where files of this computer are the trouble, its file is gone.
             ShardUnreadable: it cannot be read on; what `grown` was told of holds.
         """
         kept = self._store.find(BlockKey(self._rows.source, shard, row))
@@ -66,20 +65,16 @@ class BlockMaker:
         try:
             opened = self._position(shard, row, look, fetch)
             return self._write(opened, look)
-        except (OSError, UserProblem) as error:
-            self.give_up()
-            self._store.free()
-            raise SourceStalled(DataCode.NO_SPACE, bytes=self._store.stored_bytes) from error
-        except BaseException:
+        except BaseException as error:
             self._open = None
+            if isinstance(error, SourceStalled) and error.code in OWN_TROUBLE:
+                self.give_up()  # what one source holds and cannot finish may be what another one waits for
             raise
 
     def give_up(self) -> None:
         """What is being made is not wanted any more."""
         self._open = None
-        if self._growing is not None:
-            self._growing[1].give_up()
-            self._growing = None
+        self._give_up_file()
 
     def _position(self, shard: int, row: int, look: Callable[[], None], fetch: Callable[[], Path | None]) -> OpenShard:
         """The shard, open where the block with a row begins."""
@@ -111,7 +106,7 @@ class BlockMaker:
             with closing(self._rows.rows(opened, look)) as stream:
                 rows = islice(stream, skipped, None)
                 while part := list(islice(rows, FIRST_ROWS)):
-                    file.append(np.stack(part))
+                    self._store.append(file, np.stack(part))
                     self._rows.counts.add(rows=len(part))
                     now = time.monotonic()
                     if file.rows >= 2 * said or now - said_at >= SAY_S:
@@ -119,7 +114,7 @@ class BlockMaker:
                         said, said_at = file.rows, now
             if file.rows or opened.ended:
                 break
-            self.give_up_file()  # nothing in it: the next block takes its name
+            self._give_up_file()  # nothing in it: the next block takes its name
         self._growing = None
         self._store.finish(key, file, last=opened.ended)
         opened.first += file.rows
@@ -130,13 +125,11 @@ class BlockMaker:
         """The block's file, and how many of its rows are in it already."""
         if self._growing is not None and self._growing[0] == key:
             return self._growing[1], self._growing[1].rows
-        if self._growing is not None:
-            self._growing[1].give_up()
+        self._give_up_file()
         self._growing = (key, self._store.begin(key, block))
         return self._growing[1], 0
 
-    def give_up_file(self) -> None:
-        """The file that grows is not wanted any more."""
+    def _give_up_file(self) -> None:
         if self._growing is not None:
-            self._growing[1].give_up()
+            self._store.give_up(self._growing[1])
             self._growing = None

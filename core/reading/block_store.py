@@ -14,12 +14,13 @@ one.  A cache for half of the blocks so gives half of the reads; were the least 
 import contextlib
 import re
 import threading
-from collections import OrderedDict
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from core.reading.block_file import HEADER_BYTES, SEAL_BYTES, BlockFile, Seal, Shape, read_seal, remove
+from numpy.typing import NDArray
+
+from core.reading.block_file import SEAL_BYTES, BlockFile, Seal, Shape, read_seal
+from core.reading.room import DiskRoom
 from core.system.atomic_files import make_directory
 
 NAME_BYTES: Final = 8
@@ -51,27 +52,27 @@ class BlockStore:
         folder: Only this class writes there.
         shape: Of all rows.
         cutter: Digest of what decides about rows, beside the text.
-        bytes_max: What blocks take of the disk, where those in use allow it.
+        room: What the reader's files take of the disk.
     """
 
-    def __init__(self, folder: Path, shape: Shape, cutter: bytes, *, bytes_max: int) -> None:
+    def __init__(self, folder: Path, shape: Shape, cutter: bytes, room: DiskRoom) -> None:
         self._folder = folder
         self._shape = shape
         self._cutter = cutter[:NAME_BYTES].hex()
-        self._bytes_max = bytes_max
+        self._room = room
         self._lock = threading.RLock()
         self._folders: dict[int, Path] = {}
-        self._sizes: OrderedDict[BlockKey, int] = OrderedDict()
-        """Of all whole blocks, those that were used up last at the end."""
-        self._in_use: set[BlockKey] = set()
+        self._whole: set[BlockKey] = set()
+        """Blocks that were whole; they may have gone since."""
+        self._usual = 0
+        """How large the next block will be, as far as one can tell: as large as the largest."""
         self._places: dict[BlockKey, int] = {}
         """Of each block that was ever seen its place in its shard."""
 
     @property
     def stored_bytes(self) -> int:
-        """What blocks take of the disk."""
-        with self._lock:
-            return sum(self._sizes.values())
+        """What the reader's files take of the disk."""
+        return self._room.taken_bytes
 
     def open_source(self, source: int, listing: bytes) -> None:
         """Find the blocks of a source that an earlier process left; those of another listing go.
@@ -81,88 +82,97 @@ class BlockStore:
             listing: Digest of its listing.
 
         Raises:
-            NoSpace: the disk is full.
-            UserProblem: the folder cannot be written.
+            SourceStalled: the folder cannot be written.
         """
-        with self._lock:
+        with self._lock, self._room.writing():
             name = f"{source}-{listing[:NAME_BYTES].hex()}-{self._cutter}"
             folder = self._folders[source] = self._folder / name
             make_directory(folder)
             for old in self._folder.glob(f"{source}-*"):
                 if old != folder:
-                    _clear(old)
-            for key in [key for key in self._sizes if key.source == source]:
-                del self._sizes[key]
-            found = [(path.stat(), named) for path in folder.iterdir() if (named := _NAME.match(path.name))]
-            for stat, named in sorted(found, key=lambda each: each[0].st_mtime_ns):
-                shard, block, first = map(int, named.groups())
-                key = BlockKey(source, shard, first)
-                self._sizes[key] = stat.st_size
-                self._places[key] = block
-            self._make_room(0)
+                    self._clear(old)
+            self._whole = {key for key in self._whole if key.source != source}
+            for path in folder.iterdir():
+                if named := _NAME.match(path.name):
+                    shard, block, first = map(int, named.groups())
+                    key = BlockKey(source, shard, first)
+                    self._whole.add(key)
+                    self._places[key] = block
+                    self._usual = max(self._usual, path.stat().st_size)
 
     def has(self, key: BlockKey) -> bool:
         """Whether there is a block, as far as one can tell without looking at it."""
         with self._lock:
-            return key in self._sizes
+            return key in self._whole and self._path(key, self._places[key]).exists()
 
     def find(self, key: BlockKey) -> Kept | None:
         """A whole block, which is in use from now on; None: there is none, or it is damaged and gone."""
         with self._lock:
-            if key not in self._sizes:
+            if not self.has(key):
                 return None
             path, block = self._path(key, self._places[key]), self._places[key]
-            seal = read_seal(path, self._shape, thorough=True)
+            try:
+                self._room.use(path, path.stat().st_size)
+                seal = read_seal(path, self._shape, thorough=True)
+            except OSError:  # another source has needed the room
+                seal = None
             if seal is None:
-                remove(path)
-                del self._sizes[key]
+                self._room.delete(path)
+                self._whole.discard(key)
                 return None
-            self._in_use.add(key)
             return Kept(path, seal, block)
 
     def begin(self, key: BlockKey, block: int) -> BlockFile:
-        """Begin a block, which is in use from now on.
+        """Begin a block, which is in use from now on, where there is room for one as large as the largest.
 
         Args:
             key: Its name.
             block: Its place in the shard.
 
         Raises:
-            OSError: the disk is full, or the file cannot be written.
+            SourceStalled: there is no room, or the file cannot be written.
         """
-        with self._lock:
-            self._make_room(self._usual)
-            self._in_use.add(key)
+        with self._lock, self._room.writing():
+            path = self._path(key, block)
+            self._room.use(path, self._usual)
             self._places[key] = block
             make_directory(self._folders[key.source])
-            return BlockFile(self._path(key, block), self._shape)
+            return BlockFile(path, self._shape)
+
+    def append(self, file: BlockFile, rows_RW: NDArray[Any]) -> None:  # noqa: N803 - named by its shape
+        """Append rows to a block that was begun; where this raises the block is to be given up.
+
+        Raises:
+            SourceStalled: there is no room for them, or the file cannot be written.
+        """
+        size = file.size + len(rows_RW) * self._shape.row_bytes + SEAL_BYTES
+        with self._lock:
+            self._usual = max(self._usual, size)
+        self._room.use(file.path, size)
+        with self._room.writing():
+            file.append(rows_RW)
 
     def finish(self, key: BlockKey, file: BlockFile, *, last: bool) -> None:
         """Seal a block.
 
         Raises:
-            OSError: the disk is full.
+            SourceStalled: the file cannot be written.
         """
-        with self._lock:
+        with self._lock, self._room.writing():
             file.seal(last=last)
-            self._sizes[key] = file.size + SEAL_BYTES
-            self._make_room(0)
+            self._room.settle(file.path)
+            self._whole.add(key)
+
+    def give_up(self, file: BlockFile) -> None:
+        """Delete a block that was begun."""
+        file.give_up()
+        self._room.delete(file.path)
 
     def drop(self, key: BlockKey) -> None:
         """All rows of a block were used up: it may go, where there is no room."""
         with self._lock:
-            self._in_use.discard(key)
-            if key in self._sizes:
-                self._sizes.move_to_end(key)
-            self._make_room(0)
-
-    def free(self) -> bool:
-        """Delete all blocks that are not in use; returns whether there were any."""
-        with self._lock:
-            idle = [key for key in self._sizes if key not in self._in_use]
-            for key in idle:
-                self._delete(key)
-            return bool(idle)
+            if key in self._whole:
+                self._room.rest(self._path(key, self._places[key]))
 
     def place(self, source: int, shard: int, row: int) -> tuple[int, int]:
         """The nearest block up to a row whose place in the shard is known.
@@ -178,33 +188,11 @@ class BlockStore:
             ]
             return max(known, default=(0, 0))
 
-    @property
-    def _usual(self) -> int:
-        """How large the next block will be, as far as one can tell: as large as the largest."""
-        return max(self._sizes.values(), default=HEADER_BYTES)
-
-    def _make_room(self, wanted: int) -> None:
-        total = self.stored_bytes + wanted
-        for key in self._going() if total > self._bytes_max else ():
-            total -= self._sizes[key]
-            self._delete(key)
-            if total <= self._bytes_max:
-                return
-
-    def _going(self) -> Iterator[BlockKey]:
-        """The blocks that may go, those that go first first."""
-        return (key for key in reversed(list(self._sizes)) if key not in self._in_use)
-
-    def _delete(self, key: BlockKey) -> None:
-        if remove(self._path(key, self._places[key])):
-            del self._sizes[key]
-
     def _path(self, key: BlockKey, block: int) -> Path:
         return self._folders[key.source] / f"{key.shard}.{block}.{key.first}.npy"
 
-
-def _clear(folder: Path) -> None:
-    for path in folder.glob("*.npy"):
-        remove(path)
-    with contextlib.suppress(OSError):  # whatever else is there was not ours
-        folder.rmdir()
+    def _clear(self, folder: Path) -> None:
+        for path in folder.glob("*.npy"):
+            self._room.delete(path)
+        with contextlib.suppress(OSError):  # whatever else is there was not ours
+            folder.rmdir()

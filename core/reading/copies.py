@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Protocol
 
 from core.reading.desk import Desk
+from core.reading.room import DiskRoom
 from core.sources.indexed import IndexedShards
 from core.system.atomic_files import make_directory
 
@@ -25,7 +26,6 @@ class Copies(Protocol):
         Raises:
             SourceStalled: it cannot be had now.
             ShardUnreadable: it cannot be had at all.
-            OSError: the disk is full.
         """
 
     def done(self, shard: int) -> None:
@@ -54,15 +54,19 @@ class SharedCopies:
         shards: Its shards.
         desk: The engine's.
         folder: Where files of shards from an origin lie until they are read.
+        room: What the reader's files take of the disk.
     """
 
-    def __init__(self, source: int, shards: IndexedShards, desk: Desk, folder: Path) -> None:
+    def __init__(self, source: int, shards: IndexedShards, desk: Desk, folder: Path, room: DiskRoom) -> None:
         self._source = source
         self._shards = shards
         self._desk = desk
         self._folder = folder
+        self._room = room
         self._lent: dict[int, Path] = {}
         """Files of the engine, which are not ours to delete."""
+        self._reads: Path | None = None
+        """Our own file that is read, or comes: one at a time."""
 
     def pick(self, wanted: Sequence[int]) -> int:
         """One whose file is there already, else the one that the engine names."""
@@ -76,20 +80,36 @@ class SharedCopies:
 
     def fetch(self, shard: int, look: Callable[[], None]) -> Path:
         """The shard's file, brought from an origin where no peer has it (`Copies.fetch`)."""
-        found = self._file(shard)
-        if found is not None:
+        found, path = self._file(shard), self._own(shard)
+        if found is not None and found != path:
             return found
-        make_directory(self._folder)
-        path = self._own(shard)
-        self._shards.fetch(shard, path, look)
-        self._desk.kept(self._source, shard, str(path))
+        if self._reads not in {None, path}:
+            self._room.rest(self._reads)
+        self._reads = path
+        with self._room.writing():
+            if found is None:
+                self._bring(shard, path, look)
+            else:
+                self._room.use(path, self._shards.size_bytes(shard))
         return path
 
     def done(self, shard: int) -> None:
         """The shard's file goes, where it is our own."""
         self._lent.pop(shard, None)
-        self._own(shard).unlink(missing_ok=True)
-        self._own(shard).with_suffix(".part").unlink(missing_ok=True)  # others have sent it meanwhile
+        self._room.delete(self._own(shard))
+        self._room.delete(_part(self._own(shard)))  # others have sent it meanwhile
+
+    def _bring(self, shard: int, path: Path, look: Callable[[], None]) -> None:
+        make_directory(self._folder)
+        part = _part(path)
+        self._room.use(part, self._shards.size_bytes(shard))
+        try:
+            self._shards.fetch(shard, path, look)
+        except BaseException:
+            self._room.rest(part)
+            raise
+        self._room.moved(part, path)
+        self._desk.kept(self._source, shard, str(path))
 
     def _file(self, shard: int) -> Path | None:
         found = self._lent.get(shard) or self._own(shard)
@@ -100,3 +120,8 @@ class SharedCopies:
 
     def _own(self, shard: int) -> Path:
         return self._folder / f"{self._source}-{shard}.shard"
+
+
+def _part(path: Path) -> Path:
+    """Where the beginning of a shard's file lies while it comes."""
+    return path.with_suffix(".part")

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Final
 
 from core.api.data_state import DataCode
-from core.base.problems import UserProblem
 from core.reading.news import NAME_LETTERS
 from core.reading.wishes import GivenUp
 from core.sources.source import ShardUnreadable, SourceTrouble
@@ -41,11 +40,11 @@ class Faults:
             name: Of the shard, for people.
 
         Raises:
-            ShardUnreadable: anything went wrong that is neither a source's own trouble nor this computer's.
+            ShardUnreadable: anything went wrong that is no trouble which a source names itself.
         """
         try:
             yield
-        except (SourceTrouble, UserProblem, GivenUp):
+        except (SourceTrouble, GivenUp):
             raise
         except Exception as error:
             if shard not in self._told and len(self._told) < LINES_MAX:

@@ -32,7 +32,9 @@ class BeginReading(ReadFrame, frozen=True, kw_only=True, tag="begin"):
     blocks_dir: str
     """Where blocks are kept, a folder of this collaboration alone; the reader alone writes and deletes in it."""
     disk_bytes: Count
-    """Of the disk blocks take no more, where those in use allow it."""
+    """Of the disk all that lies in these folders takes no more."""
+    spare_dirs: tuple[str, ...] = ()
+    """Further folders with files that go where room is needed: what other collaborations left."""
     folder: str = ""
     """The folder or file that the person has named, absolute; no other one of this computer is read."""
     desk_url: str = ""

@@ -19,6 +19,7 @@ from core.reading.cutters import open_cutter
 from core.reading.desk import Desk
 from core.reading.frames import BeginReading, Drop, GoOn, ReadFrame, Remake, Rest, Tally, ToReader, Want
 from core.reading.news import SourceNews
+from core.reading.room import DiskRoom
 from core.reading.rows import Counts, RowMaker, rows_digest
 from core.reading.source_reader import SourceReader
 from core.reading.wishes import Wish
@@ -55,7 +56,8 @@ class Reader:
         cutter = open_cutter(manifest, blobs)
         shape = Shape(cutter.width, cutter.numbers_max >= WIDE_FROM)
         decides = rows_digest(manifest.id, cutter)
-        self._store = BlockStore(Path(begin.blocks_dir), shape, decides, bytes_max=begin.disk_bytes)
+        room = DiskRoom(begin.disk_bytes, Path(begin.blocks_dir), map(Path, begin.spare_dirs))
+        self._store = BlockStore(Path(begin.blocks_dir), shape, decides, room)
         core = threading.Lock()
         self._sources: list[SourceReader] = []
         for number, source in enumerate(manifest.sources):
@@ -66,7 +68,7 @@ class Reader:
             copies: Copies
             if source.index:
                 opened = indexed = IndexedShards(source, read_index(blobs.read(source.index)), access)
-                copies = SharedCopies(number, indexed, self._desk, Path(begin.blocks_dir) / "shards")
+                copies = SharedCopies(number, indexed, self._desk, Path(begin.blocks_dir) / "shards", room)
             else:
                 opened, copies = open_source(source, access), AtOrigin()
             self._sources.append(SourceReader(opened, rows, self._store, news, self._rest, copies))

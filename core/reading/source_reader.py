@@ -11,13 +11,13 @@ from typing import Final
 from core.api.data_state import DataCode
 from core.base.back_off import BackOff
 from core.base.data_source import SHARDS_MAX
-from core.base.problems import UserProblem
 from core.reading.block_file import Seal
 from core.reading.block_maker import BlockMaker
 from core.reading.block_store import BlockKey, BlockStore
 from core.reading.copies import Copies
 from core.reading.faults import Faults
 from core.reading.news import SourceNews
+from core.reading.room import OWN_TROUBLE
 from core.reading.rows import RowMaker
 from core.reading.wishes import GivenUp, Wish, Wishes
 from core.sources.source import ShardUnreadable, SourceStalled, SourceTrouble, TextShards
@@ -25,7 +25,7 @@ from core.sources.source import ShardUnreadable, SourceStalled, SourceTrouble, T
 RETRY_S: Final = 2.0
 RETRY_S_MAX: Final = 40.0
 """With its jitter a back-off lasts from one second to a minute."""
-WHOLE_SOURCE: Final = frozenset({DataCode.NETWORK_RESTS, DataCode.NO_SPACE})
+WHOLE_SOURCE: Final = OWN_TROUBLE | {DataCode.NETWORK_RESTS}
 """What holds up all shards of a source alike."""
 _SOURCE: Final = -1
 """Stands for the source itself among its shards."""
@@ -84,9 +84,6 @@ class SourceReader:
             self._store.open_source(self._rows.source, listing.digest)
         except SourceTrouble as trouble:
             self._stall(trouble)
-            return False
-        except UserProblem:
-            self._stall(SourceStalled(DataCode.NO_SPACE, bytes=self._store.stored_bytes))
             return False
         self._names = [shard.name for shard in listing.shards]
         self._news.opened(listing)

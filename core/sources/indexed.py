@@ -65,6 +65,10 @@ class IndexedShards:
         digest = listing_digest((shard.root.hex(), shard.size) for shard in shards)
         return Listing(tuple(Shard(shard.name, shard.size) for shard in shards), digest)
 
+    def size_bytes(self, shard: int) -> int:
+        """Length of a shard's file, as the index has it."""
+        return self._index.sizes[shard]
+
     def read(self, shard: int, block: int = 0, *, copy: Path | None = None) -> Iterator[Piece]:
         """The texts of a shard from the beginning of a block on (`TextShards.read`).
 

@@ -267,6 +267,7 @@ def reading_of(start: Start) -> BeginReading:
         blobs_dir=start.blobs_dir,
         blocks_dir=data.blocks_dir or str(Path(start.state_dir).parent / "blocks"),
         disk_bytes=data.disk_bytes or DISK_BYTES,
+        spare_dirs=data.spare_dirs,
         folder=data.folder,
         desk_url=data.desk_url,
         desk_token=data.desk_token,

@@ -20,6 +20,8 @@ class DataAccess(msgspec.Struct, frozen=True, kw_only=True):
     blocks_dir: str = ""
     """A folder of this collaboration alone."""
     disk_bytes: Annotated[int, Meta(ge=0)] = 0
+    spare_dirs: tuple[str, ...] = ()
+    """Folders with files of other collaborations, which count as well, and go where room is needed."""
     folder: str = ""
     """The folder or file that the person has named; empty: none."""
     desk_url: str = ""

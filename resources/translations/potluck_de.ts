@@ -684,6 +684,10 @@
    <translation>Keine Daten: {host} lässt diesen Computer nicht lesen ({status}). Ein Passwort dafür bewahrt der Befehl potluck data login auf.</translation>
   </message>
   <message>
+   <source>Data stalled: {name} could not be written ({why}). Check that the folder belongs to you and is not read-only.</source>
+   <translation>Keine Daten: {name} konnte nicht geschrieben werden ({why}). Bitte prüfen, ob der Ordner dem eigenen Benutzerkonto gehört und beschreibbar ist.</translation>
+  </message>
+  <message>
    <source>Data stalled: {name} has no column {column}. The organiser can mend that.</source>
    <translation>Keine Daten: {name} hat keine Spalte {column}. Das kann die Organisation in Ordnung bringen.</translation>
   </message>

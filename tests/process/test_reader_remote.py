@@ -1,4 +1,6 @@
+import errno
 import json
+import os
 import socket
 import time
 from collections.abc import Sequence
@@ -125,13 +127,14 @@ def test_shards_of_an_index_are_checked(tmp_path: Path) -> None:
         assert (gone.shard, gone.code) == (0, DataCode.MISSING)
 
 
-def test_a_full_disk_is_a_state_and_goes_on(tmp_path: Path) -> None:
+def test_a_file_that_cannot_grow_is_a_state_and_goes_on(tmp_path: Path) -> None:
     with web_server({"/a.txt": LINES * 21}) as site:
         begin = collaboration(tmp_path, f"{site.url}/a.txt")
         with reader(begin, file_bytes=2_000_000) as child:
             child.say(Want(source=0, shards=((0, 0),)))
             stalled = child.hear(Stalled)
-            assert stalled.code == DataCode.NO_SPACE
+            assert stalled.code == DataCode.UNWRITABLE
+            assert stalled.arguments["why"] == os.strerror(errno.EFBIG)
             psutil.Process(child.process.pid).rlimit(psutil.RLIMIT_FSIZE, (1 << 40, 1 << 40))
             child.hear(Flowing)
             assert child.hear(BlockReady, lambda block: block.whole).rows

@@ -7,17 +7,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from core.api.data_state import DataCode
 from core.reading.block_file import HEADER_BYTES, SEAL_BYTES, BlockFile, Seal, Shape, read_seal
 from core.reading.block_store import BlockKey, BlockStore
+from core.reading.room import DiskRoom
+from core.sources.source import SourceStalled
+from core.system.disk_room import on_disk
 
 SHAPE = Shape(3, wide=False)
 ROWS = 100
-SIZE = HEADER_BYTES + ROWS * 6 + SEAL_BYTES
+SIZE = on_disk(HEADER_BYTES + ROWS * 6 + SEAL_BYTES)
 LISTING, CUTTER = b"l" * 32, b"c" * 32
 
 
 def opened(folder: Path, *, blocks: int, cutter: bytes = CUTTER, listing: bytes = LISTING) -> BlockStore:
-    store = BlockStore(folder, SHAPE, cutter, bytes_max=blocks * SIZE)
+    store = BlockStore(folder, SHAPE, cutter, DiskRoom(blocks * SIZE, folder))
     store.open_source(0, listing)
     return store
 
@@ -25,9 +29,14 @@ def opened(folder: Path, *, blocks: int, cutter: bytes = CUTTER, listing: bytes 
 def make(store: BlockStore, shard: int, block: int = 0, first: int = 0) -> BlockKey:
     key = BlockKey(0, shard, first)
     file = store.begin(key, block)
-    file.append(np.full((ROWS, 3), shard))
+    store.append(file, np.full((ROWS, 3), shard))
     store.finish(key, file, last=True)
     return key
+
+
+def fill(store: BlockStore, file: BlockFile) -> None:
+    for _ in range(SIZE):
+        store.append(file, np.zeros((100, 3)))
 
 
 def shards_in(folder: Path) -> set[int]:
@@ -94,12 +103,27 @@ def test_what_was_just_used_up_goes_first(tmp_path: Path) -> None:
     assert shards_in(tmp_path) == {1, 2, 3}
     make(store, 4)
     assert shards_in(tmp_path) == {1, 3, 4}
-    make(store, 5)  # all are in use: the limit gives way
-    assert shards_in(tmp_path) == {1, 3, 4, 5}
+    with pytest.raises(SourceStalled) as stalled:  # all are in use
+        make(store, 5)
+    assert stalled.value.code == DataCode.NO_SPACE
+    assert shards_in(tmp_path) == {1, 3, 4}
     store.drop(keys[1])
+    make(store, 5)
     assert shards_in(tmp_path) == {3, 4, 5}
     assert store.stored_bytes == 3 * SIZE
-    assert not store.free()
+
+
+def test_a_block_that_outgrows_the_room_is_refused_and_given_up(tmp_path: Path) -> None:
+    store = opened(tmp_path, blocks=3)
+    make(store, 0)
+    file = store.begin(BlockKey(0, 1, 0), 0)
+    with pytest.raises(SourceStalled):
+        fill(store, file)
+    assert file.size <= 2 * SIZE
+    store.give_up(file)
+    assert store.stored_bytes == SIZE
+    with pytest.raises(SourceStalled):  # it begins only where there is room for one as large
+        store.begin(BlockKey(0, 1, 0), 0)
 
 
 def test_after_a_restart_the_newest_go_first(tmp_path: Path) -> None:

@@ -1,3 +1,4 @@
+import errno
 import queue
 import threading
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ from core.reading.desk import Desk
 from core.reading.faults import LINES_MAX, Faults
 from core.reading.frames import Opened, Stalled, Unreadable
 from core.reading.news import SourceNews
+from core.reading.room import DiskRoom
 from core.reading.rows import Counts, RowMaker
 from core.reading.source_reader import SourceReader
 from core.reading.wishes import Wish
@@ -29,6 +31,7 @@ class Odd:
 
     def __init__(self, listed: int, *, network: bool = False) -> None:
         self._listed = listed
+        self.trouble: Exception = KeyError("two columns of one name")
         self.network = network
 
     def listing(self) -> Listing:
@@ -40,7 +43,7 @@ class Odd:
         del block, copy
         if shard == STALLED:
             raise SourceStalled(DataCode.NO_ANSWER, host="texts.org")
-        raise KeyError("two columns of one name")
+        raise self.trouble
 
 
 @pytest.fixture
@@ -50,7 +53,7 @@ def heard() -> "queue.Queue[Any]":
 
 def reader_of(source: Odd, folder: Path, heard: "queue.Queue[Any]") -> SourceReader:
     rows = RowMaker(b"c", 0, None, read_filters({}), Counts(), threading.Lock())  # type: ignore[arg-type]
-    store = BlockStore(folder, Shape(4, wide=False), b"c" * 32, bytes_max=1 << 20)
+    store = BlockStore(folder, Shape(4, wide=False), b"c" * 32, DiskRoom(1 << 20, folder))
     return SourceReader(source, rows, store, SourceNews(0, heard.put), lambda: None, AtOrigin())
 
 
@@ -88,6 +91,26 @@ def test_exception_that_cannot_be_printed_is_a_damaged_shard(capsys: pytest.Capt
     assert "'0.parquet'" in capsys.readouterr().err
 
 
+def test_a_librarys_own_os_error_is_no_full_disk(tmp_path: Path, heard: "queue.Queue[Any]") -> None:
+    source = Odd(1)
+    source.trouble = OSError(errno.ENOSPC, "a library's words for a broken file")
+    reader = reader_of(source, tmp_path, heard)
+    reader.start()
+    assert isinstance(heard.get(timeout=60), Opened)
+    reader.wishes.want([(0, 0)])
+    lost = heard.get(timeout=60)
+    assert isinstance(lost, Unreadable)
+    assert lost.code == DataCode.DAMAGED
+
+
+def test_a_folder_that_cannot_be_written_is_a_state(tmp_path: Path, heard: "queue.Queue[Any]") -> None:
+    (tmp_path / "blocks").write_bytes(b"a file where a folder should be")
+    reader_of(Odd(1), tmp_path / "blocks", heard).start()
+    stalled = heard.get(timeout=60)
+    assert isinstance(stalled, Stalled)
+    assert stalled.code == DataCode.UNWRITABLE
+
+
 def test_a_list_that_cannot_be_parsed_is_asked_again(tmp_path: Path, heard: "queue.Queue[Any]") -> None:
     reader_of(Odd(0), tmp_path, heard).start()
     stalled = heard.get(timeout=60)
@@ -122,5 +145,5 @@ def test_a_server_that_has_nothing_is_asked_with_rests(tmp_path: Path, heard: "q
 def test_what_is_left_of_a_shard_that_is_read_goes(tmp_path: Path) -> None:
     for name in ("0-3.part", "0-3.shard", "0-4.part"):
         (tmp_path / name).write_bytes(b"bytes")
-    SharedCopies(0, None, Desk(), tmp_path).done(3)  # type: ignore[arg-type]
+    SharedCopies(0, None, Desk(), tmp_path, DiskRoom(1 << 20, tmp_path)).done(3)  # type: ignore[arg-type]
     assert [path.name for path in tmp_path.iterdir()] == ["0-4.part"]
