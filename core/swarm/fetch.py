@@ -195,16 +195,17 @@ class FileFetch(Generic[N]):
         return [Send(peer, self._words.ask(root)) for peer in self.donors]
 
     def ask_also(self, donors: Sequence[PeerId], now: float) -> list[object]:
-        """Ask further peers in the place of those that are gone, while the download goes on."""
+        """Ask further peers in the place of those that are gone, or late, while the download goes on."""
         if self._name is None:
             return []
-        new = [peer for peer in donors if peer not in self.donors and peer not in self.gone]
-        new = new[: self._words.donors - len(self.donors)]
+        places = self._words.donors - sum(not donor.late for donor in self.donors.values())
+        new = [peer for peer in donors if peer not in self.donors and peer not in self.gone][: max(0, places)]
         self.donors.update({peer: _Donor(now + ANSWER_TIMEOUT_S) for peer in new})
         return [Send(peer, self._words.ask(self._root)) for peer in new]
 
     def stop(self) -> list[Send[StateDone]]:
-        """Give up, and tell the donors; what was verified stays with the sink."""
+        """Give up, and tell the donors; what was verified stays with the sink.  Who owes a late chunk was silent."""
+        self.gone |= {peer: Why.SILENT for peer, donor in self.donors.items() if donor.late}
         goodbyes = [Send(peer, self._words.done(self._root)) for peer in self.donors]
         self._name = None
         self.donors = {}

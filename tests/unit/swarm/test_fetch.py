@@ -25,6 +25,7 @@ from core.swarm.donor import (
 from core.swarm.fetch import (
     ANSWER_TIMEOUT_S,
     NOTHING_S,
+    DONORS_MAX,
     QUICK_S,
     WINDOW_CHUNKS,
     Fetched,
@@ -32,6 +33,7 @@ from core.swarm.fetch import (
     Fetching,
     StateFetch,
 )
+    Why,
 from core.swarm.messages import ChunkAsk, ChunkGive, StateAsk, StateDenied, StateDone, StateOffer
 from core.swarm.state_donor import StateDonor
 from core.swarm.states import StateName
@@ -317,6 +319,23 @@ def test_donors_that_offer_but_give_nothing_are_eventually_left() -> None:
 
 
 def test_a_lost_donor_is_left_at_once() -> None:
+def test_late_donor_makes_way_for_another_and_counts_as_silent() -> None:
+    file = MemoryFile(Random(6).randbytes(9 * CHUNK_BYTES))
+    fetch, asked = offered(file, DONORS_MAX)
+    others = [peer(number) for number in range(20, 30)]
+    assert not fetch.ask_also(others, 0.0)
+    quick = asked.pop()
+    more = asked_of(give(fetch, file, quick, 1.0))
+    more += asked_of(fetch.handle(Tick(), ANSWER_TIMEOUT_S))
+    assert [send.to for send in fetch.ask_also(others, 13.0)] == others[: DONORS_MAX - 1]
+    assert not fetch.ask_also(others, 13.0)
+    assert fetch.gone == {}
+    while more:
+        more += asked_of(give(fetch, file, more.pop(0), 13.0))
+    assert fetch.deadline is None
+    assert fetch.gone == {donor: Why.SILENT for donor, _ in asked}
+
+
     net, _, file = setup(b"x" * 10, 1)
     net.fetch.fetch(NAME, file.digest, [peer(1)], 0.0)
     assert net.fetch.handle(Lost(peer(1), "gone"), 1.0) == [FetchFailed(NAME, "the last donor was lost")]
@@ -442,7 +461,7 @@ def test_past_member_gets_its_state_despite_any_number_of_strangers() -> None:
 def test_strangers_share_the_rest_or_all_places_without_known_members() -> None:
     def quick(members: list[PeerId]) -> list[bool]:
         door = Door()
-        door.donor.met(members)
+        door.donor.members.met(members)
         opened = []
         for guest in range(1, GUESTS_MAX + 2):
             opened.append(door.opens(guest, 0.0))
