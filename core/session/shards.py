@@ -10,7 +10,7 @@ from core.base.problems import BadInput, Damaged
 from core.data.shard_index import INDEX_BYTES_MAX, ShardIndex, read_index
 from core.swarm.participant import Participant
 from core.swarm.shards.exchange import ShardExchange
-from core.swarm.shards.names import Catalogue, ShardEntry
+from core.swarm.shards.names import Catalogue, OwnRounds, ShardEntry
 from core.system.atomic_files import read_bounded
 from core.workers.shard_files import DiskShardStore, seeds_in
 
@@ -94,7 +94,7 @@ def exchange_of(
         directory=participant.dht,
         random=SystemRandom(),
         trace=participant.trace,
-        busy=lambda: participant.rounds.busy,
+        rounds=OwnRounds(lambda: participant.rounds.busy, participant.members),
     )
     return exchange, store
 

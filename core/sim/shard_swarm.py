@@ -21,9 +21,10 @@ from core.sim.shard_parts import CHUNK, EXCHANGES, SCALE, MemoryShard, MemorySha
 from core.sim.signing import SimSigner
 from core.sim.stays import Stays
 from core.sim.world import World
+from core.swarm.donor import PastMembers
 from core.swarm.messages import SHARD_MESSAGES
 from core.swarm.shards.exchange import ShardExchange
-from core.swarm.shards.names import Catalogue, ShardEntry, ShardHere, ShardKept, ShardName, ShardsWanted
+from core.swarm.shards.names import Catalogue, OwnRounds, ShardEntry, ShardHere, ShardKept, ShardName, ShardsWanted
 
 HOMES: Final = ((100.0, 40.0), (100.0, 40.0), (50.0, 10.0), (50.0, 10.0), (50.0, 10.0), (50.0, 10.0), (20.0, 5.0))
 """Home lines, Mbit/s down and up, as in the fleet `home8` of `potluck bench`, less one of its slowest."""
@@ -197,7 +198,7 @@ class ShardSwarm:
             directory=SharedTable(self, me),
             random=self.world.chance(f"exchange {number}"),
             trace=Trace(),
-            busy=lambda: False,
+            rounds=OwnRounds(lambda: False, PastMembers()),
         )
         left = list(range(settings.shards))
         self._random.shuffle(left)

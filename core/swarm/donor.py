@@ -89,6 +89,30 @@ class _Guest:
         return now >= self.turn_ends and (slow or self.chunks > TIMES_MAX * chunks)
 
 
+class PastMembers:
+    """Peers that were in rounds with this one: identities cost nothing, work does."""
+
+    def __init__(self) -> None:
+        self._met: OrderedDict[PeerId, None] = OrderedDict()
+        """The last one at the end."""
+
+    def __contains__(self, peer: PeerId) -> bool:
+        """Whether a peer is remembered."""
+        return peer in self._met
+
+    def __len__(self) -> int:
+        """How many are remembered."""
+        return len(self._met)
+
+    def met(self, peers: Iterable[PeerId]) -> None:
+        """These have contributed to a round that held."""
+        for peer in peers:
+            self._met[peer] = None
+            self._met.move_to_end(peer)
+        while len(self._met) > MEMBERS_MAX:
+            self._met.popitem(last=False)
+
+
 class FileDonor(ABC):
     """Answers peers that ask for a file that this peer has.
 
@@ -102,18 +126,21 @@ class FileDonor(ABC):
     Args:
         words: The messages in which its files are asked for.
         trace: Counts what others do wrong.
+        members: Who was in rounds with this peer.
         guests_max: Number of guests at a time.
     """
 
-    def __init__(self, words: FileMessages, *, trace: Trace, guests_max: int = GUESTS_MAX) -> None:
+    def __init__(
+        self, words: FileMessages, *, trace: Trace, members: PastMembers, guests_max: int = GUESTS_MAX
+    ) -> None:
         self._words = words
         self._trace = trace
         self._guests_max = guests_max
         self._guests: dict[PeerId, _Guest] = {}
         self._turns: OrderedDict[PeerId, float] = OrderedDict()
         """When the turn of each that had one began."""
-        self._members: OrderedDict[PeerId, None] = OrderedDict()
-        """Who was in rounds with us, the last one at the end."""
+        self.members = members
+        """Who was in rounds with this peer."""
 
     @abstractmethod
     def _file(self, digest: bytes) -> StateFile | None:
@@ -126,14 +153,6 @@ class FileDonor(ABC):
     @abstractmethod
     def _freed(self) -> None:
         """What guests download may have changed."""
-
-    def met(self, peers: Iterable[PeerId]) -> None:
-        """These have contributed to a round that held."""
-        for peer in peers:
-            self._members[peer] = None
-            self._members.move_to_end(peer)
-        while len(self._members) > MEMBERS_MAX:
-            self._members.popitem(last=False)
 
     def handle(
         self, event: Received[StateAsk | ChunkAsk | StateDone] | Tick | Lost, now: float
@@ -174,11 +193,11 @@ class FileDonor(ABC):
         """For one more; None: there is none.  Else what to say to a stranger that has to make way, if one has to."""
         if any(known.is_slow(now) for peer, known in self._guests.items() if self._waits_for(guest, peer)):
             return None
-        strangers = [peer for peer in self._guests if peer not in self._members]
-        most = STRANGERS_MAX if self._members else self._guests_max
-        if len(self._guests) < self._guests_max and (guest in self._members or len(strangers) < most):
+        strangers = [peer for peer in self._guests if peer not in self.members]
+        most = STRANGERS_MAX if self.members else self._guests_max
+        if len(self._guests) < self._guests_max and (guest in self.members or len(strangers) < most):
             return []
-        early = strangers[STRANGERS_MAX:] if guest in self._members else []  # they came before anybody was known
+        early = strangers[STRANGERS_MAX:] if guest in self.members else []  # they came before anybody was known
         for peer in strangers:
             known = self._guests[peer]
             file = self._file(known.digest)
@@ -190,7 +209,7 @@ class FileDonor(ABC):
 
     def _waits_for(self, guest: PeerId, other: PeerId) -> bool:
         """Whether a guest has to wait while chunks come slowly to another."""
-        return guest not in self._members or other in self._members
+        return guest not in self.members or other in self.members
 
     def _turn(self, guest: PeerId, now: float) -> float:
         """When the turn of a guest begins, or began: whoever comes again soon has had it."""

@@ -38,6 +38,7 @@ from core.swarm.answers import (
 from core.swarm.beacon import Beacon
 from core.swarm.catch_up import CatchUp, CatchUpFailed, StateFetched
 from core.swarm.connectivity import Connectivity, NetworkEvent
+from core.swarm.donor import PastMembers
 from core.swarm.epoch import Phase
 from core.swarm.facts import Help, Revoked, Seeds, StateKept, StateNotKept
 from core.swarm.fetch import Sinks
@@ -139,7 +140,8 @@ class Participant:
             membership=self._membership,
             random=random,
         )
-        self._donor = StateDonor(trace=self.trace)
+        self.members = PastMembers()
+        self._donor = StateDonor(trace=self.trace, members=self.members)
         self._catch_up = CatchUp(
             membership=self._membership, donor=self._donor, sinks=sinks, random=random, trace=self.trace
         )
@@ -313,7 +315,7 @@ class Participant:
             self._line_news.changed(now)  # a round that failed has taught something as well
         if isinstance(event, Committed):
             self._membership.branches.committed(event.before, event.record)
-            self._donor.met(peer for peer, samples in event.record.credited if samples and peer != self.me)
+            self.members.met(peer for peer, samples in event.record.credited if samples and peer != self.me)
         return self._standby.followed(event, now) if self._standby.helping else self._trainer.followed(event, now)
 
     def _told(self, fact: Fact, now: float) -> Sequence[Any]:

@@ -3,7 +3,7 @@
 from typing import Final
 
 from core.base.trace import Trace
-from core.swarm.donor import FileDonor, StateFile
+from core.swarm.donor import FileDonor, PastMembers, StateFile
 from core.swarm.messages import STATE_FILES
 
 OFFERED: Final = 2
@@ -17,12 +17,13 @@ class StateDonor(FileDonor):
 
     Args:
         trace: Counts what others do wrong.
+        members: Who was in rounds with this peer.
     """
 
     MESSAGES: Final = STATE_FILES.asks
 
-    def __init__(self, *, trace: Trace) -> None:
-        super().__init__(STATE_FILES, trace=trace)
+    def __init__(self, *, trace: Trace, members: PastMembers) -> None:
+        super().__init__(STATE_FILES, trace=trace, members=members)
         self._files: dict[bytes, StateFile] = {}
         self._means: dict[bytes, StateFile] = {}
         """Of the last rounds, as many as together are no larger than a state; the oldest first."""

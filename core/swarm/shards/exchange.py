@@ -6,7 +6,7 @@ cannot give in time the reader takes from the origin, so a swarm that has no sha
 """
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from random import Random
 from typing import Any, ClassVar, Final
 
@@ -18,7 +18,16 @@ from core.swarm.messages import SHARD_FILES, SHARD_MESSAGES
 from core.swarm.shards.downloads import ShardDownloads
 from core.swarm.shards.giving import ShardDonor
 from core.swarm.shards.holder_book import HolderBook
-from core.swarm.shards.names import ShardFact, ShardHere, ShardKept, ShardName, ShardStore, ShardsWanted, ShardsWeighed
+from core.swarm.shards.names import (
+    OwnRounds,
+    ShardFact,
+    ShardHere,
+    ShardKept,
+    ShardName,
+    ShardStore,
+    ShardsWanted,
+    ShardsWeighed,
+)
 from core.swarm.shards.news import ShardDirectory, ShardNews
 from core.swarm.shards.shelf import ShardShelf
 from core.swarm.shards.thanks import ShardCredit
@@ -39,7 +48,7 @@ class ShardExchange:
         directory: The DHT.
         random: Draws among shards and peers.
         trace: Counts what others do wrong.
-        busy: Whether this peer is in a round, which goes first.
+        rounds: This peer's.
     """
 
     BOOK: ClassVar[type[HolderBook]] = HolderBook
@@ -55,7 +64,7 @@ class ShardExchange:
         directory: ShardDirectory,
         random: Random,
         trace: Trace,
-        busy: Callable[[], bool],
+        rounds: OwnRounds,
     ) -> None:
         self._random = random
         self.trace = trace
@@ -64,7 +73,7 @@ class ShardExchange:
         self.shelf = ShardShelf(store, book=self._book, random=random)
         """What is held here."""
         self._wishes = WantedShards()
-        self.donor = ShardDonor(self.shelf, store, busy=busy, trace=trace)
+        self.donor = ShardDonor(self.shelf, store, rounds=rounds, trace=trace)
         """Gives to others."""
         self._news = ShardNews(me, shelf=self.shelf, book=self._book, directory=directory, random=random)
         self._downloads = ShardDownloads(

@@ -1,7 +1,7 @@
 """Gives shards to other members, after everything else: while this peer is in a round, chunks wait for its end."""
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from core.base.ids import PeerId
@@ -11,7 +11,7 @@ from core.base.trace import Trace
 from core.swarm.donor import FileDonor, StateFile
 from core.swarm.fetch import WINDOW_CHUNKS
 from core.swarm.messages import SHARD_FILES, ChunkAsk, ChunkGive, StateAsk, StateDone
-from core.swarm.shards.names import ShardName, ShardStore
+from core.swarm.shards.names import OwnRounds, ShardName, ShardStore
 from core.swarm.shards.shelf import ShardShelf
 
 HOLD_S: Final = 8.0
@@ -31,15 +31,15 @@ class ShardDonor(FileDonor):
     Args:
         shelf: What is held.
         store: Has the files.
-        busy: Whether this peer is in a round.
+        rounds: This peer's.
         trace: Counts what others do wrong.
     """
 
-    def __init__(self, shelf: ShardShelf, store: ShardStore, *, busy: Callable[[], bool], trace: Trace) -> None:
-        super().__init__(SHARD_FILES, trace=trace, guests_max=GUESTS_MAX)
+    def __init__(self, shelf: ShardShelf, store: ShardStore, *, rounds: OwnRounds, trace: Trace) -> None:
+        super().__init__(SHARD_FILES, trace=trace, members=rounds.members, guests_max=GUESTS_MAX)
         self._shelf = shelf
         self._store = store
-        self._busy = busy
+        self._busy = rounds.busy
         self._waiting: deque[tuple[PeerId, ChunkAsk, float]] = deque()
         """Chunks that were asked for, and when, unix seconds."""
         self._rate = RateLimit[PeerId](rate_per_s=CHUNKS_PER_S, burst=4 * WINDOW_CHUNKS)

@@ -1,11 +1,11 @@
 """Shards by name, and where they lie: what the machine of shared shards and its owner say to each other."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 from core.base.content import CHUNK_BYTES
-from core.swarm.donor import StateFile
+from core.swarm.donor import PastMembers, StateFile
 from core.swarm.fetch import StateSink
 
 
@@ -93,6 +93,25 @@ ShardFact = ShardsWanted | ShardKept | ShardsWeighed
 @dataclass(frozen=True, slots=True)
 class ShardHere:
     """Reported to the owner: peers have sent a shard, and it lies in the store, checked."""
+    def expect(self, digest: bytes) -> None:
+        """A shard comes, for which there is room: a part of it that lies here is not spare."""
+
+    def give_up(self, digest: bytes) -> None:
+        """A shard does not come any more: what came of it is spare."""
+
+    def drop_spare(self) -> int:
+        """Delete what has been spare for longest; returns the bytes that are free now, 0 where nothing could go."""
+
+
+@dataclass(frozen=True, slots=True)
+class OwnRounds:
+    """What sharing heeds of this peer's averaging rounds."""
+
+    busy: Callable[[], bool]
+    """Whether this peer is in one, which goes first."""
+    members: PastMembers
+    """Who was in one with this peer, and is served first."""
+
 
     name: ShardName
 

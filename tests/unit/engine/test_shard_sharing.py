@@ -11,8 +11,9 @@ from core.base.data_desk import KeptAsk, NextAnswer, NextAsk
 from core.base.ids import PeerId
 from core.base.trace import Trace
 from core.engine.shard_sharing import SharedShards
+from core.swarm.donor import PastMembers
 from core.swarm.shards.exchange import ShardExchange
-from core.swarm.shards.names import Catalogue, ShardEntry, ShardHere, ShardLied, ShardName
+from core.swarm.shards.names import Catalogue, OwnRounds, ShardEntry, ShardHere, ShardLied, ShardName
 from core.workers.shard_files import DiskShardStore
 
 SHARDS = [Random(number).randbytes(CHUNK_BYTES + 10 * number) for number in range(4)]
@@ -43,7 +44,7 @@ class Engine:
             directory=Nobody(),
             random=Random(0),
             trace=Trace(),
-            busy=lambda: False,
+            rounds=OwnRounds(lambda: False, PastMembers()),
         )
         self.shared = SharedShards(self.exchange, self.store, deliver=lambda event: self.exchange.handle(event, 0.0))
 

@@ -9,6 +9,7 @@ from core.base.machine import Lost, Received, Send
 from core.base.trace import Trace
 from core.sim.disk import MemoryFile
 from core.swarm.catch_up import STATE_SLACK_BYTES, CatchUp, CatchUpFailed
+from core.swarm.donor import PastMembers
 from core.swarm.fetch import DONORS_MAX, Sinks
 from core.swarm.membership import Membership
 from core.swarm.messages import StateAsk, StateOffer
@@ -32,7 +33,7 @@ class Watched:
 
     def __init__(self) -> None:
         self.membership = Membership(met=[peer(number) for number in range(1, 10)], backbone=peer(BACKBONE))
-        self.donor, self.trace = StateDonor(trace=Trace()), Trace()
+        self.donor, self.trace = StateDonor(trace=Trace(), members=PastMembers()), Trace()
         self.machine = CatchUp(
             membership=self.membership,
             donor=self.donor,

@@ -21,19 +21,20 @@ from core.swarm.donor import (
     TURN_AGAIN_S,
     TURN_S,
     TURNS_MAX,
+    PastMembers,
 )
 from core.swarm.fetch import (
     ANSWER_TIMEOUT_S,
-    NOTHING_S,
     DONORS_MAX,
+    NOTHING_S,
     QUICK_S,
     WINDOW_CHUNKS,
     Fetched,
     FetchFailed,
     Fetching,
     StateFetch,
-)
     Why,
+)
 from core.swarm.messages import ChunkAsk, ChunkGive, StateAsk, StateDenied, StateDone, StateOffer
 from core.swarm.state_donor import StateDonor
 from core.swarm.states import StateName
@@ -129,7 +130,7 @@ class Net:
 def setup(data: bytes, donors: int, seed: int = 0) -> tuple[Net, MemorySink, MemoryFile]:
     file, sink = MemoryFile(data), MemorySink()
     fetch = StateFetch(sink=sink, trace=Trace())
-    givers = {peer(i + 1): StateDonor(trace=Trace()) for i in range(donors)}
+    givers = {peer(i + 1): StateDonor(trace=Trace(), members=PastMembers()) for i in range(donors)}
     for giver in givers.values():
         giver.offer(file)
     return Net(fetch, givers, seed), sink, file
@@ -318,7 +319,6 @@ def test_donors_that_offer_but_give_nothing_are_eventually_left() -> None:
     assert now == NOTHING_S
 
 
-def test_a_lost_donor_is_left_at_once() -> None:
 def test_late_donor_makes_way_for_another_and_counts_as_silent() -> None:
     file = MemoryFile(Random(6).randbytes(9 * CHUNK_BYTES))
     fetch, asked = offered(file, DONORS_MAX)
@@ -336,6 +336,7 @@ def test_late_donor_makes_way_for_another_and_counts_as_silent() -> None:
     assert fetch.gone == {donor: Why.SILENT for donor, _ in asked}
 
 
+def test_a_lost_donor_is_left_at_once() -> None:
     net, _, file = setup(b"x" * 10, 1)
     net.fetch.fetch(NAME, file.digest, [peer(1)], 0.0)
     assert net.fetch.handle(Lost(peer(1), "gone"), 1.0) == [FetchFailed(NAME, "the last donor was lost")]
@@ -363,7 +364,7 @@ class Door:
     """A donor of so many chunks, and who comes to it."""
 
     def __init__(self, chunks: int = 3) -> None:
-        self.donor = StateDonor(trace=Trace())
+        self.donor = StateDonor(trace=Trace(), members=PastMembers())
         self.file = MemoryFile(Random(7).randbytes(chunks * CHUNK_BYTES))
         self.donor.offer(self.file)
 
@@ -446,7 +447,7 @@ def test_past_member_gets_its_state_despite_any_number_of_strangers() -> None:
     """Ten identities ask for chunks by turns, each slowly; a member's line is quick."""
     for known in (False, True):
         door = Door()
-        door.donor.met([peer(99)] if known else [])
+        door.donor.members.met([peer(99)] if known else [])
         waited, now = 0, 0.0
         for step in range(600):
             now = 0.5 * step
@@ -477,7 +478,7 @@ def test_strangers_share_the_rest_or_all_places_without_known_members() -> None:
 
 def test_slow_stranger_makes_way_for_another_after_its_turn() -> None:
     door = Door(30)
-    door.donor.met([peer(99)])
+    door.donor.members.met([peer(99)])
     for stranger in (1, 2):
         assert door.opens(stranger, 0.0)
         assert door.gives(stranger, 0.0)
@@ -496,7 +497,7 @@ def test_slow_stranger_makes_way_for_another_after_its_turn() -> None:
 
 def test_stranger_that_repeats_requests_makes_way_and_is_told() -> None:
     door = Door(30)
-    door.donor.met([peer(99)])
+    door.donor.members.met([peer(99)])
     assert door.opens(1, 0.0)
     assert door.opens(2, 0.0) is False, "nobody knows yet how quickly chunks come"
     assert door.gives(1, 0.0)
@@ -513,7 +514,7 @@ def test_stranger_that_repeats_requests_makes_way_and_is_told() -> None:
 
 def test_returning_guest_is_not_sent_away_before_it_could_ask() -> None:
     door = Door(30)
-    door.donor.met([peer(99)])
+    door.donor.members.met([peer(99)])
     for stranger in (1, 2):
         assert door.opens(stranger, 0.0)
         assert door.gives(stranger, 0.0)
@@ -535,7 +536,7 @@ def test_member_waits_for_no_stranger_from_before_members_were_known() -> None:
         assert door.gives(stranger, 0.0)
         assert door.gives(stranger, 0.1)
     assert not door.opens(99, 1.0)
-    door.donor.met([peer(99)])
+    door.donor.members.met([peer(99)])
     assert door.opens(99, 1.1)
     assert not door.opens(5, 1.2)
     assert door.opens(1, 1.3), "a guest already: it is the last to go"
@@ -543,9 +544,9 @@ def test_member_waits_for_no_stranger_from_before_members_were_known() -> None:
 
 def test_only_so_many_members_of_past_rounds_are_remembered() -> None:
     door = Door()
-    door.donor.met(peer(number) for number in range(2 * MEMBERS_MAX))
-    assert len(door.donor._members) == MEMBERS_MAX
-    assert peer(2 * MEMBERS_MAX - 1) in door.donor._members
+    door.donor.members.met(peer(number) for number in range(2 * MEMBERS_MAX))
+    assert len(door.donor.members) == MEMBERS_MAX
+    assert peer(2 * MEMBERS_MAX - 1) in door.donor.members
 
 
 def test_donors_are_told_when_nothing_more_is_needed() -> None:
@@ -560,7 +561,7 @@ def test_donors_are_told_when_nothing_more_is_needed() -> None:
 
 
 def test_donor_keeps_two_states_and_refuses_older_ones() -> None:
-    donor = StateDonor(trace=Trace())
+    donor = StateDonor(trace=Trace(), members=PastMembers())
     files = [MemoryFile(bytes([n])) for n in range(3)]
     for file in files:
         donor.offer(file)
@@ -581,7 +582,7 @@ def test_a_state_that_somebody_downloads_is_not_withdrawn() -> None:
 
 
 def test_no_more_states_are_kept_than_there_are_guests() -> None:
-    donor = StateDonor(trace=Trace())
+    donor = StateDonor(trace=Trace(), members=PastMembers())
     files = [MemoryFile(bytes([number])) for number in range(20)]
     for now, file in enumerate(files):  # a guest of each state, who then says nothing more
         donor.offer(file)
@@ -595,7 +596,7 @@ def _answer(donor: StateDonor, file: MemoryFile) -> object:
 
 
 def test_a_donor_whose_file_is_gone_says_so() -> None:
-    donor, file = StateDonor(trace=Trace()), MemoryFile(b"data")
+    donor, file = StateDonor(trace=Trace(), members=PastMembers()), MemoryFile(b"data")
 
     def unreadable(index: int) -> bytes:
         raise Problem("gone")
@@ -608,7 +609,7 @@ def test_a_donor_whose_file_is_gone_says_so() -> None:
 
 
 def test_chunks_are_for_those_who_asked_for_the_state_first() -> None:
-    donor, file = StateDonor(trace=Trace()), MemoryFile(b"data")
+    donor, file = StateDonor(trace=Trace(), members=PastMembers()), MemoryFile(b"data")
     donor.offer(file)
     assert not donor.handle(Received(ME, ChunkAsk(file.digest, 0)), 0.0)
     donor.handle(Received(ME, StateAsk(file.digest)), 0.0)

@@ -6,6 +6,7 @@ from core.base.machine import Lost, Received, Send
 from core.base.trace import Trace
 from core.sim.disk import MemoryFile
 from core.swarm.catch_up import CatchUp, CatchUpFailed, StateFetched
+from core.swarm.donor import PastMembers
 from core.swarm.facts import StateKept, StateNotKept
 from core.swarm.fetch import Sinks
 from core.swarm.keeper import COPY_S, REST, REST_MAX_S, REST_MIN_S, StateKeeper
@@ -27,7 +28,7 @@ class Watched:
         self.membership = Membership()
         self.catch_up = CatchUp(
             membership=self.membership,
-            donor=StateDonor(trace=Trace()),
+            donor=StateDonor(trace=Trace(), members=PastMembers()),
             sinks=Sinks(MemorySink(), MemorySink()),
             random=Random(1),
             trace=Trace(),

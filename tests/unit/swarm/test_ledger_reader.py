@@ -13,6 +13,7 @@ from core.base.ids import PeerId
 from core.base.machine import Received, Send
 from core.base.trace import Trace
 from core.sim.disk import MemoryFile
+from core.swarm.donor import PastMembers
 from core.swarm.ledger_reader import READ_INTERVAL_S, LedgerReader
 from core.swarm.messages import ChunkAsk
 from core.swarm.orders import LedgerRead
@@ -34,7 +35,7 @@ class Talk:
 
     def __init__(self, file: MemoryFile) -> None:
         self.trace = Trace()
-        self.reader, self.donor = LedgerReader(trace=self.trace), StateDonor(trace=Trace())
+        self.reader, self.donor = LedgerReader(trace=self.trace), StateDonor(trace=Trace(), members=PastMembers())
         self.file = file
         self.donor.offer(file)
         self.asked: list[int] = []

@@ -16,6 +16,7 @@ from core.base.trace import Trace
 from core.sim.disk import MemoryFile, ModelState
 from core.sim.worker_settings import WorkerSettings
 from core.swarm.catch_up import CatchUp, StateFetched
+from core.swarm.donor import PastMembers
 from core.swarm.fetch import Sinks
 from core.swarm.membership import Membership
 from core.swarm.messages import ChunkGive, StateAsk, StateDenied
@@ -91,7 +92,7 @@ class Catching:
             self.model = self.model.stepped(name_of(epoch), mean, digest=self.means[-1].digest)
         self.state = MemoryFile(self.model.to_bytes(PADDING))
         self.files = {file.digest: file for file in (self.state, *self.means)}
-        self.trace, donor = Trace(), StateDonor(trace=Trace())
+        self.trace, donor = Trace(), StateDonor(trace=Trace(), members=PastMembers())
         donor.offer(own)
         self.machine = CatchUp(
             membership=Membership(),
@@ -103,7 +104,7 @@ class Catching:
         self.machine.means.mean_bytes = mean_bytes
         self.donors: dict[PeerId, StateDonor] = {}
         for number in range(1, 4):
-            giver = self.donors[peer(number)] = StateDonor(trace=Trace())
+            giver = self.donors[peer(number)] = StateDonor(trace=Trace(), members=PastMembers())
             giver.offer(self.state)
             for file in self.means if gives else ():
                 giver.offer(file, mean=True)

@@ -10,8 +10,9 @@ from core.base.machine import Received, Send, Tick
 from core.base.trace import Trace
 from core.dht.events import Found
 from core.dht.messages import Record
+from core.swarm.donor import PastMembers
 from core.swarm.shards.exchange import ShardExchange
-from core.swarm.shards.names import Catalogue, ShardEntry, ShardHere, ShardLied, ShardName, ShardsWanted
+from core.swarm.shards.names import Catalogue, OwnRounds, ShardEntry, ShardHere, ShardLied, ShardName, ShardsWanted
 
 
 def peer(number: int) -> PeerId:
@@ -101,7 +102,7 @@ class Room:
             directory=Table(self, me),
             random=Random(number),
             trace=trace,
-            busy=lambda: me in self.busy,
+            rounds=OwnRounds(lambda: me in self.busy, PastMembers()),
         )
         exchange.start(self.now)
         return exchange

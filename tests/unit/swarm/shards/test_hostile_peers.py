@@ -11,7 +11,15 @@ from core.base.problems import WireProblem
 from core.base.wire import MessageCodec
 from core.swarm.donor import GUEST_SILENCE_S
 from core.swarm.fetch import WINDOW_CHUNKS
-from core.swarm.messages import SHARD_MESSAGES, ShardAsk, ShardChunkAsk, ShardChunkGive, ShardDenied, ShardOffer
+from core.swarm.messages import (
+    SHARD_MESSAGES,
+    ShardAsk,
+    ShardChunkAsk,
+    ShardChunkGive,
+    ShardDenied,
+    ShardDone,
+    ShardOffer,
+)
 from core.swarm.shards.giving import GUESTS_MAX
 from tests.hostile_values import encoded
 from tests.unit.swarm.shards.parts import Room, Store, peer, shards, wanted
@@ -69,6 +77,28 @@ def test_no_more_guests_than_places():
         room.now += GUEST_SILENCE_S / 100
     assert sum(isinstance(answer, ShardOffer) for answer in answers) <= GUESTS_MAX
     assert any(isinstance(answer, ShardDenied) and answer.retry_after_s for answer in answers)
+
+
+def test_strangers_that_dawdle_keep_no_past_member_out():
+    files, room = shards(1, 4 * CHUNK_BYTES), Room()
+    exchange = room.add(1, Store(files, [0]))
+    member, waited = peer(99), 0
+    for known in (False, True):
+        waited, start = 0, room.now
+        exchange.donor.members.met([member] if known else [])
+        while room.now < start + 300:  # ten strangers by turns, each asks for a chunk now and then
+            for stranger in range(2, 12):
+                exchange.handle(Received(peer(stranger), ShardAsk(files[0].digest)), room.now)
+                exchange.handle(Received(peer(stranger), ShardChunkAsk(files[0].digest, 0)), room.now)
+            [answer, *_] = [
+                output.message
+                for output in exchange.handle(Received(member, ShardAsk(files[0].digest)), room.now)
+                if isinstance(output, Send) and output.to == member
+            ]
+            waited += isinstance(answer, ShardDenied)
+            exchange.handle(Received(member, ShardDone(files[0].digest)), room.now)
+            room.now += 2.0
+        assert (waited == 0) is known
 
 
 def test_chunks_are_for_guests_only():
