@@ -36,7 +36,7 @@ class DataRoom:
     def access(self) -> DataAccess:
         """What a worker that starts now may use."""
         text, home = self._installation.options.text, self._installation.options.home
-        spare = [folder for folder in home.all_blocks() if folder != self._blocks]
+        spare = [folder for folder in home.directory.glob(f"state/*/{self._blocks.name}") if folder != self._blocks]
         if not self._shares:  # else the shards of all collaborations keep to their own part of the disk
             spare.append(home.directory / SHARDS)
         share = 1 - SHARED if self._shares else 1

@@ -16,7 +16,7 @@ from core.engine.installation import Installation
 from core.session.shards import catalogue_of, exchange_of, indexes_of
 from core.swarm.participant import Participant
 from core.swarm.shards.exchange import ShardExchange
-from core.swarm.shards.names import ShardHere, ShardKept, ShardLied, ShardName, ShardsWanted, ShardsWeighed
+from core.swarm.shards.names import ShardHere, ShardKept, ShardLied, ShardsWanted, ShardsWeighed
 from core.workers.shard_files import DiskShardStore
 
 SHARDS: Final = "shards"
@@ -64,25 +64,28 @@ class SharedShards:
         seed = self.exchange.to_seed(source, numbers) if ask.wait_s else None
         if seed is not None:
             return NextAnswer(seed)
-        name = self.exchange.lying(source, numbers)
+        number = self.exchange.lying(source, numbers)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(ask.wait_s):
-                while name is None and self.exchange.comes(source):
+                while number is None and self.exchange.comes(source):
                     await self._came.wait()
-                    name = self.exchange.lying(source, numbers)
-        if name is None:
+                    number = self.exchange.lying(source, numbers)
+        if number is None:
             return NextAnswer(self.exchange.from_origin(source, numbers))
-        digest = entries[name.number].digest
+        name = self._store.catalogue.first(source, number)
+        digest = entries[number].digest
         if not await asyncio.to_thread(self._store.is_whole, digest):  # what a power cut left, or a disk that forgets
             self.exchange.lose(name)
             return await self.next(ask)
-        return NextAnswer(name.number, str(self._store.path(digest)))
+        return NextAnswer(number, str(self._store.path(digest)))
 
     async def keep(self, ask: KeptAsk) -> bool:
         """Keep a copy of a shard from the origin, if it is that shard and worth its room."""
         entries = self._store.catalogue.sources.get(ask.source)
-        name = ShardName(ask.source, ask.shard)
-        if entries is None or ask.shard >= len(entries) or not self.exchange.keeps(name):
+        if entries is None or ask.shard >= len(entries):
+            return False
+        name = self._store.catalogue.first(ask.source, ask.shard)
+        if not self.exchange.keeps(name):
             return False
         if not await asyncio.to_thread(self._store.copy_in, entries[ask.shard], Path(ask.path)):
             self.exchange.shelf.release(name)

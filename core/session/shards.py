@@ -94,7 +94,7 @@ def exchange_of(
         directory=participant.dht,
         random=SystemRandom(),
         trace=participant.trace,
-        rounds=OwnRounds(lambda: participant.rounds.busy, participant.members),
+        rounds=OwnRounds(lambda: participant.rounds.busy, participant.donor.members),
     )
     return exchange, store
 

@@ -92,6 +92,12 @@ class MemoryShards:
     """All shards of the data set."""
     first: Sequence[bytes] = ()
     """Those that lie here from the beginning."""
+    spare_bytes: int = 0
+    """Nothing is left of a shard that does not come."""
+
+    def room_bytes(self, digest: bytes) -> int:
+        """So much room a shard takes."""
+        return self.library[digest].size_bytes
 
     def held(self) -> Sequence[bytes]:
         """Digests of the shards that are here."""
@@ -105,6 +111,16 @@ class MemoryShards:
         """Where the next one is put together."""
         del digest
         return MemorySink()
+
+    def expect(self, digest: bytes) -> None:
+        """No part of a shard is ever left here."""
+
+    def give_up(self, digest: bytes) -> None:
+        """No part of a shard is ever left here."""
+
+    def drop_spare(self) -> int:
+        """Nothing is spare, so nothing can go."""
+        return 0
 
     def evict(self, digest: bytes) -> bool:
         """What the shelf gives up is gone at once."""

@@ -235,7 +235,7 @@ class ShardSwarm:
             return [*outputs, *self._from_origin(node, reader, number)]
         lying = reader.exchange.lying(0, wanted)
         if lying is not None:
-            self._read(node, reader, lying.number)
+            self._read(node, reader, lying)
             reader.peers += 1
             return outputs
         if reader.patient or reader.exchange.comes(0):

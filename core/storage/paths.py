@@ -91,14 +91,6 @@ class Home:
             raise ValueError(f"not a hex digest: {collaboration!r}")
         return self.directory / "state" / letters
 
-    def blocks(self, collaboration: str) -> Path:
-        """The folder of one collaboration's rows of text (core.reading.block_store)."""
-        return self.state(collaboration) / "blocks"
-
-    def all_blocks(self) -> list[Path]:
-        """The folders of rows of all collaborations that were ever joined here."""
-        return sorted(self.directory.glob("state/*/blocks"))
-
     def board(self, collaboration: str) -> Path:
         """The leaderboard and the loss curve of one collaboration (core.ledger.board.Board)."""
         return self.state(collaboration) / "board.json"

@@ -97,11 +97,11 @@ class PastMembers:
         """The last one at the end."""
 
     def __contains__(self, peer: PeerId) -> bool:
-        """Whether a peer is remembered."""
+        """Whether a peer was in a round with this one, as far as is remembered."""
         return peer in self._met
 
     def __len__(self) -> int:
-        """How many are remembered."""
+        """Number of members that are remembered."""
         return len(self._met)
 
     def met(self, peers: Iterable[PeerId]) -> None:

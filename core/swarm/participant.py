@@ -140,10 +140,9 @@ class Participant:
             membership=self._membership,
             random=random,
         )
-        self.members = PastMembers()
-        self._donor = StateDonor(trace=self.trace, members=self.members)
+        self.donor = StateDonor(trace=self.trace, members=PastMembers())
         self._catch_up = CatchUp(
-            membership=self._membership, donor=self._donor, sinks=sinks, random=random, trace=self.trace
+            membership=self._membership, donor=self.donor, sinks=sinks, random=random, trace=self.trace
         )
         self._standby = Standby(self._membership, rounds=self.rounds, catch_up=self._catch_up, settings=settings)
         self._grouping = Grouping(
@@ -169,7 +168,7 @@ class Participant:
             {
                 "dht": (self.dht, DHT_MESSAGES),
                 "rounds": (self.rounds, Rounds.MESSAGES),
-                "donor": (self._donor, StateDonor.MESSAGES),
+                "donor": (self.donor, StateDonor.MESSAGES),
                 "catch up": (self._catch_up, CatchUp.MESSAGES),
             }
         )
@@ -207,7 +206,7 @@ class Participant:
                 self._membership.branches.verified(peer)
                 outputs = [*self._machines.handle(event, now), *self.dht.handle(event, now)]
             case StateOffered(file=file) | MeanOffered(file=file):
-                self._donor.offer(file, mean=isinstance(event, MeanOffered))
+                self.donor.offer(file, mean=isinstance(event, MeanOffered))
             case _ if isinstance(event, Fact):
                 outputs = self._told(event, now)
             case _ if isinstance(event, TrainerAnswer):
@@ -315,7 +314,7 @@ class Participant:
             self._line_news.changed(now)  # a round that failed has taught something as well
         if isinstance(event, Committed):
             self._membership.branches.committed(event.before, event.record)
-            self.members.met(peer for peer, samples in event.record.credited if samples and peer != self.me)
+            self.donor.members.met(peer for peer, samples in event.record.credited if samples and peer != self.me)
         return self._standby.followed(event, now) if self._standby.helping else self._trainer.followed(event, now)
 
     def _told(self, fact: Fact, now: float) -> Sequence[Any]:

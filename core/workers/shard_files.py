@@ -3,6 +3,9 @@
 A shard is a file named by its digest, with the digests of its chunks in a file beside it; each chunk is compared with
 its digest before it is sent, so that a disk that forgets makes nobody a liar.  Shards that an organiser seeds stay
 where they are.  Nothing is synced: what a power cut leaves damaged is found, and got again.
+
+The folder is that of all collaborations.  Shards of the others, and parts of shards that do not come now, are spare:
+they are found again when they are wanted again, and the oldest goes first where room is needed.
 """
 
 import re
@@ -12,10 +15,11 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from core.base.content import DIGEST_BYTES, chunk_digests, digest, root_digest
+from core.base.content import CHUNK_BYTES, DIGEST_BYTES, chunk_digests, digest, root_digest
 from core.base.problems import Damaged, Problem
 from core.swarm.shards.names import Catalogue, ShardEntry
 from core.system.atomic_files import make_directory, problem_of, read_bounded, write_atomic
+from core.system.disk_room import on_disk
 from core.system.file_chunks import file_chunks
 from core.workers.state_files import DiskStateFile, DiskStateSink
 
@@ -23,8 +27,9 @@ CHUNKS_SUFFIX: Final = ".chunks"
 COPY_SUFFIX: Final = ".copy"
 OPEN_MAX: Final = 32
 """Number of shards whose files are open at a time."""
-PARTS_MAX: Final = 4
-"""Number of shards that are partly here, to go on with; the one that grew last longest ago goes first."""
+PARTS: Final = "incoming"
+"""Folder of shards that are partly here, to go on with."""
+PART_SUFFIX: Final = ".part"
 _OWN: Final = re.compile(rf"^[0-9a-f]{{{2 * DIGEST_BYTES}}}({CHUNKS_SUFFIX}|{COPY_SUFFIX})?$")
 """What files of the store are called; whatever else lies in its folder, an organiser's shards perhaps, stays."""
 CHUNKS_BYTES_MAX: Final = 2 * 1024 * 1024
@@ -53,7 +58,7 @@ class ShardSink(DiskStateSink):
     """
 
     def __init__(self, folder: Path) -> None:
-        super().__init__(folder / "incoming")
+        super().__init__(folder / PARTS)
         self._store = folder
         self._chunks = b""
 
@@ -88,10 +93,7 @@ class ShardSink(DiskStateSink):
         return self._store / root.hex()
 
     def _forget_others(self) -> None:
-        parts = sorted(self._folder.iterdir(), key=lambda path: path.stat().st_mtime)
-        others = [path for path in parts if path != self._path]
-        for path in others[: max(0, len(others) - PARTS_MAX + 1)]:
-            path.unlink(missing_ok=True)
+        """The store knows which parts may go, and when."""
 
 
 def place_shard(part: Path, final: Path, chunks: bytes) -> None:
@@ -131,6 +133,8 @@ class DiskShardStore:
         self._budget = budget
         self._seeds = dict(seeds or {})
         self._open: OrderedDict[bytes, DiskShardFile] = OrderedDict()
+        self._spare: dict[Path, int] = {}
+        """What is spare, the oldest first, and the room that it takes."""
         self._entries = {entry.digest: entry for entries in catalogue.sources.values() for entry in entries}
 
     @property
@@ -138,23 +142,62 @@ class DiskShardStore:
         """So much of the disk the person gives to shards."""
         return self._budget()
 
+    @property
+    def spare_bytes(self) -> int:
+        """So much of the disk is taken by what is spare."""
+        return sum(self._spare.values())
+
+    def room_bytes(self, digest: bytes) -> int:
+        """So much of the disk a shard takes, or would take, with its chunks' digests; a seed counts for nothing."""
+        if digest in self._seeds:
+            return 0
+        size_bytes = self._entries[digest].size_bytes
+        return on_disk(size_bytes) + on_disk(DIGEST_BYTES * -(-size_bytes // CHUNK_BYTES))
+
     def held(self) -> Sequence[bytes]:
-        """Digests of the shards that are there, as long as they should be; shards of other collaborations go."""
+        """Look at the folder: digests of the shards that are there, as long as they should be.
+
+        Others become spare, and what is torn goes.
+        """
         found = list(self._seeds)
+        spare: list[tuple[float, Path, int]] = []
         names = {entry.hex(): entry for entry in self._entries}
         for path in self._folder.iterdir() if self._folder.is_dir() else ():
-            if not _OWN.match(path.name):
+            if not _OWN.match(path.name) or (path.suffix == CHUNKS_SUFFIX and path.with_suffix("").exists()):
                 continue
-            entry = names.get(path.stem)
-            size = None if entry is None else self._entries[entry].size_bytes
-            if path.suffix == CHUNKS_SUFFIX and path.with_suffix("").exists() and size is not None:
+            if path.suffix == COPY_SUFFIX:
+                path.unlink(missing_ok=True)
                 continue
-            whole = not path.suffix and path.stat().st_size == size and path.with_suffix(CHUNKS_SUFFIX).exists()
-            if entry is not None and whole:
+            size, chunks = _sizes(path)
+            whole = not path.suffix and chunks == DIGEST_BYTES * -(-size // CHUNK_BYTES)
+            entry = names.get(path.name)
+            if not whole or (entry is not None and self._entries[entry].size_bytes != size):
+                _delete(path)
+            elif entry is not None and entry not in self._seeds:
                 found.append(entry)
             else:
-                path.unlink(missing_ok=True)
+                spare.append((path.stat().st_mtime, path, on_disk(size) + on_disk(chunks)))
+        parts = self._folder / PARTS
+        begun = parts.iterdir() if parts.is_dir() else ()
+        spare += [(path.stat().st_mtime, path, on_disk(path.stat().st_size)) for path in begun]
+        self._spare = {path: room for _, path, room in sorted(spare)}
         return found
+
+    def expect(self, digest: bytes) -> None:
+        """A shard comes, for which there is room: a part of it that lies here is not spare."""
+        self._spare.pop(self._part(digest), None)
+
+    def give_up(self, digest: bytes) -> None:
+        """A shard does not come any more: what came of it is spare."""
+        if size := _sizes(self._part(digest))[0]:
+            self._spare[self._part(digest)] = on_disk(size)
+
+    def drop_spare(self) -> int:
+        """Delete what has been spare for longest; returns the bytes that are free now, 0 where nothing could go."""
+        for path, room in list(self._spare.items()):
+            if _delete(path):
+                return self._spare.pop(path, room)
+        return 0
 
     def path(self, name: bytes) -> Path:
         """Where the shard of a digest lies, or would."""
@@ -193,13 +236,10 @@ class DiskShardStore:
         if digest in self._seeds:
             return False
         self._open.pop(digest, None)
-        path = self.path(digest)
-        try:
-            path.unlink(missing_ok=True)
-            path.with_suffix(CHUNKS_SUFFIX).unlink(missing_ok=True)
-        except OSError:  # somebody reads it, and this is Windows
-            return False
-        return True
+        return _delete(self.path(digest))
+
+    def _part(self, digest: bytes) -> Path:
+        return self._folder / PARTS / f"{digest.hex()}{PART_SUFFIX}"
 
     def copy_in(self, entry: ShardEntry, source: Path) -> bool:
         """Copy a file into the store if it is that shard; may take seconds.
@@ -230,6 +270,22 @@ class DiskShardStore:
         finally:
             copy.unlink(missing_ok=True)
         return True
+
+
+def _sizes(path: Path) -> tuple[int, int]:
+    """Lengths of a file and of the one with its chunks' digests; 0 where there is none."""
+    sizes = [each.stat().st_size if each.is_file() else 0 for each in (path, path.with_suffix(CHUNKS_SUFFIX))]
+    return sizes[0], sizes[1]
+
+
+def _delete(path: Path) -> bool:
+    """Delete a file, and the one with its chunks' digests; returns whether they are gone."""
+    try:
+        path.unlink(missing_ok=True)
+        path.with_suffix(CHUNKS_SUFFIX).unlink(missing_ok=True)
+    except OSError:  # somebody reads it, and this is Windows
+        return False
+    return True
 
 
 def seeds_in(folder: Path, names: Mapping[str, ShardEntry]) -> dict[bytes, Path]:

@@ -127,7 +127,7 @@ def test_shards_of_an_index_are_checked(tmp_path: Path) -> None:
         assert (gone.shard, gone.code) == (0, DataCode.MISSING)
 
 
-def test_a_file_that_cannot_grow_is_a_state_and_goes_on(tmp_path: Path) -> None:
+def test_file_that_cannot_grow_is_told_and_goes_on(tmp_path: Path) -> None:
     with web_server({"/a.txt": LINES * 21}) as site:
         begin = collaboration(tmp_path, f"{site.url}/a.txt")
         with reader(begin, file_bytes=2_000_000) as child:

@@ -82,7 +82,7 @@ class ShardDownloads:
     def answered(self, event: Received[Any], now: float) -> list[object]:
         """A donor has said or given something."""
         sender, message = event.sender, event.message
-        name = self._shelf.names.get(message.digest)
+        name = self._shelf.catalogue.names.get(message.digest)
         fetch = None if name is None else self.coming.get(name)
         if name is None or fetch is None:
             self._trace.mark("shards.drop.unasked")
@@ -173,10 +173,7 @@ class ShardDownloads:
         open_to = [
             name
             for name in self._wishes
-            if name not in self._shelf.held
-            and name not in self.coming
-            and self._book.count(name)
-            and not self._shards.is_excluded(name, now)
+            if name not in self._shelf and self._book.count(name) and not self._shards.is_excluded(name, now)
         ]
         while (name := self._book.rarest(open_to, self._random)) is not None:
             donors = self._draw(name, now)
@@ -200,8 +197,8 @@ class ShardDownloads:
         names = [name for name in (*self._shelf.held, *self.coming) if name in self._wishes]
         if self.hungry or not names:
             return len(names) >= AHEAD
-        sizes = [self._shelf.catalogue.entry(name).size_bytes for name in names]
-        return len(names) >= AHEAD or AHEAD_ROOM * (sum(sizes) + max(sizes)) > self._shelf.budget_bytes
+        sizes = [self._store.room_bytes(self._shelf.catalogue.entry(name).digest) for name in names]
+        return len(names) >= AHEAD or AHEAD_ROOM * (sum(sizes) + max(sizes)) > self._store.budget_bytes
 
     def _draw(self, name: ShardName, now: float) -> list[PeerId]:
         """Some holders of a shard, which give nothing else to this peer just now."""

@@ -68,8 +68,13 @@ class ShardExchange:
     ) -> None:
         self._random = random
         self.trace = trace
-        self._sources = {source: len(entries) for source, entries in store.catalogue.sources.items()}
-        self._book = self.BOOK(self._sources)
+        catalogue = store.catalogue
+        self._names = {
+            source: [catalogue.names[entry.digest] for entry in entries]
+            for source, entries in catalogue.sources.items()
+        }
+        """First names of the shards of each source, by their numbers."""
+        self._book = self.BOOK({source: len(names) for source, names in self._names.items()})
         self.shelf = ShardShelf(store, book=self._book, random=random)
         """What is held here."""
         self._wishes = WantedShards()
@@ -81,8 +86,8 @@ class ShardExchange:
         )
         self.credit = ShardCredit(
             me,
-            run=store.catalogue.run,
-            data_bytes=sum(entry.size_bytes for entries in store.catalogue.sources.values() for entry in entries),
+            run=catalogue.run,
+            data_bytes=sum(catalogue.entry(name).size_bytes for name in catalogue.names.values()),
             directory=directory,
             received=self._downloads.received,
             random=random,
@@ -91,17 +96,18 @@ class ShardExchange:
 
     # --- for the reader's desk ---------------------------------------------------------------------------------------
 
-    def lying(self, source: int, numbers: Sequence[int]) -> ShardName | None:
+    def lying(self, source: int, numbers: Sequence[int]) -> int | None:
         """The first of these shards that lies here, which stays for now; None: none does."""
-        name = next((name for number in numbers if (name := ShardName(source, number)) in self.shelf.held), None)
-        self._downloads.hungry = name is None
-        if name is not None:
-            self._taken(name)
-        return name
+        names = self._names[source]
+        lies = next((number for number in numbers if names[number] in self.shelf.held), None)
+        self._downloads.hungry = lies is None
+        if lies is not None:
+            self._taken(source, lies)
+        return lies
 
     def comes(self, source: int) -> bool:
-        """Whether a shard of the source is on its way."""
-        return any(name.source == source for name in self._downloads.coming)
+        """Whether a shard that is wanted for the source is on its way."""
+        return any(name in self._downloads.coming for name in self._wishes.of(source))
 
     def to_seed(self, source: int, numbers: Sequence[int]) -> int | None:
         """One of these shards that nobody has, if this peer is to read it from the origin, for all; else None.
@@ -109,28 +115,30 @@ class ShardExchange:
         To be asked while another one lies here.  Where the disks of all together are too small for all shards, nobody
         reads one from the origin only to lose the last copy of another.
         """
-        counts = self._book.counts(source)
-        missing = [number for number in numbers if not counts[number] and not self._is_here(ShardName(source, number))]
-        if not missing or self._random.random() * (1 + self._news.peers) >= SEED * list(counts).count(0):
+        names, count = self._names[source], self._book.count
+        missing = [number for number in numbers if not count(names[number]) and names[number] not in self.shelf]
+        chance = SEED * sum(not count(name) for name in names) / (1 + self._news.peers) if missing else 0.0
+        if self._random.random() >= chance:
             return None
-        name = ShardName(source, self._random.choice(missing))
-        if not self.shelf.is_worth(name):
+        number = self._random.choice(missing)
+        if not self.shelf.is_worth(names[number]):
             return None
-        self._taken(name)
-        return name.number
+        self._taken(source, number)
+        return number
 
     def from_origin(self, source: int, numbers: Sequence[int]) -> int:
         """Which of these shards to read from the origin: one that the fewest have, and nobody sends just now."""
-        names = [ShardName(source, number) for number in numbers]
-        open_to = [name for name in names if name not in self._downloads.coming]
-        chosen = self._book.rarest(open_to or names, self._random)
+        names = self._names[source]
+        open_to = [number for number in numbers if names[number] not in self._downloads.coming]
+        by_name = {names[number]: number for number in open_to or numbers}
+        chosen = self._book.rarest(by_name, self._random)
         assert chosen is not None
-        self._taken(chosen)
-        return chosen.number
+        self._taken(source, by_name[chosen])
+        return by_name[chosen]
 
     def keeps(self, name: ShardName) -> bool:
         """Make room for a shard that was read from the origin; False: it is not worth what would have to go for it."""
-        if self._is_here(name) or not self.shelf.is_worth(name):
+        if name in self.shelf or not self.shelf.is_worth(name):
             return False
         return self.shelf.reserve(name, is_wanted=self._wishes.__contains__)
 
@@ -164,8 +172,9 @@ class ShardExchange:
                 outputs += self.donor.handle(event, now)
             case Received():
                 outputs += self._downloads.answered(event, now)
-            case ShardsWanted(source=source, numbers=numbers) if source in self._sources:
-                self._wishes.want(source, [number for number in numbers if number < self._sources[source]])
+            case ShardsWanted(source=source, numbers=numbers) if source in self._names:
+                names = self._names[source]
+                self._wishes.want(source, [names[number] for number in numbers if number < len(names)])
                 self._news.follow(now)
                 self._downloads.look_soon(now)
             case ShardKept(name=name):
@@ -206,10 +215,7 @@ class ShardExchange:
             self._news.changed(now)
         self.donor.lost.clear()
 
-    def _is_here(self, name: ShardName) -> bool:
-        """Whether a shard lies here, or comes."""
-        return name in self.shelf.held or name in self._downloads.coming
-
-    def _taken(self, name: ShardName) -> None:
-        self.shelf.pin(name)
-        self._wishes.met(name)
+    def _taken(self, source: int, number: int) -> None:
+        name = self._names[source][number]
+        self.shelf.pin(source, name)
+        self._wishes.met(source, name)

@@ -81,7 +81,7 @@ class ShardDonor(FileDonor):
         return given
 
     def _file(self, digest: bytes) -> StateFile | None:
-        name = self._shelf.names.get(digest)
+        name = self._shelf.catalogue.names.get(digest)
         if name is None or name not in self._shelf.held:
             return None
         file = self._store.file(digest)
@@ -90,7 +90,7 @@ class ShardDonor(FileDonor):
         return file
 
     def _unreadable(self, digest: bytes) -> None:
-        self.lost.append(self._shelf.names[digest])
+        self.lost.append(self._shelf.catalogue.names[digest])
 
     def _freed(self) -> None:
         """Shards are not withdrawn for their guests' sake."""

@@ -10,7 +10,11 @@ from core.swarm.fetch import StateSink
 
 
 class ShardName(NamedTuple):
-    """One shard of a source of a collaboration."""
+    """One shard of a source of a collaboration.
+
+    Equal bytes may stand in several places of the sources; the machine knows them by the first of these names
+    (`Catalogue.first`), so that they come once, lie here once, and are told once.
+    """
 
     source: int
     """The source's place in the manifest."""
@@ -36,14 +40,31 @@ class Catalogue:
     """Of each source, by their numbers."""
     chunk_bytes: int = CHUNK_BYTES
     """Another number in simulations only."""
+    names: Mapping[bytes, ShardName] = field(init=False)
+    """Of each digest its shard's first name."""
+
+    def __post_init__(self) -> None:
+        names: dict[bytes, ShardName] = {}
+        for source, entries in self.sources.items():
+            for number, entry in enumerate(entries):
+                names.setdefault(entry.digest, ShardName(source, number))
+        object.__setattr__(self, "names", names)
 
     def entry(self, name: ShardName) -> ShardEntry:
         """What the index says of a shard."""
         return self.sources[name.source][name.number]
 
+    def first(self, source: int, number: int) -> ShardName:
+        """The first name of a shard, by any of its places."""
+        return self.names[self.sources[source][number].digest]
+
 
 class ShardStore(Protocol):
-    """The shards that lie on this computer, as files named by their digests."""
+    """The shards that lie on this computer, as files named by their digests.
+
+    Beside those that are held here lies what is spare: shards of other collaborations, and parts of shards that do not
+    come now.  It is of use if it is wanted again, and goes first where room is needed.
+    """
 
     @property
     def catalogue(self) -> Catalogue:
@@ -52,6 +73,13 @@ class ShardStore(Protocol):
     @property
     def budget_bytes(self) -> int:
         """So much of the disk the person gives to them."""
+
+    @property
+    def spare_bytes(self) -> int:
+        """So much of the disk is taken by what is spare."""
+
+    def room_bytes(self, digest: bytes) -> int:
+        """So much of the disk a shard takes, or would take."""
 
     def held(self) -> Sequence[bytes]:
         """Digests of the shards that are there, whole."""
@@ -64,6 +92,25 @@ class ShardStore(Protocol):
 
     def evict(self, digest: bytes) -> bool:
         """Delete a shard; False: the system does not allow it now."""
+
+    def expect(self, digest: bytes) -> None:
+        """A shard comes, for which there is room: a part of it that lies here is not spare."""
+
+    def give_up(self, digest: bytes) -> None:
+        """A shard does not come any more: what came of it is spare."""
+
+    def drop_spare(self) -> int:
+        """Delete what has been spare for longest; returns the bytes that are free now, 0 where nothing could go."""
+
+
+@dataclass(frozen=True, slots=True)
+class OwnRounds:
+    """What sharing heeds of this peer's averaging rounds."""
+
+    busy: Callable[[], bool]
+    """Whether this peer is in one, which goes first."""
+    members: PastMembers
+    """Who was in one with this peer, and is served first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,25 +140,6 @@ ShardFact = ShardsWanted | ShardKept | ShardsWeighed
 @dataclass(frozen=True, slots=True)
 class ShardHere:
     """Reported to the owner: peers have sent a shard, and it lies in the store, checked."""
-    def expect(self, digest: bytes) -> None:
-        """A shard comes, for which there is room: a part of it that lies here is not spare."""
-
-    def give_up(self, digest: bytes) -> None:
-        """A shard does not come any more: what came of it is spare."""
-
-    def drop_spare(self) -> int:
-        """Delete what has been spare for longest; returns the bytes that are free now, 0 where nothing could go."""
-
-
-@dataclass(frozen=True, slots=True)
-class OwnRounds:
-    """What sharing heeds of this peer's averaging rounds."""
-
-    busy: Callable[[], bool]
-    """Whether this peer is in one, which goes first."""
-    members: PastMembers
-    """Who was in one with this peer, and is served first."""
-
 
     name: ShardName
 

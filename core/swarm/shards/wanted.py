@@ -1,6 +1,6 @@
-"""Which shards the reader wants: those that it has still to read, in its order."""
+"""Which shards the reader wants: those that it has still to read, in its order, by their first names."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
 
 from core.swarm.shards.names import ShardName
 
@@ -12,15 +12,19 @@ class WantedShards:
         self._wanted: dict[int, dict[ShardName, None]] = {}
 
     def __contains__(self, name: ShardName) -> bool:
-        return name in self._wanted.get(name.source, ())
+        return any(name in wanted for wanted in self._wanted.values())
 
     def __iter__(self) -> Iterator[ShardName]:
         return (name for wanted in self._wanted.values() for name in wanted)
 
-    def want(self, source: int, numbers: Sequence[int]) -> None:
-        """The reader wants these shards of a source, and no others."""
-        self._wanted[source] = {ShardName(source, number): None for number in numbers}
+    def want(self, source: int, names: Iterable[ShardName]) -> None:
+        """The reader wants these shards for a source, and no others."""
+        self._wanted[source] = dict.fromkeys(names)
 
-    def met(self, name: ShardName) -> None:
-        """The reader has the shard, or gets it from the origin."""
-        self._wanted.get(name.source, {}).pop(name, None)
+    def of(self, source: int) -> Collection[ShardName]:
+        """The shards that are wanted for a source."""
+        return self._wanted.get(source, {})
+
+    def met(self, source: int, name: ShardName) -> None:
+        """The reader has the shard for a source, or gets it from the origin."""
+        self._wanted.get(source, {}).pop(name, None)

@@ -113,7 +113,7 @@ def test_what_was_just_used_up_goes_first(tmp_path: Path) -> None:
     assert store.stored_bytes == 3 * SIZE
 
 
-def test_a_block_that_outgrows_the_room_is_refused_and_given_up(tmp_path: Path) -> None:
+def test_block_that_outgrows_the_room_is_refused(tmp_path: Path) -> None:
     store = opened(tmp_path, blocks=3)
     make(store, 0)
     file = store.begin(BlockKey(0, 1, 0), 0)

@@ -60,7 +60,7 @@ def test_a_smaller_room_is_kept_from_the_start(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT])
-def test_a_full_disk_is_no_space_and_frees_what_may_go(code: int, tmp_path: Path) -> None:
+def test_full_disk_is_told_and_frees_what_may_go(code: int, tmp_path: Path) -> None:
     idle = put(tmp_path, "0-a-b/1.0.0.npy", BLOCK)
     room = DiskRoom(9 * BLOCK, tmp_path)
     room.use(tmp_path / "2.0.0.npy", BLOCK)
@@ -71,7 +71,7 @@ def test_a_full_disk_is_no_space_and_frees_what_may_go(code: int, tmp_path: Path
 
 
 @pytest.mark.parametrize("code", [errno.EACCES, errno.EROFS, errno.EIO, errno.EMFILE, errno.EFBIG])
-def test_other_trouble_with_a_folder_is_told_in_the_systems_words(code: int, tmp_path: Path) -> None:
+def test_other_trouble_is_told_in_the_systems_words(code: int, tmp_path: Path) -> None:
     idle = put(tmp_path, "0-a-b/1.0.0.npy", BLOCK)
     room = DiskRoom(9 * BLOCK, tmp_path)
     with pytest.raises(SourceStalled) as stalled, room.writing():
@@ -82,7 +82,7 @@ def test_other_trouble_with_a_folder_is_told_in_the_systems_words(code: int, tmp
     assert idle.exists()
 
 
-def test_a_file_in_the_place_of_a_folder_is_told_too(tmp_path: Path) -> None:
+def test_file_in_the_place_of_a_folder_is_told(tmp_path: Path) -> None:
     (tmp_path / "blocks").write_bytes(b"")
     with pytest.raises(SourceStalled) as stalled, DiskRoom(BLOCK, tmp_path).writing():
         make_directory(tmp_path / "blocks" / "0-a-b")
@@ -112,7 +112,7 @@ class Origin:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_the_disk_never_holds_more_than_its_room(seed: int, tmp_path: Path) -> None:
+def test_disk_never_holds_more_than_its_room(seed: int, tmp_path: Path) -> None:
     random, shape = Random(seed), Shape(64, wide=False)
     own, other = tmp_path / "own", tmp_path / "other"
     for number in range(10):

@@ -25,7 +25,6 @@ from core.swarm.donor import (
 )
 from core.swarm.fetch import (
     ANSWER_TIMEOUT_S,
-    DONORS_MAX,
     NOTHING_S,
     QUICK_S,
     WINDOW_CHUNKS,
@@ -33,7 +32,6 @@ from core.swarm.fetch import (
     FetchFailed,
     Fetching,
     StateFetch,
-    Why,
 )
 from core.swarm.messages import ChunkAsk, ChunkGive, StateAsk, StateDenied, StateDone, StateOffer
 from core.swarm.state_donor import StateDonor
@@ -129,11 +127,10 @@ class Net:
 
 def setup(data: bytes, donors: int, seed: int = 0) -> tuple[Net, MemorySink, MemoryFile]:
     file, sink = MemoryFile(data), MemorySink()
-    fetch = StateFetch(sink=sink, trace=Trace())
     givers = {peer(i + 1): StateDonor(trace=Trace(), members=PastMembers()) for i in range(donors)}
     for giver in givers.values():
         giver.offer(file)
-    return Net(fetch, givers, seed), sink, file
+    return Net(StateFetch(sink=sink, trace=Trace()), givers, seed), sink, file
 
 
 @pytest.mark.parametrize("size", [1, CHUNK_BYTES, CHUNK_BYTES + 1, 9 * CHUNK_BYTES + 77])
@@ -317,23 +314,6 @@ def test_donors_that_offer_but_give_nothing_are_eventually_left() -> None:
         ends = [o for o in fetch.handle(Tick(), now) if isinstance(o, FetchFailed)]
     assert ends == [FetchFailed(NAME, "nothing came any more")]
     assert now == NOTHING_S
-
-
-def test_late_donor_makes_way_for_another_and_counts_as_silent() -> None:
-    file = MemoryFile(Random(6).randbytes(9 * CHUNK_BYTES))
-    fetch, asked = offered(file, DONORS_MAX)
-    others = [peer(number) for number in range(20, 30)]
-    assert not fetch.ask_also(others, 0.0)
-    quick = asked.pop()
-    more = asked_of(give(fetch, file, quick, 1.0))
-    more += asked_of(fetch.handle(Tick(), ANSWER_TIMEOUT_S))
-    assert [send.to for send in fetch.ask_also(others, 13.0)] == others[: DONORS_MAX - 1]
-    assert not fetch.ask_also(others, 13.0)
-    assert fetch.gone == {}
-    while more:
-        more += asked_of(give(fetch, file, more.pop(0), 13.0))
-    assert fetch.deadline is None
-    assert fetch.gone == {donor: Why.SILENT for donor, _ in asked}
 
 
 def test_a_lost_donor_is_left_at_once() -> None:

@@ -1,5 +1,6 @@
 """Shards on the disk: put together, resumed, found again, and only so many that are partly here."""
 
+import os
 from pathlib import Path
 from random import Random
 
@@ -13,18 +14,22 @@ from core.base.problems import Damaged
 from core.base.trace import Trace
 from core.swarm.fetch import FetchFailed, FileFetch
 from core.swarm.messages import SHARD_FILES, ShardDenied, ShardOffer
-from core.swarm.shards.names import Catalogue, ShardEntry
-from core.workers.shard_files import PARTS_MAX, DiskShardStore, seeds_in
+from core.swarm.shards.holder_book import HolderBook
+from core.swarm.shards.names import Catalogue, ShardEntry, ShardName
+from core.swarm.shards.shelf import ShardShelf
+from core.system.disk_room import on_disk
+from core.workers.shard_files import DiskShardStore, seeds_in
 
-SHARDS = [Random(number).randbytes(2 * CHUNK_BYTES + 100) for number in range(PARTS_MAX + 3)]
+SHARDS = [Random(number).randbytes(2 * CHUNK_BYTES + 100) for number in range(7)]
 PIECES = [[data[at : at + CHUNK_BYTES] for at in range(0, len(data), CHUNK_BYTES)] for data in SHARDS]
 ENTRIES = tuple(
     ShardEntry(root_digest(chunk_digests(pieces)), len(data)) for pieces, data in zip(PIECES, SHARDS, strict=True)
 )
 
 
-def store_in(folder, **changes):
-    return DiskShardStore(folder / "shards", Catalogue(bytes(32), {0: ENTRIES}), budget=lambda: 10**9, **changes)
+def store_in(folder, *, entries=ENTRIES, **changes):
+    budget = changes.pop("budget", lambda: 10**9)
+    return DiskShardStore(folder / "shards", Catalogue(bytes(32), {0: entries}), budget=budget, **changes)
 
 
 def begin(store, number):
@@ -64,13 +69,72 @@ def test_download_that_failed_keeps_no_file_open(tmp_path):
     assert part not in [Path(file.path) for file in psutil.Process().open_files()]
 
 
-def test_several_come_at_a_time_and_few_stay_unfinished(tmp_path):
+def test_parts_of_shards_that_come_not_now_are_spare(tmp_path):
     store = store_in(tmp_path)
     for number in range(len(SHARDS)):
+        store.expect(ENTRIES[number].digest)
         sink, _ = begin(store, number)
         sink.write(0, memoryview(PIECES[number][0]))
         sink.close()
-    assert len(list((tmp_path / "shards" / "incoming").iterdir())) == PARTS_MAX
+        os.utime(part(tmp_path, number), (number, number))
+    assert store.spare_bytes == 0
+    store.give_up(ENTRIES[1].digest)
+    assert store.spare_bytes == on_disk(len(SHARDS[1]))
+    assert store.drop_spare() == on_disk(len(SHARDS[1]))
+    assert store.drop_spare() == 0
+    assert [part(tmp_path, number).exists() for number in range(3)] == [True, False, True]
+    store = store_in(tmp_path)
+    store.held()
+    store.expect(ENTRIES[0].digest)
+    store.drop_spare()
+    assert [part(tmp_path, number).exists() for number in range(4)] == [True, False, False, True]
+    sink, here = begin(store, 0)
+    assert here == {0}
+    sink.close()
+
+
+def test_shards_of_other_collaborations_stay_until_room_is_needed(tmp_path):
+    (tmp_path / "file").write_bytes(SHARDS[0])
+    first = store_in(tmp_path, entries=ENTRIES[:3])
+    for number in range(3):
+        (tmp_path / "file").write_bytes(SHARDS[number])
+        assert first.copy_in(ENTRIES[number], tmp_path / "file")
+        os.utime(first.path(ENTRIES[number].digest), (number, number))
+    room = first.room_bytes(ENTRIES[0].digest)
+    second = store_in(tmp_path, entries=ENTRIES[2:])  # of which one is the same
+    assert list(second.held()) == [ENTRIES[2].digest]
+    assert second.spare_bytes == 2 * room
+    assert second.drop_spare() == room
+    again = store_in(tmp_path, entries=ENTRIES[:3])
+    assert set(again.held()) == {ENTRIES[1].digest, ENTRIES[2].digest}
+    assert again.spare_bytes == 0
+    assert again.is_whole(ENTRIES[1].digest)
+
+
+def test_shelf_keeps_all_collaborations_within_one_room(tmp_path):
+    first = store_in(tmp_path, entries=ENTRIES[:3])
+    for number in range(3):
+        (tmp_path / "file").write_bytes(SHARDS[number])
+        assert first.copy_in(ENTRIES[number], tmp_path / "file")
+    sink, _ = begin(first, 6)
+    sink.close()  # what a run before has left
+    room = first.room_bytes(ENTRIES[0].digest)
+    store = store_in(tmp_path, entries=ENTRIES[3:6], budget=lambda: 4 * room)
+    shelf = ShardShelf(store, book=HolderBook({0: 3}), random=Random(0))
+    for number in range(3):
+        assert shelf.is_worth(ShardName(0, number))
+        assert shelf.reserve(ShardName(0, number), is_wanted=lambda _: True)
+        (tmp_path / "file").write_bytes(SHARDS[3 + number])
+        assert store.copy_in(ENTRIES[3 + number], tmp_path / "file")
+        shelf.add(ShardName(0, number))
+        on_the_disk = [path for path in (tmp_path / "shards").rglob("*") if path.is_file()]
+        assert sum(path.stat().st_blocks * 512 for path in on_the_disk) <= shelf.used_bytes <= 4 * room
+    assert len(shelf.held) == 3
+    assert store.spare_bytes == on_disk(len(SHARDS[6]))  # the newest of what others left
+
+
+def part(folder, number):
+    return folder / "shards" / "incoming" / f"{ENTRIES[number].digest.hex()}.part"
 
 
 def test_evicted_shard_is_gone(tmp_path):

@@ -34,8 +34,10 @@ def shards(count: int, size: int = CHUNK_BYTES + 1000) -> list[MemoryFile]:
     return [MemoryFile(Random(number).randbytes(size)) for number in range(count)]
 
 
-def catalogue_of(files: Sequence[MemoryFile]) -> Catalogue:
-    return Catalogue(bytes(32), {0: tuple(ShardEntry(file.digest, file.size_bytes) for file in files)})
+def catalogue_of(files: Sequence[MemoryFile], sources: int = 1) -> Catalogue:
+    """Each source has the same shards."""
+    entries = tuple(ShardEntry(file.digest, file.size_bytes) for file in files)
+    return Catalogue(bytes(32), dict.fromkeys(range(sources), entries))
 
 
 class Sink:
@@ -57,8 +59,10 @@ class Sink:
 
 
 class Store:
-    def __init__(self, files: Sequence[MemoryFile], held: Sequence[int] = (), *, room: int = 100) -> None:
-        self.catalogue = catalogue_of(files)
+    def __init__(
+        self, files: Sequence[MemoryFile], held: Sequence[int] = (), *, room: int = 100, sources: int = 1
+    ) -> None:
+        self.catalogue = catalogue_of(files, sources)
         self.files = {files[number].digest: files[number] for number in held}
         self.parts: dict[bytes, dict[int, bytes]] = {}
         self.budget_bytes = room * files[0].size_bytes
@@ -71,6 +75,20 @@ class Store:
 
     def sink(self, digest: bytes) -> Sink:
         return Sink(self, digest)
+
+    spare_bytes = 0
+
+    def room_bytes(self, digest: bytes) -> int:
+        return self.catalogue.entry(self.catalogue.names[digest]).size_bytes
+
+    def expect(self, digest: bytes) -> None:
+        pass
+
+    def give_up(self, digest: bytes) -> None:
+        pass
+
+    def drop_spare(self) -> int:
+        return 0
 
     def evict(self, digest: bytes) -> bool:
         self.files.pop(digest, None)

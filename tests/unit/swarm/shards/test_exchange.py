@@ -4,9 +4,10 @@ import msgspec
 import pytest
 
 from core.base.content import CHUNK_BYTES
+from core.swarm.fetch import NOTHING_S
 from core.swarm.messages import ShardChunkGive, ShardOffer
 from core.swarm.shards.downloads import AHEAD
-from core.swarm.shards.names import ShardKept, ShardsWeighed
+from core.swarm.shards.names import ShardKept, ShardsWanted, ShardsWeighed
 from tests.unit.swarm.shards.parts import Room, Store, name, peer, shards, wanted
 
 
@@ -20,7 +21,7 @@ def test_wanted_shard_comes_from_its_holder_checked():
     room.run(10)
     assert room.here(2) == [1, 2]
     assert store.files[files[2].digest].pieces == files[2].pieces
-    assert exchange.lying(0, [3, 2]) == name(2)
+    assert exchange.lying(0, [3, 2]) == 2
     assert exchange.received[peer(1)] == 2 * files[0].size_bytes
 
 
@@ -62,7 +63,7 @@ def test_no_more_is_brought_than_the_reader_needs_soon():
     room.run(100)
     assert len(room.here(2)) == AHEAD
     read = exchange.lying(0, range(20))
-    room.tell(2, wanted(*(number for number in range(20) if number != read.number)))
+    room.tell(2, wanted(*(number for number in range(20) if number != read)))
     room.run(100)
     assert len(room.here(2)) == AHEAD + 1
 
@@ -108,6 +109,76 @@ def test_offer_of_another_length_is_a_lie_and_harms_nobody():
     room.tell(3, wanted(0))
     room.run(30)
     assert (room.here(3), room.lied(3)) == ([0], {peer(1)})
+
+
+def test_equal_shards_of_two_sources_come_once_for_both():
+    files, room = shards(3), Room()
+    room.add(1, Store(files, range(3), sources=2))
+    exchange = room.add(2, Store(files, sources=2))
+    room.run(10)
+    for source, number in ((1, 2), (0, 1), (0, 2)):
+        room.tell(2, ShardsWanted(source, (number,)))
+        room.run(5)
+        assert exchange.lying(source, [number]) == number
+    assert exchange.received[peer(1)] == 2 * files[0].size_bytes
+    assert exchange.lying(1, [0, 1]) == 1
+    assert not exchange.comes(0)
+    assert not exchange.keeps(exchange.shelf.catalogue.first(1, 2))
+    assert exchange.shelf.used_bytes == 2 * files[0].size_bytes
+
+
+def test_origin_is_named_by_the_number_asked_for():
+    files = shards(2)
+    exchange = Room().add(1, Store([files[0], files[1], files[0]], sources=2))
+    assert exchange.from_origin(1, [2]) == 2
+    assert exchange.to_seed(1, [1, 2]) in {None, 1, 2}
+
+
+def test_shards_that_readers_of_two_sources_were_given_stay():
+    files, room = shards(8), Room()
+    exchange = room.add(1, Store(files, range(6), room=6, sources=2))
+    assert exchange.lying(1, [5]) == 5
+    for number in range(4):
+        assert exchange.lying(0, [number]) == number
+    for number in (6, 7):
+        assert exchange.shelf.reserve(name(number), is_wanted=lambda _: False)
+        room.tell(1, ShardKept(name(number)))
+    assert {name(number) for number in (2, 3, 5)} <= exchange.shelf.held.keys()
+
+
+def promising(senders):
+    """A change by which some offer and then send nothing."""
+    liars = {peer(number) for number in senders}
+    return lambda sender, message: None if sender in liars and isinstance(message, ShardChunkGive) else message
+
+
+def test_holders_that_promise_and_do_not_send_hold_no_place():
+    files = shards(1, 3 * CHUNK_BYTES)
+    for seed in range(5):
+        room = Room(seed)
+        for number in range(1, 10):
+            room.add(number, Store(files, [0]))
+        room.add(99, Store(files))
+        room.change = promising(range(2, 10))
+        room.run(10)
+        room.tell(99, wanted(0))
+        room.run(NOTHING_S - 1)
+        assert room.here(99) == [0]
+
+
+def test_holders_that_sent_nothing_are_not_asked_again_soon():
+    files, room = shards(2, 3 * CHUNK_BYTES), Room()
+    for number in (1, 2, 3):
+        room.add(number, Store(files, range(2)))
+    room.add(9, Store(files))
+    room.change = promising((1, 2, 3))
+    room.run(10)
+    room.tell(9, wanted(0))
+    room.run(NOTHING_S + 1)
+    asked = len([1 for sender, _, message in room.asked if sender == peer(9) and message == "ShardAsk"])
+    room.tell(9, wanted(0, 1))
+    room.run(2)
+    assert len([1 for sender, _, message in room.asked if sender == peer(9) and message == "ShardAsk"]) == asked
 
 
 def test_who_claims_all_shards_costs_a_moment_only():
