@@ -95,7 +95,7 @@ def start(python: Path, words: Words) -> int:
 
 
 def in_workers(words: list[str], cores: int) -> list[str]:
-    """Return the words for pytest with which one process more runs the tests than there are cores: many tests wait.
+    """Return the words for pytest with which two processes more run the tests than there are cores: many tests wait.
 
     Words that choose the number of processes themselves, or a debugger, which needs the tests in its own process, are
     returned as they are.  A process that has nothing left takes over tests of the other ones: they differ in length.
@@ -107,7 +107,7 @@ def in_workers(words: list[str], cores: int) -> list[str]:
     own = ("-n", "--numprocesses", "--maxprocesses", "--dist", "--tx", "--pdb", "--trace")
     if any(word.startswith(own) or "no:xdist" in word for word in words):
         return words
-    return ["-n", str(cores + 1), "--dist", "worksteal", *words]
+    return ["-n", str(cores + 2), "--dist", "worksteal", *words]
 
 
 def run_tests(python: Path, words: Words, steps: Steps) -> int:

@@ -1,6 +1,55 @@
 """What all tests share."""
 
 import gc
+import itertools
+import os
+from collections.abc import Sequence
+
+import pytest
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+"""Several processes of tests share the cores: threads of torch that wait for one another would take them away."""
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+"""The program is started hundreds of times: it is compiled once."""
+
+Files = Sequence[Sequence[pytest.Item]]
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let each process that runs tests begin with its share of the long ones: none is left to the end."""
+    processes = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    if processes == 1:
+        return
+    files = [list(tests) for _, tests in itertools.groupby(items, key=lambda item: item.path)]
+    long, short = ([file for file in files if is_long(file) is wanted] for wanted in (True, False))
+    items[:] = dealt(long, short, processes)
+
+
+def is_long(file: Sequence[pytest.Item]) -> bool:
+    """Whether the tests of a file start processes or draw windows."""
+    return any(file[0].get_closest_marker(name) for name in ("process", "gui"))
+
+
+def dealt(long: Files, short: Files, processes: int) -> list[pytest.Item]:
+    """The tests in the order in which xdist cuts them into parts of one length, one for each process.
+
+    Args:
+        long: Files of long tests: they are dealt out, and come first in each part.
+        short: Files of other tests, which fill the parts up.
+        processes: Number of parts.
+    """
+    rest = list(itertools.chain.from_iterable(short))
+    left = sum(map(len, long)) + len(rest)
+    order: list[pytest.Item] = []
+    for number in range(processes):
+        part = list(itertools.chain.from_iterable(long[number::processes]))
+        size = left // (processes - number)
+        missing = max(0, size - len(part))
+        order += [*part, *rest[:missing]]
+        rest = rest[missing:]
+        left -= size
+    return [*order, *rest]
 
 
 def pytest_collection_finish() -> None:

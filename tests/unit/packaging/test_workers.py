@@ -3,8 +3,8 @@
 import pytest
 
 
-@pytest.mark.parametrize(("cores", "workers"), [(1, "2"), (2, "3"), (8, "9")])
-def test_tests_run_in_one_process_more_than_cores(parts, cores, workers):
+@pytest.mark.parametrize(("cores", "workers"), [(1, "3"), (2, "4"), (8, "10")])
+def test_tests_run_in_two_processes_more_than_cores(parts, cores, workers):
     assert parts.bootstrap.in_workers(["-k", "x"], cores) == ["-n", workers, "--dist", "worksteal", "-k", "x"]
 
 
