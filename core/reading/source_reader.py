@@ -114,7 +114,7 @@ class SourceReader:
             self._maker.give_up()
             self._copies.done(shard)
             self.wishes.lose(shard)
-            if self._source.network:  # lest all members ask whoever an organiser names for all that it has not
+            if self._source.network:  # lest all members ask a server that an organiser names for all that it has not
                 self._failures.fail(_SOURCE, time.monotonic())
             self._news.unreadable(shard, trouble)
         else:

@@ -2,8 +2,8 @@
 
 All of them are local to words: a text whose words stand with single spaces between them, as sentences do
 (`core.data.sentences`), is normalised word by word to the same as in one go.  So a tokenizer may remember what it made
-of a word.  The recipes `albert` and `bengali` are idempotent; `plain` is, but for a capital i with a dot before certain
-marks, and stays as it is, so that collaborations that use it do.
+of a word.  The recipes `albert` and `bengali` are idempotent; `plain` is, except for a capital i with a dot before
+certain marks, and stays as it is, so that collaborations that use it do.
 """
 
 from typing import Final
@@ -16,7 +16,7 @@ BENGALI: Final = "bengali"
 
 CONTROLS: Final = "[\u0001-\u0008\u000b\u000e-\u001f\u007f\u008f\u009f]"
 SPACES: Final = r"[\t\n\f\r\u1680\u200b\u200e\u200f\u2028\u2029\u2581\ufeff\ufffd]"
-"""NMT's white space but for the joiners U+200C and U+200D, which NMT takes for spaces: they stand within Bengali
+"""NMT's white space except the joiners U+200C and U+200D, which NMT takes for spaces: they stand within Bengali
 words, and র‍্যাব would become two."""
 
 BEFORE: Final = (
