@@ -1,6 +1,7 @@
 """A web server on loopback that can be told to misbehave."""
 
 import re
+import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -41,6 +42,8 @@ class Site:
     ranges: bool = True
     status: int = 0
     """Said instead of the file."""
+    wants: str = ""
+    """The authorization without which it gives nothing."""
     kind: str = "application/octet-stream"
     moved: Mapping[str, str] = field(default_factory=dict)
     total: int = 0
@@ -80,6 +83,10 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header("Content-Length", str(len(special[1])))
             self.end_headers()
             self.wfile.write(special[1] if body else b"")
+            return
+        if site.wants not in {"", self.headers.get("Authorization", "")}:
+            self.send_response(401)
+            self.end_headers()
             return
         if path in site.moved:
             self.send_response(302)
@@ -121,13 +128,15 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def web_server(files: Mapping[str, Content], **how: object) -> Iterator[Site]:
-    """A server of some files, whose behaviour can be changed while it runs."""
+def web_server(files: Mapping[str, Content], *, tls: ssl.SSLContext | None = None, **how: object) -> Iterator[Site]:
+    """A server of some files, whose behaviour can be changed while it runs; `tls` has it speak https."""
     site = Site(files, **how)  # type: ignore[arg-type]
     handler = type("Handler", (_Handler,), {"site": site})
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         server.daemon_threads = True
-        site.url = f"http://127.0.0.1:{server.server_address[1]}"
+        site.url = f"http{'s' if tls else ''}://127.0.0.1:{server.server_address[1]}"
+        if tls is not None:
+            server.socket = tls.wrap_socket(server.socket, server_side=True)
         thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
         thread.start()
         try:

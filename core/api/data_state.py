@@ -15,6 +15,8 @@ class DataCode(StrEnum):
     """The server does not answer, or breaks off: host, retry_s."""
     REFUSED = "refused"
     """The server wants other rights: host, status."""
+    CERTIFICATE = "certificate"
+    """The server cannot show that it is the one that was meant: host, why."""
     MISSING = "missing"
     """A file or a shard is not there any more: name."""
     DAMAGED = "damaged"
@@ -44,6 +46,7 @@ STALLED: Final[Mapping[str, str]] = MappingProxyType(
             "Data stalled: {host} does not let this computer read ({status}). "
             "The command potluck data login keeps a password for it."
         ),
+        DataCode.CERTIFICATE: "Data stalled: the certificate of {host} is not valid: {why}.",
         DataCode.MISSING: "Data stalled: {name} is not there any more. The organiser can mend that.",
         DataCode.DAMAGED: "Data stalled: {name} is damaged. The organiser can mend that.",
         DataCode.NO_COLUMN: "Data stalled: {name} has no column {column}. The organiser can mend that.",

@@ -160,6 +160,9 @@ def problem_of_trouble(trouble: SourceTrouble) -> BadInput:
         case DataCode.NO_COLUMN:
             column = trouble.arguments.get("column", "")
             said, hint = f"{name} has no text in a column {column!r}.", _columns_hint(trouble)
+        case DataCode.CERTIFICATE:
+            said = f"The certificate of {name} is not valid: {trouble.arguments.get('why', '')}."
+            hint = "If an authority of your own has signed it, name that authority's file in SSL_CERT_FILE."
         case DataCode.NO_ANSWER:
             said, hint = f"{name} does not answer.", "Check the address and the connection, and try again."
         case _:

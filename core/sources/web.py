@@ -212,10 +212,24 @@ class Web:
         for family, address in addresses:
             with suppress(OSError):  # the next address may answer
                 sock = _open(family, address)
-                if parts.scheme == "https":
-                    sock = self._tls.wrap_socket(sock, server_hostname=parts.hostname)
-                return _Connection(parts, sock)
+                return _Connection(parts, self._secured(sock, parts) if parts.scheme == "https" else sock)
         raise self._stalled(parts)
+
+    def _secured(self, sock: socket.socket, parts: SplitResult) -> socket.socket:
+        """A connection over which nobody else can read or write.
+
+        Raises:
+            SourceStalled: the server's certificate is not valid for it.
+            OSError: it says something else, or nothing.
+        """
+        try:
+            return self._tls.wrap_socket(sock, server_hostname=parts.hostname)
+        except BaseException as error:
+            sock.close()
+            if isinstance(error, ssl.SSLCertVerificationError):
+                why = error.verify_message.rstrip(".")
+                raise SourceStalled(DataCode.CERTIFICATE, host=_host(parts), why=why) from error
+            raise
 
     def _stalled(self, parts: SplitResult | None = None) -> SourceStalled:
         return SourceStalled(DataCode.NO_ANSWER, host=_host(parts or self._own))

@@ -672,6 +672,10 @@
    <translation>Die Daten kommen wieder, das Training hat, was es braucht.</translation>
   </message>
   <message>
+   <source>Data stalled: the certificate of {host} is not valid: {why}.</source>
+   <translation>Keine Daten: Das Zertifikat von {host} gilt nicht: {why}.</translation>
+  </message>
+  <message>
    <source>Data stalled: there are too many files.</source>
    <translation>Keine Daten: Es sind zu viele Dateien.</translation>
   </message>
