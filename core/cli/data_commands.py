@@ -74,6 +74,7 @@ def run_cut(args: argparse.Namespace) -> int:
             mirrors=_mirrors(args.mirror),
         ),
         source,
+        *_place(out),
         json=args.json,
     )
     if args.json:
@@ -102,7 +103,7 @@ def run_verify(args: argparse.Namespace) -> int:
     if args.charter:
         index = _charter_index(args.charter.expanduser().absolute(), address)
     asked = VerifyRequest(address=address, index="" if index is None else str(index), again=args.again)
-    found = _asked(asked, json=args.json)
+    found = _asked(asked, *_place(address), json=args.json)
     left = [one for one in found["wrong"] if not one["mended"]]
     if args.json:
         say_json(found)
@@ -247,11 +248,21 @@ def _asked(asked: DataRequest, *sources: DataSource, json: bool) -> dict[str, An
 
 async def _said(command: list[str], bar: ProgressBar, secrets: dict[str, str]) -> dict[str, Any]:
     async with reports(command, secrets=secrets) as said:
+        share = 0.0
         async for line in said:
             if line["event"] != "progress":
                 return line
-            bar.show(line["fraction"], clean(line["text"]))
+            share = line.get("fraction", share)
+            bar.show(share, clean(line["text"]))
     raise WorkerProblem("The process that reads the text ended without an answer.")
+
+
+def _place(address: str) -> list[DataSource]:
+    """Where shards lie, as a source for which credentials may be kept; empty: none can be for such an address."""
+    try:
+        return [DataSource(address=address)]
+    except ValueError:
+        return []
 
 
 def _charter_index(charter: Path, address: str) -> Path:
@@ -280,7 +291,8 @@ def _table(source: DataSource, index: str) -> str:
 
 def _inspected(found: dict[str, Any], *, line: str) -> str:
     said = [f"{clean(found['address'])}: {_shards(found)}"]
-    said[0] += f", {volume(found['bytes'])}." if found["bytes"] else ", of a size that nobody says."
+    said[0] += f", {volume(found['bytes'])}" if found["bytes"] else ", of a size that nobody says"
+    said[0] += ", as their index says." if found["indexed"] else "."
     for word in ("licence", "credit"):
         said += [f"  {word:<11}{clean(found[word])}"] if found[word] else []
     if found["characters"]:

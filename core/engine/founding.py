@@ -79,9 +79,11 @@ async def prepare(
     command = [*own_command("prepare", "core.training.prepare"), *given, "--with-parent"]
     secrets = await asyncio.to_thread(kept_secrets, secret_names(recipe.sources))
     async with reports(command, log=log, secrets=secrets) as said:
+        share = 0.0
         async for line in said:
             if line["event"] == "progress":
-                stage(line["text"], line["fraction"])
+                share = line.get("fraction", share)
+                stage(line["text"], share)
             else:
                 return msgspec.convert(line, Prepared)
     raise WorkerProblem("Preparing the text ended without a result.", hint="Start again; the log says more.")

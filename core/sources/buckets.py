@@ -50,6 +50,25 @@ def bucket_of(address: str, access: Access) -> "BucketFiles":
     return BucketFiles(address, access)
 
 
+def options_of(address: str, secret: str) -> dict[str, Any]:
+    """What a package is told for an address.
+
+    Args:
+        address: In a bucket.
+        secret: The credential that is kept for it, the package's options as a JSON object; empty: none is.
+
+    Raises:
+        BadInput: the credential is no JSON object.
+    """
+    try:
+        return msgspec.json.decode(secret or ANONYMOUS[scheme_of(address)], type=dict[str, Any])
+    except msgspec.MsgspecError:
+        raise BadInput(
+            f"The credentials of {secret_name(address)} cannot be used.",
+            hint='Give a JSON object, such as {"key": "...", "secret": "..."}.',
+        ) from None
+
+
 class BucketFiles:
     """Files below an address (`core.sources.file_shards.FilePlace`).
 
@@ -68,14 +87,7 @@ class BucketFiles:
         self._access = access
         self.path = urlsplit(address).netloc + urlsplit(address).path.rstrip("/")
         self._sizes: dict[str, int] = {}
-        secret = access.secrets.get(secret_name(address), "")
-        try:
-            self._options = msgspec.json.decode(secret or ANONYMOUS[scheme_of(address)], type=dict[str, Any])
-        except msgspec.MsgspecError:
-            raise BadInput(
-                f"The credentials of {secret_name(address)} cannot be used.",
-                hint='Give a JSON object, such as {"key": "...", "secret": "..."}.',
-            ) from None
+        self._options = options_of(address, access.secrets.get(secret_name(address), ""))
 
     def found(self) -> FoundFiles:
         """The files, sorted by name (`FilePlace.found`)."""
@@ -130,6 +142,8 @@ class BucketFiles:
             return SourceStalled(DataCode.MISSING, name=self._address)
         if isinstance(error, PermissionError):
             return SourceStalled(DataCode.REFUSED, host=host, status=403)
-        if isinstance(error, TypeError | ValueError) or "Credential" in type(error).__name__:  # these options do not do
+        if (
+            isinstance(error, TypeError | ValueError | KeyError) or "Credential" in type(error).__name__
+        ):  # these options do not do
             return SourceStalled(DataCode.REFUSED, host=host, status=0)
         return SourceStalled(DataCode.NO_ANSWER, host=host)

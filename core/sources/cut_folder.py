@@ -1,9 +1,15 @@
 """Where cut shards are kept: a folder of this computer, or any address that `fsspec` reads and writes."""
 
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
+from core.api.data_state import DataCode
 from core.base.problems import BadInput, UserProblem
+from core.sources.buckets import PACKAGES, options_of
+from core.sources.source import Access, Origin, SourceTrouble, open_origin, scheme_of, secret_name
+from core.sources.texts import problem_of_trouble
 from core.system.atomic_files import (
     PRIVATE_FILE,
     PUBLIC_DIRECTORY,
@@ -20,20 +26,27 @@ class CutFolder:
 
     Args:
         address: The path of a folder, or a URL.
+        secrets: Credentials (`Access.secrets`); what `fsspec` writes to without any gets what this computer has for it.
 
     Raises:
-        BadInput: no library that is installed knows such addresses.
+        BadInput: no library that is installed knows such addresses, or they do not take these credentials.
     """
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, address: str, secrets: Mapping[str, str] = MappingProxyType({})) -> None:
         self.address = address.rstrip("/")
         self._folder = None if "://" in address else Path(address)
+        self._origin: Origin | None = None
         self._files: Any = None
+        if scheme_of(address) in {"http", "https", "hf"}:  # as members will read it
+            self._origin = open_origin(self.address, Access(secrets=secrets))
         if self._folder is None:
             from fsspec.core import url_to_fs  # noqa: PLC0415 - only those who keep shards elsewhere need it
 
+            secret = secrets.get(secret_name(address), "")
+            options = options_of(address, secret) if secret and scheme_of(address) in PACKAGES else {}
+            options |= {"token": secret} if secret and scheme_of(address) == "hf" else {}
             try:
-                self._files, self._root = url_to_fs(self.address)
+                self._files, self._root = url_to_fs(self.address, **options)
             except (ImportError, ValueError) as error:
                 raise BadInput(
                     f"{address[:200]} cannot be used: {error}.", hint="Name a folder, or an address that fsspec knows."
@@ -53,15 +66,17 @@ class CutFolder:
             if self._folder is not None:
                 with (self._folder / name).open("rb") as file:
                     return file.read(bytes_max)
+            if self._origin is not None:
+                return _begun(self._origin, name, bytes_max)
             with self._files.open(f"{self._root}/{name}", "rb") as file:
                 data: bytes = file.read(bytes_max)
                 return data
-        except FileNotFoundError as error:
-            if isinstance(error.__cause__, OSError):  # a server that cannot be reached
-                raise BadInput(
-                    f"{self.address} does not answer.", hint="Check the address and the connection, and try again."
-                ) from error
+        except FileNotFoundError:
             return None
+        except SourceTrouble as trouble:
+            if trouble.code == DataCode.MISSING:
+                return None
+            raise problem_of_trouble(trouble) from trouble
         except OSError as error:
             raise self._problem(error, name) from error
         except Exception as error:  # each kind of address raises its own
@@ -102,3 +117,13 @@ class CutFolder:
             f"{self.address}/{name} cannot be {what}: {str(error)[:200] or type(error).__name__}.",
             hint="Check the address, the connection, and your right to it.",
         )
+
+
+def _begun(origin: Origin, name: str, bytes_max: int) -> bytes:
+    """The beginning of a file that a server gives."""
+    data = bytearray()
+    for chunk in origin(name, 0, 0):
+        data += chunk
+        if len(data) >= bytes_max:
+            break
+    return bytes(data[:bytes_max])

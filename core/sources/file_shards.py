@@ -8,6 +8,7 @@ from typing import Final, NamedTuple, Protocol
 from core.api.data_state import DataCode
 from core.base.data_source import SHARDS_MAX, DataSource
 from core.data.filters import read_filters
+from core.data.shard_index import INDEX_FILE
 from core.sources.parquet import parquet_texts, row_groups
 from core.sources.records import (
     Bytes,
@@ -204,7 +205,8 @@ class FileShards:
             return self._laid
 
     def _look(self) -> _Laid:
-        files, left_out = self._place.found()
+        found, left_out = self._place.found()
+        files = [file for file in found if file.name.rpartition("/")[2] != INDEX_FILE]  # which holds no text
         if not files:
             raise SourceStalled(DataCode.MISSING, name=self._source.address)
         spans = self._spans(files)

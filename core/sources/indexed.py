@@ -21,6 +21,7 @@ from core.sources.records import Bytes, Columns, json_texts
 from core.sources.source import (
     Access,
     Listing,
+    Origin,
     Piece,
     Shard,
     ShardUnreadable,
@@ -33,8 +34,6 @@ from core.sources.source import (
 from core.sources.web import Web, authorization
 from core.system.file_chunks import file_chunks
 
-Origin = Callable[[IndexedShard, int], Iterator[bytes]]
-"""Gives a shard's bytes from one of them on."""
 _JSON: Final = ".jsonl"
 
 
@@ -140,7 +139,7 @@ class IndexedShards:
             for chunk in file_chunks(part):
                 hashed.update(chunk)
         with part.open("ab") as file:
-            for chunk in origin(listed, hashed.size) if hashed.size < listed.size else ():
+            for chunk in origin(listed.name, listed.size, hashed.size) if hashed.size < listed.size else ():
                 look()
                 file.write(chunk)
                 hashed.update(chunk)
@@ -151,7 +150,7 @@ class IndexedShards:
 
 
 def origin_of(address: str, access: Access, *, seen: str) -> Origin:
-    """A server that gives shards at an address.
+    """A server that gives files at an address.
 
     Args:
         address: A folder of this computer, or of a server, bucket or data set.
@@ -168,12 +167,12 @@ def origin_of(address: str, access: Access, *, seen: str) -> Origin:
         parts = urlsplit(address)
         base = f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}"
         query = f"?{parts.query}" if parts.query else ""
-        return lambda shard, start: web.read(f"{base}/{quote(shard.name)}{query}", start, None, size=shard.size)
+        return lambda name, size, start: web.read(f"{base}/{quote(name)}{query}", start, None, size=size)
     if scheme == "hf":
         hub = web_of_hub(address, access)
-        return lambda shard, start: hub.read(resolved_url(address, "main", shard.name), start, None, size=shard.size)
+        return lambda name, size, start: hub.read(resolved_url(address, "main", name), start, None, size=size)
     if scheme:
         bucket = bucket_of(address, access)
-        return lambda shard, start: bucket.read(f"{bucket.path}/{shard.name}", start, shard.size)
+        return lambda name, size, start: bucket.read(f"{bucket.path}/{name}", start, size)
     folder = named_path(address, access)
-    return lambda shard, start: read_file(folder / shard.name, start, None)
+    return lambda name, _, start: read_file(folder / name, start, None)

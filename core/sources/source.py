@@ -192,6 +192,10 @@ class TextShards(Protocol):
         """
 
 
+Origin = Callable[[str, int, int], Iterator[bytes]]
+"""Gives a file's bytes from a server: its name, its size (0: nobody knows), from which byte on."""
+
+
 class FetchedShards(TextShards, Protocol):
     """A source whose shards are brought to this computer and checked before they are read."""
 
@@ -231,6 +235,16 @@ def open_indexed(source: DataSource, index: ShardIndex, access: Access) -> Fetch
         BadInput: this version cannot read such an address, or it names what the person has not allowed.
     """
     found: FetchedShards = import_module("core.sources.indexed").IndexedShards(source, index, access)
+    return found
+
+
+def open_origin(address: str, access: Access) -> Origin:
+    """The server that gives files at an address (`core.sources.indexed.origin_of`).
+
+    Raises:
+        BadInput: this version cannot read such an address.
+    """
+    found: Origin = import_module("core.sources.indexed").origin_of(address, access, seen=address)
     return found
 
 

@@ -13,6 +13,7 @@ from core.base.problems import BadInput
 from core.data.documents import LINE_CHARS_MAX, Document, documents_of, paragraphs_of
 from core.data.filters import Filters, Sieve, read_filters
 from core.sources.beside import shards_beside
+from core.sources.patient import PatientShards, Tell, untold
 from core.sources.source import (
     Access,
     NoColumn,
@@ -125,19 +126,20 @@ def texts_named(name: str) -> SourceTexts:
     return texts_of(DataSource(address=name))
 
 
-def texts_of(source: DataSource, secrets: Mapping[str, str] = MappingProxyType({})) -> SourceTexts:
+def texts_of(source: DataSource, secrets: Mapping[str, str] = MappingProxyType({}), tell: Tell = untold) -> SourceTexts:
     """The text of a source that the person has named, who so allows a folder in it to be read.
 
     Args:
         source: As a recipe has it; its shards are read beside its index where they lie there.
         secrets: Credentials (`Access.secrets`).
+        tell: Told why nothing comes, while it does not answer.
 
     Raises:
         BadInput: it cannot be opened, or its filters cannot be used.
     """
     folder = Path(source.path) if source.path else None
     shards = shards_beside(source) or open_source(source, Access(folder=folder, secrets=secrets))
-    return SourceTexts(shards, read_filters(source.filters))
+    return SourceTexts(PatientShards(shards, tell), read_filters(source.filters))
 
 
 def problem_of_trouble(trouble: SourceTrouble) -> BadInput:

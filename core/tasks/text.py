@@ -13,6 +13,7 @@ from core.base.problems import BadInput
 from core.base.tasks import TOKENIZERS
 from core.data.documents import Document
 from core.data.sources import Part, is_held_out
+from core.sources.patient import Tell, untold
 from core.sources.texts import SourceTexts, texts_of
 from core.system.atomic_files import make_directory, write_atomic
 
@@ -44,6 +45,7 @@ def text_of(
     *,
     tokenizer: str = TOKENIZERS[0],
     secrets: Mapping[str, str] = MappingProxyType({}),
+    tell: Tell = untold,
 ) -> GivenText:
     """The text of a recipe's sources, mixed by their shares.
 
@@ -51,11 +53,12 @@ def text_of(
         sources: Folders are absolute; the person has named them.
         tokenizer: As the recipe has it, a file with its absolute path.
         secrets: Credentials (`core.sources.source.Access`).
+        tell: Told why nothing comes, while a source does not answer.
 
     Raises:
         BadInput: a source cannot be opened.
     """
-    texts = [texts_of(source, secrets) for source in sources]
+    texts = [texts_of(source, secrets, tell) for source in sources]
     called = " and ".join(source.address for source in sources)
     return GivenText(called, lambda: _mixed(sources, texts), tokenizer)
 

@@ -45,6 +45,11 @@ def say(event: str, **words: Any) -> None:
         os._exit(0)
 
 
+def say_wait(why: str) -> None:
+    """Report why nothing goes on; how far the work is stays as it was."""
+    say("progress", text=why)
+
+
 def _watch_parent() -> None:
     while os.read(0, 4096):
         pass

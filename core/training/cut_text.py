@@ -1,6 +1,7 @@
 """Cutting a source into shards and an index, and holding shards against their index."""
 
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -12,7 +13,7 @@ from core.sources.cut_folder import CutFolder
 from core.sources.cut_journal import JOURNAL_BYTES_MAX, JOURNAL_FILE, CutJournal, read_journal
 from core.sources.cutting import CutResult, Cutting
 from core.sources.requests import CutRequest, VerifyRequest
-from core.training.child import say
+from core.training.child import given_secrets, say
 from core.training.opened_text import OpenedText
 
 JOURNAL_EVERY: Final = 64
@@ -65,7 +66,8 @@ def cut(asked: CutRequest) -> SourceCut:
         BadInput: the source cannot be read, or something else lies where the shards shall go.
         NoSpace: the disk is full.
     """
-    text, store = OpenedText(asked.source), CutFolder(asked.out)
+    secrets = given_secrets()
+    text, store = OpenedText(asked.source, secrets), CutFolder(asked.out, secrets)
     begun = CutJournal(
         source=asked.source, listing=text.listing.digest, ending=asked.ending, shard_bytes=asked.shard_bytes
     )
@@ -114,7 +116,8 @@ def verified(asked: VerifyRequest) -> Verified:
         BadInput: there is no index, or the shards cannot be read or made again.
         NoSpace: the disk is full.
     """
-    store = CutFolder(asked.address)
+    secrets = given_secrets()
+    store = CutFolder(asked.address, secrets)
     index = _index(asked, store)
     wrong: list[WrongShard] = []
     done = 0
@@ -127,7 +130,7 @@ def verified(asked: VerifyRequest) -> Verified:
         said = f"Checking: {number + 1:,} of {len(index):,} shards, {len(wrong):,} wrong"
         say("progress", text=said, fraction=done / index.size)
     if asked.again and wrong:
-        wrong = _mended(store, index, wrong)
+        wrong = _mended(store, index, wrong, secrets)
     return Verified(address=asked.address, shards=len(index), bytes=index.size, wrong=tuple(wrong))
 
 
@@ -153,7 +156,9 @@ def _is_of(shard: IndexedShard, data: bytes) -> bool:
     return found.is_of(shard)
 
 
-def _mended(store: CutFolder, index: ShardIndex, wrong: list[WrongShard]) -> list[WrongShard]:
+def _mended(
+    store: CutFolder, index: ShardIndex, wrong: list[WrongShard], secrets: Mapping[str, str]
+) -> list[WrongShard]:
     """Make shards again from the source, and keep those that come out as the index says."""
     journal = _journal(store)
     if journal is None or not journal.whole or journal.index(index.mirrors) != index:
@@ -161,7 +166,7 @@ def _mended(store: CutFolder, index: ShardIndex, wrong: list[WrongShard]) -> lis
             f"How these shards were cut is not known: {store.address} has no {JOURNAL_FILE} that fits the index.",
             hint="Copy the shards from another place, or cut the text again.",
         )
-    text = OpenedText(journal.source)
+    text = OpenedText(journal.source, secrets)
     if text.listing.digest != journal.listing:
         raise BadInput(f"{journal.source.address} is not what it was when it was cut.", hint="Bring it back as it was.")
     mended: set[int] = set()

@@ -2,8 +2,8 @@
 
     python -m core.training.data --asked JSON
 
-prints one JSON object a line: `progress` (text, fraction), then what was asked for (`inspected`, `sampled`, `cut`,
-`verified`, `trained`), or `problem` (code, message, hint; exit code 2).
+prints one JSON object a line: `progress` (text, fraction unless it is as before), then what was asked for (`inspected`,
+`sampled`, `cut`, `verified`, `trained`), or `problem` (code, message, hint; exit code 2).
 """
 
 import argparse

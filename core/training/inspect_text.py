@@ -10,7 +10,7 @@ from core.sources.requests import InspectRequest
 from core.sources.texts import documents_in
 from core.tasks.tokenizers.report import TokenizerReport, report
 from core.tasks.tokenizers.unigram import read_unigram_file, train_unigram
-from core.training.child import say
+from core.training.child import given_secrets, say
 from core.training.opened_text import OpenedText
 
 EXAMPLES = 3
@@ -35,6 +35,8 @@ class Inspected(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", ta
     shards: int
     bytes: int
     """As they lie there; 0 where nobody says."""
+    indexed: bool
+    """Whether an index lies beside the shards, which says their sizes and characters."""
     network: bool
     """Whether reading it takes the network."""
     unread: tuple[str, ...]
@@ -62,7 +64,7 @@ def inspected(asked: InspectRequest) -> Inspected:
     Raises:
         BadInput: the source, or the tokenizer that is named, cannot be read.
     """
-    text = OpenedText(asked.source)
+    text = OpenedText(asked.source, given_secrets())
     kept = characters = words = 0
     documents: list[Document] = []
     examples: list[str] = []
@@ -79,13 +81,14 @@ def inspected(asked: InspectRequest) -> Inspected:
         raise BadInput(f"There is no text in {asked.source.address}.", hint="Name another source, or another column.")
     say("progress", text="Cutting the sample into tokens", fraction=0.75)
     found = _report(asked, [document for document in documents if document], characters)
-    scale = text.text_bytes() / text.sampled_bytes
+    scale = text.times_sampled()
     return Inspected(
         address=asked.source.address,
         licence=asked.source.licence,
         credit=asked.source.credit,
         shards=len(text.listing.shards),
         bytes=text.size,
+        indexed=text.index is not None,
         network=text.shards.network,
         unread=tuple(one.name for one in (*text.listing.left_out, *text.passed_over))[:LEFT_OUT_MAX],
         examples=tuple(examples),

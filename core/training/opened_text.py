@@ -2,14 +2,17 @@
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 
 from core.base.data_source import DataSource
 from core.data.filters import read_filters
+from core.sources.index_at import index_at, listed
+from core.sources.patient import PatientShards
 from core.sources.source import Access, LeftOut, Listing, SourceTrouble, TextShards, open_source
 from core.sources.texts import problem_of_trouble
 from core.sources.unpack import CODECS
-from core.training.child import given_secrets
+from core.training.child import say_wait
 
 _PACKED: Final = (*CODECS, ".parquet", ".pq")
 
@@ -19,24 +22,27 @@ class OpenedText:
 
     Args:
         source: As a manifest would have it; a folder in it counts as named by the person.
+        secrets: Credentials (`Access.secrets`).
 
     Raises:
         BadInput: it cannot be opened or listed, or its filters cannot be used.
     """
 
-    def __init__(self, source: DataSource) -> None:
+    def __init__(self, source: DataSource, secrets: Mapping[str, str] = MappingProxyType({})) -> None:
         self._sieve = read_filters(source.filters).sieve()
         self.bytes_read = 0
         self.sampled_texts = 0
         """Those that do not pass the filters among them."""
-        self.sampled_bytes = 0
+        self.sampled_bytes = self._sampled_characters = 0
         self._measured: list[tuple[int, int]] = []
         """Bytes that were read, and bytes of the text in them."""
         self.passed_over: list[LeftOut] = []
         """Files that turned out unreadable."""
         folder = Path(source.path) if source.path else None
-        access = Access(folder=folder, secrets=given_secrets(), count=self._count, pass_over=self.passed_over.append)
-        self.shards: TextShards = open_source(source, access)
+        access = Access(folder=folder, secrets=secrets, count=self._count, pass_over=self.passed_over.append)
+        self.index = index_at(source, access)
+        """What lies beside the shards of a source that was cut; None: nothing, or it is none of that."""
+        self.shards: TextShards = PatientShards(open_source(listed(source, self.index), access), say_wait)
         try:
             self.listing: Listing = self.shards.listing()
         except SourceTrouble as trouble:
@@ -47,6 +53,8 @@ class OpenedText:
     @property
     def size(self) -> int:
         """Bytes of all shards, as they lie there; 0 where nobody says."""
+        if self.index is not None:
+            return self.index.size
         sizes = [shard.size for shard in self.listing.shards]
         return sum(sizes) if all(sizes) else 0
 
@@ -91,6 +99,7 @@ class OpenedText:
                 if given <= share:
                     self.sampled_texts += 1
                     self.sampled_bytes += len(text.encode("utf-8", "replace"))
+                    self._sampled_characters += len(text)
                     if self._sieve.keeps(text, row):
                         yield text
                 given += len(text.encode("utf-8", "replace"))
@@ -99,7 +108,13 @@ class OpenedText:
                 self._packed |= given > self.bytes_read - before
             left -= given
 
-    def text_bytes(self) -> float:
+    def times_sampled(self) -> float:
+        """How many times as much text there is as was sampled; 0: nobody can say.  An index knows its characters."""
+        if self.index is not None:
+            return sum(self.index.characters) / self._sampled_characters
+        return self._text_bytes() / self.sampled_bytes
+
+    def _text_bytes(self) -> float:
         """Bytes of all text as UTF-8, reckoned from what was sampled; 0: nobody can say.
 
         A shard is read in stretches, and texts come later than the bytes that they are made of, by as much each time:

@@ -2,8 +2,8 @@
 
     python -m core.training.prepare --recipe JSON --called FILE --out FOLDER [--start DIR]
 
-prints one JSON object a line: `progress` (text, fraction), then `prepared` (numbers, blobs, notes, summary, costs) or
-`problem` (code, message, hint; exit code 2).
+prints one JSON object a line: `progress` (text, fraction unless it is as before), then `prepared` (numbers, blobs,
+notes, summary, costs) or `problem` (code, message, hint; exit code 2).
 """
 
 import argparse
@@ -17,11 +17,10 @@ import msgspec
 
 from core.base.data_source import PYTHON_DOCS, DataSource
 from core.base.recipe import Recipe
-from core.data.shard_index import INDEX_BYTES_MAX, read_index
-from core.sources.source import scheme_of
+from core.sources.index_at import index_of, listed
 from core.system.offline import offline
 from core.tasks.text import text_of
-from core.training.child import end_with_parent, given_secrets, reporting, say
+from core.training.child import end_with_parent, given_secrets, reporting, say, say_wait
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -47,7 +46,8 @@ def _prepare(recipe: Recipe, called: str, out: Path, *, start: Path | None, secr
         from core.training.checks import checked_recipe  # noqa: PLC0415 - only now the libraries stay off the network
 
         found = checked_recipe(recipe, called=called)
-        text = text_of(tuple(map(_listed, recipe.sources)), tokenizer=recipe.tokenizer_named, secrets=secrets)
+        sources = tuple(listed(one, index_of(Path(one.index)) if one.index else None) for one in recipe.sources)
+        text = text_of(sources, tokenizer=recipe.tokenizer_named, secrets=secrets, tell=say_wait)
         if start is None:
             done = found.module.prepare(found.numbers, text, out, progress=_progress)
         else:
@@ -65,15 +65,6 @@ def _prepare(recipe: Recipe, called: str, out: Path, *, start: Path | None, secr
             "optimizer_bytes": found.optimizer_bytes,
         },
     )
-
-
-def _listed(source: DataSource) -> DataSource:
-    """A source whose shards lie on a web server, which lists no folders: with the names of all files of its index."""
-    if not source.index or scheme_of(source.address) not in {"http", "https"}:
-        return source
-    index = read_index(Path(source.index).read_bytes()[: INDEX_BYTES_MAX + 1], called=source.index)
-    names = f"{{{0:05d}..{len(index) - 1:05d}}}.{index.ending}"
-    return msgspec.structs.replace(source, address=f"{source.address.rstrip('/')}/{names}")
 
 
 def _called(sources: tuple[DataSource, ...]) -> str:

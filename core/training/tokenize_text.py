@@ -13,7 +13,7 @@ from core.sources.texts import documents_in
 from core.system.atomic_files import write_atomic
 from core.tasks.tokenizers.report import DOCUMENTS_MAX, TokenizerReport, report
 from core.tasks.tokenizers.unigram import recipe_of, train_unigram
-from core.training.child import say
+from core.training.child import given_secrets, say
 from core.training.opened_text import OpenedText
 
 READING_SHARE = 0.5
@@ -73,7 +73,7 @@ def trained(asked: TokenizerRequest) -> Trained:
         NoSpace: the disk is full.
     """
     recipe = recipe_of(asked.recipe)
-    sampled = SampledText(OpenedText(asked.source), asked.sample_bytes)
+    sampled = SampledText(OpenedText(asked.source, given_secrets()), asked.sample_bytes)
     tokenizer = train_unigram(
         sampled.sentences(), vocab_size=asked.vocab_size or recipe.vocab_size, recipe=asked.recipe
     )

@@ -2,6 +2,7 @@
 
 import json
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from core.base.problems import BadInput
 from core.cli import data_commands
 from core.cli.program import parser, run
 from tests.small_task import text_folder
+from tests.web_server import Site, web_server
 
 
 @pytest.fixture
@@ -73,6 +75,43 @@ def test_text_is_cut_verified_and_inspected(folder: Path, tmp_path: Path, capsys
     assert "1 of them mended" in capsys.readouterr().out
     assert run(["data", "inspect", str(out), "--licence", "CC0"]) == 0
     assert "CC0" in capsys.readouterr().out
+
+
+@pytest.fixture
+def shards(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[Site]:
+    """A server of shards, which wants a token."""
+    out = tmp_path / "shards"
+    assert run(["data", "cut", str(folder), "--out", str(out)]) == 0
+    capsys.readouterr()
+    files = {f"/bn/{path.name}": path.read_bytes() for path in out.iterdir()}
+    with web_server(files, wants="Bearer token") as site:
+        yield site
+
+
+def test_shards_behind_a_token_take_the_one_that_is_kept(
+    shards: Site, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["data", "verify", f"{shards.url}/bn"]) == 2
+    assert "127.0.0.1 may not be read" in capsys.readouterr().err
+    monkeypatch.setattr(data_commands, "kept_secrets", lambda names: dict.fromkeys(names, "token"))
+    assert run(["data", "verify", f"{shards.url}/bn"]) == 0
+    assert "it is as the index says" in capsys.readouterr().out
+
+
+def test_inspect_reads_the_index_beside_shards(
+    shards: Site, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shards.wants = ""
+    assert run(["data", "inspect", str(folder), "--json"]) == 0
+    text = json.loads(capsys.readouterr().out)
+    for address in (f"{shards.url}/bn", str(tmp_path / "shards")):
+        assert run(["data", "inspect", address, "--json"]) == 0
+        found = json.loads(capsys.readouterr().out)
+        assert (found["indexed"], found["shards"]) == (True, 1)
+        assert found["bytes"] == (tmp_path / "shards" / "00000.jsonl.zst").stat().st_size
+        assert found["characters"] == pytest.approx(text["characters"], rel=0.05)
+    assert run(["data", "inspect", f"{shards.url}/bn"]) == 0
+    assert "as their index says." in capsys.readouterr().out
 
 
 def test_a_tokenizer_is_trained(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

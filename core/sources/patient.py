@@ -1,0 +1,109 @@
+"""A source that is asked again while it does not answer, for what reads it once and in order."""
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from random import Random
+from typing import Final
+
+from core.api.data_state import DataCode, why_stalled
+from core.base.back_off import BackOff
+from core.sources.source import Listing, Piece, SourceStalled, TextShards
+
+RETRY_S: Final = 2.0
+RETRY_S_MAX: Final = 20.0
+FIRST_S: Final = 30.0
+"""How long a source is asked that has not answered yet, seconds: its address may be wrong."""
+PATIENCE_S: Final = 300.0
+"""How long one is asked that did."""
+
+Tell = Callable[[str], None]
+"""Told in a sentence why nothing comes, and when the source is asked again."""
+
+
+def untold(_: str) -> None:
+    """Nobody waits for what is read (`Tell`)."""
+
+
+class PatientShards:
+    """A source whose server may be silent for a while (`core.sources.source.TextShards`).
+
+    Args:
+        shards: The source.
+        tell: Told while it is silent.
+        wait: Returns after so many seconds.
+        now: The time in seconds.
+    """
+
+    def __init__(
+        self,
+        shards: TextShards,
+        tell: Tell,
+        *,
+        wait: Callable[[float], None] = time.sleep,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._shards = shards
+        self._tell = tell
+        self._wait = wait
+        self._now = now
+        self._failures = BackOff[str](first=RETRY_S, longest=RETRY_S_MAX, random=Random())  # noqa: S311 - jitter
+        self._silent_since: float | None = None
+        self._patience_s = FIRST_S
+
+    @property
+    def network(self) -> bool:
+        """Whether reading it takes the network."""
+        return self._shards.network
+
+    def listing(self) -> Listing:
+        """What the source has, once it answers (`TextShards.listing`)."""
+        while True:
+            try:
+                found = self._shards.listing()
+            except SourceStalled as trouble:
+                self._stand(trouble)
+            else:
+                self._answered()
+                return found
+
+    def read(self, shard: int, block: int = 0, *, copy: Path | None = None) -> Iterator[Piece]:
+        """The texts of a shard from the beginning of a block on (`TextShards.read`)."""
+        given = 0
+        """Pieces of the block that were given already."""
+        while True:
+            again = given
+            try:
+                for piece in self._shards.read(shard, block, copy=copy):
+                    self._answered()
+                    if again and piece.block == block:
+                        again -= 1
+                        continue
+                    again, given = 0, given + 1 if piece.block == block else 1
+                    block = piece.block
+                    yield piece
+            except SourceStalled as trouble:
+                self._stand(trouble)
+            else:
+                return
+
+    def _answered(self) -> None:
+        if self._silent_since is not None:
+            self._failures.clear("")
+        self._silent_since, self._patience_s = None, PATIENCE_S
+
+    def _stand(self, trouble: SourceStalled) -> None:
+        """Wait until it is time to ask again.
+
+        Raises:
+            SourceStalled: asking again does not help, or was done for long enough.
+        """
+        now = self._now()
+        self._silent_since = now if self._silent_since is None else self._silent_since
+        if trouble.code != DataCode.NO_ANSWER or now - self._silent_since >= self._patience_s:
+            raise trouble
+        wait_s = self._failures.fail("", now) - now
+        host = str(trouble.arguments.get("host", ""))
+        self._tell(why_stalled(trouble.code, {"host": host, "seconds": math.ceil(wait_s)}))
+        self._wait(wait_s)
