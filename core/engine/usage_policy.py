@@ -1,7 +1,6 @@
 """What Potluck may use now: `core.schedule.policy` applied to senses, settings, the clock and a month's use."""
 
 import asyncio
-import contextlib
 import time
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import replace
@@ -25,7 +24,8 @@ from core.schedule.sensed import Sensed
 from core.storage.settings import Settings
 from core.system.atomic_files import read_bounded, set_aside, write_atomic
 
-LOOK_S: Final = 5.0
+LOOK_S: Final = 30.0
+"""The longest time between two looks: the system's clock may have been set, and the computer may have slept."""
 SAVE_S: Final = 60.0
 LATE_S: Final = 0.01
 """So long after a moment at which something changes it is looked at, that it has surely come."""
@@ -77,6 +77,8 @@ class UsagePolicy:
         self._sensed_at = 0.0
         self._device = _named(settings)
         self._latches: Latches = {}
+        self._changes: float | None = None
+        """When time alone may make another decision, unix seconds."""
         self._looked = asyncio.Event()
         self._settings = settings
         self._seen: tuple[Verdict | None, ComputeProfile, tuple[str, ...]] = (None, ComputeProfile(), ())
@@ -127,9 +129,8 @@ class UsagePolicy:
         return self._decide(msgspec.structs.replace(switches, network=ALWAYS) if self._alone else switches)
 
     def _decide(self, switches: Switches) -> Decision:
-        now, sensed, settings = self._now(), self.sensed, self._settings
-        if sensed.idle_s:  # 0: somebody is here until a sense tells otherwise
-            sensed = replace(sensed, idle_s=sensed.idle_s + self._steady() - self._sensed_at)
+        now, settings = self._now(), self._settings
+        sensed = self.sensed.after(self._steady() - self._sensed_at)
         sensed = replace(sensed, metered=self._costs if sensed.metered is None else sensed.metered)
         used = Circumstances(
             now=now,
@@ -186,12 +187,13 @@ class UsagePolicy:
         saved_at = asyncio.get_running_loop().time()
         try:
             while True:
-                changes = self.decision.changes
+                changes = self._changes
                 wait_s = LOOK_S if changes is None else min(LOOK_S, max(0.0, changes - self._now()) + LATE_S)
                 self._looked.clear()
-                with contextlib.suppress(TimeoutError):
+                try:
                     await asyncio.wait_for(self._looked.wait(), wait_s)
-                self.look()
+                except TimeoutError:
+                    self.look()
                 now = asyncio.get_running_loop().time()
                 if now >= saved_at + SAVE_S:
                     saved_at = now
@@ -210,7 +212,7 @@ class UsagePolicy:
     def look(self) -> None:
         """See whether there is another reason to rest than before."""
         decision = self.decision
-        self._latches = decision.latches
+        self._latches, self._changes = decision.latches, decision.changes
         self._looked.set()
         self.pace.limit(_limits(self._settings, self._now()))
         network = self._decide(self._settings.switches).network if self._alone else decision.network

@@ -1,6 +1,10 @@
 """What this computer's senses have found: what it is used for, and what its use costs, at one moment."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Final
+
+NOTICED_S: Final = 1.0
+"""A smaller difference of idle times nobody notices."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,3 +46,14 @@ class Sensed:
     metered: bool | None = None
     """Whether the system treats the connection as one that costs."""
     gpus: tuple[SensedGpu, ...] = ()
+
+    def after(self, seconds: float) -> "Sensed":
+        """The same so many seconds later, if nothing happens meanwhile: idle time grows by itself."""
+        return replace(self, idle_s=self.idle_s + seconds) if self.idle_s else self
+
+    def is_like(self, other: "Sensed") -> bool:
+        """Whether both say the same of one moment, as far as anybody would notice."""
+        mine, theirs = self.idle_s, other.idle_s
+        if mine and theirs and abs(mine - theirs) < NOTICED_S:
+            other = replace(other, idle_s=mine)
+        return self == other

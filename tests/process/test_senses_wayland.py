@@ -44,16 +44,16 @@ def test_input_is_told_as_compositor_tells_it(tmp_path, version, request_):
             await found.until(lambda sensed: sensed.idle_s == 0)
             for _ in range(3):
                 say("idled")
-                await found.until(lambda sensed: sensed.idle_s == 1)
+                await found.until(lambda sensed: (sensed.idle_s or 0) >= 1)
                 began = time.monotonic()
                 say("resumed")
                 _, at = await found.until(lambda sensed: sensed.idle_s == 0)
                 assert at - began < 0.5
             say("idled")
-            await found.until(lambda sensed: sensed.idle_s == 1)
+            await found.until(lambda sensed: (sensed.idle_s or 0) >= 1)
             process.kill()
             await asyncio.sleep(4)
-            assert found.child.sensed.idle_s in {1, 2}  # its last word, which counts no further
+            assert 1 <= found.child.sensed.idle_s < 3  # its last word, which counts no further
 
     with compositor(tmp_path, version) as (process, environ):
         asyncio.run(go(process, environ))

@@ -7,7 +7,7 @@ import os
 import subprocess
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from pathlib import Path
 from random import Random
 from typing import Any, Final
@@ -23,6 +23,14 @@ LINE_BYTES_MAX: Final = 512 * 1024
 EXIT_TIMEOUT_S: Final = 2.0
 
 _LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Word:
+    """What a child said, and when, by the loop's clock."""
+
+    said: Sensed
+    at: float
 
 
 class SensesChild:
@@ -43,11 +51,12 @@ class SensesChild:
         self._decoder = msgspec.json.Decoder(Sensed)
         self._followers: list[Callable[[Sensed], object]] = []
         self._process: asyncio.subprocess.Process | None = None
-        self._said = Sensed()
-        self._kept: deque[Sensed] = deque()
+        self._word = _Word(Sensed(), 0.0)
+        self._kept: deque[_Word] = deque()
         """Last words of children that have ended, the latest last."""
         self.sensed = Sensed()
-        """What is known now."""
+        """What was known at the last change; idle time has grown since."""
+        self._told_at = 0.0
 
     @property
     def pid(self) -> int | None:
@@ -55,7 +64,7 @@ class SensesChild:
         return None if self._process is None or self._process.returncode is not None else self._process.pid
 
     def follow(self, callback: Callable[[Sensed], object]) -> Callable[[], None]:
-        """Call `callback` in the loop's thread with each change; idle seconds are counted one by one up to an hour.
+        """Call `callback` in the loop's thread with each change; that idle time grows is none.
 
         Returns:
             What ends that.
@@ -118,23 +127,27 @@ class SensesChild:
             await process.wait()
 
     def _learn(self, said: Sensed) -> None:
-        self._said = said
-        sensed = _newest([*self._kept, said])
-        if sensed == self.sensed:
+        now = asyncio.get_running_loop().time()
+        self._word = _Word(said, now)
+        self._tell(now)
+
+    def _tell(self, now: float) -> None:
+        sensed = _newest([word.said.after(now - word.at) for word in (*self._kept, self._word)])
+        if sensed.is_like(self.sensed.after(now - self._told_at)):
             return
-        self.sensed = sensed
+        self.sensed, self._told_at = sensed, now
         for callback in tuple(self._followers):
             callback(sensed)
 
     def _keep_last_word(self) -> None:
         """A child that has just begun knows nothing yet: rules would be served or not by its restarts."""
-        self._kept.append(self._said)
+        self._kept.append(self._word)
         asyncio.get_running_loop().call_later(self._kept_s, self._forget_oldest)
         self._learn(Sensed())
 
     def _forget_oldest(self) -> None:
         self._kept.popleft()
-        self._learn(self._said)
+        self._tell(asyncio.get_running_loop().time())
 
 
 def _newest(words: Sequence[Sensed]) -> Sensed:

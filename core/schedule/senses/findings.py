@@ -10,9 +10,6 @@ from core.schedule.sensed import Sensed, SensedGpu
 Tell = Callable[[Sensed], None]
 """Takes what a sense knows now, in place of what it told before.  An `idle_s` of 0 holds until the sense tells again:
 somebody is at the computer.  A greater one grows by itself."""
-COUNTED_S: Final = 3600.0
-"""Up to here seconds of idleness are counted one by one, and beyond it by `COARSE_S`."""
-COARSE_S: Final = 60.0
 KEPT_S: Final = 60.0
 """The last word of a sense that ends, or of all when their process ends, holds for so long, unless a new one comes."""
 
@@ -55,8 +52,7 @@ class _Told:
         return self.ended_at + KEPT_S
 
     def idle_s(self, now: float) -> float | None:
-        idle = self.sensed.idle_s
-        return idle + min(now, self.ended_at) - self.at if idle else idle
+        return self.sensed.after(min(now, self.ended_at) - self.at).idle_s
 
 
 class Findings:
@@ -67,6 +63,8 @@ class Findings:
 
     def __init__(self) -> None:
         self._told: dict[str, _Told] = {}
+        self._passed_on: tuple[Sensed, float] | None = None
+        """What `news` returned last, and when."""
 
     def put(self, sense: Sense, sensed: Sensed, now: float) -> None:
         """Take what a sense tells in place of what it told before.
@@ -90,13 +88,12 @@ class Findings:
             self._told[sense.name] = replace(told, ended_at=now)
 
     def whole(self, now: float) -> Sensed:
-        """Put everything together, rounded so that what nobody would notice is no change."""
+        """Put everything together; what nobody would notice is rounded away."""
         parts = [told.sensed for told in self._valid(now)]
         busy = max((part.busy for part in parts if part.busy is not None), default=None)
         battery = min((part.battery for part in parts if part.battery is not None), default=None)
-        idle = self._idle_s(now)
         return Sensed(
-            idle_s=None if idle is None else _counted(idle),
+            idle_s=self._idle_s(now),
             remote=_any(part.remote for part in parts),
             on_battery=_any(part.on_battery for part in parts),
             battery=None if battery is None else round(battery, 2),
@@ -109,11 +106,19 @@ class Findings:
             gpus=tuple(_tidy(gpu) for part in parts for gpu in part.gpus),
         )
 
+    def news(self, now: float) -> Sensed | None:
+        """Return everything put together; None: it is what the last news lets expect, by which idle time grows."""
+        whole = self.whole(now)
+        if self._passed_on is not None:
+            before, at = self._passed_on
+            if whole.is_like(before.after(now - at)):
+                return None
+        self._passed_on = whole, now
+        return whole
+
     def next_at(self, now: float) -> float:
-        """Return when idleness counts further by itself, or a kept word ends; infinity when neither will."""
-        idle = self._idle_s(now)
-        counts_at = now + _counted(idle) + _step(idle) - idle if idle else math.inf
-        return min([counts_at, *(told.until for told in self._valid(now))])
+        """Return when a kept word ends; infinity when none will."""
+        return min((told.until for told in self._valid(now)), default=math.inf)
 
     def _idle_s(self, now: float) -> float | None:
         for is_coarse in (False, True):
@@ -125,14 +130,6 @@ class Findings:
 
     def _valid(self, now: float) -> list[_Told]:
         return [told for told in self._told.values() if now < told.until]
-
-
-def _step(idle_s: float) -> float:
-    return 1.0 if idle_s < COUNTED_S else COARSE_S
-
-
-def _counted(idle_s: float) -> float:
-    return idle_s // _step(idle_s) * _step(idle_s)
 
 
 def _any(answers: Iterable[bool | None]) -> bool | None:

@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Final
 
 from core.schedule.sensed import Sensed
@@ -27,16 +26,10 @@ class Periodic:
 
     def run(self, tell: Tell) -> None:
         """Look at once, and every so many seconds."""
-        told = None
+        told, told_at = None, 0.0
         while True:
-            sensed = self._look()
-            if told is None or (sensed != told and not _only_grew(told, sensed)):
+            sensed, now = self._look(), time.monotonic()
+            if told is None or not sensed.is_like(told.after(now - told_at)):
                 tell(sensed)
-                told = sensed
+                told, told_at = sensed, now
             time.sleep(self._every_s)
-
-
-def _only_grew(told: Sensed, sensed: Sensed) -> bool:
-    """Whether nothing but idle time is new, which grows by itself where it was told."""
-    then, now = told.idle_s, sensed.idle_s
-    return bool(then and now) and sensed == replace(told, idle_s=now) and (now or 0.0) >= (then or 0.0)

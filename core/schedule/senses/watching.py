@@ -26,7 +26,7 @@ _News = queue.SimpleQueue[tuple[Sense, Sensed | None]]
 
 
 def watch(senses: Sequence[Sense], say: Callable[[Sensed], None], random: Random) -> None:
-    """Say what is known at first, which is nothing, and each change of it, for ever.
+    """Say what is known at first, which is nothing, and each change of it, for ever; idle time grows without a word.
 
     Args:
         senses: They run until the process ends.
@@ -36,13 +36,11 @@ def watch(senses: Sequence[Sense], say: Callable[[Sensed], None], random: Random
     news: _News = queue.SimpleQueue()
     for sense in senses:
         threading.Thread(target=_keep, args=(sense, news, random), name=sense.name, daemon=True).start()
-    findings, said = Findings(), None
+    findings = Findings()
     while True:
         now = time.monotonic()
-        whole = findings.whole(now)
-        if whole != said:
+        if (whole := findings.news(now)) is not None:
             say(whole)
-            said = whole
         try:
             sense, told = news.get(timeout=min(findings.next_at(now) - now, threading.TIMEOUT_MAX))
         except queue.Empty:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.schedule.sensed import Sensed, SensedGpu
-from core.schedule.senses.findings import COARSE_S, COUNTED_S, KEPT_S, Findings
+from core.schedule.senses.findings import KEPT_S, Findings
 
 
 @dataclass(frozen=True)
@@ -29,12 +29,15 @@ def test_nothing_told_is_nothing_known():
     assert Findings().next_at(5.0) == math.inf
 
 
-def test_idle_time_grows_by_itself_in_seconds():
+def test_idle_time_grows_without_a_word():
     findings = Findings()
     findings.put(X, Sensed(idle_s=1.0), 100.0)
-    assert findings.whole(100.9).idle_s == 1.0
-    assert findings.next_at(100.9) == pytest.approx(101.0)
-    assert findings.whole(103.5).idle_s == 4.0
+    assert findings.news(100.0) == Sensed(idle_s=1.0)
+    assert findings.next_at(100.0) == math.inf
+    assert findings.whole(36_100.0).idle_s == 36_001.0
+    assert findings.news(36_100.0) is None
+    findings.put(X, Sensed(idle_s=0.0), 36_100.0)
+    assert findings.news(36_100.0) == Sensed(idle_s=0.0)
 
 
 def test_somebody_at_the_computer_stays_until_told_otherwise():
@@ -44,17 +47,33 @@ def test_somebody_at_the_computer_stays_until_told_otherwise():
     assert findings.next_at(500.0) == math.inf
 
 
-@given(idle=st.floats(0.1, 1e6), at=st.floats(0, 1e6), later=st.floats(0, 1e5))
-def test_next_moment_is_when_idle_time_changes(idle, at, later):
-    findings = Findings()
-    findings.put(X, Sensed(idle_s=idle), at)
-    now = at + later
-    step = 1.0 if idle + later < COUNTED_S else COARSE_S
-    moment = findings.next_at(now)
-    assert now < moment <= now + step + 1e-3
-    told, then = findings.whole(now).idle_s, findings.whole(moment + 1e-3).idle_s
-    assert told <= idle + later + 1e-3
-    assert then > told
+WORDS = st.builds(Sensed, idle_s=st.none() | st.just(0.0) | st.floats(0.1, 1e5), on_battery=st.none() | st.booleans())
+HAPPENS = st.tuples(st.floats(0.0, 100.0), st.sampled_from([X, GNOME, HINT]), st.none() | WORDS)
+
+
+@given(st.lists(HAPPENS, max_size=12), st.floats(0.0, 1e5))
+def test_news_alone_tell_what_is_known_at_any_moment(happens, later):
+    """Some seconds after each other senses tell something, or end."""
+    findings, now = Findings(), 0.0
+    heard, heard_at = findings.news(now), now
+    for pause_s, sense, told in happens:
+        due = findings.next_at(now)
+        while due <= now + pause_s:
+            news = findings.news(due)
+            if news is not None:
+                heard, heard_at = news, due
+            now, due = due, findings.next_at(due)
+        now += pause_s
+        if told is None:
+            findings.end(sense, now)
+        else:
+            findings.put(sense, told, now)
+        news = findings.news(now)
+        if news is not None:
+            heard, heard_at = news, now
+        assert findings.whole(now).is_like(heard.after(now - heard_at))
+    if findings.next_at(now) == math.inf:
+        assert findings.news(now + later) is None
 
 
 def test_least_idle_of_all_sessions_counts():

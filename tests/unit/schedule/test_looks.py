@@ -229,7 +229,7 @@ def test_macos_tells_last_input():
 
 
 def test_look_tells_only_what_is_new():
-    answers = [Sensed(idle_s=idle) for idle in (0.0, 0.0, 1.0, 1.2, 5.0, 0.0, 0.0, 2.0)]
+    answers = [Sensed(idle_s=idle) for idle in (0.0, 0.0, 1.0, 1.2, 5.0, 5.3, 0.0, 0.0, 2.0)]
 
     def look():
         if not answers:
@@ -239,7 +239,7 @@ def test_look_tells_only_what_is_new():
     told = []
     with pytest.raises(Enough):
         Periodic("test", look, 0.0).run(told.append)
-    assert [sensed.idle_s for sensed in told] == [0.0, 1.0, 0.0, 2.0]
+    assert [sensed.idle_s for sensed in told] == [0.0, 1.0, 5.0, 0.0, 2.0]
 
 
 def session(uid, **changes):
