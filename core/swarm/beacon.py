@@ -22,6 +22,10 @@ PUBLISH_INTERVAL_S = 1.0
 QUIET_S = 3.0
 """A report that says what the last one said waits up to so long.  With the longest interval of its readers it is heard
 again within `core.swarm.membership.SILENT_S`."""
+REST_S = 6.0
+"""The longest interval of a volunteer without a trainer, for both: nothing that it hears has it do anything, and its
+report counts for no samples.  One of its reports may be lost, and it is still believed to be here (`BELIEVED_S`); those
+who train are not silent to it."""
 REPORT_LIFETIME_S = 80.0
 """As a record: longer than two clocks may differ by, so that a minute's difference keeps nobody from reading it."""
 BELIEVED_S = 20.0
@@ -102,12 +106,11 @@ class Beacon:
     def tick(self, report: ProgressReport, now: float) -> Sequence[object]:
         """Publish and read what is due."""
         outputs: list[object] = []
+        rests = report.role == VOLUNTEER and report.activity == Phase.IDLE  # its trainer's coming and going hurries it
         if self._publish_at is not None and self._publish_at <= now:
-            interval_s = self._in_a_crowd(self._news_interval_s, PUBLISH_CROWD)
             is_news = self._is_news(report)
-            rests = report.role == VOLUNTEER and report.activity == Phase.IDLE
-            if rests and not is_news:  # its trainer's coming and going hurries it
-                interval_s = max(interval_s, QUIET_S / 1.2)
+            news_s = self._in_a_crowd(self._news_interval_s, PUBLISH_CROWD)
+            interval_s = REST_S / 1.2 if rests and not is_news else news_s
             self._publish_at = now + interval_s * self._random.uniform(0.8, 1.2)
             if is_news or now + interval_s > self._last_published + QUIET_S:
                 self._last_published, self._said = now, report
@@ -118,7 +121,7 @@ class Beacon:
             self._last_read = now
             follows = self._follows and any(each.in_step for each in self._membership.live().values())
             least_s = PUBLISH_INTERVAL_S if follows else self._interval_s
-            interval_s = max(least_s, self._in_a_crowd(READ_INTERVAL_MIN_S, READ_CROWD))
+            interval_s = REST_S / 1.2 if rests else max(least_s, self._in_a_crowd(READ_INTERVAL_MIN_S, READ_CROWD))
             self._read_at = now + interval_s * self._random.uniform(0.8, 1.2)
             outputs += self._dht.get(self._key, now)
         return outputs

@@ -137,9 +137,10 @@ class Connectivity:
                 outputs = self.traversal.handle(event, now)
         return self._settle(outputs, now)
 
-    def stored(self, event: RecordStored) -> bool:
-        """Take in where a record is; False: it is not this peer's record."""
-        return self._peer_records.stored(event)
+    def stored(self, event: RecordStored) -> list[ConnectivityOutput]:
+        """Take in where a record is, if it is this peer's own; nothing follows."""
+        self._peer_records.stored(event)
+        return []
 
     def found(self, found: Found, now: float) -> list[ConnectivityOutput] | None:
         """What follows from a record that was read; None: nobody asked for this key here."""

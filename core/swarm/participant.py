@@ -280,8 +280,8 @@ class Participant:
                 return self._averaged(output, now)
             case Asked() | StateFetched() | MeansFetched() | CatchUpFailed():
                 return (self._standby.keeper if self.settings.keeps else self._trainer).followed(output, now)
-            case RecordStored() if self._connectivity is not None and self._connectivity.stored(output):
-                return []
+            case RecordStored():
+                return [] if self._connectivity is None else self._connectivity.stored(output)
             case ReachChanged(reach=reach):  # what passes through relays only is not worth a share to reduce
                 self.rounds.reduces = not reach.client
         return None

@@ -66,13 +66,10 @@ class PeerRecords:
         key, value = peer_record_key(self._me), encode(self._unplaced)
         return self._directory.store(key, value, lifetime_s=PEER_RECORD_LIFETIME_S, now=now, subkey=self._me)
 
-    def stored(self, event: RecordStored) -> bool:
-        """Take in where a record is; False: it is not this peer's record."""
-        if event.key != peer_record_key(self._me):
-            return False
-        if event.replicas > (not self._directory.client):
+    def stored(self, event: RecordStored) -> None:
+        """Take in where a record is, if it is this peer's own."""
+        if event.key == peer_record_key(self._me) and event.replicas > (not self._directory.client):
             self._unplaced = None
-        return True
 
     def read(self, peer: PeerId, now: float) -> Sequence[Output]:
         """Look up a peer's record.

@@ -21,6 +21,7 @@ from core.swarm.catch_up import CatchUp, CatchUpFailed, StateFetched
 from core.swarm.contributing import Contributing
 from core.swarm.epoch import IN_STEP, Cue, EpochMachine, Phase
 from core.swarm.grouping import Grouping
+from core.swarm.membership import SILENT_S
 from core.swarm.orders import Changed, Evaluate, Go, HeldoutLearned, Hold, Load, Replay, Restart, WorkNotKept
 from core.swarm.replay import MeansFetched
 from core.swarm.round_events import Asked, Committed, Formed, Missed
@@ -166,7 +167,7 @@ class TrainerSide:
         self._rounds.serve(RoundVectors(ready.contribution, ready.mean, ready.layout, ready.residuals))
         self._beacon.hurry(now)
         evaluates = [Evaluate()] if self._settings.evaluate_first and not self._was_informed else []
-        if self._was_informed and now < self._beacon.answered_at + INFORMED_AFTER_S:
+        if self._was_informed and now < self._beacon.answered_at + SILENT_S:
             return [*evaluates, *self.informed(now)]
         return evaluates
 

@@ -19,6 +19,7 @@ from core.swarm.beacon import (
     READ_INTERVAL_MAX_S,
     READ_INTERVAL_MIN_S,
     REPORT_LIFETIME_S,
+    REST_S,
     TIME_AHEAD_MAX_S,
     Beacon,
 )
@@ -130,13 +131,22 @@ class Noted:
         return []
 
 
-def noted(said=report, *, until_s, follows=False, hers=None):
-    """What a beacon asks of the DHT at its deadlines; another peer's report is `hers` all the time."""
+def noted(said=report, *, until_s, follows=False, hers=None, eta_s=None):
+    """What a beacon asks of the DHT at its deadlines; another peer's report is `hers` all the time.
+
+    Args:
+        said: This peer's report at a time.
+        until_s: How long.
+        follows: As a backbone does.
+        hers: The other peer's report; None: there is no other peer.
+        eta_s: How near the optimiser step was at the beginning.
+    """
     dht, membership = Noted(), Membership()
     if hers is not None:
         membership.heard(BEA.peer_id, hers, expires=NOW + 1000, now=NOW)
     one = Beacon(me=ME.peer_id, run=RUN, dht=dht, membership=membership, random=Random(1))
     one.start(NOW, follows=follows)
+    one.pace(eta_s, NOW)
     while one.deadline < NOW + until_s:
         one.tick(said(one.deadline), one.deadline)
         dht.woken += 1
@@ -155,11 +165,16 @@ def test_unchanged_report_is_published_less_often_and_is_never_silent():
 
 
 def test_volunteer_that_rests_is_woken_rarely():
-    """Once for each thing that it does: a look at whether its report is news costs as much as the report."""
+    """Once for each thing that it does: a look at whether its report is news costs as much as the report.
+
+    However near the optimiser step was when its trainer left.
+    """
     resting = replace(report(NOW), activity="idle", in_step=False)
-    dht = noted(lambda now: replace(resting, time=now), until_s=300)
-    assert longest(dht.stored) <= QUIET_S
-    assert dht.woken <= len(dht.stored) + len(dht.read)
+    dht = noted(lambda now: replace(resting, time=now), until_s=300, eta_s=0.1)
+    assert longest(dht.stored) <= REST_S
+    assert 2 * longest(dht.stored) + 1.2 * READ_INTERVAL_MAX_S < BELIEVED_S
+    assert longest(dht.read) < SILENT_S
+    assert dht.woken <= len(dht.stored) + len(dht.read) <= 2 * 300 / (0.6 * REST_S)
 
 
 def test_news_is_published_within_a_second():

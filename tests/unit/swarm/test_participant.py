@@ -272,3 +272,18 @@ def test_a_loss_that_is_no_number_counts_for_nothing() -> None:
     stage.answer(HeldoutEvaluated(0, math.inf))
     assert not stage.ordered(HeldoutLearned)  # type: ignore[arg-type]
     assert stage.actor.report(stage.now).heldout_loss is None
+
+
+def test_resting_participant_is_woken_rarely_however_soon_the_step_was() -> None:
+    stage = Stage()
+    stage.ready()
+    stage.read(p1=report_of(time=stage.now))
+    stage.progress(samples=90, samples_per_s=100.0, loss=1.0)
+    stage.answer(TrainerGone(paused=True))
+    began, woken = stage.now, 0
+    while (deadline := stage.actor.deadline) is not None and deadline <= began + 600.0:
+        stage.wait(deadline - stage.now)
+        woken += 1
+    assert woken <= 600.0 / 2
+    stage.ready()
+    assert stage.phase is Phase.TRAINING

@@ -21,7 +21,6 @@ from core.averaging.receipts.exchange import Attesting, Receipted
 from core.averaging.receipts.receipt import Attested, Statement, attest
 from core.base.ids import PeerId
 from core.base.manifest import AveragingNumbers
-from core.dht.events import RecordStored
 from core.swarm.answers import ContributionWritten, TrainerGone
 from core.swarm.early_messages import EARLY_MAX
 from core.swarm.epoch import Phase
@@ -222,7 +221,7 @@ def test_observation_of_a_member_counts_in_the_next_rounds(monkeypatch: pytest.M
 
 def published(stage: Stage) -> bool:
     """Whether the participant has told others what it knows of lines."""
-    return any(isinstance(output, RecordStored) and output.key == lines_key(RUN) for output in stage.said)
+    return bool(stage.actor.dht.records.get(lines_key(RUN), stage.now))
 
 
 def test_failed_round_may_lower_lines_and_that_is_published() -> None:
