@@ -83,7 +83,7 @@ class ControlService:
 
     def announce(self) -> None:
         """Something changed: the clients get a new snapshot soon.  Cheap, however often it is called."""
-        if self._announcer is not None:
+        if self.connections and self._announcer is not None:
             self._announcer.mark()
 
     async def close(self) -> None:
@@ -114,8 +114,6 @@ class ControlService:
                 self._empty.set()
 
     def _publish(self) -> None:
-        if not self.connections:
-            return
         snapshot = self._intents.snapshot()
         if snapshot.says_the_same(self._published) and snapshot.time - self._published_at < COUNTERS_S:
             return

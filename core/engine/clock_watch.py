@@ -21,7 +21,7 @@ from core.net.clock import STEP_S
 from core.session.session import Session
 from core.swarm.participant import Participant
 
-LOOK_S: Final = 2.0
+LOOK_S: Final = 10.0
 ASK_FIRST_S: Final = 30.0
 """Between two requests to the backbone while nobody is heard, the first time; each pause is twice as long."""
 ASK_LONGEST_S: Final = 1800.0

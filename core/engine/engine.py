@@ -191,8 +191,9 @@ class Engine:
     async def _follow_verdict(self) -> None:
         """Tell in the log when the verdict is another one; time given counts while it is to contribute."""
         told: tuple[VerdictCode, str] | None = None
-        preferences = self.life.installation.preferences
+        preferences, loop = self.life.installation.preferences, asyncio.get_running_loop()
         while True:
+            looked_at = loop.time()
             verdict = self.controls.verdict()
             works = verdict.code is VerdictCode.CONTRIBUTING
             self._awake.hold(works and preferences.settings.keep_awake)
@@ -205,6 +206,7 @@ class Engine:
                     said = "Contributing." if works else verdicts.sentence(verdict)
                     code = f"verdict.{verdict.code}.{verdict.reason}"
                     self._notices.add(LEVELS[verdict.code], said, code, verdict.args)
-            await asyncio.sleep(VERDICT_S)
             await self._changed.wait()
+            if (rest_s := looked_at + VERDICT_S - loop.time()) > 0:
+                await asyncio.sleep(rest_s)
             self._changed.clear()

@@ -180,7 +180,7 @@ class Journal:
             if self._dirty.is_set() or self._since is not None or self.board.dirty:
                 self._dirty.clear()
                 self.save(contacts())
-            await asyncio.sleep(SAVE_PAUSE_S)
+                await asyncio.sleep(SAVE_PAUSE_S)
 
     def save(self, contacts: Sequence[Contact]) -> None:
         """Save now.  A full disk is told once, not raised: the next save tries again."""

@@ -15,6 +15,8 @@ from core.net.failed_peers import FailedPeers
 from core.net.planes import Planes
 
 TIMER_SLACK_S = 0.001
+TOO_EARLY_S = 0.1
+"""A timer that would ring so much too early is set anew: each ring wakes the computer."""
 
 _LOG = logging.getLogger(__name__)
 
@@ -126,14 +128,14 @@ class Runner:
             raise failed
 
     def arm(self) -> None:
-        """Ensure that the machine's deadline is met; a timer that would fire too early is left alone."""
+        """Ensure that the machine's deadline is met; a timer that would ring a little too early is left alone."""
         deadline = self._machine.deadline
         if deadline is None or self._over:
             return
         loop = asyncio.get_running_loop()
         at = loop.time() + max(0.0, deadline - self._clock.now())
         if self._timer is not None:
-            if self._timer_at <= at + TIMER_SLACK_S:
+            if at - TOO_EARLY_S <= self._timer_at <= at + TIMER_SLACK_S:
                 return
             self._timer.cancel()
         self._timer_at = at

@@ -123,6 +123,7 @@ class Reader:
         said: Tally | None = None
         while True:
             time.sleep(TALLY_S)
+            self._rest()
             counts = self._counts
             tally = Tally(
                 bytes_read=counts.bytes_read,

@@ -41,3 +41,17 @@ def test_no_snapshot_when_only_bytes_change(home, engine):
         assert seen[-1] == (1003.0 + COUNTERS_S, 40)
 
     asyncio.run(test())
+
+
+def test_nothing_is_done_where_no_client_is_connected(home, engine, monkeypatch):
+    async def test():
+        service = ControlService(home=home, intents=engine, notices=NoticeRing(lambda: 1.0), now=lambda: 4e9)
+        await service.open()
+        try:
+            with monkeypatch.context() as patch:
+                patch.setattr(asyncio.get_running_loop(), "call_at", None)
+                service.announce()
+        finally:
+            await service.close()
+
+    asyncio.run(test())

@@ -148,3 +148,20 @@ def test_lost_link_of_an_excluded_peer_is_still_told() -> None:
 
     staged(told, Received(ANNA, Say("fail")), Received(ANNA, Say("again")), Lost(ANNA, "x"))
     assert heard == [Received(ANNA, Say("fail")), Lost(ANNA, "x")]
+
+
+def test_no_timer_rings_for_a_deadline_that_is_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As at an answer: the moment to ask again is no deadline any longer."""
+
+    async def play() -> None:
+        loop, timers = asyncio.get_running_loop(), list[asyncio.TimerHandle]()
+        call_at = loop.call_at
+        monkeypatch.setattr(loop, "call_at", lambda *what: timers.append(call_at(*what)) or timers[-1])
+        stage, now = Stage(lambda *_: None), Clock().now()
+        for stage.deadline in (now + 5.0, now + 60.0, now + 60.05):
+            stage.runner.arm()
+        late = [timer.when() - loop.time() for timer in timers if not timer.cancelled()]
+        assert late == pytest.approx([60.0], abs=5.0)
+        stage.runner.close()
+
+    asyncio.run(play())
