@@ -1,5 +1,6 @@
 """`engine.json`: one engine a home.  Made exclusively; a dead engine's is replaced."""
 
+import asyncio
 import contextlib
 import secrets
 from pathlib import Path
@@ -9,8 +10,8 @@ import psutil
 
 from core.api.commands import ENGINE_FILE_BYTES_MAX, EngineFile
 from core.base.problems import Busy, UserProblem
-from core.control.client import ControlClient
-from core.control.engine_file import NotRunning, read_engine_file
+from core.control.engine_file import NoAnswer, NotRunning, read_engine_file
+from core.control.one_call import call_once
 from core.storage.paths import Home
 from core.system.atomic_files import make_directory, problem_of, read_bounded, write_new
 from core.system.file_lock import held
@@ -20,7 +21,7 @@ LOCK_TIMEOUT_S = 20.0
 
 
 class AlreadyRunning(Busy):
-    """An engine runs on this home.  `core.control.client.ControlClient` reaches it, say to `show` its window."""
+    """An engine runs on this home.  `core.control.one_call.call_once` reaches it, say to `show` its window."""
 
     code = "already_running"
 
@@ -80,11 +81,10 @@ async def _require_dead(home: Home) -> None:
         return
     hint = "Use the window or the command line of the one that runs, or stop it with: potluck quit"
     try:
-        async with ControlClient.connect(home, timeout_s=PROBE_TIMEOUT_S):
-            pass
+        await asyncio.to_thread(call_once, home, "settings", timeout_s=PROBE_TIMEOUT_S)
     except NotRunning:
         return
-    except TimeoutError:
+    except NoAnswer:
         if _younger(file):
             return
         raise AlreadyRunning(

@@ -13,7 +13,6 @@ from typing import Any, Final, Protocol
 
 from core.base.back_off import BackOff
 from core.base.problems import Problem
-from core.control.client import ControlClient
 from core.storage.paths import Home
 
 AGAIN_S: Final = 0.2
@@ -52,6 +51,8 @@ async def obey(home: Home, policy: ObeyedPolicy, random: Random) -> None:
 
 async def _tell(home: Home, keep_minutes: int, random: Random, *, rests: bool) -> None:
     """Tell it until it has heard: it may just be starting."""
+    from core.control.client import ControlClient  # noqa: PLC0415 - an engine without companions is smaller
+
     back_off: BackOff[str] = BackOff(first=AGAIN_S, longest=AGAIN_MAX_S, random=random)
     now = asyncio.get_running_loop().time
     while True:
