@@ -3,13 +3,15 @@
 import os
 from pathlib import Path
 
-import platformdirs
-
 
 def home_dir() -> Path:
     """The home directory of an engine: POTLUCK_HOME, else where this system keeps a person's data."""
     chosen = os.environ.get("POTLUCK_HOME", "")
-    return Path(chosen) if chosen else Path(platformdirs.user_data_dir("potluck", appauthor=False))
+    if chosen:
+        return Path(chosen)
+    import platformdirs  # noqa: PLC0415 - commands that name a home are quicker without it
+
+    return Path(platformdirs.user_data_dir("potluck", appauthor=False))
 
 
 def engine_file(home: Path) -> Path:

@@ -85,7 +85,7 @@ def add_commands(top: argparse.ArgumentParser, named: Collection[str]) -> None:
         top: The program's parser.
         named: Words of the person, commands among them.
     """
-    commands = CommandList(top.add_subparsers(title="commands", metavar="COMMAND"))
+    commands = CommandList(top.add_subparsers(title="commands", metavar="COMMAND", prog=top.prog))
     wanted = {COMMANDS[word].module for word in named if word in COMMANDS}
     added = set[str]()
     for name, entry in COMMANDS.items():

@@ -18,7 +18,6 @@ from core.cli.say import say_json
 from core.cli.tables import leaderboard_text, notice_text, status_text
 from core.control.engine_file import NoAnswer, NotRunning, read_engine_file
 from core.control.one_call import call_once
-from core.engine.notice_file import NoticeFile
 from core.storage.paths import Home
 
 Command = Callable[[Home, argparse.Namespace], None]
@@ -119,6 +118,8 @@ def _show(home: Home, args: argparse.Namespace) -> None:
 
 def _log(home: Home, args: argparse.Namespace) -> None:
     if args.all:
+        from core.engine.notice_file import NoticeFile  # noqa: PLC0415 - as below, of a smaller part
+
         notices = NoticeFile(home.notices_file).read()
     elif args.follow:
         import asyncio  # noqa: PLC0415 - a tenth of a second, which the other commands do not need

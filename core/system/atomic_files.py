@@ -4,7 +4,6 @@ import contextlib
 import errno
 import os
 import re
-import secrets
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
@@ -174,7 +173,7 @@ def set_aside(path: Path, *, why: str = "damaged") -> Path:
 def _write(path: Path, data: bytes | memoryview, *, mode: int, place: Callable[[Path, Path], None]) -> None:
     """Write `data` beside `path`, then let `place` bring it there."""
     make_directory(path.parent)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(6)}")
+    temporary = path.with_name(f".{path.name}.{os.getpid()}-{os.urandom(6).hex()}")
     try:
         try:
             _write_synced(temporary, data, mode=mode)
