@@ -32,7 +32,7 @@ from core.tasks.task import Blobs
 from core.training.child import end_with_parent, reporting, say
 from core.training.devices import usable
 from core.training.metrics import EpochMeter, Sink, sinks_of, write_all
-from core.training.replicas import MEANINGLESS_BATCHES_MAX
+from core.training.replica_thread import MEANINGLESS_BATCHES_MAX
 from core.training.round import Learner
 from core.training.streamed import StreamedSamples, reading_alone
 from core.workers.data_frames import DataLeftOut, DataNews

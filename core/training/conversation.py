@@ -17,7 +17,7 @@ from core.training.devices import titles_of
 from core.training.duty import DutyCycle
 from core.training.following import Following
 from core.training.metrics import EpochMeter, EpochMetrics, Sink, write_all
-from core.training.replicas import MEANINGLESS_BATCHES_MAX
+from core.training.replica_thread import MEANINGLESS_BATCHES_MAX
 from core.training.round import Learner
 from core.training.standstill import Standstill
 from core.training.state_frames import SavedStep, state_fields
@@ -48,8 +48,6 @@ from core.workers.frames import (
 )
 
 PROGRESS_INTERVAL_S = 0.25
-BESIDE_S = 0.25
-"""Between two looks at what others compute while the first device rests."""
 DATA_S = 0.05
 """While text lacks, frames of the engine are looked for so often."""
 
@@ -102,7 +100,7 @@ class Conversation:
         averaged = self._round is not None
         epoch = self._learner.state.epoch + averaged
         last = self._hold_at_epoch is not None and epoch >= self._hold_at_epoch
-        still = self._held or self._standstill is not None or last
+        still = self._held or self._standstill is not None or last or self._learner.replicas.held.lead is None
         return not still and (not averaged or self._learner.overlaps)
 
     def begin(self) -> None:
@@ -128,7 +126,7 @@ class Conversation:
             )
         )
         learner.data.go_on()
-        for replica in learner.replicas.each:
+        for replica in learner.replicas.held.each:
             replica.data.start()
 
     def run(self, inbox: "queue.Queue[ToWorker]") -> None:
@@ -147,13 +145,12 @@ class Conversation:
         if self._step is not None and (self._step.told.is_set() or not self.training):
             self.settle()
         self._tell_who_left()
-        learner = self._learner
-        beside_s = BESIDE_S if learner.first.device in learner.replicas.left_out else 0.0
-        wait_s = max(self._duty.rest_s, beside_s) if self.training else None
+        wait_s = self._duty.rest_s if self.training else None
         try:
             frame = inbox.get(block=wait_s != 0.0, timeout=wait_s)
         except queue.Empty:
-            if self._learner.first.data.wait(DATA_S):
+            lead = self._learner.replicas.held.lead
+            if lead is not None and lead.data.wait(DATA_S):
                 self._train()
         else:
             self.hear(frame)
@@ -170,8 +167,10 @@ class Conversation:
         match frame:
             case Throttle():
                 self._duty.set_share(frame.share)
-                self._learner.replicas.set_share(frame.share)
-                self._learner.replicas.left_out = frame.left_out
+                self._learner.replicas.held.set_share(frame.share)
+                self._learner.replicas.held.left_out = frame.left_out
+                if self._standstill is None:
+                    self._learner.replicas.held.arrange()
                 torch.set_num_threads(frame.threads)
             case Resume() if self._standstill is not None:
                 self.settle()
@@ -263,11 +262,11 @@ class Conversation:
             sys.stderr.write(f"{problem}\n")
 
     def _tell_who_left(self) -> None:
-        replicas = self._learner.replicas
-        if replicas.left:
-            names = [replica.device for replica in replicas.each]
-            self._say(Computes(device=",".join(names), title=titles_of(names), note=" ".join(replicas.left)))
-            replicas.left.clear()
+        held = self._learner.replicas.held
+        if held.left:
+            names, note = held.devices, " ".join(held.left)
+            self._say(Computes(device=",".join(names), title=titles_of(names), note=note))
+            held.left.clear()
 
     def settle(self) -> None:
         """Wait until the last step's state is saved and the engine knows.

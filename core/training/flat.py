@@ -5,6 +5,7 @@ Letter of shapes: N numbers in all parameters together, in the order of `named_p
 
 # ruff: noqa: N803 - names of arrays end in their shapes
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import torch
@@ -58,10 +59,35 @@ class FlatParameters:
         self.values_N = torch.empty(start, device=named[0][1].device)
         self.gradients_N = torch.zeros_like(self.values_N)
         fixed = (parameter for parameter in model.parameters() if not parameter.requires_grad)
-        self.memory = (self.values_N, self.gradients_N, *fixed, *model.buffers())
+        self._memory = (self.values_N, self.gradients_N, *fixed, *model.buffers())
         """All that the model holds on its device."""
-        for span, (_, parameter) in zip(spans, named, strict=True):
-            view = span.of(self.values_N)
-            view.copy_(parameter.detach())
-            parameter.data = view
+        self._parameters = [parameter for _, parameter in named]
+        for span, parameter in zip(spans, self._parameters, strict=True):
+            span.of(self.values_N).copy_(parameter.detach())
+        self._bind()
+
+    def move(self, device: str) -> None:
+        """Have the model on another device; whoever holds the vectors holds the same ones there.
+
+        Raises:
+            RuntimeError: it has no room, and the model can be used nowhere now.
+        """
+        for parameter in self._parameters:
+            parameter.grad = None
+        move(self._memory, device)
+        self._bind()
+
+    def _bind(self) -> None:
+        for span, parameter in zip(self.spans, self._parameters, strict=True):
+            parameter.data = span.of(self.values_N)
             parameter.grad = span.of(self.gradients_N)
+
+
+def move(tensors: Iterable[torch.Tensor], device: str) -> None:
+    """Have the numbers of tensors in another device's memory; views of them are to be made anew.
+
+    Raises:
+        RuntimeError: it has no room for them.
+    """
+    for tensor in tensors:
+        tensor.data = tensor.data.to(device, copy=True)

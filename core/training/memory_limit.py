@@ -28,6 +28,6 @@ def keep_within(learner: Learner, limit_bytes: int) -> None:
             hint="Allow more, or no limit: potluck settings memory none",
         )
     sample_bytes = max(learner.task.sample_bytes, 1)
-    for replica in learner.replicas.each:
+    for replica in learner.replicas.held.each:
         if replica.device == CPU:
             replica.micro_batch.keep_within(lambda: max(0.0, (limit_bytes - process.memory_info().rss) / sample_bytes))

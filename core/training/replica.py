@@ -34,6 +34,8 @@ class Passes:
     """What passes have in common on all devices of a worker."""
 
     task: Task
+    model: Callable[[], torch.nn.Module]
+    """Makes one; its parameters are those of the first device."""
     samples: Samples
     samples_max: int
     """Of one pass."""
@@ -59,10 +61,11 @@ class Replica:
         passes: What is the same on other devices.
         model: Lies on the device.
         parameters: The model's, as vectors.
+        device: As torch calls it.
     """
 
-    def __init__(self, passes: Passes, model: torch.nn.Module, parameters: FlatParameters) -> None:
-        task, device = passes.task, str(parameters.values_N.device)
+    def __init__(self, passes: Passes, model: torch.nn.Module, parameters: FlatParameters, device: str) -> None:
+        task = passes.task
         precision = precision_on(device, passes.precision).precision
         self.device = device
         """As torch calls it."""
@@ -84,10 +87,20 @@ class Replica:
         self.samples_per_s = 0.0
         self.idle_s = 0.0
         """How long passes have waited for other devices so far."""
+        self._passes = passes
         self._samples = passes.samples
         self._clock = passes.clock
         self._works_here = device == CPU and sys.platform != "win32"
         """Whether the time of the thread that computes tells the work of a pass; Windows counts it in 16 ms."""
+
+    def another(self, device: str) -> "Replica":
+        """The same on another device; its parameters are still to be set.
+
+        Raises:
+            RuntimeError: it cannot be used, or has no room.
+        """
+        model = self._passes.model().to(device)
+        return Replica(self._passes, model, FlatParameters(model), device)
 
     def compute(self, add: Adds) -> bool:
         """Compute one batch's gradient and have it added.

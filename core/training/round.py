@@ -89,7 +89,8 @@ class Learner:
         clock: Callable[[], float],
     ) -> None:
         self.task = task
-        self._model = task.model(int.from_bytes(manifest.id[:8], "big")).to(devices[0])
+        model = partial(task.model, int.from_bytes(manifest.id[:8], "big"))
+        self._model = model().to(devices[0])
         self._model.train()
         self.parameters = FlatParameters(self._model)
         optimizer = optimizer_of(manifest.optimizer, self.parameters)
@@ -121,18 +122,19 @@ class Learner:
         most = manifest.target_samples // TARGET_PASSES
         passes = Passes(
             task=task,
+            model=model,
             samples=samples,
             samples_max=max(1, min(most, self.rule.batch_max or most) // len(devices)),
             precision=manifest.precision_name,
             fits=states.parent / "micro_batch.json",
             clock=clock,
         )
-        self.first = Replica(passes, self._model, self.parameters)
+        self.first = Replica(passes, self._model, self.parameters, devices[0])
         """Has the parameters with which all devices compute."""
         self.replicas = Replicas(self.first, self.rule, self.rows, clock)
         """What computes gradients; while it stands still, the rule has all of them."""
         for device in devices[1:]:
-            self.replicas.add(passes, self._model, device)
+            self.replicas.held.add(device)
 
     @property
     def numel(self) -> int:

@@ -187,7 +187,7 @@ class Throttle(Frame, frozen=True, kw_only=True, tag="throttle"):
     """Percentage of the time in which passes compute; in between the worker rests, and listens."""
     threads: Annotated[int, Meta(ge=1)] = 1
     left_out: Annotated[tuple[Annotated[str, Meta(max_length=100)], ...], Meta(max_length=100)] = ()
-    """Devices, as torch calls them, that compute nothing while the others do; their numbers stay where they are."""
+    """Devices, as torch calls them, that compute nothing and hold nothing while the others compute."""
 
 
 class Ping(Frame, frozen=True, kw_only=True, tag="ping"):

@@ -17,7 +17,7 @@ from core.base.manifest import AveragingNumbers
 from core.base.problems import BadInput
 from core.tasks.task import Losses
 from core.training.memory_limit import keep_within
-from core.training.replicas import MEANINGLESS_BATCHES_MAX
+from core.training.replica_thread import MEANINGLESS_BATCHES_MAX
 from core.training.round import Learner
 from core.workers import frames
 from tests.unit.training.small import MANIFEST, PlainLamb, Points, SmallTask, learner
@@ -76,10 +76,10 @@ def not_finite(losses: Losses) -> Losses:
 
 def train(peer: Learner, *, passes: int = 3) -> None:
     """Until each device has computed so many passes more."""
-    done = [other.sum.batches for other in peer.replicas.others]
+    done = [other.sum.batches for other in peer.replicas.held.others]
     for count in range(100_000):
         assert peer.accumulate()
-        sums = [other.sum.batches for other in peer.replicas.others]
+        sums = [other.sum.batches for other in peer.replicas.held.others]
         if count >= passes and all(now >= before + passes for now, before in zip(sums, done, strict=True)):
             return
     raise AssertionError("a device has not computed")
@@ -132,7 +132,7 @@ def test_sum_follows_in_bits_from_what_each_device_computed(tmp_path: Path) -> N
     train(peer, passes=20)
     contribution = peer.hand_over()
     model = SmallTask().model(int.from_bytes(MANIFEST.id[:8], "big"))
-    by_device = [task.taken[replica.parameters.values_N.data_ptr()] for replica in peer.replicas.each]
+    by_device = [task.taken[replica.parameters.values_N.data_ptr()] for replica in peer.replicas.held.each]
     sums = []
     for batches in by_device:
         sums.append(torch.zeros(peer.numel))
@@ -171,13 +171,13 @@ def test_a_device_that_fails_leaves_and_others_go_on(
 ) -> None:
     task = Failing(how, after=after)
     peer = learner(tmp_path, task=task, devices=THREE)
-    while not all(other.failure for other in peer.replicas.others):
+    while not all(other.failure for other in peer.replicas.held.others):
         peer.accumulate()
-    assert not peer.replicas.left
+    assert not peer.replicas.held.left
     mean = peer.hand_over()
-    assert peer.replicas.others == ()
-    assert len(peer.replicas.left) == 2
-    assert all(sentence.startswith(f"The device cpu trains no more: {why}") for sentence in peer.replicas.left)
+    assert peer.replicas.held.others == ()
+    assert len(peer.replicas.held.left) == 2
+    assert all(sentence.startswith(f"The device cpu trains no more: {why}") for sentence in peer.replicas.held.left)
     assert capfd.readouterr().err.count("trains no more") == 2
     assert peer.samples == sum(batch.samples for batch in task.each())
     assert np.isfinite(mean).all()
@@ -192,22 +192,22 @@ def test_a_device_that_cannot_be_used_leaves_at_once(tmp_path: Path) -> None:
     """Torch's meta device has no numbers."""
     peer = learner(tmp_path, devices=("cpu", "meta", "cpu"))
     assert peer.accumulate()
-    assert [replica.device for replica in peer.replicas.each] == ["cpu", "cpu"]
-    (sentence,) = peer.replicas.left
+    assert [replica.device for replica in peer.replicas.held.each] == ["cpu", "cpu"]
+    (sentence,) = peer.replicas.held.left
     assert sentence.startswith("The device meta trains no more: ")
 
 
 def test_a_device_that_cannot_be_read_takes_its_sum_along(tmp_path: Path) -> None:
     task = Recorded()
     peer = learner(tmp_path, task=task, devices=THREE)
-    gone, kept = peer.replicas.others
+    gone, kept = peer.replicas.held.others
     train(peer)
     gone.sum.gradients_N = torch.empty(peer.numel, device="meta")
     peer.accumulate()
     assert gone.sum.samples
     mean = peer.hand_over()
-    assert peer.replicas.others == (kept,)
-    assert len(peer.replicas.left) == 1
+    assert peer.replicas.held.others == (kept,)
+    assert len(peer.replicas.held.left) == 1
     del task.taken[gone.replica.parameters.values_N.data_ptr()]
     assert peer.samples == sum(batch.samples for batch in task.each())
     assert np.isfinite(mean).all()
@@ -250,14 +250,14 @@ def test_a_stream_that_ends_is_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="too little text"):
         exhaust()
     peer.replicas.rest()
-    assert all("too little text" in sentence for sentence in peer.replicas.left)
+    assert all("too little text" in sentence for sentence in peer.replicas.held.left)
 
 
 def test_local_steps_are_of_all_devices_together(tmp_path: Path) -> None:
     rule = {"name": "local", "steps": 10, "samples": 24, "optimizer": {"name": "adamw", "learning_rate": 0.01}}
     task = Recorded()
     peer = learner(tmp_path, task=task, manifest=replace(MANIFEST, rule=rule), devices=THREE)
-    assert {replica.micro_batch.next_size() <= 8 for replica in peer.replicas.each} == {True}
+    assert {replica.micro_batch.next_size() <= 8 for replica in peer.replicas.held.each} == {True}
     for _ in range(60):
         peer.accumulate()
         assert not computing()
@@ -273,7 +273,7 @@ def test_a_worker_tells_of_devices_that_left(tmp_path: Path) -> None:
     manifest = replace(MANIFEST, averaging=AveragingNumbers(delayed=True))
     t = talk(tmp_path, task=task, manifest=manifest, devices=THREE)
     t.conversation.begin()
-    while not all(other.failure for other in t.peer.replicas.others):
+    while not all(other.failure for other in t.peer.replicas.held.others):
         t.train(1)
     collected, said = t.hear(frames.Collect(round=b"r"), frames.Go())
     assert isinstance(collected, frames.Collected)
@@ -286,11 +286,11 @@ def test_a_worker_tells_of_devices_that_left(tmp_path: Path) -> None:
 def test_samples_beside_a_round_are_ahead_of_it(tmp_path: Path) -> None:
     manifest = replace(MANIFEST, averaging=AveragingNumbers(delayed=True))
     t = talk(tmp_path, manifest=manifest, devices=THREE)
-    while not all(other.sum.samples for other in t.peer.replicas.others):
+    while not all(other.sum.samples for other in t.peer.replicas.held.others):
         t.train(1)
     (collected,) = t.hear(frames.Collect(round=b"r"))
     assert isinstance(collected, frames.Collected)
-    while not all(other.sum.samples for other in t.peer.replicas.others):
+    while not all(other.sum.samples for other in t.peer.replicas.held.others):
         t.train(8)
     progress = t.said[-1]
     assert isinstance(progress, frames.Progress)
@@ -319,12 +319,12 @@ def test_each_device_rests_after_its_own_passes(tmp_path: Path) -> None:
     task = Recorded()
     t = talk(tmp_path, task=task, devices=THREE)
     t.hear(frames.Throttle(share=1))
-    while len(task.taken) < 3 or min(other.sum.batches for other in t.peer.replicas.others) == 0:
+    while len(task.taken) < 3 or min(other.sum.batches for other in t.peer.replicas.held.others) == 0:
         t.peer.accumulate()
     t.hear(frames.Hold())
     first = t.peer.parameters.values_N.data_ptr()
     assert {address: len(batches) for address, batches in task.taken.items() if address != first} == {
-        other.replica.parameters.values_N.data_ptr(): 1 for other in t.peer.replicas.others
+        other.replica.parameters.values_N.data_ptr(): 1 for other in t.peer.replicas.held.others
     }
 
 
@@ -332,4 +332,4 @@ def test_memory_limit_holds_for_every_processor(tmp_path: Path) -> None:
     peer = learner(tmp_path, devices=THREE)
     peer.task.sample_bytes = 10**9
     keep_within(peer, psutil.Process().memory_info().rss + 10**6)
-    assert [replica.micro_batch.recompute for replica in peer.replicas.each] == [True, True, True]
+    assert [replica.micro_batch.recompute for replica in peer.replicas.held.each] == [True, True, True]
