@@ -17,12 +17,12 @@ from tests.small_task import text_folder
 pytestmark = pytest.mark.process
 
 
-def demo(home: Path, *words: str) -> tuple[int, list[dict[str, Any]], str]:
+def demo(home: Path, *words: str, timeout_s: float = 400) -> tuple[int, list[dict[str, Any]], str]:
     done = subprocess.run(
         [sys.executable, "-m", "core", "demo", "--headless", "--json", "--home", str(home), *words],
         capture_output=True,
         text=True,
-        timeout=400,
+        timeout=timeout_s,
         check=False,
         env=ENVIRONMENT,
         stdin=subprocess.DEVNULL,
