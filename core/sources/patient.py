@@ -101,9 +101,10 @@ class PatientShards:
         """
         now = self._now()
         self._silent_since = now if self._silent_since is None else self._silent_since
-        if trouble.code != DataCode.NO_ANSWER or now - self._silent_since >= self._patience_s:
+        left_s = self._silent_since + self._patience_s - now
+        if trouble.code != DataCode.NO_ANSWER or left_s <= 0:
             raise trouble
-        wait_s = self._failures.fail("", now) - now
+        wait_s = min(left_s, self._failures.fail("", now) - now)
         host = str(trouble.arguments.get("host", ""))
         self._tell(why_stalled(trouble.code, {"host": host, "seconds": math.ceil(wait_s)}))
         self._wait(wait_s)
