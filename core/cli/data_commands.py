@@ -63,12 +63,14 @@ def run_inspect(args: argparse.Namespace) -> int:
 
 def run_cut(args: argparse.Namespace) -> int:
     """`potluck data cut`; see `potluck data cut --help`."""
-    out = args.out if "://" in args.out else str(Path(args.out).expanduser().absolute())
+    away = "://" in args.out
+    out = args.out.rstrip("/") if away else str(Path(args.out).expanduser().absolute())
     source = source_of(args)
     found = _asked(
         CutRequest(
             source=source,
             out=out,
+            index_copy=str(Path.cwd() / f"{Path(out).name}.potluck") if away else "",
             ending="jsonl.gz" if args.gzip else "jsonl.zst",
             shard_bytes=args.shard_mb * MB,
             mirrors=_mirrors(args.mirror),
@@ -88,8 +90,8 @@ def run_cut(args: argparse.Namespace) -> int:
         f"  texts      {amount(found['documents'])}, {amount(found['characters'])} characters\n"
         f"{left_out}"
         f"  index      {clean(found['index'])}, {volume(found['index_bytes'])}\n"
-        f"Put the folder where volunteers can read it, and write in the recipe, above its tables:\n\n"
-        f"{_table(source, found['index'])}"
+        f"{'Write' if away else 'Put the folder where volunteers can read it, and write'} in the recipe, above its "
+        f"tables:\n\n{_table(source, found['index'], out if away else 'https://...')}"
     )
     return 0
 
@@ -282,9 +284,9 @@ def _shards(found: dict[str, Any]) -> str:
     return f"{amount(found['shards'])} shard{'' if found['shards'] == 1 else 's'}"
 
 
-def _table(source: DataSource, index: str) -> str:
+def _table(source: DataSource, index: str, address: str) -> str:
     """The table of a recipe for shards that were cut; quoted as JSON, which TOML reads alike."""
-    fields = {"address": "https://...", "index": index, "licence": source.licence, "credit": source.credit}
+    fields = {"address": address, "index": index, "licence": source.licence, "credit": source.credit}
     lines = (f"{name} = {json.dumps(clean(value), ensure_ascii=False)}" for name, value in fields.items() if value)
     return "\n".join(["[[data]]", *lines])
 

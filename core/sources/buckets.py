@@ -90,7 +90,7 @@ class BucketFiles:
         self._options = options_of(address, access.secrets.get(secret_name(address), ""))
 
     def found(self) -> FoundFiles:
-        """The files, sorted by name (`FilePlace.found`)."""
+        """The files, sorted by name, hidden ones left out (`FilePlace.found`)."""
         self._access.allow(READ_BYTES)
         try:
             self._system().invalidate_cache()  # it remembers that there was nothing
@@ -98,7 +98,7 @@ class BucketFiles:
         except Exception as error:  # noqa: BLE001 - each package has its own
             raise self._stalled(error) from None
         sizes = {str(name): int(info.get("size") or 0) for name, info in sorted(infos.items())}
-        self._sizes = {name: size for name, size in sizes.items() if size}
+        self._sizes = {name: size for name, size in sizes.items() if size and "/." not in name.removeprefix(self.path)}
         return FoundFiles([StoredFile(name, size) for name, size in self._sizes.items()])
 
     def read(self, name: str, start: int, end: int | None) -> Iterator[bytes]:

@@ -115,7 +115,7 @@ class CutFolder:
     def _cannot(self, what: str, name: str, error: Exception) -> BadInput:
         return BadInput(
             f"{self.address}/{name} cannot be {what}: {str(error)[:200] or type(error).__name__}.",
-            hint="Check the address, the connection, and your right to it.",
+            hint="Check the address, the connection, and your right to it (potluck data login keeps a password).",
         )
 
 

@@ -22,6 +22,8 @@ class CutRequest(msgspec.Struct, frozen=True, kw_only=True, tag="cut"):
     source: DataSource
     out: str
     """Path of a folder, or a URL."""
+    index_copy: str = ""
+    """Path of a file for the index, beside the one with the shards: a recipe names no index elsewhere; empty: none."""
     ending: Literal["jsonl", "jsonl.gz", "jsonl.zst"]
     shard_bytes: int
     mirrors: tuple[str, ...] = ()

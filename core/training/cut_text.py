@@ -12,7 +12,9 @@ from core.data.shard_index import INDEX_BYTES_MAX, INDEX_FILE, IndexedShard, Sha
 from core.sources.cut_folder import CutFolder
 from core.sources.cut_journal import JOURNAL_BYTES_MAX, JOURNAL_FILE, CutJournal, read_journal
 from core.sources.cutting import CutResult, Cutting
+from core.sources.index_at import index_of
 from core.sources.requests import CutRequest, VerifyRequest
+from core.system.atomic_files import write_atomic
 from core.training.child import given_secrets, say
 from core.training.opened_text import OpenedText
 
@@ -67,6 +69,8 @@ def cut(asked: CutRequest) -> SourceCut:
         NoSpace: the disk is full.
     """
     secrets = given_secrets()
+    if Path(asked.index_copy).is_file():
+        index_of(Path(asked.index_copy))  # only another index is replaced
     text, store = OpenedText(asked.source, secrets), CutFolder(asked.out, secrets)
     begun = CutJournal(
         source=asked.source, listing=text.listing.digest, ending=asked.ending, shard_bytes=asked.shard_bytes
@@ -87,10 +91,12 @@ def cut(asked: CutRequest) -> SourceCut:
             say("progress", text=words, fraction=text.share_read())
     index = journal.index(asked.mirrors)
     store.write(INDEX_FILE, index.encode())
+    if asked.index_copy:
+        write_atomic(Path(asked.index_copy), index.encode())
     return SourceCut(
         out=asked.out,
         ending=asked.ending,
-        index=f"{store.address}/{INDEX_FILE}",
+        index=asked.index_copy or f"{store.address}/{INDEX_FILE}",
         index_bytes=len(index.encode()),
         shards=len(index),
         bytes=index.size,

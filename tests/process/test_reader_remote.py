@@ -2,6 +2,7 @@ import errno
 import json
 import os
 import socket
+import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -102,6 +103,20 @@ def test_a_connection_that_breaks_within_a_block_loses_no_row(tmp_path: Path) ->
             block = child.hear(BlockReady, lambda block: block.whole)
             assert block.path == said[-1].path
             assert rows_of(block) == rows
+
+
+def test_reader_of_a_hub_takes_no_memory_for_its_splits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    card = b"---\nconfigs:\n- {config_name: bn, data_files: bn/*}\n---\n"
+    files = {"bn/0.txt": LINES, "en/0.txt": b"wrong", "README.md": card}
+    listed = {"sha": "abc", "siblings": [{"rfilename": name, "size": len(data)} for name, data in files.items()]}
+    served = {f"/datasets/ada/poems/resolve/abc/{name}": data for name, data in files.items()}
+    with web_server({**served, "/api/datasets/ada/poems": json.dumps(listed).encode()}) as site:
+        monkeypatch.setenv("HF_ENDPOINT", site.url)
+        with reader(collaboration(tmp_path, "hf://datasets/ada/poems")) as child:
+            assert text_of(child.shard(0)).count("word") > 1000
+            if sys.platform == "linux":
+                own = {Path(each.path).name for each in psutil.Process(child.process.pid).memory_maps()}
+                assert not any(name.startswith("libarrow") for name in own)  # which datasets brings
 
 
 def test_shards_of_an_index_are_checked(tmp_path: Path) -> None:

@@ -84,6 +84,17 @@ def test_wrong_shards_are_named_and_made_again(folder: Path, tmp_path: Path, ask
     assert {path.name: path.read_bytes() for path in out.iterdir()} == data
 
 
+def test_index_of_shards_elsewhere_is_kept_here(folder: Path, out: str, tmp_path: Path, ask: Asking) -> None:
+    copy = tmp_path / "shards.potluck"
+    done = ask(cutting(folder, out, index_copy=str(copy)))
+    assert done["index"] == str(copy)
+    assert len(read_index(copy.read_bytes())) == done["shards"]
+    assert ask(cutting(folder, out, index_copy=str(copy)))["resumed"] == done["shards"]
+    copy.write_text("notes")
+    assert "cannot be used" in ask(cutting(folder, out, index_copy=str(copy)))["message"]
+    assert copy.read_text() == "notes"
+
+
 def test_a_changed_source_mends_nothing(folder: Path, tmp_path: Path, ask: Asking) -> None:
     text, out = tmp_path / "text", tmp_path / "shards"
     text.mkdir()
