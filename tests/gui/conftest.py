@@ -78,6 +78,33 @@ def until(qt) -> Callable[..., None]:
 
 
 @pytest.fixture
+def application_of(qt) -> Iterator[Callable[..., object]]:
+    """Makes windows for a home, with an engine of these words; `gone` of each has an entry once it was left."""
+    from random import Random
+
+    from app.application import Application
+
+    made = []
+
+    def make(home: Path, engine: list[str]) -> Application:
+        application = Application(home, qt, engine=engine, chance=Random(1))
+        application.gone = []
+        application.left.connect(lambda: application.gone.append(1))
+        made.append(application)
+        return application
+
+    yield make
+    for application in made:
+        child = application.process.child
+        application.leave()
+        if child is not None:
+            child.kill()
+            child.wait(10)
+        application.finish()
+        put_away(application.window, application.theme, application)
+
+
+@pytest.fixture
 def language(request, qt) -> Iterator[str]:
     """The code of the language that the window speaks in this test: English, unless the test asks for another one."""
     from app.choices import LanguageChoice

@@ -40,26 +40,16 @@ def engines(monkeypatch):
 
 
 @pytest.fixture
-def opened(qt, delete, engines):
+def opened(engines, application_of):
     """Opens a window on a home, with a real engine that waits for a backbone where there is none."""
-    made = []
 
     def open_one(home):
         words = ["engine", "--home", str(home), "--join", NOWHERE, "--stay", "--bind", "127.0.0.1", "--port", "0"]
-        application = Application(home, qt, engine=[*CORE, *words], chance=random.Random(1))
-        made.append(application)
+        application = application_of(home, [*CORE, *words])
         application.start()
         return application
 
-    yield open_one
-    for application in made:
-        child = application.process.child
-        application.leave()
-        if child is not None:
-            child.kill()
-            child.wait(10)
-        application.finish()
-        delete(application.window, application.theme, application)
+    return open_one
 
 
 def said(application):

@@ -1,13 +1,10 @@
 """A window on a real engine: killed, paused, told to quit."""
 
-import random
 import subprocess
 import sys
 
 import psutil
 import pytest
-
-from app.application import Application
 
 NOWHERE = f"potluck://127.0.0.1:1/{'ab' * 32}#invitation"
 WAIT_MS = 90_000
@@ -17,22 +14,13 @@ pytestmark = pytest.mark.process
 
 
 @pytest.fixture
-def window(qt, delete, tmp_path, monkeypatch):
+def window(tmp_path, monkeypatch, application_of):
     monkeypatch.setenv("POTLUCK_KEYRING", "off")
     monkeypatch.setenv("POTLUCK_SENSES", "off")
     words = ["engine", "--home", str(tmp_path), "--join", NOWHERE, "--stay", "--bind", "127.0.0.1", "--port", "0"]
-    application = Application(tmp_path, qt, engine=[sys.executable, "-m", "core", *words], chance=random.Random(1))
-    application.gone = []
-    application.left.connect(lambda: application.gone.append(1))
+    application = application_of(tmp_path, [sys.executable, "-m", "core", *words])
     application.start()
-    yield application
-    child = application.process.child
-    application.leave()
-    if child is not None:
-        child.kill()
-        child.wait(10)
-    application.finish()
-    delete(application.window, application.theme, application)
+    return application
 
 
 def potluck(home, *words):

@@ -1,7 +1,6 @@
 """From a link to the first contribution: the real window and engine, and a real backbone on loopback."""
 
 import os
-import random
 import sys
 import time
 
@@ -11,7 +10,6 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 
-from app.application import Application
 from app.choices import Choices
 from app.engine_process import engine_command
 from app.opening import Opening, opening
@@ -51,28 +49,11 @@ def person(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def opened(qt, delete, person, swarm):
+def opened(person, swarm, application_of):
     """Makes the window of one home, as `potluck` does."""
-    made = []
     home = person / ".potluck"
-
-    def make():
-        words = [*engine_command(home), *swarm.allowed, *LOOPBACK, "--port", "0"]
-        application = Application(home, qt, engine=words, chance=random.Random(1))
-        application.gone = []
-        application.left.connect(lambda: application.gone.append(1))
-        made.append(application)
-        return application
-
-    yield make
-    for application in made:
-        child = application.process.child
-        application.leave()
-        if child is not None:
-            child.kill()
-            child.wait(10)
-        application.finish()
-        delete(application.window, application.theme, application)
+    words = [*engine_command(home), *swarm.allowed, *LOOPBACK, "--port", "0"]
+    return lambda: application_of(home, words)
 
 
 def computing(swarm) -> list[str]:
