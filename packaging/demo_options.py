@@ -7,17 +7,10 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import NoReturn
 
 from steps import ROOT, SetupProblem
 
 PROGRAM = "python3 packaging/bootstrap.py run"
-
-
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        sentence = f"{message[:1].upper()}{message[1:]}. Nothing was installed or started."
-        raise SetupProblem(f"{sentence} See what can be said: {PROGRAM} --help")
 
 
 def read_demo_options(words: list[str]) -> argparse.Namespace:
@@ -29,15 +22,20 @@ def read_demo_options(words: list[str]) -> argparse.Namespace:
     if str(ROOT) not in sys.path:
         sys.path.insert(0, str(ROOT))
     # Of this checkout, wherever the person stands.
+    from core.base.problems import BadInput  # noqa: PLC0415
     from core.cli.collaborate import add_demo_options, refusal_of_demo  # noqa: PLC0415
+    from core.cli.parser import Parser  # noqa: PLC0415
 
-    parser = _Parser(
+    parser = Parser(
         prog=PROGRAM,
         description="Set Potluck up in .venv, then run `potluck demo` with these options.",
         epilog="Before all of these may stand --torch LABEL: a certain build of torch, as in 2.13.0+LABEL.",
     )
     add_demo_options(parser)
-    options = parser.parse_args(words, argparse.Namespace(home=None))
+    try:
+        options = parser.parse_args(words, argparse.Namespace(home=None))
+    except BadInput as problem:
+        raise SetupProblem(f"{problem.message} Nothing was installed or started. {problem.hint}") from problem
     if refusal := refusal_of_demo(options):
         raise SetupProblem(f"{refusal} Nothing was installed or started.")
     return options

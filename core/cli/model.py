@@ -31,7 +31,8 @@ def add(commands: Commands) -> None:
         description="Ask the newest model on this computer. A model that fills blanks gives the five best words for "
         "each, with their probabilities; one that writes goes on with the text.",
     )
-    attempt.add_argument("text", help='for example: "People bring their ___ computers"; -: the first line of stdin')
+    words = 'for example: "People bring their ___ computers"; -: the first line of stdin'
+    attempt.add_argument("text", metavar="TEXT", help=words)
     _add_which(attempt)
     attempt.set_defaults(run=calling("core.cli.ask:run"))
 

@@ -1,6 +1,5 @@
 """From words to a command, and from its end to an exit code."""
 
-import argparse
 import importlib
 import os
 import sys
@@ -11,6 +10,7 @@ from core.base.problems import Problem
 from core.cli import window
 from core.cli.commands import COMMANDS, add_commands
 from core.cli.options import add_home
+from core.cli.parser import Parser
 from core.cli.say import say_problem
 
 EXIT_OK = 0
@@ -37,13 +37,13 @@ PARTS: Mapping[str, str] = MappingProxyType(
 `main(argv: list[str]) -> int | None`."""
 
 
-def parser(named: Collection[str] = tuple(COMMANDS)) -> argparse.ArgumentParser:
+def parser(named: Collection[str] = tuple(COMMANDS)) -> Parser:
     """The parser of all commands of `potluck`.
 
     Args:
         named: Words among which the commands are whose arguments it has to know.
     """
-    top = argparse.ArgumentParser(
+    top = Parser(
         prog="potluck",
         description="Train one neural network together, with the idle computers of volunteers.",
         epilog="Without a command the window opens.",
@@ -66,16 +66,17 @@ def run(argv: Sequence[str]) -> int:
     if argv and argv[0] in PARTS:
         return int(importlib.import_module(PARTS[argv[0]]).main(list(argv[1:])) or 0)
     link, words = _clicked(argv)
-    args = parser(words).parse_args(words)
-    args.link = link
-    if args.version:
-        print(_version())
-        return EXIT_OK
+    json = "--json" in words  # until the words are understood
     try:
+        args = parser(words).parse_args(words)
+        args.link, json = link, args.json
+        if args.version:
+            print(_version())
+            return EXIT_OK
         code = int(args.run(args))
         sys.stdout.flush()
     except Problem as problem:
-        say_problem(problem, json=args.json)
+        say_problem(problem, json=json)
         return EXIT_PROBLEM
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED

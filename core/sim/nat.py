@@ -1,10 +1,9 @@
-"""`python -m core.sim.nat`: how peers behind routers reach each other, at the size of a whole collaboration.
+"""`potluck sim nat`: how peers behind routers reach each other, at the size of a whole collaboration.
 
 The mix of routers follows public measurements: about two thirds endpoint-independent among those behind one (Ford,
 Srisuresh and Kegel 2005; Tailscale 2020), and 70 % of punches that should work do (libp2p's DCUtR campaign, 2022).
 """
 
-import argparse
 import json
 import sys
 import time
@@ -14,6 +13,7 @@ from random import Random
 from typing import Any
 
 from core.api.numbers import amount
+from core.cli.parser import Parser
 from core.sim.links import chance
 from core.sim.nat_boxes import Nature
 from core.sim.nat_homes import SimulatedHome
@@ -148,7 +148,7 @@ def _quantile(values: list[Any], share: float) -> float:
 
 def main(arguments: list[str] | None = None) -> int:
     """Run it from the command line; 1 if a pair failed."""
-    parser = argparse.ArgumentParser(prog="potluck sim nat", description="How peers behind routers reach each other.")
+    parser = Parser(prog="potluck sim nat", description="How peers behind routers reach each other.")
     parser.add_argument("--peers", type=int, default=2000, metavar="N", help="(default: 2000)")
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="decides everything (default: 1)")
     parser.add_argument("--calls", type=int, default=5, metavar="N", help="of each peer (default: 5)")
@@ -182,7 +182,3 @@ def _report(figures: dict[str, Any]) -> str:
         f"(p95 {peak['p95']:g}, most {peak['max']:g}; {figures['circuits_allowed']} are allowed), "
         f"and {carried['p50'] / 1e6:.1f} MB (p95 {carried['p95'] / 1e6:.1f}, most {carried['max'] / 1e6:.1f})."
     )
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

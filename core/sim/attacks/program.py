@@ -1,6 +1,5 @@
-"""`python -m core.sim.attacks`: every attack with its defence and without it, as a table."""
+"""`potluck sim attacks`: every attack with its defence and without it, as a table."""
 
-import argparse
 import json
 import sys
 from collections.abc import Callable, Mapping
@@ -8,6 +7,7 @@ from dataclasses import asdict
 from types import MappingProxyType
 from typing import Final
 
+from core.cli.parser import Parser
 from core.sim.attacks.flood import flood
 from core.sim.attacks.hostile_dht import AttackOutcome, Scale
 from core.sim.attacks.poison import accomplices, ghosts, private_addresses
@@ -40,7 +40,10 @@ def main(arguments: list[str]) -> int:
     """Run the attacks and print their figures.
 
     Returns:
-        0; invalid options end the program with a sentence and 2, as `argparse` has it.
+        0.
+
+    Raises:
+        BadInput: the options cannot be used.
     """
     parser = _parser()
     args = parser.parse_args(arguments)
@@ -69,8 +72,8 @@ def table(outcomes: list[AttackOutcome]) -> str:
     return "\n".join(lines)
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="potluck sim attacks", description="Attacks on the DHT, simulated.")
+def _parser() -> Parser:
+    parser = Parser(prog="potluck sim attacks", description="Attacks on the DHT, simulated.")
     parser.add_argument("--peers", type=int, default=250, help="honest and hostile (default: 250)")
     parser.add_argument("--hostile", type=float, default=0.2, help="share of the peers (default: 0.2)")
     parser.add_argument("--seed", type=int, default=1, help="decides everything (default: 1)")
