@@ -23,8 +23,9 @@ MARKS = frozenset(("tr", "later", "translate"))
 SPOKEN = (
     "app/screen.py", "core/api/week.py", "core/backbone/admission_log.py", "core/backbone/introduction.py",
     "core/backbone/join.py", "core/backbone/link.py", "core/backbone/look.py", "core/backbone/names.py",
-    "core/backbone/welcome.py", "core/cli/doctor.py", "core/cli/joining.py", "core/cli/kept_model.py",
-    "core/cli/model_process.py", "core/control/connection.py", "core/control/handlers.py", "core/engine",
+    "core/backbone/welcome.py", "core/cli/doctor.py", "core/cli/doctor_senses.py", "core/cli/joining.py",
+    "core/cli/kept_model.py", "core/cli/model_process.py", "core/control/connection.py",
+    "core/control/handlers.py", "core/engine",
     "core/nat/reachability.py", "core/net/listening.py", "core/storage/identity.py",
     "core/system/atomic_files.py", "core/system/keep_awake.py", "core/system/startup.py",
     "core/training/conversation.py", "core/training/devices.py", "core/training/memory_limit.py",
@@ -40,7 +41,7 @@ LITERAL_LEAST = 9
 """Letters of a template that are no value: fewer would fit what means something else."""
 FIELD = re.compile(r"\{\w+\}")
 """A sentence that is nothing but a value."""
-TABLES = frozenset(("SENTENCES", "HEADLINES", "HAPPENINGS", "WORDS", "STALLED", "LEFT_OUT"))
+TABLES = frozenset(("SENTENCES", "HEADLINES", "HAPPENINGS", "HINTS", "WORDS", "STALLED", "LEFT_OUT"))
 """Of core/api, by code."""
 PHRASES = (
     "processor", "nats", "blanks", "letters", "word frequencies", "the word before", "letter frequencies",
@@ -56,6 +57,7 @@ PHRASES = (
     "A small GPT learns to write, letter by letter, as in the documentation that came with Python.",
     "by cable", "by Wi-Fi", "by mobile radio", "in a way not known", "through a router", "with no router in sight",
     "is used by another program", "does not answer", "is not usable", "ahead of", "behind", "the beginning",
+    "the last key or touch", "the battery", "programs that fill the screen", "remote desktop", "the processor's heat",
     "have called", "called, some time ago,", "Potluck runs.", "There is no screen here.",
     "Without one, use the command line: potluck demo --headless",
 )  # fmt: skip

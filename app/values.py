@@ -19,6 +19,8 @@ Translate = Callable[[str, str], str]
 def translated(sentence: str, translate: Translate) -> str:
     """The sentence by the first template that fits it; itself where none does, or none is translated.
 
+    Where a value would hold the end of a sentence, it may be the next one, which is then looked for by itself.
+
     Args:
         sentence: In English.
         translate: Gives a text of a context in the person's language.
@@ -28,7 +30,9 @@ def translated(sentence: str, translate: Translate) -> str:
     for template, shape in _shapes():
         said = translate(CONTEXT, template)
         if said != template and (found := shape.fullmatch(sentence)):
-            return said.format(*(_value(value, translate) for value in found.groups()))
+            values = found.groups()
+            in_turn = _in_turn(sentence, translate) if any(map(END.search, values)) else sentence
+            return in_turn if in_turn != sentence else said.format(*(_value(value, translate) for value in values))
     return _in_turn(sentence, translate)
 
 
@@ -43,9 +47,10 @@ def _in_turn(sentence: str, translate: Translate) -> str:
 
 
 def _value(value: str, translate: Translate) -> str:
-    """A value may be a sentence or a word of the catalogue itself."""
-    said = translate(CONTEXT, value) if value else ""
-    return said if said != value else translated(value, translate)
+    """A value may be a sentence or a word of the catalogue itself, or several such words with commas between them."""
+    words = {word: translate(CONTEXT, word) if word else word for word in value.split(", ")}
+    known = all(word != said for word, said in words.items())
+    return ", ".join(words.values()) if known else translated(value, translate)
 
 
 @lru_cache(maxsize=1)

@@ -217,15 +217,16 @@ def training(examined: Examined) -> Finding:
     if missing := [name for name in wish.split(",") if name not in there]:
         return Finding(
             "note",
-            f"Training can use {', '.join(titles)}; the settings say {wish}, and there is no {', '.join(missing)} now.",
+            f"Training can use {', '.join(titles)}. The settings say {wish}, and there is no {', '.join(missing)} now.",
             "Choose others: potluck settings device auto",
         )
     if len(titles) == 1:
         return Finding("fine", "Training runs on the processor; torch finds no other device here.")
-    said = {"auto": "the first of them is used", "all": "all are used"}.get(wish, f"the settings say {wish}")
+    there_are = f"Training can use {', '.join(titles)}."
+    used = {"auto": "The first of them is used.", "all": "All of them are used."}.get(wish, f"The settings say {wish}.")
     return Finding(
         "fine",
-        f"Training can use {', '.join(titles)}; {said}.",
+        f"{there_are} {used}",
         "Another is chosen as in: potluck settings device cpu; several as in: potluck settings device cuda:0,cpu",
     )
 

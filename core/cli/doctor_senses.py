@@ -38,26 +38,31 @@ def in_words(sensed: Sensed) -> tuple[str, str]:
         sensed: The findings.
 
     Returns:
-        Two sentences; the second is empty when all is told.
+        What is told in whole sentences, which the window translates one by one, and a last one on what is not; that is
+        empty when all is told.
     """
     known = {name: words for name, tell in TOLD.items() if (words := tell(sensed)) is not None}
-    cards = [f"{gpu.name} tells of itself" for gpu in sensed.gpus]
-    told = "; ".join([*known.values(), *cards]) or "nothing about its use"
-    unknown = [name for name in TOLD if name not in known]
-    lacking = f"It does not tell of {_listed(unknown)}: rules about that stop nothing here." if unknown else ""
-    return f"This system tells: {told}.", lacking
+    cards = [f"{gpu.name} tells of itself." for gpu in sensed.gpus]
+    told = " ".join([*known.values(), *cards]) or "This system tells nothing about its use."
+    unknown = ", ".join(name for name in TOLD if name not in known)
+    lacking = f"Rules about what the system does not tell stop nothing here: {unknown}." if unknown else ""
+    return told, lacking
 
 
 def _input(idle_s: float | None) -> str | None:
     if idle_s is None:
         return None
-    return "somebody is at it now" if idle_s == 0 else f"nobody has touched it for {idle_s:.0f} s"
+    if idle_s == 0:
+        return "Somebody is at this computer now."
+    return f"Nobody has touched this computer for {idle_s:.0f} s."
 
 
 def _battery(sensed: Sensed) -> str | None:
-    charge = "" if sensed.battery is None else f", {sensed.battery:.0%} charged"
-    words = _either("it runs on its battery", "it runs on mains", yes=sensed.on_battery)
-    return None if words is None else f"{words}{charge}"
+    words = _either("It runs on its battery.", "It runs on mains.", yes=sensed.on_battery)
+    if words is None or sensed.battery is None:
+        return words
+    charge = f"The battery is charged to {sensed.battery:.0%}."
+    return f"{words} {charge}"
 
 
 def _either(yes_words: str, no_words: str, *, yes: bool | None) -> str | None:
@@ -66,22 +71,18 @@ def _either(yes_words: str, no_words: str, *, yes: bool | None) -> str | None:
     return yes_words if yes else no_words
 
 
-def _listed(names: list[str]) -> str:
-    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
-
-
 TOLD: Final[Mapping[str, Callable[[Sensed], str | None]]] = MappingProxyType(
     {
         "the last key or touch": lambda sensed: _input(sensed.idle_s),
         "the battery": _battery,
         "programs that fill the screen": lambda sensed: _either(
-            "a program fills the screen", "no program fills the screen", yes=sensed.full_screen
+            "A program fills the screen.", "No program fills the screen.", yes=sensed.full_screen
         ),
         "remote desktop": lambda sensed: _either(
-            "somebody uses it from afar", "nobody uses it from afar", yes=sensed.remote
+            "Somebody uses it from afar.", "Nobody uses it from afar.", yes=sensed.remote
         ),
         "the processor's heat": lambda sensed: (
-            None if sensed.celsius is None else f"the processor has {sensed.celsius:.0f} °C"
+            None if sensed.celsius is None else f"The processor has {sensed.celsius:.0f} °C."
         ),
     }
 )

@@ -11,17 +11,24 @@ def test_all_that_is_told_is_said():
     )  # fmt: skip
     told, lacking = in_words(sensed)
     assert lacking == ""
-    for words in ("for 41 s", "on its battery, 50% charged", "no program fills", "from afar", "61 °C", "cuda:0"):
+    for words in (
+        "for 41 s",
+        "It runs on its battery. The battery is charged to 50%.",
+        "No program fills",
+        "Somebody uses it from afar.",
+        "61 °C",
+        "cuda:0",
+    ):
         assert words in told
 
 
 def test_what_is_not_told_is_said():
     told, lacking = in_words(Sensed(idle_s=0.0, on_battery=False, full_screen=True, remote=False))
-    assert told.startswith("This system tells: somebody is at it now; it runs on mains; a program fills")
-    assert lacking == "It does not tell of the processor's heat: rules about that stop nothing here."
+    assert told.startswith("Somebody is at this computer now. It runs on mains. A program fills")
+    assert lacking == "Rules about what the system does not tell stop nothing here: the processor's heat."
 
 
 def test_system_that_tells_nothing_is_said_to():
     told, lacking = in_words(Sensed())
-    assert told == "This system tells: nothing about its use."
-    assert "the last key or touch, the battery, programs that fill the screen, remote desktop and" in lacking
+    assert told == "This system tells nothing about its use."
+    assert ": the last key or touch, the battery, programs that fill the screen, remote desktop, the" in lacking
