@@ -241,6 +241,7 @@ def _asked(asked: DataRequest, *sources: DataSource, json: bool) -> dict[str, An
             )
     command = [*own_command("data-work", "core.training.data"), "--asked", msgspec.json.encode(asked).decode()]
     bar = ProgressBar(json=json)
+    bar.show(0.0, "Opening the source")
     try:
         secrets = kept_secrets(secret_names(sources))
         return asyncio.run(_said([*command, "--with-parent"], bar, secrets))

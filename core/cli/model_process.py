@@ -40,6 +40,7 @@ def use_model(kept: KeptModel, state: KeptState, words: Sequence[str], *, json: 
     where = ["--manifest", str(kept.manifest_path), "--blobs", str(kept.blobs), "--state", str(state.path)]
     command = [*own_command("use-model", "core.training.use"), *where, "--with-parent", *words]
     bar = ProgressBar(json=json)
+    bar.show(0.0, "Loading the model")
     with tempfile.TemporaryFile() as errors:
         try:
             return asyncio.run(_said(command, bar, errors))

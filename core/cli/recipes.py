@@ -35,6 +35,7 @@ from core.system.reports import Reports, reports
 HOUR_S = 3600.0
 MONTH_HOURS = 730.0
 DEFAULT_UPLOAD = "20mbit"
+MEASURING = "Measuring a few batches of the real model"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,7 @@ class Chosen:
     async def prepare(self, out: Path) -> Prepared:
         """Read the text and prepare the task, with a bar in the terminal."""
         bar = ProgressBar(json=self.json)
+        bar.show(0.0, "Checking the recipe")
         try:
             prepared = await prepare(
                 self.recipe,
@@ -124,11 +126,12 @@ async def _plan(args: argparse.Namespace, chosen: Chosen) -> RecipePlan:
         blobs = sum(path.stat().st_size for path in charter.blobs.iterdir())
         measured: dict[str, Any] = {}
         bar = ProgressBar(json=args.json)
+        bar.show(0.0, MEASURING)
         async with _alone(charter, Path(name) / "states", ["--measure-s", str(args.seconds)], args) as said:
             async for line in said:
                 measured |= line
                 if line["event"] == "progress":
-                    bar.show(line["share"], "Measuring a few batches of the real model")
+                    bar.show(line["share"], MEASURING)
         bar.clear()
     if measured.get("event") != "measured":
         raise WorkerProblem("The measurement ended without a result.", hint="What it wrote above says why.")
@@ -186,6 +189,7 @@ async def _train(args: argparse.Namespace, chosen: Chosen) -> int:
                 words += [f"--{name}", str(getattr(args, name).expanduser().absolute())]
         words += ["--profile", str(folder / "profile.json")] if args.profile else []
         told = Told(json=args.json, folder=folder)
+        told.bar.show(0.0, "Starting to train")
         try:
             async with _alone(charter, folder / "states", words, args) as said:
                 async for line in said:

@@ -1,4 +1,4 @@
-"""A progress bar in the terminal."""
+"""A progress bar in a terminal; lines now and then where there is none."""
 
 import os
 import sys
@@ -8,15 +8,21 @@ from typing import TextIO
 
 CHARACTERS = 30
 EVERY_S = 0.2
+LINE_EVERY_S = 10.0
+"""Between two lines that tell of the same, where there is no terminal."""
 COLUMNS = 80
 """Of a terminal that does not say how wide it is."""
+_DIGITS = dict.fromkeys(map(ord, "0123456789"))
 
 
 class ProgressBar:
-    """Draws on `stream` what share is done and about how long the rest takes; on anything but a terminal nothing.
+    """Draws on `stream` what share is done and about how long the rest takes.
+
+    Where that is no terminal, a line says what begins, and another one every `LINE_EVERY_S` how far it is.
 
     Args:
-        json: Whether JSON goes to stdout: no bar is drawn if that is a terminal too, where it would stand between.
+        json: Whether JSON goes to stdout: then lines are for no person, and no bar is drawn if that is a terminal too,
+            where it would stand between.
         clock: Seconds, of any beginning.
     """
 
@@ -24,8 +30,12 @@ class ProgressBar:
         self, *, json: bool = False, stream: TextIO | None = None, clock: Callable[[], float] = time.perf_counter
     ) -> None:
         self._stream = sys.stderr if stream is None else stream
-        shown = self._stream is not None and self._stream.isatty()  # Python has no stderr where it was closed
-        self._visible = shown and not (json and sys.stdout is not None and sys.stdout.isatty())
+        open_ = self._stream is not None  # Python has no stderr where it was closed
+        live = open_ and self._stream.isatty() and os.environ.get("TERM") != "dumb"
+        self._visible = live and not (json and sys.stdout is not None and sys.stdout.isatty())
+        self._lines = open_ and not live and not json
+        self._told = ""
+        """What the last line was about."""
         self._clock = clock
         self._drawn_at = -EVERY_S
         self._what = ""
@@ -34,24 +44,39 @@ class ProgressBar:
         """Where the present part stood when it was first heard of: what is left is reckoned from there."""
 
     def show(self, share: float, text: str, *, part: str = "") -> None:
-        """Draw the bar.
+        """Draw the bar, or write a line where one is due.
 
         Args:
             share: Finished share of the present part, 0 to 1.
             text: What is going on.
             part: A new name begins a new part, whose time is estimated afresh.
         """
-        if not self._visible:
+        if not self._visible and not self._lines:
             return
         now = self._clock()
-        if part != self._what:
+        fresh = part != self._what
+        if fresh:
             self._what, self._began, self._began_share = part, now, min(share, 1.0)
-        elif now - self._drawn_at < EVERY_S and share < 1:
-            return
+        if self._lines:
+            self._tell(share, text, now)
+        elif fresh or now - self._drawn_at >= EVERY_S or share >= 1:
+            self._draw(share, text, now)
+
+    def _draw(self, share: float, text: str, now: float) -> None:
         self._drawn_at = now
         full = round(CHARACTERS * min(max(share, 0.0), 1.0))
         words = f"[{'#' * full}{'.' * (CHARACTERS - full)}] {text}{self._left(share, now)}"
         self._stream.write(f"\r\x1b[K{words[: self._columns() - 1]}")
+        self._stream.flush()
+
+    def _tell(self, share: float, text: str, now: float) -> None:
+        """Write a line about what is new; of what has been told already, such as a count that goes on, now and then."""
+        about = text.translate(_DIGITS)
+        if about == self._told and now - self._drawn_at < LINE_EVERY_S:
+            return
+        done = f" ({share:.0%}{self._left(share, now)})" if about == self._told else ""
+        self._told, self._drawn_at = about, now
+        self._stream.write(f"{text}{done}\n")
         self._stream.flush()
 
     def clear(self) -> None:

@@ -46,7 +46,7 @@ def test_new_part_is_estimated_afresh_with_few_redraws() -> None:
 
 def test_there_is_none_where_nobody_sees_it(monkeypatch: pytest.MonkeyPatch) -> None:
     file = io.StringIO()
-    ProgressBar(stream=file).show(0.5, "stores")
+    ProgressBar(json=True, stream=file).show(0.5, "stores")
     monkeypatch.setattr("sys.stdout", Terminal())
     terminal = Terminal()
     ProgressBar(json=True, stream=terminal).show(0.5, "stores")
@@ -54,6 +54,33 @@ def test_there_is_none_where_nobody_sees_it(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr("sys.stdout", io.StringIO())
     ProgressBar(json=True, stream=terminal).show(0.5, "stores")
     assert terminal.getvalue()
+
+
+def test_lines_tell_what_begins_where_there_is_no_terminal() -> None:
+    file, clock = io.StringIO(), Clock()
+    bar = ProgressBar(stream=file, clock=clock)
+    for share in range(5):
+        bar.show(share / 10, "reading", part="reading")
+        clock.now += 3
+    bar.show(0.5, "training", part="training")
+    bar.clear()
+    assert file.getvalue().splitlines() == ["reading", "reading (40%, 0:18 left)", "training"]
+
+
+def test_a_count_that_goes_on_is_no_news_where_there_is_no_terminal() -> None:
+    file, clock = io.StringIO(), Clock()
+    bar = ProgressBar(stream=file, clock=clock)
+    for done in range(21):
+        bar.show(done / 40, f"{done} of 40 worlds")
+        clock.now += 1
+    assert [line.split()[0] for line in file.getvalue().splitlines()] == ["0", "10", "20"]
+
+
+def test_a_terminal_that_can_erase_nothing_gets_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "dumb")
+    terminal = Terminal()
+    ProgressBar(stream=terminal).show(0.5, "stores")
+    assert terminal.getvalue() == "stores\n"
 
 
 def test_there_is_none_where_stderr_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
