@@ -18,7 +18,8 @@ from core.cli.say import say_json
 from core.cli.tables import clean
 from core.ledger.credits import OTHERS
 from core.ledger.ledger import Ledger
-from core.system.atomic_files import problem_of
+from core.system.atomic_files import make_directory, problem_of, public_directory, public_file
+from core.system.progress_bar import ProgressBar
 
 CARD: Final = "README.md"
 WRITTEN: Final = frozenset(
@@ -45,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
         kept = kept_model(args)
         with tempfile.TemporaryDirectory(prefix="potluck-") as scratch:
             state = newest_state(kept, Path(scratch))
-            beside.mkdir(parents=True)
+            make_directory(beside, mode=public_directory())
             done = use_model(kept, state, ["export", "--out", str(beside)], json=args.json)
         (beside / CARD).write_text(_card(kept, state, done, address=args.push or "path/to/this/folder"), "utf-8")
         _replace(folder, beside)
@@ -53,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
         raise problem_of(error, folder) from error
     finally:
         shutil.rmtree(beside, ignore_errors=True)
-    address = push(folder, args.push, token) if args.push else ""
+    address = _pushed(folder, args, token) if args.push else ""
     _tell(args, kept, state, done, address=address)
     return 0
 
@@ -82,7 +83,7 @@ def check_folder(folder: Path, *, force: bool) -> None:
 
 
 def _replace(folder: Path, beside: Path) -> None:
-    """Bring a whole folder to its place; an earlier one goes only after that.
+    """Bring a whole folder to its place, as readable as the person's umask has it; an earlier one goes after that.
 
     Raises:
         OSError: the system does not allow it; the earlier one is where it was.
@@ -90,6 +91,7 @@ def _replace(folder: Path, beside: Path) -> None:
     for path in beside.iterdir():
         with path.open("rb+") as file:
             os.fsync(file.fileno())
+        path.chmod(public_file())
     old = beside.with_name(f"{beside.name}.old")
     if folder.is_dir():
         folder.rename(old)
@@ -100,6 +102,16 @@ def _replace(folder: Path, beside: Path) -> None:
             old.rename(folder)
         raise
     shutil.rmtree(old, ignore_errors=True)
+
+
+def _pushed(folder: Path, args: argparse.Namespace, token: str) -> str:
+    """Send the folder to the hub; its address there."""
+    bar = ProgressBar(json=args.json)
+    bar.show(0.0, f"Sending it to the hub as {args.push}")
+    try:
+        return push(folder, args.push, token)
+    finally:
+        bar.clear()
 
 
 def _card(kept: KeptModel, state: KeptState, done: dict[str, Any], *, address: str) -> str:

@@ -12,11 +12,10 @@ from core.sources.source import Access, Origin, SourceTrouble, open_origin, sche
 from core.sources.texts import problem_of_trouble
 from core.system.atomic_files import (
     PRIVATE_FILE,
-    PUBLIC_DIRECTORY,
-    PUBLIC_FILE,
     make_directory,
     problem_of,
-    users_umask,
+    public_directory,
+    public_file,
     write_atomic,
 )
 
@@ -93,9 +92,8 @@ class CutFolder:
         """
         try:
             if self._folder is not None:
-                hidden = users_umask()
-                make_directory(self._folder, mode=PUBLIC_DIRECTORY & ~hidden)
-                mode = PRIVATE_FILE if name.startswith(".") else PUBLIC_FILE & ~hidden
+                make_directory(self._folder, mode=public_directory())
+                mode = PRIVATE_FILE if name.startswith(".") else public_file()
                 write_atomic(self._folder / name, data, mode=mode)
                 return
             self._files.makedirs(self._root, exist_ok=True)

@@ -12,9 +12,6 @@ from core.base.problems import NoSpace, UserProblem
 
 PRIVATE_FILE = 0o600
 PRIVATE_DIRECTORY = 0o700
-PUBLIC_FILE: Final = 0o644
-"""Of what is made to be served, as is a folder of `PUBLIC_DIRECTORY`."""
-PUBLIC_DIRECTORY: Final = 0o755
 UMASK: Final = "POTLUCK_UMASK"
 """The environment variable with the umask that the person had before the program made everything private."""
 
@@ -42,12 +39,14 @@ def make_directory(path: Path, *, mode: int = PRIVATE_DIRECTORY) -> None:
         raise problem_of(error, path) from error
 
 
-def users_umask() -> int:
-    """What the person's own umask forbids for files that others are meant to read; unknown: what most systems do."""
-    try:
-        return int(os.environ.get(UMASK, ""), 8) & 0o777
-    except ValueError:
-        return 0o022
+def public_file() -> int:
+    """The mode of a file that is made to be given away or served: what the person's own umask leaves of 0644."""
+    return 0o644 & ~_users_umask()
+
+
+def public_directory() -> int:
+    """The mode of a folder that is made to be given away or served."""
+    return 0o755 & ~_users_umask()
 
 
 def write_atomic(path: Path, data: bytes | memoryview, *, mode: int = PRIVATE_FILE) -> None:
@@ -240,3 +239,11 @@ def problem_of(error: OSError, path: Path) -> UserProblem:
         f"{path} could not be written: {error.strerror or error}.",
         hint="Check that the folder belongs to you and is not read-only.",
     )
+
+
+def _users_umask() -> int:
+    """The umask that the person had; unknown: that of most systems."""
+    try:
+        return int(os.environ.get(UMASK, ""), 8) & 0o777
+    except ValueError:
+        return 0o022

@@ -10,7 +10,7 @@ from core.data.documents import Document
 from core.data.sources import is_held_out
 from core.sources.requests import TokenizerRequest
 from core.sources.texts import documents_in
-from core.system.atomic_files import write_atomic
+from core.system.atomic_files import public_file, write_atomic
 from core.tasks.tokenizers.report import DOCUMENTS_MAX, TokenizerReport, report
 from core.tasks.tokenizers.unigram import recipe_of, train_unigram
 from core.training.child import given_secrets, say
@@ -85,5 +85,5 @@ def trained(asked: TokenizerRequest) -> Trained:
         )
     say("progress", text="Cutting held-out text", fraction=0.95)
     found = report(tokenizer, sampled.held_out)
-    write_atomic(Path(asked.out), tokenizer.to_str().encode())
+    write_atomic(Path(asked.out), tokenizer.to_str().encode(), mode=public_file())
     return Trained(path=asked.out, recipe=asked.recipe, sample_characters=sampled.characters, report=found)

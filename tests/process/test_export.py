@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -87,6 +88,19 @@ def test_model_card_disarms_the_words_of_strangers(exported: Path) -> None:
     card = (exported / "README.md").read_text()
     assert "\\<b\\>Bob\\</b\\> \\| \\[x\\]\\(http\\://evil\\)" in card
     assert "<script>" not in card
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes")
+@pytest.mark.parametrize("umask", [0o022, 0o027, 0o077])
+def test_export_is_readable_as_far_as_the_umask_lets(
+    made: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, umask: int
+) -> None:
+    monkeypatch.setenv("POTLUCK_UMASK", f"{umask:o}")
+    folder = tmp_path / "given" / "away"
+    assert main(["export", str(folder), "--home", str(made.home.directory)]) == 0
+    modes = {stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()}
+    assert modes == {0o644 & ~umask}
+    assert {stat.S_IMODE(path.stat().st_mode) for path in (folder, folder.parent)} == {0o755 & ~umask}
 
 
 def test_export_writes_nothing_over_other_files(made: Trained, exported: Path, tmp_path: Path, capsys) -> None:
