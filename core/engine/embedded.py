@@ -9,7 +9,7 @@ import json
 import logging
 import os
 import subprocess
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -29,7 +29,7 @@ from core.engine.companion_rest import ObeyedPolicy, obey
 from core.engine.founding import Prepared, found, prepare
 from core.storage.paths import Home
 from core.storage.recipes import DEFAULT_RECIPE, folder_name, open_recipe
-from core.system.atomic_files import make_directory, set_aside
+from core.system.atomic_files import make_directory, set_aside, write_atomic
 from core.system.child_process import open_log, own_command
 from core.system.cores import spare_cores
 from core.system.reports import end
@@ -140,6 +140,7 @@ class Embedded:
             backbone, link = await self._start_backbone(charter)
             again = partial(self._restart_backbone, charter, link)
             group.create_task(self._keep_alive("The backbone", again, backbone))
+            await asyncio.to_thread(hand_on, charter, volunteer_homes(self._home, self._options))
             linked(link)
             await self._policy.until(resting=False)
             await self._run_companions(link, self.last_epoch(charter))
@@ -254,6 +255,27 @@ def newest_epoch(states: Path) -> int:
     """The epoch of the newest checkpoint in a folder; 0 without any."""
     names = [path.name for path in states.iterdir()] if states.is_dir() else []
     return max((epoch_of(name) or 0 for name in names), default=0)
+
+
+def hand_on(charter: Charter, homes: Sequence[Home]) -> None:
+    """Give companions that know less than their owner its newest checkpoint, so that all go on from there.
+
+    New ones would begin anew, together sooner than a single owner, and are more than it.
+
+    Args:
+        charter: The collaboration's.
+        homes: Of its volunteers, none of which runs; the owner's first.
+
+    Raises:
+        NoSpace: the disk is full.
+        UserProblem: the system does not allow it.
+    """
+    mine, *theirs = (home.state(charter.manifest.id.hex()) / "states" for home in homes)
+    epoch = newest_epoch(mine)
+    kept = [path for path in mine.glob("state-*") if epoch and epoch_of(path.name) == epoch]
+    for states in theirs:
+        for path in kept if newest_epoch(states) < epoch else []:
+            write_atomic(states / path.name, path.read_bytes())
 
 
 def own_threads(peers: int) -> int:

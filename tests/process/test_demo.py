@@ -11,6 +11,7 @@ from typing import Any
 import psutil
 import pytest
 
+import resources
 from tests.process.swarm import ENVIRONMENT
 from tests.small_task import text_folder
 
@@ -52,9 +53,28 @@ def test_demo_trains_one_model_and_the_next_run_resumes(tmp_path: Path) -> None:
     second = lines[-1]
     assert (second["epochs"], second["epoch"], second["peers"]) == (1, 3, 2)
     assert second["loss_first"] == pytest.approx(first["loss_last"], abs=1e-6)
+    assert second["samples"] >= 512
     leftovers = [p.pid for p in psutil.process_iter(["cmdline"]) if str(home) in " ".join(p.info["cmdline"] or [])]
     assert not leftovers
     assert not (home / "engine.json").exists()
+
+
+def test_new_companions_go_on_from_the_owners_kept_training(tmp_path: Path) -> None:
+    """They are two, and it is one."""
+    text, home = text_folder(tmp_path / "text"), tmp_path / "home"
+    recipe = tmp_path / "my.toml"
+    recipe.write_text(resources.file("recipes", "small-gpt.toml").read_text().replace("= 512", "= 64"))
+    words = ["--recipe", str(recipe), "--text", str(text)]
+    code, lines, errors = demo(home, "--peers", "1", "--epochs", "4", *words)
+    assert code == 0, errors
+    kept = lines[-1]
+    code, lines, errors = demo(home, "--peers", "3", "--epochs", "3", *words)
+    assert code == 0, errors
+    done = lines[-1]
+    assert (done["epoch"], done["peers"], done["parameters_max_difference"]) == (7, 3, 0)
+    assert done["loss_first"] == pytest.approx(kept["loss_last"], abs=1e-6)
+    assert done["samples"] >= 3 * 64
+    assert "not kept" not in (home / "logs" / "engine.log").read_text()
 
 
 def test_the_second_task_falls_below_its_baseline(tmp_path: Path) -> None:

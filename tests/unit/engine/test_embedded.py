@@ -13,10 +13,11 @@ import resources
 from core.backbone import charter as charters
 from core.backbone.support import FoundedEarlier
 from core.base.manifest import Manifest, sign_manifest
+from core.base.state_header import state_file_name
 from core.cli.demo import engine_arguments
 from core.cli.options import recipe_file
 from core.cli.program import parser
-from core.engine.embedded import Embedded, EmbeddedOptions, newest_epoch, volunteer_homes
+from core.engine.embedded import Embedded, EmbeddedOptions, hand_on, newest_epoch, volunteer_homes
 from core.engine.founding import Costs, Prepared
 from core.storage.paths import Home
 
@@ -67,6 +68,25 @@ def test_the_newest_epoch_is_read_from_the_names_of_checkpoints(tmp_path: Path) 
     ):
         (tmp_path / name).touch()
     assert newest_epoch(tmp_path) == 12
+
+
+def test_companions_go_on_from_their_owners_newest_checkpoint(tmp_path: Path) -> None:
+    manifest = Manifest(name="n", organiser="o", task="albert", authority="ab" * 32)
+    charter = SimpleNamespace(manifest=manifest)
+    homes = [Home(tmp_path / str(place)) for place in range(4)]
+    mine, new, behind, ahead = (home.state(manifest.id.hex()) / "states" for home in homes)
+    names = {epoch: state_file_name(epoch, b"l" * 32, b"r" * 32) for epoch in (2, 6, 7, 9)}
+    for states, epochs in ((mine, (6, 7)), (behind, (2,)), (ahead, (9,))):
+        states.mkdir(parents=True)
+        for epoch in epochs:
+            (states / names[epoch]).write_bytes(b"of %d" % epoch)
+    for _ in range(2):
+        hand_on(charter, homes)
+    assert newest_epoch(mine) == 7
+    assert [path.name for path in new.iterdir()] == [names[7]]
+    assert (new / names[7]).read_bytes() == b"of 7"
+    assert {path.name for path in behind.iterdir()} == {names[2], names[7]}
+    assert [path.name for path in ahead.iterdir()] == [names[9]]
 
 
 def test_the_first_home_is_the_owner_s(tmp_path: Path) -> None:
