@@ -12,6 +12,7 @@ from app.values import translated
 from core.api import numbers
 from core.api import verdict as verdicts
 from core.api.commands import ModelEvaluation
+from core.api.hints import hint_sentence
 from core.api.numbers import amount
 from core.api.snapshot import BACKBONE, HELPER, VOLUNTEER, Activity, CurvePoint, LossView, ProblemView, Snapshot
 from core.api.verdict import Verdict
@@ -201,6 +202,11 @@ def reach(snapshot: Snapshot) -> str:
     """How other volunteers reach this computer, and what would help; empty where all are on this computer."""
     known = snapshot.reach
     return one_line(f"{tr(known.sentence)} {tr(known.advice)}") if known is not None else ""
+
+
+def hint(snapshot: Snapshot) -> str:
+    """What the person could change for everybody's good; empty: nothing is known."""
+    return one_line(hint_sentence(snapshot.hint, tr, speed=lambda rate: decimal(numbers.speed(rate))))
 
 
 def baseline(name: str, value: float, unit: str = "") -> str:

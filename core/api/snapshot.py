@@ -9,6 +9,7 @@ from msgspec import Meta
 
 from core.api import verdict as verdicts
 from core.api.data_state import DataView, SourceView
+from core.api.hints import Hint
 from core.api.modes import Switches, UseSubject
 from core.api.reports import DayGift
 from core.api.score import Filled, Score
@@ -207,6 +208,8 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     """How the text comes to this computer; None: it reads none now."""
     passed_over: tuple[PassedOver, ...] = ()
     """Other collaborations that were joined and cannot be worked for now, in the person's order."""
+    hint: Hint | None = None
+    """What the person could change for everybody's good; None: nothing is known."""
     today: DayGift = DayGift(day="")
     """What this computer gave today, up to this moment; its `day` is empty where an engine does not tell."""
 

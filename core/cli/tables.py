@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from core.api.data_state import DataView, why_stalled
+from core.api.hints import hint_sentence
 from core.api.modes import SUBJECTS, UseMode, UseSwitch
 from core.api.numbers import amount, company, gathered, volume
 from core.api.snapshot import CurvePoint, LeaderboardRow, LossView, Notice, Snapshot
@@ -66,6 +67,8 @@ def status_text(snapshot: Snapshot) -> str:
         rows.append(("Line", f"at least {up} Mbit/s up and {down} Mbit/s down, as seen while averaging{trip}"))
     if snapshot.reach is not None:
         rows.append(("Network", f"{snapshot.reach.sentence} {snapshot.reach.advice}".strip()))
+    if hint := hint_sentence(snapshot.hint):
+        rows.append(("Hint", f"{hint} As in: potluck settings upload none"))
     return "\n".join(f"{name:<14} {text}" if name else text for name, text in rows)
 
 

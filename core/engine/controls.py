@@ -18,6 +18,7 @@ from core.engine.preferences import check_end, view
 from core.engine.reports import EngineReports
 from core.engine.session import VolunteerSession
 from core.engine.snapshots import Standpoint, take_snapshot, verdict_of
+from core.net.interfaces import is_loopback
 
 
 @dataclass(slots=True, kw_only=True)
@@ -136,7 +137,8 @@ class Controls:
     def _standpoint(self) -> Standpoint:
         """What is known at this moment."""
         life, installation = self._life, self._life.installation
-        switches, decision = installation.preferences.settings.switches, installation.usage_policy.decision
+        settings, decision = installation.preferences.settings, installation.usage_policy.decision
+        switches = settings.switches
         rests = {
             "computing": decision.computing,
             "gpu": decision.gpu,
@@ -151,6 +153,7 @@ class Controls:
             rests={subject: rest for subject in SUBJECTS if (rest := rests[subject]) is not None},
             name=installation.name,
             me=installation.key.peer_id,
+            upload_bytes_s=None if is_loopback(installation.options.bind) else settings.upload_bytes_s,
             failure=life.failure,
             rest=decision.rest,
             notice_last=installation.notices.last,

@@ -32,6 +32,7 @@ from core.base.ids import PeerId, short
 from core.base.manifest import Manifest
 from core.base.problems import Problem
 from core.engine.data_watch import source_views
+from core.engine.hints import upload_hint
 from core.ledger.board import Board
 from core.nat.reachability import OwnReach, Reachability
 from core.net.passes import Pass, PassRole
@@ -81,6 +82,8 @@ class Standpoint:
     loss: LossView | None = None
     device: str = ""
     """What the worker computes on."""
+    upload_bytes_s: float | None = None
+    """The person's limit; None: there is none, or all others are on this computer."""
     bytes_sent: int = 0
     bytes_received: int = 0
     contributing_s: float = 0.0
@@ -127,6 +130,9 @@ def take_snapshot(at: Standpoint) -> Snapshot:
         notice_last=at.notice_last,
         data=at.data,
         passed_over=at.passed_over,
+        hint=upload_hint(at.participant, at.me, limit_bytes_s=at.upload_bytes_s, samples_per_s=speed)
+        if activity in WORKING
+        else None,
         today=at.today,
     )
 

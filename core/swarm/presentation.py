@@ -102,4 +102,5 @@ class Presentation:
             audible=membership.audible(now),
             line=self._rounds.lines.own.measured,
             trip_s=self._rounds.lines.own.trip_s,
+            plan=self._rounds.plan,
         )

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from core.averaging.plan import Rates
+from core.averaging.plan import Plan, Rates
 from core.base.ids import PeerId
 from core.swarm.epoch import Phase
 from core.swarm.fetch import Fetching
@@ -33,6 +33,7 @@ class ParticipantView:
         audible: Whether anybody has reported lately.
         line: Rates of this computer's line as its rounds measured them, bytes per second.
         trip_s: Time that a message takes to a member of its rounds and back; 0: not measured.
+        plan: Of the round that runs, or ran last; None: there was none.
     """
 
     settings: ParticipantSettings
@@ -50,3 +51,4 @@ class ParticipantView:
     audible: bool
     line: Rates
     trip_s: float
+    plan: Plan | None = None

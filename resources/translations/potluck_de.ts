@@ -280,6 +280,10 @@
    <translation>Ein Link sieht so aus: potluck://rechner:port/0123…#einladung. Bitte den ganzen Link kopieren, wie er von der Leitung kam.</translation>
   </message>
   <message>
+   <source>A program fills the screen.</source>
+   <translation>Ein Programm füllt den Bildschirm.</translation>
+  </message>
+  <message>
    <source>A router's own rule, if you make one, should lead TCP and UDP of this port here; none is needed.</source>
    <translation>Eine eigene Regel im Router sollte TCP und UDP dieses Ports hierher leiten; nötig ist keine.</translation>
   </message>
@@ -330,6 +334,10 @@
   <message>
    <source>All cores but one</source>
    <translation>Alle Kerne bis auf einen</translation>
+  </message>
+  <message>
+   <source>All of them are used.</source>
+   <translation>Alle werden genutzt.</translation>
   </message>
   <message>
    <source>All others are on this computer, so no port has to be open.</source>
@@ -980,6 +988,14 @@
    <translation>Es wird neu gestartet; im Protokoll steht mehr.</translation>
   </message>
   <message>
+   <source>It runs on its battery.</source>
+   <translation>Er läuft mit Akku.</translation>
+  </message>
+  <message>
+   <source>It runs on mains.</source>
+   <translation>Er läuft mit Netzteil.</translation>
+  </message>
+  <message>
    <source>It takes</source>
    <translation>Es nimmt</translation>
   </message>
@@ -1244,6 +1260,10 @@
    <translation>Noch ist kein Port für die anderen gewählt; der erste Start bestimmt einen und behält ihn.</translation>
   </message>
   <message>
+   <source>No program fills the screen.</source>
+   <translation>Kein Programm füllt den Bildschirm.</translation>
+  </message>
+  <message>
    <source>No router is in the way, so a firewall is: allow Potluck in the firewall of this computer.</source>
    <translation>Kein Router ist im Weg, also ist es eine Firewall: Potluck in der Firewall dieses Rechners erlauben.</translation>
   </message>
@@ -1262,6 +1282,14 @@
   <message>
    <source>Nobody has looked at what it can do yet.</source>
    <translation>Noch wurde nicht gemessen, was es kann.</translation>
+  </message>
+  <message>
+   <source>Nobody has touched this computer for {0} s.</source>
+   <translation>Diesen Rechner hat seit {0} s niemand berührt.</translation>
+  </message>
+  <message>
+   <source>Nobody uses it from afar.</source>
+   <translation>Niemand nutzt ihn aus der Ferne.</translation>
   </message>
   <message>
    <source>Nobody uses that much in a month.</source>
@@ -1672,6 +1700,10 @@
    <translation>Runden</translation>
   </message>
   <message>
+   <source>Rules about what the system does not tell stop nothing here: {0}.</source>
+   <translation>Regeln zu dem, was das System nicht sagt, halten hier nichts an: {0}.</translation>
+  </message>
+  <message>
    <source>Samples</source>
    <translation>Beispiele</translation>
   </message>
@@ -1714,6 +1746,14 @@
   <message>
    <source>Signed by nobody else</source>
    <translation>Nicht bezeugt</translation>
+  </message>
+  <message>
+   <source>Somebody is at this computer now.</source>
+   <translation>An diesem Rechner ist gerade jemand.</translation>
+  </message>
+  <message>
+   <source>Somebody uses it from afar.</source>
+   <translation>Jemand nutzt ihn aus der Ferne.</translation>
   </message>
   <message>
    <source>Something went wrong inside Potluck.</source>
@@ -1856,6 +1896,10 @@
    <translation>Der Akku hat weniger als {percent} %. Potluck macht weiter, wenn das Netzteil angeschlossen ist.</translation>
   </message>
   <message>
+   <source>The battery is charged to {0}.</source>
+   <translation>Der Akku ist zu {0} geladen.</translation>
+  </message>
+  <message>
    <source>The card rests above</source>
    <translation>Die Karte ruht, wenn über</translation>
   </message>
@@ -1934,6 +1978,10 @@
   <message>
    <source>The file with this computer's key is damaged.</source>
    <translation>Die Datei mit dem Schlüssel dieses Rechners ist beschädigt.</translation>
+  </message>
+  <message>
+   <source>The first of them is used.</source>
+   <translation>Das erste davon wird genutzt.</translation>
   </message>
   <message>
    <source>The folder {folder} of this computer; only a start in a terminal allows it: potluck engine --text</source>
@@ -2060,6 +2108,10 @@
    <translation>Der Prozess mit dem Modell endete ohne Antwort.</translation>
   </message>
   <message>
+   <source>The processor has {0} °C.</source>
+   <translation>Der Prozessor hat {0} °C.</translation>
+  </message>
+  <message>
    <source>The processor took more than {watts} W. Potluck continues in a minute or two.</source>
    <translation>Der Prozessor nahm mehr als {watts} W auf. Potluck macht in ein, zwei Minuten weiter.</translation>
   </message>
@@ -2102,6 +2154,10 @@
   <message>
    <source>The settings are saved.</source>
    <translation>Die Einstellungen sind gespeichert.</translation>
+  </message>
+  <message>
+   <source>The settings say {0}.</source>
+   <translation>Eingestellt ist {0}.</translation>
   </message>
   <message>
    <source>The state {0} is not what was written.</source>
@@ -2428,6 +2484,10 @@
    <translation>Dieses System hat keinen brauchbaren Schlüsselbund: Der Schlüssel dieses Rechners liegt in der Datei {0}, die nur das eigene Benutzerkonto lesen kann.</translation>
   </message>
   <message>
+   <source>This system tells nothing about its use.</source>
+   <translation>Dieses System sagt nichts darüber, wie es genutzt wird.</translation>
+  </message>
+  <message>
    <source>This version of Potluck cannot read the collaboration.</source>
    <translation>Diese Version von Potluck kann das Projekt nicht lesen.</translation>
   </message>
@@ -2488,12 +2548,12 @@
    <translation>Trainiert</translation>
   </message>
   <message>
-   <source>Training can use {0}; the settings say {1}, and there is no {2} now.</source>
-   <translation>Zum Trainieren gibt es {0}; eingestellt ist {1}, und {2} ist jetzt nicht da.</translation>
+   <source>Training can use {0}.</source>
+   <translation>Trainieren kann: {0}.</translation>
   </message>
   <message>
-   <source>Training can use {0}; {1}.</source>
-   <translation>Zum Trainieren gibt es {0}; {1}.</translation>
+   <source>Training can use {0}. The settings say {1}, and there is no {2} now.</source>
+   <translation>Trainieren kann: {0}. Eingestellt ist {1}, und {2} gibt es gerade nicht.</translation>
   </message>
   <message>
    <source>Training cannot keep to that much memory.</source>
@@ -2844,6 +2904,10 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
    <translation>Das sagt dieses System nicht: Die Regel hält nichts auf.</translation>
   </message>
   <message>
+   <source>Your upload limit of {limit} makes everybody's steps longer, about {longer} s instead of {shorter} s: the others wait until this computer has sent its part. You can raise it in the settings.</source>
+   <translation>Die eigene Grenze von {limit} fürs Hochladen verlängert die Schritte aller auf etwa {longer} s statt {shorter} s: Die anderen warten, bis dieser Rechner seinen Teil gesendet hat. In den Einstellungen lässt sie sich erhöhen.</translation>
+  </message>
+  <message>
    <source>ahead of</source>
    <translation>vor</translation>
   </message>
@@ -3032,8 +3096,16 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
    <translation>Prozessor</translation>
   </message>
   <message>
+   <source>programs that fill the screen</source>
+   <translation>Programme, die den Bildschirm füllen</translation>
+  </message>
+  <message>
    <source>reading {name}</source>
    <translation>liest {name}</translation>
+  </message>
+  <message>
+   <source>remote desktop</source>
+   <translation>Fernzugriff</translation>
   </message>
   <message>
    <source>share</source>
@@ -3042,6 +3114,10 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   <message>
    <source>taken by the processor, or by the card that computes</source>
    <translation>Leistung des Prozessors oder der Karte, die rechnet</translation>
+  </message>
+  <message>
+   <source>the battery</source>
+   <translation>der Akku</translation>
   </message>
   <message>
    <source>the beginning</source>
@@ -3058,6 +3134,10 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   <message>
    <source>the documentation that came with Python</source>
    <translation>die Dokumentation, die mit Python kam</translation>
+  </message>
+  <message>
+   <source>the last key or touch</source>
+   <translation>die letzte Taste oder Berührung</translation>
   </message>
   <message>
    <source>the leader cancelled it</source>
@@ -3086,6 +3166,10 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   <message>
    <source>the others went on without this computer</source>
    <translation>die anderen machten ohne diesen Rechner weiter</translation>
+  </message>
+  <message>
+   <source>the processor's heat</source>
+   <translation>die Wärme des Prozessors</translation>
   </message>
   <message>
    <source>the round's time is over</source>
@@ -3218,6 +3302,10 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   <message>
    <source>{0} is no name of a program.</source>
    <translation>{0} ist kein Name eines Programms.</translation>
+  </message>
+  <message>
+   <source>{0} tells of itself.</source>
+   <translation>{0} gibt Auskunft über sich.</translation>
   </message>
   <message>
    <source>{all} samples a second together, {mine} of them on this computer</source>

@@ -9,6 +9,7 @@ import sys
 from datetime import date, datetime
 from pathlib import Path
 
+import msgspec
 import pytest
 from PySide6.QtCore import QCoreApplication, QLocale, QTranslator
 from PySide6.QtWidgets import QDialogButtonBox, QMenu
@@ -19,16 +20,25 @@ from app import translations as catalogues
 from app.choices import Choices, LanguageChoice
 from app.language import LANGUAGES, SOURCE, language_of
 from app.pages.verdict_actions import OFFERS
+from app.values import translated
 from core.api import verdict as verdicts
 from core.api.happenings import HAPPENINGS
+from core.api.hints import HINTS, Hint, hint_sentence
 from core.api.snapshot import Notice
 from core.api.verdict import HEADLINES, SENTENCES, Verdict, VerdictCode
+from core.cli.doctor_senses import in_words
 from core.control.notices import NoticeRing
+from core.schedule.sensed import Sensed
 
 ROOT = Path(__file__).parents[2]
 FOUND = catalogues.sentences()
 OTHERS = [code for code in LANGUAGES if code != SOURCE]
 RUN = "python -m app.translations"
+SENSED = (
+    Sensed(),
+    Sensed(idle_s=41.0, on_battery=True, battery=0.5, full_screen=False, remote=True, celsius=61.0),
+    Sensed(idle_s=0.0, on_battery=False, full_screen=True, remote=False),
+)
 
 
 @pytest.fixture(params=OTHERS)
@@ -123,6 +133,29 @@ def test_every_happening_has_its_own_words(language, code):
     assert "no plan came" not in said
     if fields(HAPPENINGS[code]):
         assert page_text.notice(Notice(1, 0.0, "info", "Of another version.", code)) == "Of another version."
+
+
+@pytest.mark.parametrize("language", OTHERS, indirect=True)
+def test_every_hint_has_its_own_words(language, examples):
+    for code in HINTS:
+        hint = Hint(code, {"limit": 187_500, "longer": 90, "shorter": 12})
+        said = text.hint(msgspec.structs.replace(examples.snapshot(), hint=hint))
+        assert "1,5 Mbit/s" in said
+        assert said != hint_sentence(hint)
+
+
+@pytest.mark.parametrize("sensed", SENSED)
+def test_what_the_check_says_of_the_system_is_known_to_the_last_word(sensed):
+    """All but values, such as seconds, stands in the catalogue."""
+
+    def marked(_context, sentence):
+        inside = catalogues.FIELD.sub(r"»\g<0>«", sentence)
+        return f"«{inside}»" if sentence in FOUND else sentence
+
+    for words in filter(None, in_words(sensed)):
+        said = marked("", words) if words in FOUND else translated(words, marked)
+        assert "«" in said
+        assert not re.search("[A-Za-z]{2}", re.sub("«[^«»]*»", "", said)), said
 
 
 @pytest.mark.parametrize("language", OTHERS, indirect=True)

@@ -16,6 +16,7 @@ from app.page_text import notice
 from app.pages import asking
 from app.pages.verdict_actions import RULES, offer_of
 from core.api import verdict as verdicts
+from core.api.hints import Hint
 from core.api.reports import DayGift, GiftHistory
 from core.api.snapshot import Notice
 from core.api.turns import PassedOver, WhyNot
@@ -171,6 +172,14 @@ def test_home_says_why_the_first_choice_is_not_served(told, examples):
     told.store.put(msgspec.structs.replace(examples.snapshot(), passed_over=passed))
     said = "Poems cannot be reached; Potluck looks for it from time to time. Maps has come to its end."
     assert said in words(told.home)
+
+
+def test_home_says_whom_an_upload_limit_holds_up(told, examples):
+    hint = Hint("upload", {"limit": 125_000, "longer": 50, "shorter": 10})
+    told.store.put(msgspec.structs.replace(examples.snapshot(), hint=hint))
+    assert "upload limit of 1 Mbit/s makes everybody's steps longer" in words(told.home)
+    told.store.put(examples.snapshot())
+    assert "upload limit" not in words(told.home)
 
 
 def test_gift_page_asks_when_a_round_has_ended(told, examples):

@@ -4,6 +4,7 @@ import functools
 import http.server
 import json
 import os
+import re
 import stat
 import subprocess
 import sys
@@ -26,6 +27,11 @@ from tests.small_task import text_folder
 
 pytestmark = pytest.mark.process
 
+ROOT = Path(__file__).parents[2]
+BENGALI = {ord(letter): 0x0995 + place for place, letter in enumerate("abcdefghijklmnopqrs")} | {
+    ord(letter): 0x09BE + place for place, letter in enumerate("tuvwxyz")
+}
+"""Letters of the script in the place of Latin ones."""
 RECIPE = """
 name = "Served"
 task = "albert"
@@ -130,6 +136,22 @@ def test_shards_beside_their_index_found_without_their_address(
     capsys.readouterr()
     assert run(["found", str(recipe), "--charter", str(tmp_path / "other"), "--host", "127.0.0.1"]) == 2
     assert "00000.jsonl.gz is not what the index beside it says" in capsys.readouterr().err
+
+
+def test_recipe_of_the_documentation_founds_as_it_stands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Pasted beside shards that were cut there, of a text in Bengali."""
+    (recipe,) = re.findall("```toml\n(.*?)```", (ROOT / "docs/data.md").read_text("utf-8"), re.DOTALL)
+    text = text_folder(tmp_path / "text", characters=120_000)
+    for path in text.iterdir():
+        path.write_text(path.read_text().lower().translate(BENGALI), "utf-8")
+    assert run(["data", "cut", str(text), "--out", str(tmp_path / "shards")]) == 0
+    (tmp_path / "my.toml").write_text(recipe, "utf-8")
+    words = ["found", str(tmp_path / "my.toml"), "--charter", str(tmp_path / "charter"), "--host", "127.0.0.1"]
+    assert run(words) == 0, capsys.readouterr().err
+    manifest = load_charter(tmp_path / "charter").manifest
+    assert (manifest.name, manifest.task, manifest.averaging.partial) == ("Bengali for all", "albert", True)
+    assert (manifest.sources[0].licence, manifest.sources[0].filters["language"]) == ("CC BY-SA 4.0", "bn")
+    assert manifest.numbers["layers"] == 4
 
 
 def test_a_killed_cut_ends_with_the_same_shards(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 import msgspec
 from msgspec.structs import replace
 
+from core.api.hints import Hint
 from core.api.modes import OFF, Switches, UseSwitch
 from core.api.snapshot import Notice, ReachView
 from core.api.turns import PassedOver, WhyNot
@@ -25,6 +26,12 @@ def test_status():
     bare = status_text(a_snapshot(collaboration=None, curve=[], contributing=False))
     assert "Loss" not in bare
     assert "paused" in bare
+
+
+def test_status_tells_whom_an_upload_limit_holds_up():
+    hint = Hint("upload", {"limit": 125_000, "longer": 50, "shorter": 10})
+    assert "Hint           Your upload limit of 1 Mbit/s makes" in status_text(a_snapshot(hint=hint))
+    assert "Hint" not in status_text(a_snapshot())
 
 
 def test_status_tells_what_is_not_served():
