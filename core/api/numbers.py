@@ -18,10 +18,10 @@ def gathered(samples: int, target: int) -> str:
     return f"{amount(samples)} of {amount(target)} samples"
 
 
-def company(volunteers: int, always_on: int) -> str:
-    """Words for the peers that are here: "3 volunteers, 1 always on"; a backbone is always on and does not train."""
+def company(volunteers: int, backbones: int) -> str:
+    """Words for the peers that are here: "3 volunteers, 1 backbone", which does not train."""
     trains = f"{amount(volunteers)} volunteer{'' if volunteers == 1 else 's'}"
-    return f"{trains}, {amount(always_on)} always on" if always_on else trains
+    return f"{trains}, {amount(backbones)} backbone{'' if backbones == 1 else 's'}" if backbones else trains
 
 
 def per_hundred(share: float) -> str:

@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 
 from core.api.commands import ModelEvaluation
-from core.api.numbers import amount, per_hundred
+from core.api.numbers import amount, company, per_hundred
 from core.api.score import Filled, Score
 from core.api.snapshot import Activity, Snapshot
 from core.base.problems import WorkerProblem
@@ -183,10 +183,11 @@ def say_done(run: DemoRun, done: DemoDone) -> None:
     epochs = "1 epoch" if done.epochs == 1 else f"{amount(done.epochs)} epochs"
     simpler = ", ".join(f"{name} alone: {score.loss:.3f}" for name, score in done.baselines.items())
     print(
-        f"Done: {epochs} by {done.peers} volunteers, {amount(done.samples)} samples in {done.seconds:.0f} s.\n"
-        f"{done.loss_name.capitalize()} on held-out text: {done.loss_first:.3f} before, {done.loss_last:.3f} after "
-        f"({simpler}).\n{_guessing(done)}"
-        f"Largest difference between the volunteers' parameters: {done.parameters_max_difference:.2g}."
+        f"Done: {epochs} by {company(done.peers, 0)}, {amount(done.samples)} samples in {done.seconds:.0f} s.\n"
+        f"{done.loss_name.capitalize()} on held-out text, of which less is better: {done.loss_first:.3f} before, "
+        f"{done.loss_last:.3f} after ({simpler}).\n{_guessing(done)}"
+        f"Largest difference between the volunteers' parameters: {done.parameters_max_difference:.2g}.\n"
+        f"The next start goes on from epoch {amount(done.epoch)}. To use it: potluck try TEXT, potluck export DIR"
     )
 
 
@@ -197,7 +198,8 @@ def _guessing(done: DemoDone) -> str:
     known = [(name, score.right) for name, score in done.baselines.items() if score.right is not None]
     simpler = "".join(f", {name} alone {per_hundred(right)}" for name, right in known)
     examples = "".join(f"  {clean(each.text)}\n" for each in done.filled)
-    return f"{per_hundred(done.right)} {clean(done.guesses)} right{simpler}.\n{examples}"
+    said = f"{per_hundred(done.right)} {clean(done.guesses)} right{simpler}."
+    return f"{said} As it fills them, with the right words where it is wrong:\n{examples}" if examples else f"{said}\n"
 
 
 def say_line(line: msgspec.Struct) -> None:

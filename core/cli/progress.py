@@ -10,8 +10,9 @@ from core.api.snapshot import Snapshot
 from core.cli.tables import clean, newest_loss, rate
 
 BAR_WIDTH = 20
-LEFT_OUT_FIRST = ("always_on", "heldout", "volunteers", "bar", "speed", "loss", "activity", "share")
+LEFT_OUT_FIRST = ("backbones", "heldout", "volunteers", "bar", "speed", "loss", "activity", "share")
 """Parts that are left out, in this order, where the terminal is narrow; before that the bar is made half as long."""
+DIGITS = dict.fromkeys(map(ord, "0123456789"))
 _ERASE = "\r\x1b[K"
 _BOLD, _PLAIN = "\x1b[1m", "\x1b[0m"
 
@@ -34,6 +35,7 @@ class LiveLine:
         self._bar = "█░" if encoding.startswith("utf") else "#."
         self._line = ""
         self._shown: tuple[int, str, int] | None = None
+        """Epoch, what is done (numbers left out, such as percents), and volunteers."""
 
     def update(self, snapshot: Snapshot) -> None:
         """Draw the line for a new state of the engine."""
@@ -41,7 +43,7 @@ class LiveLine:
             self._line = live_text(snapshot, self._bar, columns=shutil.get_terminal_size().columns - 1)
             self._draw()
             return
-        state = (snapshot.epoch, snapshot.activity.value, snapshot.volunteers)
+        state = (snapshot.epoch, _doing(snapshot).translate(DIGITS), snapshot.volunteers)
         if state != self._shown:
             self._shown = state
             self._stream.write(plain_text(snapshot) + "\n")
@@ -75,7 +77,9 @@ def live_text(snapshot: Snapshot, bar: str, *, columns: int = 1000) -> str:
         bar: The full and the empty letter.
         columns: How wide the line may be; what matters least is left out until it fits.
     """
-    target = snapshot.collaboration.target_samples if snapshot.collaboration else 0
+    if snapshot.collaboration is None:
+        return _doing(snapshot)[:columns]
+    target = snapshot.collaboration.target_samples
     done = min(1.0, snapshot.epoch_samples / target) if target else 0.0
     facts = _facts(snapshot)
     parts = {"epoch": facts.pop("epoch"), "bar": _bar(done, BAR_WIDTH, bar), "share": f"{done:3.0%}", **facts}
@@ -99,21 +103,26 @@ def _joined(parts: Mapping[str, str]) -> str:
 
 def plain_text(snapshot: Snapshot) -> str:
     """The state on one line, for a file."""
-    return _joined(_facts(snapshot))
+    return _doing(snapshot) if snapshot.collaboration is None else _joined(_facts(snapshot))
 
 
 def _facts(snapshot: Snapshot) -> dict[str, str]:
     training, heldout = newest_loss(snapshot.curve)
     facts = {
-        "epoch": f"epoch {amount(snapshot.epoch)}" if snapshot.collaboration is not None else "no epoch yet",
+        "epoch": f"epoch {amount(snapshot.epoch)}",
         "volunteers": company(snapshot.volunteers, 0),
     }
     if snapshot.always_on:
-        facts["always_on"] = f"{snapshot.always_on} always on"
+        facts["backbones"] = f"{snapshot.always_on} backbone{'' if snapshot.always_on == 1 else 's'}"
     facts["speed"] = f"{rate(snapshot.samples_per_s)} samples/s"
     if training is not None:
         facts["loss"] = f"loss {training:.3f}"
     if heldout is not None:
         facts["heldout"] = f"held-out {heldout:.3f}"
-    facts["activity"] = snapshot.activity.value.replace("_", " ")
+    facts["activity"] = _doing(snapshot)
     return facts
+
+
+def _doing(snapshot: Snapshot) -> str:
+    """The activity; where there is no collaboration yet, the sentence that says what is prepared or waited for."""
+    return snapshot.activity.value.replace("_", " ") if snapshot.collaboration is not None else clean(snapshot.sentence)

@@ -52,8 +52,8 @@ def status_text(snapshot: Snapshot) -> str:
         ("Here", f"{here}, {rate(snapshot.samples_per_s)} samples/s together"),
         (
             "This computer",
-            f"{clean(snapshot.me.name)} ({snapshot.me.peer}), {rate(snapshot.me.samples_per_s)} samples/s"
-            + (f" on {clean(snapshot.me.device)}" if snapshot.me.device else ""),
+            f"{clean(snapshot.me.name)}, {rate(snapshot.me.samples_per_s)} samples/s"
+            + (f", computed on: {clean(snapshot.me.device)}" if snapshot.me.device else ""),
         ),
         ("Given", _given(snapshot)),
         ("Switch", _switches(snapshot)),
@@ -122,7 +122,8 @@ def megabits(bytes_per_s: float) -> str:
 
 def _given(snapshot: Snapshot) -> str:
     """This computer's contributions, in all epochs."""
-    said = [f"{amount(snapshot.me.samples)} samples in {amount(snapshot.me.epochs)} epochs"]
+    epochs = "1 epoch" if snapshot.me.epochs == 1 else f"{amount(snapshot.me.epochs)} epochs"
+    said = [f"{amount(snapshot.me.samples)} samples in {epochs}" if snapshot.me.samples else "nothing yet"]
     for row in snapshot.leaderboard:
         if row.is_me and row.rounds:
             said.append(f"averaged {amount(row.reduced)} numbers in {amount(row.rounds)} rounds")

@@ -13,9 +13,9 @@ def test_more_than_enough_is_enough():
     assert gathered(2048, 2048) == gathered(5472, 2048) == "2 048 of 2 048 samples gathered, averaging"
 
 
-def test_trainers_and_always_on_peers_are_counted_apart():
+def test_trainers_and_backbones_are_counted_apart():
     assert company(1, 0) == "1 volunteer"
-    assert company(3, 1) == "3 volunteers, 1 always on"
+    assert company(3, 1) == "3 volunteers, 1 backbone"
 
 
 def test_speeds_and_amounts_of_data():

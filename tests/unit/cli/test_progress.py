@@ -79,7 +79,13 @@ def test_least_important_part_is_cut_first(columns, shown):
     assert len(live_text(a_snapshot(), "#.", columns=columns)) <= columns
 
 
-def test_without_a_collaboration():
-    assert live_text(a_snapshot(collaboration=None, curve=[]), "#.").startswith(
-        "no epoch yet  ....................   0%"
-    )
+def test_before_a_collaboration_it_says_what_is_prepared():
+    stream = io.StringIO()
+    line = LiveLine(stream, {})
+    for percent in (1, 2, 30):
+        verdict = starting("preparing", stage="Reading text", percent=percent)
+        preparing = a_snapshot(collaboration=None, curve=[], verdict=verdict)
+        line.update(preparing)
+    assert stream.getvalue() == "Reading text (1 %)\n"
+    assert live_text(preparing, "#.") == "Reading text (30 %)"
+    assert live_text(preparing, "#.", columns=7) == "Reading"
