@@ -16,7 +16,7 @@ HINTS: Final[Mapping[str, str]] = MappingProxyType(
         ),
     }
 )
-"""By code."""
+"""Sentences by the code of a hint."""
 
 
 class Hint(msgspec.Struct, frozen=True):

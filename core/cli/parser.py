@@ -7,9 +7,11 @@ import argparse
 import re
 from collections.abc import Sequence
 from difflib import get_close_matches
-from typing import Any, Final, NoReturn
+from typing import Any, Final, NoReturn, TypeVar
 
 from core.base.problems import BadInput
+
+A = TypeVar("A", bound=argparse.Action)
 
 LISTED_MAX: Final = 12
 """Number of choices that a sentence lists; of more there is a list in the help."""
@@ -41,11 +43,11 @@ class Parser(argparse.ArgumentParser):
         super().__init__(**options)
 
     def add_argument(self, *names: Any, **options: Any) -> argparse.Action:
-        """Add an argument, as `argparse` does."""
+        """Add an argument, as `argparse` does, and remember it for sentences."""
         return self._keep(super().add_argument(*names, **options))
 
     def add_subparsers(self, **options: Any) -> Any:
-        """Add subcommands, as `argparse` does."""
+        """Add subcommands, as `argparse` does, and remember them for sentences."""
         return self._keep(super().add_subparsers(**options))
 
     def parse_known_args(self, *words: Any, **options: Any) -> Any:
@@ -71,7 +73,7 @@ class Parser(argparse.ArgumentParser):
                 self._end(sentence.format(**{"program": self.prog, "meaning": meaning, **found.groupdict()}))
         self._end(f"{message[:1].upper()}{message[1:]}.")
 
-    def _keep(self, action: Any) -> Any:
+    def _keep(self, action: A) -> A:
         options = action.option_strings
         names = [*options, "/".join(options)] if options else [str(action.metavar or action.dest)]
         self._known |= dict.fromkeys(names, action)
@@ -82,8 +84,9 @@ class Parser(argparse.ArgumentParser):
         action = self._known.get(name)
         if action is None or action.help == argparse.SUPPRESS:
             return ""
-        words = ", ".join(action.choices) if action.choices else action.help
-        return f": {words}" if words and len(action.choices or ()) <= LISTED_MAX else ""
+        choices = list(action.choices or ())
+        words = ", ".join(choices) or action.help
+        return f": {words}" if words and len(choices) <= LISTED_MAX else ""
 
     def _refuse(self, subject: str, said: str, known: Sequence[str]) -> NoReturn:
         """Refuse a word, in the place of which the known ones may stand."""

@@ -145,7 +145,7 @@ def test_every_hint_has_its_own_words(language, examples):
 
 
 @pytest.mark.parametrize("sensed", SENSED)
-def test_what_the_check_says_of_the_system_is_known_to_the_last_word(sensed):
+def test_check_of_the_system_is_known_word_by_word(sensed):
     """All but values, such as seconds, stands in the catalogue."""
 
     def marked(_context, sentence):

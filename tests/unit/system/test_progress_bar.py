@@ -67,7 +67,7 @@ def test_lines_tell_what_begins_where_there_is_no_terminal() -> None:
     assert file.getvalue().splitlines() == ["reading", "reading (40%, 0:18 left)", "training"]
 
 
-def test_a_count_that_goes_on_is_no_news_where_there_is_no_terminal() -> None:
+def test_count_that_goes_on_is_told_now_and_then() -> None:
     file, clock = io.StringIO(), Clock()
     bar = ProgressBar(stream=file, clock=clock)
     for done in range(21):
