@@ -6,11 +6,16 @@ import os
 from collections.abc import Sequence
 
 import pytest
+from hypothesis import settings
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 """Several processes of tests share the cores: threads of torch that wait for one another would take them away."""
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 """The program is started hundreds of times: it is compiled once."""
+
+settings.register_profile("any machine", deadline=None)
+"""An example has no time in which it must end: others compute on the same cores."""
+settings.load_profile("any machine")
 
 Files = Sequence[Sequence[pytest.Item]]
 
