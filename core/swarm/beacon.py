@@ -121,8 +121,9 @@ class Beacon:
             self._last_read = now
             follows = self._follows and any(each.in_step for each in self._membership.live().values())
             least_s = PUBLISH_INTERVAL_S if follows else self._interval_s
-            interval_s = REST_S / 1.2 if rests else max(least_s, self._in_a_crowd(READ_INTERVAL_MIN_S, READ_CROWD))
-            self._read_at = now + interval_s * self._random.uniform(0.8, 1.2)
+            interval_s = max(least_s, self._in_a_crowd(READ_INTERVAL_MIN_S, READ_CROWD))
+            again = now + interval_s * self._random.uniform(0.8, 1.2)
+            self._read_at = self._publish_at if rests else again  # one that rests is woken once for both
             outputs += self._dht.get(self._key, now)
         return outputs
 
