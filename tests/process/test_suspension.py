@@ -40,12 +40,13 @@ class Stage:
     """A trainer, and what it tells its participant."""
 
     def __init__(self, place: TrainerPlace) -> None:
+        self.ledger = NoLedger()
         self.told: asyncio.Queue[Any] = asyncio.Queue()
         self.notices: list[str] = []
         self.trainer = Trainer(
             place,
             tell=self._tell,
-            ledger=NoLedger(),
+            ledger=self.ledger,
             changed=lambda: None,
             notice=self.notices.append,
             random=Random(0),
