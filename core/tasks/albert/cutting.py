@@ -7,8 +7,9 @@ A row has neither the pieces that every sample has ([CLS], [SEP]) nor anything t
 
 # ruff: noqa: N806 - names of arrays end in their shapes
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
+from itertools import accumulate
 from random import Random
 from typing import Final
 
@@ -21,7 +22,7 @@ from core.data.documents import Document
 from core.tasks.albert.numbers import AlbertNumbers, albert_numbers
 from core.tasks.cutter import Row
 from core.tasks.task import Blobs
-from core.tasks.tokenizers.memo import WordMemo
+from core.tasks.tokenizers.memo import PACKED_BYTES, Packed, WordMemo
 from core.tasks.tokenizers.unigram import read_unigram
 
 TOKENIZER: Final = "tokenizer"
@@ -52,7 +53,7 @@ class AlbertCutter:
 
     def cut(self, documents: Iterable[Document], chance: Random) -> Iterator[Row]:
         """The pairs of each document, divided at a sentence where there are several."""
-        return pairs(map(self._memo.pieces, documents), self._room, chance)
+        return pairs(([*map(self._memo.pieces, document)] for document in documents), self._room, chance)
 
     def text_of(self, row: Row) -> str:
         """The two parts that a sample of it shows, in order or swapped."""
@@ -84,38 +85,25 @@ def fitting_tokenizer(numbers: AlbertNumbers, blobs: Blobs) -> Tokenizer:
     return tokenizer
 
 
-def pairs(documents: Iterable[Sequence[Sequence[int]]], room: int, chance: Random) -> Iterator[Row]:
+def pairs(documents: Iterable[Sequence[Packed]], room: int, chance: Random) -> Iterator[Row]:
     """Rows that together hold the documents' pieces in order, without gaps except for short rests of documents.
 
     Args:
         documents: Each a sequence of sentences of pieces, in order.
         room: Pieces of a row at most.
-        chance: Chooses the sentence at which a row is divided into its two parts, neither of which is empty.
+        chance: Chooses the sentence at which a row is divided into its two parts, neither of which is empty; a row of
+            one sentence is divided anywhere.
     """
-    for document in documents:
-        sentences: list[Sequence[int]] = []
-        filled = 0
-        for sentence in document:
-            rest = sentence
-            while rest:
-                taken, rest = rest[: room - filled], rest[room - filled :]
-                sentences.append(taken)
-                filled += len(taken)
-                if filled == room:
-                    yield _row(sentences, room, chance)
-                    sentences, filled = [], 0
-        if filled >= max(2, SHORTEST_SHARE * room):
-            yield _row(sentences, room, chance)
-
-
-def _row(sentences: Sequence[Sequence[int]], room: int, chance: Random) -> Row:
-    """Divide at a sentence where there are several, else anywhere."""
-    filled = sum(map(len, sentences))
-    if len(sentences) == 1:
-        first = chance.randrange(1, filled)
-    else:
-        first = sum(map(len, sentences[: chance.randrange(1, len(sentences))]))
-    row_W = np.zeros(LENGTHS + room, np.uint16)
-    row_W[:LENGTHS] = first, filled - first
-    row_W[LENGTHS : LENGTHS + filled] = np.fromiter(chain.from_iterable(sentences), np.uint16, filled)
-    return row_W
+    for sentences in documents:
+        pieces_N = np.frombuffer(b"".join(sentences), np.uint16)
+        ends = list(dict.fromkeys(accumulate(len(sentence) // PACKED_BYTES for sentence in sentences)))
+        for start in range(0, len(pieces_N), room):
+            filled = min(room, len(pieces_N) - start)
+            if filled < max(2, SHORTEST_SHARE * room):
+                break
+            inside = ends[bisect_right(ends, start) : bisect_left(ends, start + filled)]
+            first = inside[chance.randrange(len(inside))] - start if inside else chance.randrange(1, filled)
+            row_W = np.zeros(LENGTHS + room, np.uint16)
+            row_W[:LENGTHS] = first, filled - first
+            row_W[LENGTHS : LENGTHS + filled] = pieces_N[start : start + filled]
+            yield row_W

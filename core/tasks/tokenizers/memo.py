@@ -3,13 +3,13 @@
 import json
 import re
 import string
-from collections.abc import Iterable, Sequence
-from itertools import chain
-from typing import Final
+from array import array
+from collections.abc import Callable
+from typing import Final, TypeVar
 
 from tokenizers import Tokenizer, models
 
-from core.tasks.tokenizers.unigram import RECIPES, pieces, pre_tokenizer_of
+from core.tasks.tokenizers.unigram import RECIPES, pre_tokenizer_of
 
 WORDS_MAX: Final = 300_000
 """Number of words that are remembered, about 60 MB; then all are forgotten."""
@@ -18,11 +18,16 @@ LETTERS_MAX: Final = 64
 BEGINNING: Final = "\u2581"
 """What pieces begin with that begin a word."""
 _NEIGHBOUR: Final = "a"
-_SIMPLE: Final = frozenset(string.ascii_letters + string.digits + string.punctuation + "‘’“”–—") - {"|"}  # noqa: RUF001
+_BRACKETS: Final = "<["
+"""One of them stands in each special piece."""
+_SIMPLE: Final = "".join({*string.ascii_letters, *string.digits, *string.punctuation, *"‘’“”–—"} - {"|", *_BRACKETS})  # noqa: RUF001
 """Of these letters are lowered, and all others left as they are; a pipe can be a danda."""
-_PARTS: Final = re.compile(r"[a-z]+|[^a-z]")
+_PARTS: Final = re.compile(f"{BEGINNING}[a-z]*|[a-z]+|[^a-z]")
 
-Pieces = tuple[int, ...]
+Packed = bytes
+"""Numbers of pieces, 16 bits each, as this computer orders bytes."""
+PACKED_BYTES: Final = 2
+Made = TypeVar("Made")
 
 
 class WordMemo:
@@ -39,81 +44,71 @@ class WordMemo:
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self._tokenizer = tokenizer
-        self._made: dict[str, Pieces | None] = {}
-        """Of each word its pieces; None: they depend on what stands beside it."""
-        self._neighbour = tuple(pieces(tokenizer, [_NEIGHBOUR])[0])
-        self._special = [token.content for token in tokenizer.get_added_tokens_decoder().values()]
-        self._isolates = _isolates(tokenizer)
-        self._parts: dict[str, Pieces] = {}
-        """Of parts of words their pieces."""
+        self._tokenize = tokenizer.model.tokenize
+        self._is_simple = re.compile(f"[{re.escape(_SIMPLE)}]+" if _isolates(tokenizer) else "(?!)").fullmatch
+        self._neighbour = self._whole(_NEIGHBOUR)
+        self._words: _Remembered[Packed | None] = _Remembered(self._of_word)
+        self._parts: _Remembered[Packed] = _Remembered(self._of_part)
 
     def __len__(self) -> int:
         """Number of words that are remembered now."""
-        return len(self._made)
+        return len(self._words)
 
-    def pieces(self, texts: Sequence[str]) -> list[list[int]]:
-        """The numbers of the pieces of each text, as `core.tasks.tokenizers.unigram.pieces` gives them."""
-        divided = [text.split(" ") for text in texts]
-        found = [self._known(words) for words in divided]
-        missing = [place for place, ids in enumerate(found) if ids is None]
-        if missing:
-            self._learn({word for place in missing for word in divided[place] if word not in self._made})
-            for place in missing:
-                found[place] = self._known(divided[place])
-        missing = [place for place in missing if found[place] is None]
-        if missing:
-            for place, ids in zip(missing, pieces(self._tokenizer, [texts[at] for at in missing]), strict=True):
-                found[place] = ids
-        return found  # type: ignore[return-value]
+    def pieces(self, text: str) -> Packed:
+        """The numbers of a text's pieces, as the tokenizer gives them without the template's special ones.
 
-    def _known(self, words: Sequence[str]) -> list[int] | None:
-        """The pieces of a text; None: they do not follow from what is remembered."""
-        parts = list(map(self._made.get, words))
-        return None if None in parts else list(chain.from_iterable(parts))  # type: ignore[arg-type]
+        Raises:
+            OverflowError: one of them has more than 16 bits.
+        """
+        try:
+            return b"".join(map(self._words.__getitem__, text.split(" ")))  # type: ignore[arg-type]
+        except TypeError:  # there is a None among them
+            return self._whole(text)
 
-    def _learn(self, words: Iterable[str]) -> None:
-        """Remember words, except those that are too long."""
-        short = [word for word in words if 0 < len(word) <= LETTERS_MAX]
-        if len(self._made) + len(short) > WORDS_MAX:
-            self._made.clear()
-            self._parts.clear()
-            return
-        rest = []
-        for word in short:
-            if self._isolates and _SIMPLE.issuperset(word) and not any(special in word for special in self._special):
-                self._made[word] = self._composed(word.lower())
-            else:
-                rest.append(word)
-        self._made.update(zip(rest, self._tried(rest), strict=True))
+    def _of_word(self, word: str) -> Packed | None:
+        """The pieces of a word; None: they depend on what stands beside it."""
+        if self._is_simple(word):
+            return b"".join(map(self._parts.__getitem__, _PARTS.findall(BEGINNING + word.lower())))
+        packed = self._whole(word)
+        context = self._whole(f"{_NEIGHBOUR} {word} {_NEIGHBOUR}")
+        return packed if packed and context == self._neighbour + packed + self._neighbour else None
 
-    def _composed(self, word: str) -> Pieces:
-        """The pieces of a word of plain letters, digits and marks, where marks and digits stand alone."""
-        parts = _PARTS.findall(word)
-        parts[0:1] = [BEGINNING + parts[0]] if parts[0].isalpha() else [BEGINNING, parts[0]]
-        return tuple(chain.from_iterable(map(self._part, parts)))
+    def _of_part(self, part: str) -> Packed:
+        return _packed([token.id for token in self._tokenize(part)])
 
-    def _part(self, part: str) -> Pieces:
-        made = self._parts.get(part)
-        if made is None:
-            made = self._parts[part] = tuple(token.id for token in self._tokenizer.model.tokenize(part))
+    def _whole(self, text: str) -> Packed:
+        return _packed(self._tokenizer.encode(text, add_special_tokens=False).ids)
+
+
+class _Remembered(dict[str, Made]):
+    """What was made of words, and makes what is missing; long words are not kept, and too many are all forgotten."""
+
+    def __init__(self, make: Callable[[str], Made]) -> None:
+        self._make = make
+
+    def __missing__(self, word: str) -> Made:
+        made = self._make(word)
+        if len(word) <= LETTERS_MAX:
+            if len(self) >= WORDS_MAX:
+                self.clear()
+            self[word] = made
         return made
 
-    def _tried(self, words: Sequence[str]) -> list[Pieces | None]:
-        """The pieces of each word, where it is cut alone as it is between others."""
-        alone = pieces(self._tokenizer, words)
-        between = pieces(self._tokenizer, [f"{_NEIGHBOUR} {word} {_NEIGHBOUR}" for word in words])
-        return [
-            tuple(ids) if ids and tuple(context) == (*self._neighbour, *ids, *self._neighbour) else None
-            for ids, context in zip(alone, between, strict=True)
-        ]
+
+def _packed(ids: list[int]) -> Packed:
+    return array("H", ids).tobytes()
 
 
 def _isolates(tokenizer: Tokenizer) -> bool:
     """Whether a tokenizer is of one of our recipes that let marks and digits stand alone; all of them lower letters."""
+    special = (token.content for token in tokenizer.get_added_tokens_decoder().values())
+    if not all(set(_BRACKETS).intersection(content) for content in special):
+        return False
+    how = _how(tokenizer)
     for made in RECIPES.values():
         empty = Tokenizer(models.Unigram())
         empty.normalizer, empty.pre_tokenizer = made.normaliser(), pre_tokenizer_of(made)
-        if made.isolates and _how(empty) == _how(tokenizer):
+        if made.isolates and _how(empty) == how:
             return True
     return False
 

@@ -1,6 +1,7 @@
 import json
 from functools import cache
 
+import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -25,6 +26,10 @@ def tokenizer_of(recipe: str) -> Tokenizer:
     return train_unigram(iter(TEXTS), recipe=recipe, vocab_size=300)
 
 
+def read(known: WordMemo, texts: list[str]) -> list[list[int]]:
+    return [np.frombuffer(known.pieces(text), np.uint16).tolist() for text in texts]
+
+
 @cache
 def memo_of(recipe: str) -> WordMemo:
     return WordMemo(tokenizer_of(recipe))
@@ -36,14 +41,14 @@ def memo_of(recipe: str) -> WordMemo:
 @example(texts=["a \x00", "\x00 a", " a", "a ", "", "a  b", "x \u2581y", "a\u3000b c", "x [MASK] y", "¨ ¨", "a ́b"])
 def test_a_memo_cuts_as_its_tokenizer(recipe: str, texts: list[str]) -> None:
     for known in (memo_of(recipe), memo_of(recipe), WordMemo(tokenizer_of(recipe))):
-        assert known.pieces(texts) == pieces(tokenizer_of(recipe), texts)
+        assert read(known, texts) == pieces(tokenizer_of(recipe), texts)
 
 
 @settings(max_examples=100, deadline=None)
 @given(texts=st.lists(SENTENCES, max_size=4))
 def test_a_tokenizer_of_another_kind_is_followed(texts: list[str]) -> None:
     found = WordMemo(strange_tokenizer())
-    assert found.pieces(texts) == pieces(strange_tokenizer(), texts)
+    assert read(found, texts) == pieces(strange_tokenizer(), texts)
 
 
 @cache
@@ -62,5 +67,20 @@ def test_only_so_many_words_are_remembered(monkeypatch: pytest.MonkeyPatch) -> N
     found = WordMemo(tokenizer)
     for number in range(100):
         texts = [f"{number} a word{number} {number * 7} বাংলা{number}"]
-        assert found.pieces(texts) == pieces(tokenizer, texts)
+        assert read(found, texts) == pieces(tokenizer, texts)
         assert len(found) <= 50
+
+
+def test_a_long_word_is_not_remembered() -> None:
+    found = memo_of("plain")
+    before = len(found)
+    texts = ["x" * 65, "বা" * 40]
+    assert read(found, texts) == pieces(tokenizer_of("plain"), texts)
+    assert len(found) == before
+
+
+def test_words_with_another_special_piece_are_tried() -> None:
+    tokenizer = Tokenizer.from_str(tokenizer_of("plain").to_str())
+    tokenizer.add_tokens(["many"])
+    texts = ["many of them, manyfold", "how many"]
+    assert read(WordMemo(tokenizer), texts) == pieces(tokenizer, texts) != pieces(tokenizer_of("plain"), texts)
