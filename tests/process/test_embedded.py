@@ -15,6 +15,7 @@ import pytest
 from core.api.modes import OFF
 from core.api.snapshot import Activity, Snapshot
 from core.api.verdict import VerdictCode
+from core.base.manifest import Manifest
 from core.control.client import ControlClient
 from core.engine import embedded as embedded_module
 from core.engine.embedded import Embedded, EmbeddedOptions, volunteer_homes
@@ -61,7 +62,8 @@ def test_companions_do_not_start_before_they_may(tmp_path: Path, monkeypatch: py
     async def run() -> None:
         policy = UsagePolicy(Settings(computing=OFF), path=tmp_path / "usage.json", now=lambda: 0.0, alone=True)
         embedded = Embedded(home=Home(tmp_path), options=EmbeddedOptions(), policy=policy, random=Random(1))
-        charter = SimpleNamespace(folder=tmp_path)
+        manifest = Manifest(name="n", organiser="o", task="albert", authority="ab" * 32)
+        charter = SimpleNamespace(folder=tmp_path, manifest=manifest)
         linked: list[object] = []
         running = asyncio.create_task(embedded.run(charter, linked.append))
         await until(["backbone"])
