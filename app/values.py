@@ -25,32 +25,51 @@ def translated(sentence: str, translate: Translate) -> str:
         sentence: In English.
         translate: Gives a text of a context in the person's language.
     """
-    if " " not in sentence or len(sentence) > LETTERS_MAX:
-        return sentence
-    for template, shape in _shapes():
-        said = translate(CONTEXT, template)
-        if said != template and (found := shape.fullmatch(sentence)):
-            values = found.groups()
-            in_turn = _in_turn(sentence, translate) if any(map(END.search, values)) else sentence
-            return in_turn if in_turn != sentence else said.format(*(_value(value, translate) for value in values))
-    return _in_turn(sentence, translate)
+    return sentence if len(sentence) > LETTERS_MAX else _Translation(translate).sentence(sentence)
 
 
-def _in_turn(sentence: str, translate: Translate) -> str:
-    """Two sentences after each other, where both are known."""
-    for end in END.finditer(sentence):
-        parts = sentence[: end.start() + 1], sentence[end.end() :]
-        first, rest = (_value(part, translate) for part in parts)
-        if first != parts[0] and rest != parts[1]:
-            return f"{first} {rest}"
-    return sentence
+class _Translation:
+    """A text in the person's language.
+
+    No part is looked up twice, in however many ways a text can be cut: a stranger chooses how many sentences it has.
+    """
+
+    def __init__(self, translate: Translate) -> None:
+        self._translate = translate
+        self._known: dict[str, str] = {}
+
+    def sentence(self, text: str) -> str:
+        """By a template, or several after each other."""
+        if " " not in text:
+            return text
+        for template, values in _fitting(text):
+            said = self._translate(CONTEXT, template)
+            if said != template:
+                in_turn = self._in_turn(text) if any(map(END.search, values)) else text
+                return in_turn if in_turn != text else said.format(*map(self._value, values))
+        return self._in_turn(text)
+
+    def _in_turn(self, text: str) -> str:
+        """Two sentences after each other, where both are known."""
+        for end in END.finditer(text):
+            first, rest = text[: end.start() + 1], text[end.end() :]
+            if self._value(first) != first and self._value(rest) != rest:
+                return f"{self._value(first)} {self._value(rest)}"
+        return text
+
+    def _value(self, value: str) -> str:
+        """It may be a sentence or a word of the catalogue itself, or several such words with commas between them."""
+        if value not in self._known:
+            words = {word: self._translate(CONTEXT, word) if word else word for word in value.split(", ")}
+            known = all(word != said for word, said in words.items())
+            self._known[value] = ", ".join(words.values()) if known else self.sentence(value)
+        return self._known[value]
 
 
-def _value(value: str, translate: Translate) -> str:
-    """A value may be a sentence or a word of the catalogue itself, or several such words with commas between them."""
-    words = {word: translate(CONTEXT, word) if word else word for word in value.split(", ")}
-    known = all(word != said for word, said in words.items())
-    return ", ".join(words.values()) if known else translated(value, translate)
+@lru_cache(maxsize=1000)
+def _fitting(sentence: str) -> list[tuple[str, tuple[str, ...]]]:
+    """Templates that a sentence fits, with the values it has in each: the window says the same again and again."""
+    return [(template, found.groups()) for template, shape in _shapes() if (found := shape.fullmatch(sentence))]
 
 
 @lru_cache(maxsize=1)

@@ -279,5 +279,21 @@ def test_values_of_a_stranger_stay_as_they_are(language):
         assert name[:900] in text.tr(f"The name {name} cannot be used.")
 
 
+def test_no_part_of_a_long_text_is_looked_up_twice():
+    """Each sentence is known, except the last one: every way to cut the text is tried."""
+    asked = []
+
+    def shouted(_context, said):
+        asked.append(said)
+        return said if "unknown" in said or said.count(".") > 1 else said.upper()
+
+    known = [f"Sentence {number}." for number in range(12)]
+    assert translated(" ".join(known), shouted) == " ".join(known).upper()
+    asked.clear()
+    text = " ".join([*known, "An unknown one."])
+    assert translated(text, shouted) == text
+    assert len(asked) <= 14**2 / 2
+
+
 def test_english_sentences_are_left_alone(language):
     assert text.tr("Port 4000 is used by another program.") == "Port 4000 is used by another program."

@@ -125,28 +125,27 @@ def test_steps_of_an_axis_are_round(rough, nice):
     assert nice_step(rough) == pytest.approx(nice)
 
 
-@pytest.mark.parametrize("name", PAGES)
 @pytest.mark.parametrize("size", [(800, 560), (1100, 720)])
 @pytest.mark.parametrize("language", LANGUAGES, indirect=True)
-def test_no_label_is_cut(parts, examples, qt, size, name):
+def test_no_label_is_cut(parts, examples, qt, size):
     parts.store.put(examples.snapshot(verdicts.not_connected("backbone", stage="It does not answer. " * 8)))
     tell(parts, examples)
     parts.window.resize(*size)
     parts.window.show()
-    open_page(parts, name)
-    qt.processEvents()
-    for label in parts.window.findChildren(QLabel):
-        if not label.isVisibleTo(parts.window) or type(label) is not QLabel:
-            continue
-        needed = label.heightForWidth(label.width()) if label.wordWrap() else label.sizeHint().height()
-        assert label.height() >= needed, label.text()
-        assert label.wordWrap() or label.width() >= label.minimumSizeHint().width(), label.text()
-    page = parts.window.pages[name]
-    assert page.widget().width() <= page.viewport().width()
-    for table in page.findChildren(QTableView):
-        assert table.columnWidth(table.model().letters.index(0)) >= 8 * table.fontMetrics().horizontalAdvance("0")
-        assert table.horizontalHeader().length() <= table.viewport().width()
-    assert (parts.window.width(), parts.window.height()) == size
+    for name in PAGES:
+        page = open_page(parts, name)
+        qt.processEvents()
+        for label in parts.window.findChildren(QLabel):
+            if not label.isVisibleTo(parts.window) or type(label) is not QLabel:
+                continue
+            needed = label.heightForWidth(label.width()) if label.wordWrap() else label.sizeHint().height()
+            assert label.height() >= needed, (name, label.text())
+            assert label.wordWrap() or label.width() >= label.minimumSizeHint().width(), (name, label.text())
+        assert page.widget().width() <= page.viewport().width(), name
+        for table in page.findChildren(QTableView):
+            assert table.columnWidth(table.model().letters.index(0)) >= 8 * table.fontMetrics().horizontalAdvance("0")
+            assert table.horizontalHeader().length() <= table.viewport().width(), name
+        assert (parts.window.width(), parts.window.height()) == size, name
 
 
 CHOICES = ((ThemeChoice.DARK, DARK), (ThemeChoice.CONTRAST, CONTRAST), (ThemeChoice.LIGHT, LIGHT))
