@@ -10,6 +10,8 @@ from hypothesis import settings
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 """Several processes of tests share the cores: threads of torch that wait for one another would take them away."""
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+"""Where a test has two threads all the same, the one that waits sleeps."""
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 """The program is started hundreds of times: it is compiled once."""
 

@@ -1,31 +1,31 @@
-"""A volunteer that loses the network for an hour, and is back without anybody's doing."""
+"""A volunteer that loses the network for half an hour, and is back without anybody's doing."""
 
 from core.sim.churn import ChurnSettings
 from core.sim.swarm import Swarm, Volunteer, state_of
 from core.sim.swarm_checkers import all_agree
 from core.sim.swarm_settings import SwarmSettings
 
-HOUR_S = 3600.0
+OFFLINE_S = 1800.0
 BACK_S = 120.0
 NOBODY_GOES = ChurnSettings(live=(2, 2), up_s=1e9, down_s=1.0, first_s=1.0)
 SLOWER = 40
-"""Epochs of some minutes, as they are in earnest; and an hour is simulated sooner."""
+"""Epochs of some minutes, as they are in earnest; and half an hour is simulated sooner."""
 
 
-def test_an_hour_without_network_ends_by_itself() -> None:
+def test_half_an_hour_without_network_ends_by_itself() -> None:
     settings = SwarmSettings(peers=2, epochs=100_000, churn=NOBODY_GOES, parameters=64, chunk_numel=16)
     swarm = Swarm(5, settings)
     swarm.target_samples *= SLOWER
-    swarm.world.run(1000)
+    swarm.world.run(600)
     assert all_agree(swarm)
     lone, other = swarm.volunteers.values()
     assert lone.participant is not None
     before = _epoch(other)
     swarm.world.divide([lone.peer])
-    swarm.world.run(HOUR_S)
+    swarm.world.run(OFFLINE_S)
     assert lone.view().peers == {}
     assert lone.participant.contacts == []
-    assert _epoch(other) > before + 5, "the others went on"
+    assert _epoch(other) > before + 3, "the others went on"
     swarm.world.heal()
     waited_s = 0.0
     while not (all_agree(swarm) and len(lone.view().peers) >= 2):
@@ -33,7 +33,7 @@ def test_an_hour_without_network_ends_by_itself() -> None:
         swarm.world.run(1.0)
         waited_s += 1.0
     reached = _epoch(lone)
-    swarm.world.run(1000)
+    swarm.world.run(600)
     assert _epoch(lone) > reached, "it takes part again"
     assert all_agree(swarm)
 

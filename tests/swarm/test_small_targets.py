@@ -14,7 +14,7 @@ from core.sim.swarm import SwarmSettings
 from core.sim.trial import Trial
 from core.sim.worker import Absorbed
 
-EPOCHS = 60
+EPOCHS = 40
 NEAR = LinkSettings(loss=0.0, duplicate=0.0, access_s=(0.0002, 0.0002), around_s=0.0, jitter_s=0.0002)
 
 

@@ -33,7 +33,7 @@ def test_small_worlds_in_other_codecs(seed: int, codec: str) -> None:
 
 
 def test_a_world_of_two_dozen_volunteers() -> None:
-    verdict = Trial(1, peers=24, epochs=3).run()
+    verdict = Trial(1, peers=24, epochs=2).run()
     assert verdict.ok, f"at {verdict.at_s} s: {verdict.problem}"
 
 

@@ -185,7 +185,9 @@ class Round:
         for output in outputs:
             if isinstance(output, Send):
                 if output.transfer is not None:
-                    whole = replace(output.transfer, bulk_bytes=output.transfer.bulk_bytes * self._scale)
+                    whole = output.transfer
+                    if self._scale > 1:
+                        whole = replace(whole, bulk_bytes=whole.bulk_bytes * self._scale)
                     self.network.begin(member, self._index[output.to], whole)
                 self._send(member, self._index[output.to], output.message)
             else:

@@ -279,16 +279,19 @@ class SeriesReport:
     """Number of rounds after which honest members held different means: must be 0."""
 
 
-def run_scenario(scenario: Scenario, seed: int, *, without: frozenset[Mechanism] = frozenset()) -> SeriesReport:
+def run_scenario(
+    scenario: Scenario, seed: int, *, without: frozenset[Mechanism] = frozenset(), task: RoundTask = TASK
+) -> SeriesReport:
     """One series of `ROUNDS` rounds among `MEMBERS` members.
 
     Args:
         scenario: What goes wrong.
         seed: Decides what happens when.
         without: Mechanisms that are switched off.
+        task: What is averaged.
     """
     kind = None if scenario.kind is None else scenario.kind(Random(seed))  # noqa: S311 - must be repeatable
-    series = Series(MEMBERS, kind, place=MEMBERS - 1, seed=seed, without=without)
+    series = Series(MEMBERS, kind, place=MEMBERS - 1, seed=seed, without=without, task=task)
     with switched_off(without):
         series.rounds(ROUNDS, scenario)
     whole = [result.seconds for result in series.results if not result.reasons]

@@ -1,39 +1,59 @@
 """Members that hold up the others: what they cost is bounded by the timetable, and memory makes them cheap."""
 
+from dataclasses import replace
+from functools import cache
 from random import Random
-from statistics import median
 
 import pytest
 
 from core.averaging.failure_detector import Stage, Timetable
 from core.averaging.penalties import REST_ROUNDS
 from core.averaging.plan import Rates
-from core.sim.rounds import hostile
+from core.sim.rounds import hostile, stragglers
 from core.sim.rounds.hostile import Kind
 from core.sim.rounds.stragglers import (
     BYTES_PER_S,
     MEMBERS,
     SCENARIOS,
-    TASK,
     Mechanism,
     Scenario,
     Series,
+    SeriesReport,
     line,
     run_scenario,
     switched_off,
 )
 
-HONEST_S = {count: median(Series(count).rounds(1)) for count in (2, 3, 4, 5)}
+TASK = replace(stragglers.TASK, chunk_numel=512)
+"""As long a round in half as many messages."""
+
+
+def series_of(count: int, kind: Kind | None = None, **fields: object) -> Series:
+    return Series(count, kind, task=TASK, **fields)
+
+
 RATE = Rates(int(BYTES_PER_S), int(2 * BYTES_PER_S))
+
+
+@cache
+def honest_s(count: int) -> float:
+    """How long a round of honest members takes."""
+    return series_of(count).round(0).seconds
 
 
 def due_s(stage: Stage, count: int) -> float:
     """When a stage is over, in seconds; what the lines plan is what an undisturbed round takes, at most."""
-    return Timetable(0.0, HONEST_S[count], TASK.stall_timeout_s, TASK.round_timeout_s).due_at(stage, 0, 0.0)
+    return Timetable(0.0, honest_s(count), TASK.stall_timeout_s, TASK.round_timeout_s).due_at(stage, 0, 0.0)
 
 
 def series_with(kind: Kind, count: int) -> Series:
-    return Series(count, kind, place=count - 1)
+    return series_of(count, kind, place=count - 1)
+
+
+@cache
+def report_of(name: str, without: Mechanism | None = None) -> SeriesReport:
+    [found] = [known for known in SCENARIOS if known.name == name]
+    return run_scenario(found, seed=1, without=frozenset({without} - {None}), task=TASK)
 
 
 def all_finish(series: Series) -> bool:
@@ -42,7 +62,7 @@ def all_finish(series: Series) -> bool:
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.name)
 def test_honest_members_never_hold_different_means(scenario: Scenario) -> None:
-    report = run_scenario(scenario, seed=1)
+    report = report_of(scenario.name)
     assert report.split == 0
     if scenario.kind is not None:
         assert report.failed == 0
@@ -54,7 +74,7 @@ def test_slow_parts_cost_the_deadline_twice_and_then_little(count: int, seconds:
     series = series_with(hostile.slow_parts(seconds), count)
     took = series.rounds(2 + REST_ROUNDS)
     assert all_finish(series)
-    assert max(took) < due_s(Stage.PARTS, count) + 2 * HONEST_S[count]
+    assert max(took) < due_s(Stage.PARTS, count) + 2 * honest_s(count)
     assert max(took[2:]) < min(took[:2])
     liar = series.peers[series.place]
     assert dict(series.results[-1].outcomes[0].missing)[liar] > 0
@@ -65,12 +85,12 @@ def test_slow_parts_cost_the_deadline_twice_and_then_little(count: int, seconds:
 @pytest.mark.parametrize("count", [2, 3, 5])
 @pytest.mark.parametrize("seconds", [20.0, 100.0])
 def test_a_slow_reducer_costs_two_rounds_and_gets_no_share(count: int, seconds: float) -> None:
-    series = series_with(hostile.slow_means(seconds), count)
+    series = Series(count, hostile.slow_means(seconds), place=count - 1)
     took = series.rounds(2 + REST_ROUNDS)
     assert all_finish(series)
-    assert max(took) < due_s(Stage.MEANS, count) + 2 * HONEST_S[count]
+    assert max(took) < due_s(Stage.MEANS, count) + 2 * honest_s(count)
     assert series.results[2].plan.chunks[series.place] == 0
-    assert max(took[2 : 1 + REST_ROUNDS]) < 1.3 * HONEST_S[count]
+    assert max(took[2 : 1 + REST_ROUNDS]) < 1.3 * honest_s(count)
 
 
 @pytest.mark.parametrize("count", [3, 5])
@@ -79,7 +99,7 @@ def test_a_starved_member_gets_its_means_from_others(count: int, seconds: float,
     series = series_with(hostile.starves(0, seconds=seconds, last=last), count)
     took = series.rounds(2 * count)
     assert all_finish(series)
-    assert max(took) < 3 * HONEST_S[count]
+    assert max(took) < 3 * honest_s(count)
     for member in series.honest:
         remembered = series.ledgers[series.peers[member]].remembered(series.peers)
         assert not remembered.on_probation, "the starved member is not to blame"
@@ -89,7 +109,7 @@ def test_a_member_that_says_it_lacks_means_gains_no_time() -> None:
     series = series_with(hostile.always_lacks, 3)
     took = series.rounds(8)
     assert all_finish(series)
-    assert max(took) < due_s(Stage.COMPLETE, 3) + 2 * HONEST_S[3]
+    assert max(took) < due_s(Stage.COMPLETE, 3) + 2 * honest_s(3)
     assert max(took[6:]) < max(took[:2])
 
 
@@ -99,21 +119,21 @@ def test_complaints_of_one_member_cost_nothing(count: int) -> None:
     took = series.rounds(count)
     assert all_finish(series)
     assert all(outcome.versions == (0,) * count for result in series.results for outcome in result.outcomes)
-    assert max(took) < 1.1 * HONEST_S[count]
+    assert max(took) < 1.1 * honest_s(count)
 
 
 @pytest.mark.parametrize("count", [4, 5])
 def test_two_colluding_complainers_exclude_no_honest_member(count: int) -> None:
     """They cost the deadline until each leader knows them; the reducer's share is made by others, its part counts."""
     liars = frozenset({count - 2, count - 1})
-    series = Series(count, hostile.complains_of(0), place=count - 1, accomplices=liars)
+    series = series_of(count, hostile.complains_of(0), place=count - 1, accomplices=liars)
     leaders = len(series.honest)
     took = series.rounds(3 * leaders)
     assert all_finish(series)
     outcomes = [outcome for result in series.results for outcome in result.outcomes]
     assert {outcome.versions[1:] for outcome in outcomes} == {(0,) * (count - 1)}
     assert not any(outcome.missing for outcome in outcomes)
-    assert max(took) < due_s(Stage.COMPLETE, count) + 2 * HONEST_S[count]
+    assert max(took) < due_s(Stage.COMPLETE, count) + 2 * honest_s(count)
     assert max(took[2 * leaders :]) < min(took[: 2 * leaders])
     named = {series.peers[liar] for liar in liars}
     for leader in series.honest:
@@ -130,9 +150,9 @@ def test_a_liar_about_means_costs_each_leader_one_round(count: int, kind: type) 
     leaders = count - 1
     took = series.rounds((REST_ROUNDS + 2) * leaders)
     assert all_finish(series)
-    assert min(took[:leaders]) > 1.3 * HONEST_S[count], "the share is made anew"
-    assert max(took[leaders : REST_ROUNDS * leaders]) < 1.2 * HONEST_S[count]
-    assert max(took[(REST_ROUNDS + 1) * leaders :]) > 1.3 * HONEST_S[count], "it may come back, and is tried again"
+    assert min(took[:leaders]) > 1.3 * honest_s(count), "the share is made anew"
+    assert max(took[leaders : REST_ROUNDS * leaders]) < 1.2 * honest_s(count)
+    assert max(took[(REST_ROUNDS + 1) * leaders :]) > 1.3 * honest_s(count), "it may come back, and is tried again"
 
 
 def test_a_member_lied_about_once_reduces_again_and_may_vote() -> None:
@@ -147,7 +167,7 @@ def test_a_member_lied_about_once_reduces_again_and_may_vote() -> None:
 
 
 def test_a_slow_line_that_plans_know_is_no_offence() -> None:
-    series = Series(4, lines=[line(), line(), line(), line(0.2)])
+    series = series_of(4, lines=[line(), line(), line(), line(0.2)])
     series.rounds(4)
     assert all_finish(series)
     assert not any(ledger.remembered(series.peers).on_probation for ledger in series.ledgers.values())
@@ -155,7 +175,7 @@ def test_a_slow_line_that_plans_know_is_no_offence() -> None:
 
 
 def test_slow_line_unknown_to_plans_is_left_behind() -> None:
-    series = Series(MEMBERS, lines=[*[line()] * (MEMBERS - 1), line(0.1)], rates=[RATE] * MEMBERS)
+    series = series_of(MEMBERS, lines=[*[line()] * (MEMBERS - 1), line(0.1)], rates=[RATE] * MEMBERS)
     series.rounds(2)
     slow = series.peers[MEMBERS - 1]
     assert series.ledgers[series.peers[0]].remembered(series.peers).on_probation == {slow}
@@ -173,9 +193,7 @@ def test_slow_line_unknown_to_plans_is_left_behind() -> None:
     ],
 )
 def test_each_mechanism_saves_time_in_its_scenario(mechanism: Mechanism, scenario: str) -> None:
-    [found] = [known for known in SCENARIOS if known.name == scenario]
-    with_it = run_scenario(found, seed=2)
-    without_it = run_scenario(found, seed=2, without=frozenset({mechanism}))
+    with_it, without_it = report_of(scenario), report_of(scenario, mechanism)
     assert without_it.seconds > 1.05 * with_it.seconds or without_it.failed > with_it.failed
 
 

@@ -84,7 +84,8 @@ def test_tests_that_fail_without_mutants_prove_nothing(tree: Path) -> None:
 
 
 def test_endless_tests_are_noticed_and_ended(tree: Path) -> None:
-    (tree / "core" / "toy.py").write_text("def add(a, b):\n    while a < 0:\n        pass\n    return a + b\n")
+    adds = "import time\n\n\ndef add(a, b):\n    while a < 0:\n        time.sleep(1)\n    return a + b\n"
+    (tree / "core" / "toy.py").write_text(adds)
     endless = changed("endless", old="while a < 0:", new="while True:")
     [one] = try_mutants([endless], root=tree, jobs=1, limit_s=10.0, tell=lambda _: None)
     assert one.result is Result.NOTICED

@@ -32,11 +32,13 @@ def names(path: Path) -> list[str]:
 
 
 def test_the_parts_are_disjoint_complete_and_independent_of_order(tmp_path: Path) -> None:
+    long = " and so on" * 20
     for number in range(30):
-        write(tmp_path, f"{number}.txt", "\n\n".join(f"Text {number} {n}. " * 3000 for n in range(10)))
+        write(tmp_path, f"{number}.txt", "\n\n".join(f"Text {number} {n}{long}. " * 170 for n in range(10)))
     source = texts_named(str(tmp_path))
     everything = {tuple(d): part for part, d in parted(source)}
     assert everything == {tuple(d): part for part, d in parted(source, seed=5)}
+    assert set(everything.values()) == {"train", "held-out"}
     for part in ("train", "held-out"):
         assert {tuple(d) for d in documents(source, part=part, seed=9)} == {
             d for d, found in everything.items() if found == part
