@@ -5,6 +5,7 @@ long as it would.  The DHT is one table that answers after a moment; what its re
 one shard after the other, each for a while, and asks for the next one when it begins with one.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -56,6 +57,8 @@ class ShardSwarmSettings:
     """Rate of the origin for one reader."""
     stays: Stays | None = None
     """How long peers stay; None: for ever."""
+    seeder_s: float | None = None
+    """So long a member that holds all shards is there, and no origin ever; None: there is an origin."""
     without: str = ""
     """What is switched off: "rarest", "commonest"."""
     shares: bool = True
@@ -138,12 +141,16 @@ class ShardSwarm:
         self.gone = 0
         self.rarest: list[tuple[float, int]] = []
         """By time: number of holders of the rarest shard."""
+        self.kept = 0
+        """Number of shards that somebody holds."""
         self._count = 0
         for _ in range(settings.peers):
             if settings.seeded:
                 self.come(first=self._random.sample(range(settings.shards), self.room))
             else:
                 self.world.agenda.after(self._random.uniform(0.0, 60.0), self._come_met)
+        if settings.seeder_s is not None:
+            self.world.agenda.after(settings.seeder_s, self._go, self.come(first=range(settings.shards)))
         self.world.agenda.after(10.0, self._look)
 
     @property
@@ -203,12 +210,13 @@ class ShardSwarm:
         left = list(range(settings.shards))
         self._random.shuffle(left)
         reader = SimReader(exchange, read_s or log_uniform(self._random, *settings.read_s), left, self.world.now)
+        reader.patient = settings.seeder_s is not None
         self.readers[me] = reader
         exchange.start(self.world.now)
         node = self.world.add(me, exchange, on_event=lambda event, now: self._event(node, event, now))
         if not first:
             self.world.driver.when(node, 0.0, lambda now: self._next(node, now))
-        if settings.stays is not None:
+        if settings.stays is not None and not first:
             stay_s = settings.stays.rest_s(self._random) if met else settings.stays.whole_s(self._random)
             self.world.agenda.after(stay_s, self._go, me)
         return me
@@ -231,7 +239,8 @@ class ShardSwarm:
             return []
         wanted = reader.left[: self.settings.window]
         outputs = reader.exchange.handle(ShardsWanted(0, tuple(wanted)), now)
-        if (number := reader.exchange.to_seed(0, wanted)) is not None:
+        has_origin = self.settings.seeder_s is None
+        if has_origin and (number := reader.exchange.to_seed(0, wanted)) is not None:
             return [*outputs, *self._from_origin(node, reader, number)]
         lying = reader.exchange.lying(0, wanted)
         if lying is not None:
@@ -296,9 +305,8 @@ class ShardSwarm:
         return self.readers[me].exchange.found(Found(key, records), now) or ()
 
     def _look(self) -> None:
-        holders = [0] * self.settings.shards
-        for reader in self.readers.values():
-            for name in reader.exchange.shelf.held:
-                holders[name.number] += 1
+        held = Counter(name.number for reader in self.readers.values() for name in reader.exchange.shelf.held)
+        holders = [held[number] for number in range(self.settings.shards)]
         self.rarest.append((self.world.elapsed_s, min(holders)))
+        self.kept = sum(map(bool, holders))
         self.world.agenda.after(10.0, self._look)

@@ -38,6 +38,8 @@ class ShardsReport:
     """When each shard had three holders; None: never."""
     rarest: int
     """The fewest holders of any shard after that."""
+    kept: int
+    """Number of shards that somebody held at the end."""
     slower: float
     """A newcomer's time for its first shards from a swarm that holds all, over that of its own line: the median."""
     slower_most: float
@@ -60,7 +62,8 @@ def run(args: argparse.Namespace) -> int:
     """Run swarms.
 
     Args:
-        args: seeds (how many), seed (the first), peers, shards, disk (share), hours, churn, without, json.
+        args: seeds (how many), seed (the first), peers, shards, disk (share), hours, churn, seeder (minutes),
+            without, json.
 
     Returns:
         0 if the origin was spared, no shard became rare and newcomers were quick, 1 otherwise.
@@ -74,6 +77,7 @@ def run(args: argparse.Namespace) -> int:
         shards=args.shards,
         disk=args.disk,
         stays=pattern.stays if isinstance(pattern, Pattern) else None,
+        seeder_s=None if args.seeder is None else 60.0 * args.seeder,
         without=args.without,
     )
     bar = ProgressBar(json=args.json)
@@ -112,6 +116,7 @@ def simulate(settings: ShardSwarmSettings, seed: int, *, hours: float, bar: Prog
         unshared=round(sum(settings.shards - len(reader.left) for reader in readers) / settings.shards, 1),
         seeded_s=seeded_s,
         rarest=min(after, default=0),
+        kept=swarm.kept,
         slower=round(median(slower), 2),
         slower_most=round(max(slower), 2),
         hours=round(swarm.world.elapsed_s / 3600.0, 2),
@@ -153,6 +158,7 @@ def _row(report: ShardsReport) -> str:
     seeded = "never seeded" if report.seeded_s is None else f"seeded after {report.seeded_s / 60:.0f} min"
     return (
         f"seed {report.seed}{without}: the origin gave the data set {report.origin:.2f} times "
-        f"({report.unshared:.0f} without sharing); {seeded}, then no shard had fewer than {report.rarest} holders; "
+        f"({report.unshared:.0f} without sharing); {seeded}, then no shard had fewer than {report.rarest} holders, "
+        f"and {report.kept} had any at the end; "
         f"{WANTED} shards took {report.slower:.2f} times their line's time (at most {report.slower_most:.2f})"
     )

@@ -47,6 +47,21 @@ def test_without_room_all_comes_from_the_origin():
     assert swarm.origin_shards == 4 * 10
 
 
+@pytest.mark.parametrize(("without", "seeder_s", "disk"), [("rarest", 120.0, 0.2), ("commonest", 600.0, 0.1)])
+def test_shards_outlive_the_member_that_brought_them(without, seeder_s, disk):
+    """A new data set, which all want at once, and the only member that has it goes."""
+    kept = {"": 0, without: 0}
+    for seed in (1, 2):
+        for off in kept:
+            swarm = ShardSwarm(
+                ShardSwarmSettings(peers=40, shards=40, disk=disk, seeder_s=seeder_s, without=off), seed=seed
+            )
+            swarm.world.run(seeder_s + 900.0)
+            assert swarm.origin_shards == 0
+            kept[off] += swarm.kept
+    assert kept[""] >= kept[without] + 8
+
+
 def test_newcomer_is_nearly_as_quick_as_its_line():
     slower = newcomers(ShardSwarmSettings(peers=40, shards=40, disk=0.2), seed=2)
     assert all(0.9 < one < 2.0 for one in slower)
