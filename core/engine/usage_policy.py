@@ -24,8 +24,9 @@ from core.schedule.sensed import Sensed
 from core.storage.settings import Settings
 from core.system.atomic_files import read_bounded, set_aside, write_atomic
 
-LOOK_S: Final = 30.0
-"""The longest time between two looks: the system's clock may have been set, and the computer may have slept."""
+LOOK_S: Final = 10.0
+"""The longest time between two looks: the month's bytes may be used up, the system's clock may have been set, and the
+computer may have slept."""
 SAVE_S: Final = 60.0
 LATE_S: Final = 0.01
 """So long after a moment at which something changes it is looked at, that it has surely come."""
