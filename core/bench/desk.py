@@ -31,7 +31,9 @@ from core.system.child_process import own_command
 
 RUNS: Final = 5
 SETTLE_S: Final = 5.0
-"""Between a start and a look at rest."""
+"""Between a window's start and a look at rest."""
+ENGINE_SETTLES_S: Final = 20.0
+"""The same for an engine, which searches for a router first."""
 PEOPLE: Final = 200
 PAGES: Final = ("home", "model", "people")
 
@@ -77,7 +79,7 @@ async def _measured(folder: Path, seconds: float) -> DeskReport:
     async with running_collaboration(charter, folder / "run", 1, settings=paused, senses=True):
         home = folder / "run" / "peer-0"
         engine = await engine_of_home(Home(home))
-        await asyncio.sleep(SETTLE_S)
+        await asyncio.sleep(ENGINE_SETTLES_S)
         figures += await _at_rest("engine at rest", engine, seconds, share=0.3, mebibytes=60)
         figures.append(DeskFigure("potluck status", _seconds(["status", "--home", str(home)]), 0.2, "s"))
         starts = []
