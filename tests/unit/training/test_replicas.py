@@ -94,7 +94,11 @@ def computing() -> list[str]:
 
 
 def test_three_devices_equal_one_process_on_their_samples(tmp_path: Path) -> None:
-    """Five steps; the mean gradient within 1e-6 of a double-precision one over all samples at once."""
+    """Five steps; the mean gradient as near to a double-precision one over all samples at once as roundings tell.
+
+    A sum of n vectors is off by n - 1 roundings of the sum of their norms at most, and a slow device lets the first one
+    compute thousands of batches; each batch's gradient is off by less than 100 roundings.
+    """
     task = Recorded()
     peer = learner(tmp_path, task=task, devices=THREE)
     alone = SmallTask().model(int.from_bytes(MANIFEST.id[:8], "big"))
@@ -111,7 +115,9 @@ def test_three_devices_equal_one_process_on_their_samples(tmp_path: Path) -> Non
             double.data.copy_(single.detach())
         losses = SmallTask().loss(exact, Points(whole.x.double(), whole.y.double()))
         gradient = torch.cat([g.flatten() for g in torch.autograd.grad(losses.objective, list(exact.parameters()))])
-        assert (torch.from_numpy(mean) - gradient).norm() <= 1e-6 * gradient.norm()
+        assert peer.rule.single is not None
+        roundings = (len(task.each()) + 100) * 2**-24
+        assert (torch.from_numpy(mean) - gradient).norm() <= roundings * peer.rule.single.squared**0.5
         assert peer.loss == pytest.approx(losses.reported.item(), rel=1e-5)
 
         peer.absorb(mean, epoch=epoch, lineage=LINEAGES[epoch])
