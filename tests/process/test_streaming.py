@@ -123,7 +123,7 @@ async def see_outage(server: WebServer, volunteers: list[Volunteer]) -> None:
     for volunteer in volunteers:
         await volunteer.until(flows)
     told = [code for code in await codes(first) if code.startswith("data.")]
-    assert told[:2] == ["data.stalled.no-answer", "data.flows"]
+    assert told[:2] == ["data.away", "data.flows"]
     assert len(told) <= 4
 
 
