@@ -143,7 +143,7 @@ def test_one_dies_at_any_moment_and_only_its_group_notices(seed: int, notice_s: 
     assert repeated <= set(group_of(layout_of(round_.plan)[1], victim).members)
 
 
-@pytest.mark.parametrize("peers", [4, 7, 9, 12, 16, 20, 27, 32, 64])
+@pytest.mark.parametrize("peers", [4, 7, 9, 12, 16, 20, 27, 32, *([64] if GRID_ROUNDS > 6 else [])])
 @pytest.mark.parametrize("seed", range(GRID_ROUNDS // 3))
 def test_a_tenth_dies_at_random_moments(peers: int, seed: int) -> None:
     random = Random(1000 * peers + seed)
