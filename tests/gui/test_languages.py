@@ -1,6 +1,7 @@
 """The window's languages: complete, alike in their fields and mnemonics, and chosen as the person wants it."""
 
 import ast
+import functools
 import os
 import re
 import string
@@ -31,7 +32,6 @@ from core.control.notices import NoticeRing
 from core.schedule.sensed import Sensed
 
 ROOT = Path(__file__).parents[2]
-FOUND = catalogues.sentences()
 OTHERS = [code for code in LANGUAGES if code != SOURCE]
 RUN = "python -m app.translations"
 SENSED = (
@@ -39,6 +39,12 @@ SENSED = (
     Sensed(idle_s=41.0, on_battery=True, battery=0.5, full_screen=False, remote=True, celsius=61.0),
     Sensed(idle_s=0.0, on_battery=False, full_screen=True, remote=False),
 )
+
+
+@functools.cache
+def found():
+    """All sentences of the window, in English."""
+    return set(catalogues.sentences())
 
 
 @pytest.fixture(params=OTHERS)
@@ -52,8 +58,8 @@ def fields(sentence):
 
 
 def test_every_sentence_is_translated(known):
-    assert set(FOUND) - set(known) == set(), f"run {RUN}, and translate what it lists"
-    assert set(known) - set(FOUND) == set(), f"run {RUN}"
+    assert found() - set(known) == set(), f"run {RUN}, and translate what it lists"
+    assert set(known) - found() == set(), f"run {RUN}"
 
 
 def test_fields_and_mnemonics_are_the_same(known):
@@ -87,13 +93,13 @@ def test_every_reason_of_a_failed_round_is_known():
                     said |= {one.value for one in ast.walk(value) if isinstance(one, ast.Constant)}
     reasons = {one for one in said if isinstance(one, str) and " " in one}
     assert len(reasons) >= 7
-    assert reasons <= set(FOUND)
+    assert reasons <= found()
 
 
 def test_extraction_finds_each_kind_of_sentence():
-    assert {"&Save", "Change the limits…", "Paused", "The training program is starting.", "blanks"} <= set(FOUND)
-    assert {"at {clock}", "This invitation has expired.", "No limit"} <= set(FOUND)
-    assert not {"{stage}", "{why}", "potluck", "day"} & set(FOUND)
+    assert {"&Save", "Change the limits…", "Paused", "The training program is starting.", "blanks"} <= found()
+    assert {"at {clock}", "This invitation has expired.", "No limit"} <= found()
+    assert not {"{stage}", "{why}", "potluck", "day"} & found()
 
 
 @pytest.mark.parametrize("language", OTHERS, indirect=True)
@@ -117,7 +123,7 @@ def assert_translated(verdict):
     """All that the verdict's sentence is made of stands in the catalogue."""
     asked = []
     verdicts.sentence(verdict, lambda one: asked.append(one) or one)
-    assert set(asked) <= set(FOUND)
+    assert set(asked) <= found()
 
 
 @pytest.mark.parametrize("language", OTHERS, indirect=True)
@@ -150,10 +156,10 @@ def test_check_of_the_system_is_known_word_by_word(sensed):
 
     def marked(_context, sentence):
         inside = catalogues.FIELD.sub(r"»\g<0>«", sentence)
-        return f"«{inside}»" if sentence in FOUND else sentence
+        return f"«{inside}»" if sentence in found() else sentence
 
     for words in filter(None, in_words(sensed)):
-        said = marked("", words) if words in FOUND else translated(words, marked)
+        said = marked("", words) if words in found() else translated(words, marked)
         assert "«" in said
         assert not re.search("[A-Za-z]{2}", re.sub("«[^«»]*»", "", said)), said
 
