@@ -1,13 +1,17 @@
 """A real collaboration for tests: a backbone and engines as processes of their own, with the real worker, small."""
 
 import asyncio
+import atexit
 import contextlib
+import functools
 import json
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import msgspec
@@ -21,6 +25,7 @@ from core.base.manifest import PAPER_LAMB, AveragingNumbers, Manifest
 from core.control.client import ControlClient
 from core.control.engine_file import NotRunning
 from core.storage.paths import Home
+from core.tasks.task import PreparedTask
 from tests.small_task import small_data, small_task
 
 CORE = (sys.executable, "-m", "core")
@@ -158,7 +163,7 @@ def found(
     **changes: object,
 ) -> Charter:
     """A charter for the small GPT; `numbers` change the model's sizes, `changes` other fields of the manifest."""
-    task = small_task(folder / "prepared", numbers, task="gpt")
+    task = _prepared(folder / "prepared", numbers or {})
     authority = charters.new_authority()
     manifest = Manifest(
         name="A test",
@@ -175,6 +180,22 @@ def found(
     )
     manifest = msgspec.structs.replace(manifest, **changes)
     return charters.found(folder / "charter", manifest, authority)
+
+
+def _prepared(folder: Path, numbers: Mapping[str, int]) -> PreparedTask:
+    """The small GPT with its text, in a folder of its own."""
+    task = _prepared_once()
+    shutil.copytree(next(iter(task.blobs.values())).parent, folder)
+    blobs = {name: folder / path.name for name, path in task.blobs.items()}
+    return replace(task, blobs=blobs, numbers=task.numbers | dict(numbers))
+
+
+@functools.cache
+def _prepared_once() -> PreparedTask:
+    """The same, in a folder that all tests of this process copy."""
+    folder = tempfile.TemporaryDirectory(prefix="potluck-tests-")
+    atexit.register(folder.cleanup)
+    return small_task(Path(folder.name) / "prepared", task="gpt")
 
 
 @contextlib.asynccontextmanager

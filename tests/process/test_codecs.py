@@ -1,4 +1,4 @@
-"""Collaborations whose numbers travel in eight and in four bits, with the real worker."""
+"""Collaborations whose numbers travel in four bits, with the real worker; see test_collaboration for eight."""
 
 import asyncio
 import struct
@@ -43,17 +43,5 @@ def test_residuals_of_four_bits_outlive_a_pause_and_a_kill(tmp_path: Path) -> No
             assert owed(swarm, ada)[0] > killed[0]
             folder = swarm.states(ada).parent
             assert not list(folder.glob("residuals.damaged*"))
-
-    asyncio.run(run())
-
-
-def test_eight_bits_for_large_tensors_and_sixteen_for_small_ones(tmp_path: Path) -> None:
-    charter = found(tmp_path, target_samples=64, averaging=AveragingNumbers(codec="adaptive"), numbers=WIDE)
-
-    async def run() -> None:
-        async with collaboration(charter, tmp_path) as swarm:
-            ada, bob = swarm.join("ada"), swarm.join("bob")
-            await asyncio.gather(*(one.until(lambda news: news.me.epochs >= 1) for one in (ada, bob)))
-            assert not (swarm.states(ada).parent / "residuals").exists()
 
     asyncio.run(run())

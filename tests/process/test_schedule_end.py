@@ -30,14 +30,3 @@ def test_a_collaboration_is_finished_where_its_schedule_ends(tmp_path: Path) -> 
             swarm.assert_same_model(ada, bob)
 
     asyncio.run(run())
-
-
-def test_collaboration_with_a_floor_goes_on_after_its_schedule(tmp_path: Path) -> None:
-    charter = found(tmp_path, target_samples=64, optimizer={**SHORT, "floor": 0.1})
-
-    async def run() -> None:
-        async with collaboration(charter, tmp_path) as swarm:
-            news = await swarm.join("ada").until(lambda news: news.epoch >= 5)
-            assert news.activity is not Activity.FINISHED
-
-    asyncio.run(run())

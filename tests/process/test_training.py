@@ -54,7 +54,7 @@ class Pipe:
 
 
 def start(folder: Path, *, delayed: bool = False, **changes: object) -> frames.Start:
-    prepared = small_task(folder / "prepared")
+    prepared = small_task(folder / "prepared", task="gpt")
     blobs = {}
     for name, path in prepared.blobs.items():
         blobs[name] = digest(path.read_bytes()).hex()
@@ -63,7 +63,7 @@ def start(folder: Path, *, delayed: bool = False, **changes: object) -> frames.S
     manifest = Manifest(
         name="t",
         organiser="t",
-        task="albert",
+        task="gpt",
         numbers=prepared.numbers,
         data=small_data(prepared),
         blobs=blobs,

@@ -120,33 +120,21 @@ def test_next_collaboration_is_served_where_the_first_refuses(tmp_path: Path) ->
     asyncio.run(run())
 
 
-def test_member_that_is_shut_out_everywhere_stops_and_says_so(tmp_path: Path) -> None:
-    charter = found(tmp_path / "a", target_samples=64, name="First")
-
-    async def run() -> None:
-        async with collaboration(charter, tmp_path / "a") as one:
-            ada = an_engine(tmp_path, ("--stay", *one.allowed), one)
-            one.volunteers.append(ada)
-            news = await ada.until(lambda news: trains_in("First", news) and len(news.peers) > 1)
-            assert "is shut out" in await asyncio.to_thread(revoke, charter, news.me.name)
-            news = await ada.until(lambda news: news.problem is not None)
-            assert "shut this computer out" in news.problem.message
-            assert news.me.worker_pid is None
-
-    asyncio.run(run())
-
-
-def test_next_collaboration_is_served_after_a_revocation(tmp_path: Path) -> None:
+def test_a_revoked_member_goes_on_to_the_next_collaboration(tmp_path: Path) -> None:
     first = found(tmp_path / "a", target_samples=64, name="First")
     second = beside(first, tmp_path / "b")
 
     async def run() -> None:
         async with collaboration(second, tmp_path / "b") as other, collaboration(first, tmp_path / "a") as one:
-            ada = an_engine(tmp_path, one.allowed, one, other)
+            ada = an_engine(tmp_path, ("--stay", *one.allowed), one, other)
             other.volunteers.append(ada)
             news = await ada.until(lambda news: trains_in("First", news) and len(news.peers) > 1)
             assert "is shut out" in await asyncio.to_thread(revoke, first, news.me.name)
-            news = await ada.until(lambda news: trains_in("Second", news))
+            news = await ada.until(lambda news: trains_in("Second", news) and len(news.peers) > 1)
             assert [(each.name, each.why) for each in news.passed_over] == [("First", WhyNot.REFUSED)]
+            assert "is shut out" in await asyncio.to_thread(revoke, second, news.me.name)
+            news = await ada.until(lambda news: news.problem is not None)
+            assert "shut this computer out" in news.problem.message
+            assert news.me.worker_pid is None
 
     asyncio.run(run())

@@ -138,29 +138,12 @@ def test_real_key_press_suspends_and_idle_time_resumes(tmp_path: Path, monkeypat
         asyncio.run(run(environ))
 
 
-def test_too_little_memory_is_told_and_can_be_raised(tmp_path: Path) -> None:
+def test_a_pause_ends_and_memory_can_be_raised(tmp_path: Path) -> None:
     charter = found(tmp_path, target_samples=100_000)
 
     async def run() -> None:
         async with collaboration(charter, tmp_path) as swarm:
             ada = swarm.join("ada", "--stay")
-            await ada.until(lambda news: news.verdict.code is TRAINS)
-            await potluck(ada, "settings", "memory", "256MB")
-            told = await ada.until(lambda news: news.verdict.code is VerdictCode.PROBLEM)
-            assert "and you allow 256 MB." in told.sentence
-            assert (await potluck(ada, "status"))[0] == 4
-            await potluck(ada, "settings", "memory", "16GB")
-            await ada.until(lambda news: news.verdict.code is TRAINS)
-
-    asyncio.run(run())
-
-
-def test_a_pause_ends_by_itself_or_is_taken_back(tmp_path: Path) -> None:
-    charter = found(tmp_path, target_samples=100_000)
-
-    async def run() -> None:
-        async with collaboration(charter, tmp_path) as swarm:
-            ada = swarm.join("ada")
             training = await ada.until(lambda news: news.verdict.code is TRAINS)
             code, said = await potluck(ada, "pause", "--for", "3s")
             assert (code, said["code"], said["reason"], said["contributing"]) == (0, "paused", "until", False)
@@ -179,5 +162,12 @@ def test_a_pause_ends_by_itself_or_is_taken_back(tmp_path: Path) -> None:
             back = await ada.until(lambda news: news.verdict.code is TRAINS)
             assert back.switches.computing.ends(back.time) is None
             assert back.me.worker_pid == training.me.worker_pid
+
+            await potluck(ada, "settings", "memory", "256MB")
+            told = await ada.until(lambda news: news.verdict.code is VerdictCode.PROBLEM)
+            assert "and you allow 256 MB." in told.sentence
+            assert (await potluck(ada, "status"))[0] == 4
+            await potluck(ada, "settings", "memory", "16GB")
+            await ada.until(lambda news: news.verdict.code is TRAINS)
 
     asyncio.run(run())
