@@ -20,9 +20,11 @@ BEGINNING: Final = "\u2581"
 _NEIGHBOUR: Final = "a"
 _BRACKETS: Final = "<["
 """One of them stands in each special piece."""
-_SIMPLE: Final = "".join({*string.ascii_letters, *string.digits, *string.punctuation, *"‘’“”–—"} - {"|", *_BRACKETS})  # noqa: RUF001
+_SMALL: Final = string.ascii_lowercase + "ßàáâãäåæçèéêëìíîïðñòóôõöøùúûüýþÿœ"
+_MARKS: Final = "".join({*string.digits, *string.punctuation, *"‘’“”–—"} - {"|", *_BRACKETS})  # noqa: RUF001
+_SIMPLE: Final = re.escape(_MARKS) + "".join({*_SMALL, *_SMALL.replace("ß", "").upper()})
 """Of these letters are lowered, and all others left as they are; a pipe can be a danda."""
-_PARTS: Final = re.compile(f"{BEGINNING}[a-z]*|[a-z]+|[^a-z]")
+_PARTS: Final = re.compile(f"{BEGINNING}[{_SMALL}]*|[{_SMALL}]+|[^{_SMALL}]")
 
 Packed = bytes
 """Numbers of pieces, 16 bits each, as this computer orders bytes."""
@@ -45,7 +47,7 @@ class WordMemo:
     def __init__(self, tokenizer: Tokenizer) -> None:
         self._tokenizer = tokenizer
         self._tokenize = tokenizer.model.tokenize
-        self._is_simple = re.compile(f"[{re.escape(_SIMPLE)}]+" if _isolates(tokenizer) else "(?!)").fullmatch
+        self._is_simple = re.compile(f"[{_SIMPLE}]+" if _isolates(tokenizer) else "(?!)").fullmatch
         self._neighbour = self._whole(_NEIGHBOUR)
         self._words: _Remembered[Packed | None] = _Remembered(self._of_word)
         self._parts: _Remembered[Packed] = _Remembered(self._of_part)

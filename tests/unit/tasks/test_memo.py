@@ -14,7 +14,7 @@ from core.tasks.tokenizers.unigram import RECIPES, SPECIAL, pieces, train_unigra
 TEXTS = [f"Naïve cafés, {n} of them; it's “said” (so) that বাংলা র‍্যাব দু:খ এক। দুই" for n in range(300)]
 STRANGE = "\x00\x01\u00a8\u00ad\u0301\u200b\u200c\u200d\u2581\u3000\ufeff\ufffd\u1e9eΣİ¨ª½ﬁ́̈"
 LETTERS_DRAWN = st.characters(exclude_categories=["Cs"]) | st.sampled_from(
-    "abzAZ09.,'\u2018\u2019\u201c\u201d\u2013\u2014|<[" + STRANGE
+    "abzAZäÄéßÿŸŒœ09.,'\u2018\u2019\u201c\u201d\u2013\u2014|<[" + STRANGE
 )
 CHOSEN = [*SPECIAL, "a[MASK]b", "word", "Word,", "১২৩", "x" * 70, "``quoted''", "|", "।।"]
 WORDS = st.text(LETTERS_DRAWN, max_size=8) | st.sampled_from(CHOSEN)
@@ -84,3 +84,10 @@ def test_words_with_another_special_piece_are_tried() -> None:
     tokenizer.add_tokens(["many"])
     texts = ["many of them, manyfold", "how many"]
     assert read(WordMemo(tokenizer), texts) == pieces(tokenizer, texts) != pieces(tokenizer_of("plain"), texts)
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_every_letter_of_europe_is_cut_as_by_the_tokenizer(recipe: str) -> None:
+    letters = [chr(code) for code in range(33, 0x250)]
+    texts = [f"{one} {one}a a{one} A{one}b{one}{one}" for one in letters]
+    assert read(WordMemo(tokenizer_of(recipe)), texts) == pieces(tokenizer_of(recipe), texts)
