@@ -160,9 +160,9 @@ def _add_data(parts: Any) -> None:
     data = parts.add_parser(
         "data",
         help="reading text: tokens a second on one core, beside datasets with the same tokenizer",
-        description="Text becomes rows on the disk as a worker's reader makes them, the rows are drawn from there once "
-        "more, and datasets streams the same text through the same tokenizer; they take turns, and processor seconds "
-        "count.",
+        description="Text becomes rows on the disk as a worker's reader makes them, by one that knows no word yet and "
+        "once more by one that does; the rows are drawn from there; and datasets streams the same paragraphs through "
+        "the same tokenizer.  They take turns on one core, and processor seconds count.",
     )
     add_json(data)
     data.add_argument("--text", default="python-docs", metavar="DIR", help="a folder of text (default: python-docs)")
