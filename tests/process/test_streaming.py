@@ -55,13 +55,14 @@ def write_text(folder: Path) -> None:
     """Files of sentences in which some words like to follow others."""
     chance = random.Random(3)
     for number in range(FILES):
-        said, place = [], 0
-        while sum(map(len, said)) < FILE_CHARS:
+        said, place, written = [], 0, 0
+        while written < FILE_CHARS:
             words = []
             for _ in range(chance.randint(5, 12)):
                 place = (place + chance.choice([1, 1, 1, 2, 7])) % len(WORDS)
                 words.append(WORDS[place])
             said.append(" ".join(words).capitalize() + ".")
+            written += len(said[-1])
         paragraphs = [" ".join(said[at : at + 5]) for at in range(0, len(said), 5)]
         (folder / f"{number:02}.txt").write_text("\n\n".join(paragraphs))
 
