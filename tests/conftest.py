@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 """Several processes of tests share the cores: threads of torch that wait for one another would take them away."""
@@ -15,8 +15,8 @@ os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 """The program is started hundreds of times: it is compiled once."""
 
-settings.register_profile("any machine", deadline=None)
-"""An example has no time in which it must end: others compute on the same cores."""
+settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+"""No example has a time in which it must be found or must end: others compute on the same cores."""
 settings.load_profile("any machine")
 
 Files = Sequence[Sequence[pytest.Item]]

@@ -216,6 +216,6 @@ def test_a_month_is_decided_in_a_second():
         )
         for number in range(30 * 24 * 6)
     ]
-    began = time.perf_counter()
+    began = time.process_time()
     followed(events, change(STRICT, on_battery=True), Switches(), [])
-    assert time.perf_counter() - began < 1.0
+    assert time.process_time() - began < 1.0
