@@ -154,7 +154,7 @@ def _shards_options(shards: argparse.ArgumentParser) -> None:
     shards.add_argument("--shards", type=whole(WANTED_SHARDS, 65_536), default=200, metavar="N", help="(default: 200)")
     shards.add_argument("--disk", type=share, default=0.05, metavar="SHARE", help="of the shards, on each disk (0.05)")
     shards.add_argument("--hours", type=float, default=3.0, metavar="N", help="simulated, at most (default: 3)")
-    shards.add_argument("--churn", default="", metavar="KIND", help="as in sim dht; without it peers stay")
+    shards.add_argument("--churn", default="", metavar="KIND", help="s000, s003, or a file (default: peers stay)")
     about = "a member that has all shards is there for so long, and never an origin (default: an origin)"
     shards.add_argument("--seeder", type=float, metavar="MINUTES", help=about)
     without = ("rarest", "commonest")

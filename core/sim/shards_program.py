@@ -8,8 +8,9 @@ from dataclasses import asdict, dataclass
 from statistics import median
 from typing import Final
 
+from core.base.problems import BadInput
 from core.sim.shard_swarm import ShardSwarm, ShardSwarmSettings
-from core.sim.stays import Pattern, read_pattern
+from core.sim.stays import Replaced, read_pattern
 from core.system.progress_bar import ProgressBar
 
 STEP_S: Final = 300.0
@@ -69,14 +70,16 @@ def run(args: argparse.Namespace) -> int:
         0 if the origin was spared, no shard became rare and newcomers were quick, 1 otherwise.
 
     Raises:
-        BadInput: there is no such churn.
+        BadInput: there is no such churn here.
     """
     pattern = read_pattern(args.churn) if args.churn else None
+    if isinstance(pattern, Replaced):
+        raise BadInput("Here peers are not replaced by share.", hint="Give s000, s003 or a file of stays.")
     settings = ShardSwarmSettings(
         peers=args.peers,
         shards=args.shards,
         disk=args.disk,
-        stays=pattern.stays if isinstance(pattern, Pattern) else None,
+        stays=pattern.stays if pattern else None,
         seeder_s=None if args.seeder is None else 60.0 * args.seeder,
         without=args.without,
     )

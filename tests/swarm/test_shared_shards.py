@@ -1,7 +1,11 @@
 """A swarm of members with small disks reads a data set, while some go and others come; see `potluck sim shards`."""
 
+import argparse
+
 import pytest
 
+from core.base.problems import BadInput
+from core.sim import shards_program
 from core.sim.shard_swarm import ShardSwarm, ShardSwarmSettings
 from core.sim.shards_program import newcomers
 from core.sim.stays import Stays
@@ -74,3 +78,8 @@ def test_same_seed_gives_the_same_world():
         swarm.world.run(120.0)
         digests.append((swarm.world.messages, swarm.world.digest.hex(), swarm.origin_shards))
     assert digests[0] == digests[1]
+
+
+def test_a_share_replaced_an_hour_is_refused() -> None:
+    with pytest.raises(BadInput, match="not replaced by share"):
+        shards_program.run(argparse.Namespace(churn="0.1"))
