@@ -8,6 +8,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from core.base.tasks import TOKENIZERS
 from core.cli.options import Commands, add_json, calling, recipe_file, share, whole
 
 CODECS = ("raw", "fp16", "bf16", "u8", "b8", "q4", "topk", "adaptive")
@@ -167,6 +168,7 @@ def _add_data(parts: Any) -> None:
     add_json(data)
     data.add_argument("--text", default="python-docs", metavar="DIR", help="a folder of text (default: python-docs)")
     data.add_argument("--megabytes", type=whole(1, 10_000), default=16, metavar="N", help="of it at most (default: 16)")
+    data.add_argument("--recipe", choices=TOKENIZERS, default=TOKENIZERS[0], help="of the tokenizer (default: plain)")
     data.add_argument("--vocab", type=whole(300, 60_000), default=30_000, metavar="N", help="pieces (default: 30000)")
     data.add_argument("--length", type=whole(16, 512), default=128, metavar="N", help="of a sample (default: 128)")
     data.add_argument("--turns", type=whole(1, 100), default=3, metavar="N", help="of each way (default: 3)")

@@ -57,6 +57,8 @@ class DataReport(msgspec.Struct, frozen=True, kw_only=True):
 
     bench: str = "data"
     text_bytes: int
+    recipe: str
+    """Of the tokenizer."""
     tokens: int
     """Of a pass over the text."""
     vocab_size: int
@@ -109,7 +111,7 @@ def measure(args: argparse.Namespace) -> DataReport:
         folder = Path(name)
         offline(folder / "cache")
         size = _gathered(args.text, folder / "texts", args.megabytes * 1_000_000)
-        tokenizer = train_unigram(iter(_beginning(folder / "texts")), vocab_size=args.vocab)
+        tokenizer = train_unigram(iter(_beginning(folder / "texts")), vocab_size=args.vocab, recipe=args.recipe)
         numbers = AlbertNumbers(vocab_size=tokenizer.get_vocab_size(), sequence_length=args.length)
         others_read = _with_datasets(folder / "texts", tokenizer)
         first, second, cached, others, batch_s = [], [], [], [], []
@@ -125,6 +127,7 @@ def measure(args: argparse.Namespace) -> DataReport:
             cached.append(_rate(once.draw))
     return DataReport(
         text_bytes=size,
+        recipe=args.recipe,
         tokens=tokens,
         vocab_size=numbers.vocab_size,
         sequence_length=args.length,
@@ -291,7 +294,7 @@ def sentences(report: DataReport) -> str:
     text = f"{report.text_bytes / 1e6:.1f} MB of text, {amount(report.tokens)} tokens of {report.vocab_size:,} pieces"
     return "\n".join(
         [
-            f"{text}; tokens a second on one core, median of {report.turns} turns (least to most):",
+            f"{text} ({report.recipe}); tokens a second on one core, median of {report.turns} turns (least to most):",
             f"  first pass   {told(report.first_pass)}, first batch after {report.first_batch_s:.2f} s",
             f"  second pass  {told(report.second_pass)}: all words are known",
             f"  from disk    {told(report.cached)}, {report.cached_over_first.median:.3g} times the first pass",

@@ -2,14 +2,14 @@
 
 import json
 import re
-import string
 from array import array
 from collections.abc import Callable
 from typing import Final, TypeVar
 
 from tokenizers import Tokenizer, models
 
-from core.tasks.tokenizers.unigram import RECIPES, pre_tokenizer_of
+from core.tasks.tokenizers.normalisers import KNOWN_LETTERS
+from core.tasks.tokenizers.unigram import RECIPES, TokenizerRecipe, pre_tokenizer_of
 
 WORDS_MAX: Final = 300_000
 """Number of words that are remembered, about 60 MB; then all are forgotten."""
@@ -18,13 +18,10 @@ LETTERS_MAX: Final = 64
 BEGINNING: Final = "\u2581"
 """What pieces begin with that begin a word."""
 _NEIGHBOUR: Final = "a"
-_BRACKETS: Final = "<["
-"""One of them stands in each special piece."""
-_SMALL: Final = string.ascii_lowercase + "ßàáâãäåæçèéêëìíîïðñòóôõöøùúûüýþÿœ"
-_MARKS: Final = "".join({*string.digits, *string.punctuation, *"‘’“”–—"} - {"|", *_BRACKETS})  # noqa: RUF001
-_SIMPLE: Final = re.escape(_MARKS) + "".join({*_SMALL, *_SMALL.replace("ß", "").upper()})
-"""Of these letters are lowered, and all others left as they are; a pipe can be a danda."""
-_PARTS: Final = re.compile(f"{BEGINNING}[{_SMALL}]*|[{_SMALL}]+|[^{_SMALL}]")
+_PARTS: Final = re.compile(f"{BEGINNING}[{KNOWN_LETTERS}]*|[{KNOWN_LETTERS}]+|[^{KNOWN_LETTERS}]")
+"""Of known letters and marks, where marks and digits stand alone."""
+_AT_BRACKETS: Final = re.compile(r"[^<\[]+|[<\[]")
+"""Where they do not."""
 
 Packed = bytes
 """Numbers of pieces, 16 bits each, as this computer orders bytes."""
@@ -35,10 +32,10 @@ Made = TypeVar("Made")
 class WordMemo:
     """Cuts texts as their tokenizer does, and never otherwise.
 
-    A tokenizer of ours normalises and divides a text word by word (`core.tasks.tokenizers.normalisers`), so a text is
-    cut as its words are, and where its recipe lets marks and digits stand alone, a word of plain letters as its parts
-    are.  With all other words, and other tokenizers, that is tried for each word, and where it does not hold the
-    tokenizer itself cuts the whole text: so it is with a control character that a normaliser leaves out, or U+2581.
+    A tokenizer of a recipe of ours normalises and divides a text word by word (`core.tasks.tokenizers.normalisers`), so
+    a text is cut as the parts of its words are, each of which the model cuts once.  With other tokenizers that is tried
+    for each word.  Where it does not hold, the tokenizer itself cuts the whole text: so it is with a control character
+    that a normaliser leaves out, or U+2581.
 
     Args:
         tokenizer: It may be anybody's.
@@ -46,8 +43,10 @@ class WordMemo:
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self._tokenizer = tokenizer
+        self._normaliser = tokenizer.normalizer
+        self._pre_tokenizer = tokenizer.pre_tokenizer
         self._tokenize = tokenizer.model.tokenize
-        self._is_simple = re.compile(f"[{_SIMPLE}]+" if _isolates(tokenizer) else "(?!)").fullmatch
+        self._recipe = _recipe_of(tokenizer)
         self._neighbour = self._whole(_NEIGHBOUR)
         self._words: _Remembered[Packed | None] = _Remembered(self._of_word)
         self._parts: _Remembered[Packed] = _Remembered(self._of_part)
@@ -69,8 +68,19 @@ class WordMemo:
 
     def _of_word(self, word: str) -> Packed | None:
         """The pieces of a word; None: they depend on what stands beside it."""
-        if self._is_simple(word):
-            return b"".join(map(self._parts.__getitem__, _PARTS.findall(BEGINNING + word.lower())))
+        if self._recipe is None:
+            return self._tried(word)
+        said = self._recipe.normalise_word(word)
+        if said is not None:
+            parts = _PARTS if self._recipe.isolates else _AT_BRACKETS
+            return b"".join(map(self._parts.__getitem__, parts.findall(BEGINNING + said)))
+        said = self._normaliser.normalize_str(word)
+        if not said or said != said.strip(" "):
+            return None
+        return b"".join(self._parts[part] for part, _ in self._pre_tokenizer.pre_tokenize_str(said))
+
+    def _tried(self, word: str) -> Packed | None:
+        """The same of a tokenizer of which nothing is known: a word is cut alone and between others."""
         packed = self._whole(word)
         context = self._whole(f"{_NEIGHBOUR} {word} {_NEIGHBOUR}")
         return packed if packed and context == self._neighbour + packed + self._neighbour else None
@@ -101,18 +111,20 @@ def _packed(ids: list[int]) -> Packed:
     return array("H", ids).tobytes()
 
 
-def _isolates(tokenizer: Tokenizer) -> bool:
-    """Whether a tokenizer is of one of our recipes that let marks and digits stand alone; all of them lower letters."""
-    special = (token.content for token in tokenizer.get_added_tokens_decoder().values())
-    if not all(set(_BRACKETS).intersection(content) for content in special):
-        return False
+def _recipe_of(tokenizer: Tokenizer) -> TokenizerRecipe | None:
+    """The recipe that a tokenizer follows in all but its vocabulary.
+
+    None: it follows none, or takes special or added pieces out of a text before that is normalised.
+    """
+    if not tokenizer.encode_special_tokens or not all(t.special for t in tokenizer.get_added_tokens_decoder().values()):
+        return None
     how = _how(tokenizer)
     for made in RECIPES.values():
         empty = Tokenizer(models.Unigram())
         empty.normalizer, empty.pre_tokenizer = made.normaliser(), pre_tokenizer_of(made)
-        if made.isolates and _how(empty) == how:
-            return True
-    return False
+        if _how(empty) == how:
+            return made
+    return None
 
 
 def _how(tokenizer: Tokenizer) -> tuple[object, object, str]:

@@ -2,10 +2,19 @@
 
 All of them are local to words: a text whose words stand with single spaces between them, as sentences do
 (`core.data.sentences`), is normalised word by word to the same as in one go.  So a tokenizer may remember what it made
-of a word.  The recipes `albert` and `bengali` are idempotent; `plain` is, except for a capital i with a dot before
+of a word.  That is so because NFKC, NFKD and our expressions take a space for a text's end, and all else goes letter by
+letter.  Only the last expression joins spaces, so words that become nothing, or get a space at an end, are exceptions.
+
+What most words become, Python says in a fraction of the time (`plain_word` and the like); where they say None, only the
+normaliser can say it.
+
+The recipes `albert` and `bengali` are idempotent; `plain` is, except for a capital i with a dot before
 certain marks, and stays as it is, so that collaborations that use it do.
 """
 
+import re
+import string
+import unicodedata
 from typing import Final
 
 from tokenizers import Regex, normalizers
@@ -57,6 +66,21 @@ sahajBERT used (S000, appendix I.3); it takes a colon behind any Bengali letter 
 what they say among them.  The letters are what people type for each other, as the Bengali normalisers of
 bnunicodenormalizer and csebuetnlp have found."""
 
+_LATIN: Final = string.ascii_letters + "ßàáâãäåæçèéêëìíîïðñòóôõöøùúûüýþÿœÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÐÑÒÓÔÕÖØÙÚÛÜÝÞŸŒ"
+_SIGNS: Final = (
+    "\u0981-\u0983\u0985-\u098c\u098f\u0990\u0993-\u09a8\u09aa-\u09b0\u09b2\u09b6-\u09b9\u09bc-\u09c4\u09c7\u09c8"
+    "\u09cb-\u09ce\u09d7\u09dc\u09dd\u09df-\u09e3"
+)
+"""The Bengali letters and signs of Unicode 4.1, which every later version normalises alike."""
+KNOWN_LETTERS: Final = _LATIN + _SIGNS
+"""What a set of a regular expression says; no mark and no digit is among them."""
+_MARKS: Final = re.escape(string.digits + string.punctuation) + "‘’“”–—"  # noqa: RUF001
+KNOWN_LETTERS_MAX: Final = 64
+"""Of a word: the time in which Python normalises signs in a row grows with the square of their number."""
+_OF_ALBERT: Final = re.compile(f"[{string.ascii_letters}{_MARKS}]{{1,{KNOWN_LETTERS_MAX}}}").fullmatch
+_KNOWN: Final = re.compile(f"[{KNOWN_LETTERS}{_MARKS}\u0964\u0965\u09e6-\u09ef]{{1,{KNOWN_LETTERS_MAX}}}").fullmatch
+_HOMOGENISED: Final = re.compile("|".join(pattern for pattern, _ in AFTER)).search
+
 
 def plain() -> normalizers.Normalizer:
     """NMT and NFKC, multiple spaces collapsed, letters lowered."""
@@ -68,6 +92,11 @@ def plain() -> normalizers.Normalizer:
             normalizers.Lowercase(),
         ]
     )
+
+
+def plain_word(word: str) -> str | None:
+    """What `plain` makes of a word of Latin or Bengali letters, digits and marks."""
+    return unicodedata.normalize("NFKC", word).lower() if _KNOWN(word) else None
 
 
 def albert() -> normalizers.Normalizer:
@@ -89,6 +118,11 @@ def albert() -> normalizers.Normalizer:
     )
 
 
+def albert_word(word: str) -> str | None:
+    """What `albert` makes of a word of ASCII letters, digits and marks, without quotes in pairs."""
+    return word.lower() if _OF_ALBERT(word) and "''" not in word and "``" not in word else None
+
+
 def bengali() -> normalizers.Normalizer:
     """NMT and NFKC, Bengali code points homogenised, letters lowered, spaces collapsed (S000, appendix I.3).
 
@@ -104,3 +138,9 @@ def bengali() -> normalizers.Normalizer:
             normalizers.Replace(Regex(r"\s+"), " "),
         ]
     )
+
+
+def bengali_word(word: str) -> str | None:
+    """What `bengali` makes of a word of Latin or Bengali letters, digits and marks that needs no homogenising."""
+    said = plain_word(word)
+    return None if said is None or _HOMOGENISED(said) else said

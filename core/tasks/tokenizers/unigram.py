@@ -24,15 +24,17 @@ class TokenizerRecipe(NamedTuple):
     vocab_size: int
     """Pieces, where nobody says how many."""
     normaliser: Callable[[], normalizers.Normalizer]
+    normalise_word: Callable[[str], str | None]
+    """What the normaliser makes of a word, in a fraction of the time; None: only the normaliser itself can say it."""
     isolates: bool
     """Whether punctuation marks and digits stand alone."""
 
 
 RECIPES: Final[Mapping[str, TokenizerRecipe]] = MappingProxyType(
     {
-        normalisers.PLAIN: TokenizerRecipe(32_000, normalisers.plain, isolates=True),
-        normalisers.ALBERT: TokenizerRecipe(30_000, normalisers.albert, isolates=False),
-        normalisers.BENGALI: TokenizerRecipe(32_000, normalisers.bengali, isolates=True),
+        normalisers.PLAIN: TokenizerRecipe(32_000, normalisers.plain, normalisers.plain_word, isolates=True),
+        normalisers.ALBERT: TokenizerRecipe(30_000, normalisers.albert, normalisers.albert_word, isolates=False),
+        normalisers.BENGALI: TokenizerRecipe(32_000, normalisers.bengali, normalisers.bengali_word, isolates=True),
     }
 )
 """Every recipe by its name: a text of any language; English as ALBERT v2 cuts it (Lan et al. 2019); Bengali."""

@@ -17,7 +17,10 @@ LETTERS_DRAWN = st.characters(exclude_categories=["Cs"]) | st.sampled_from(
     "abzAZäÄéßÿŸŒœ09.,'\u2018\u2019\u201c\u201d\u2013\u2014|<[" + STRANGE
 )
 CHOSEN = [*SPECIAL, "a[MASK]b", "word", "Word,", "১২৩", "x" * 70, "``quoted''", "|", "।।"]
-WORDS = st.text(LETTERS_DRAWN, max_size=8) | st.sampled_from(CHOSEN)
+BENGALI_DRAWN = st.characters(min_codepoint=0x980, max_codepoint=0x9FF) | st.sampled_from(
+    "কতবযরডঢ\u09bc\u09cd\u09be\u09c7\u09d7\u0981়য়ড়োৌঅ।॥|:\u200c\u200d১৯a,"
+)
+WORDS = st.text(BENGALI_DRAWN, max_size=8) | st.text(LETTERS_DRAWN, max_size=8) | st.sampled_from(CHOSEN)
 SENTENCES = st.lists(WORDS, max_size=8).map(" ".join)
 
 
@@ -79,15 +82,38 @@ def test_a_long_word_is_not_remembered() -> None:
     assert len(found) == before
 
 
-def test_words_with_another_special_piece_are_tried() -> None:
+@pytest.mark.parametrize("encode_special_tokens", [False, True])
+def test_words_with_another_special_piece_are_tried(*, encode_special_tokens: bool) -> None:
     tokenizer = Tokenizer.from_str(tokenizer_of("plain").to_str())
     tokenizer.add_tokens(["many"])
+    tokenizer.encode_special_tokens = encode_special_tokens
     texts = ["many of them, manyfold", "how many"]
     assert read(WordMemo(tokenizer), texts) == pieces(tokenizer, texts) != pieces(tokenizer_of("plain"), texts)
 
 
 @pytest.mark.parametrize("recipe", RECIPES)
-def test_every_letter_of_europe_is_cut_as_by_the_tokenizer(recipe: str) -> None:
-    letters = [chr(code) for code in range(33, 0x250)]
-    texts = [f"{one} {one}a a{one} A{one}b{one}{one}" for one in letters]
+def test_a_special_piece_that_a_text_says_is_followed(recipe: str) -> None:
+    tokenizer = Tokenizer.from_str(tokenizer_of(recipe).to_str())
+    assert not tokenizer.encode_special_tokens
+    texts = ["a[MASK]b <pad> \uff1cpad\uff1e বাংলা[CLS]"]
+    assert read(WordMemo(tokenizer), texts) == pieces(tokenizer, texts) != pieces(tokenizer_of(recipe), texts)
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_every_letter_is_cut_as_by_the_tokenizer(recipe: str) -> None:
+    letters = [chr(code) for code in (*range(33, 0x250), 0x964, 0x965, *range(0x980, 0xA00), 0x200C, 0x200D)]
+    texts = [f"{one} {one}a a{one} A{one}b{one}{one} ক{one} {one}ক ক{one}ক ক\u09cd{one} ৯{one}।" for one in letters]
     assert read(WordMemo(tokenizer_of(recipe)), texts) == pieces(tokenizer_of(recipe), texts)
+
+
+@pytest.mark.parametrize("recipe", ["plain", "bengali"])
+def test_bengali_pairs_are_cut_as_by_the_tokenizer(recipe: str) -> None:
+    letters = [chr(code) for code in (0x964, 0x3A, 0x7C, *range(0x981, 0x9F2), 0x200C, 0x200D)]
+    texts = [" ".join(f"{one}{other} ক{one}{other}ক" for other in letters) for one in letters]
+    assert read(WordMemo(tokenizer_of(recipe)), texts) == pieces(tokenizer_of(recipe), texts)
+
+
+def test_a_word_that_becomes_two_is_remembered() -> None:
+    found = WordMemo(tokenizer_of("plain"))
+    assert found.pieces("a প্রগল্\u200cভা b") == found.pieces("a প্রগল্ ভা b")
+    assert len(found) == 5

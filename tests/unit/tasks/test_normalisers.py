@@ -43,6 +43,31 @@ def test_a_sentence_is_normalised_word_by_word(name: str, text: str) -> None:
     assert " ".join(apart.split()) == " ".join(MADE[name].normalize_str(" ".join(words)).split())
 
 
+@pytest.mark.parametrize("name", RECIPES)
+@given(word=TEXTS | st.text(st.characters(max_codepoint=0x17F), max_size=12))
+def test_a_known_word_becomes_what_the_normaliser_makes_of_it(name: str, word: str) -> None:
+    said = RECIPES[name].normalise_word(word)
+    assert said is None or said == MADE[name].normalize_str(word)
+
+
+@pytest.mark.parametrize("name", RECIPES)
+@pytest.mark.parametrize("word", ["It's", "“(so)”", "<[3.14|", "Naïve", "রাঁধাবাড়া।", "ক্ষ১২৩", "দু:খ", "``so''", "漢字"])
+def test_which_words_are_known(name: str, word: str) -> None:
+    unknown = {
+        normalisers.PLAIN: {"漢字"},
+        normalisers.ALBERT: {"Naïve", "রাঁধাবাড়া।", "ক্ষ১২৩", "দু:খ", "``so''", "漢字"},
+        normalisers.BENGALI: {"<[3.14|", "দু:খ", "漢字"},
+    }
+    assert (RECIPES[name].normalise_word(word) is None) == (word in unknown[name])
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_long_words_are_not_known(name: str) -> None:
+    known = RECIPES[name].normalise_word
+    assert known("x" * normalisers.KNOWN_LETTERS_MAX) is not None
+    assert known("x" * (normalisers.KNOWN_LETTERS_MAX + 1)) is None
+
+
 def test_nmt_is_as_the_library_has_it_but_for_joiners() -> None:
     nmt = normalizers.Nmt()
     ours = normalizers.Sequence([normalizers.Replace(Regex(pattern), said) for pattern, said in normalisers.BEFORE[:2]])
