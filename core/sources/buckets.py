@@ -3,6 +3,7 @@
 import errno
 from collections.abc import Iterator
 from importlib.util import find_spec
+from itertools import count as count_from
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -102,10 +103,10 @@ class BucketFiles:
         return FoundFiles([StoredFile(name, size) for name, size in self._sizes.items()])
 
     def read(self, name: str, start: int, end: int | None) -> Iterator[bytes]:
-        """The bytes of a range of a file (`FilePlace.read`)."""
-        end = self._sizes.get(name, 0) if end is None else end
-        for at in range(start, end, ASKED_BYTES):
-            count = min(ASKED_BYTES, end - at)
+        """The bytes of a range of a file (`FilePlace.read`); of one that was not listed, all that there are."""
+        end = self._sizes.get(name) if end is None else end
+        for at in count_from(start, ASKED_BYTES) if end is None else range(start, end, ASKED_BYTES):
+            count = ASKED_BYTES if end is None else min(ASKED_BYTES, end - at)
             for taken in range(0, count, READ_BYTES):
                 self._access.allow(min(READ_BYTES, count - taken))
             try:
@@ -117,10 +118,12 @@ class BucketFiles:
                     data = b""
                 else:
                     raise self._stalled(error) from None
-            if len(data) != count:
+            if len(data) != count and end is not None:
                 raise ShardUnreadable(DataCode.DAMAGED, name=name)
             for taken in range(0, count, READ_BYTES):
                 yield data[taken : taken + READ_BYTES]
+            if len(data) < count:
+                return
 
     def _asked(self, what: str, *words: str, **how: object) -> Any:
         """What the file system answers to a question; it gets `ANSWER_S`, and no more, however often it would try."""

@@ -1,4 +1,8 @@
-"""Where cut shards are kept: a folder of this computer, or any address that `fsspec` reads and writes."""
+"""Where cut shards are kept: a folder of this computer, or any address that `fsspec` reads and writes.
+
+What members can read is read as they read it, with the same credentials and bounds on time: only so does it say
+anything about them, and a stranger's bucket never sees the credentials that this computer has for a cloud.
+"""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -25,7 +29,7 @@ class CutFolder:
 
     Args:
         address: The path of a folder, or a URL.
-        secrets: Credentials (`Access.secrets`); what `fsspec` writes to without any gets what this computer has for it.
+        secrets: Credentials (`Access.secrets`); writing without any uses what this computer has for such an address.
 
     Raises:
         BadInput: no library that is installed knows such addresses, or they do not take these credentials.
@@ -34,25 +38,34 @@ class CutFolder:
     def __init__(self, address: str, secrets: Mapping[str, str] = MappingProxyType({})) -> None:
         self.address = address.rstrip("/")
         self._folder = None if "://" in address else Path(address)
+        self._secrets = secrets
         self._origin: Origin | None = None
-        self._files: Any = None
-        if scheme_of(address) in {"http", "https", "hf"}:  # as members will read it
+        if scheme_of(address) in {"http", "https", "hf", *PACKAGES}:
             self._origin = open_origin(self.address, Access(secrets=secrets))
-        if self._folder is None:
-            from fsspec.core import url_to_fs  # noqa: PLC0415 - only those who keep shards elsewhere need it
-
-            secret = secrets.get(secret_name(address), "")
-            options = options_of(address, secret) if secret and scheme_of(address) in PACKAGES else {}
-            options |= {"token": secret} if secret and scheme_of(address) == "hf" else {}
-            try:
-                self._files, self._root = url_to_fs(self.address, **options)
-            except (ImportError, ValueError) as error:
-                raise BadInput(
-                    f"{address[:200]} cannot be used: {error}.", hint="Name a folder, or an address that fsspec knows."
-                ) from error
+        elif self._folder is None:
+            self._own()
 
     def read(self, name: str, bytes_max: int) -> bytes | None:
-        """A file's first bytes; None: there is no such file.
+        """A file's first bytes, as members read it; None: there is no such file.
+
+        Args:
+            name: Of the file.
+            bytes_max: How many at most.
+
+        Raises:
+            UserProblem: it cannot be read.
+        """
+        if self._origin is None:
+            return self.read_back(name, bytes_max)
+        try:
+            return _begun(self._origin, name, bytes_max)
+        except SourceTrouble as trouble:
+            if trouble.code == DataCode.MISSING:
+                return None
+            raise problem_of_trouble(trouble) from trouble
+
+    def read_back(self, name: str, bytes_max: int) -> bytes | None:
+        """A file's first bytes, read with the rights of `write`, to go on with what it wrote; None: there is none.
 
         Args:
             name: Of the file.
@@ -65,17 +78,14 @@ class CutFolder:
             if self._folder is not None:
                 with (self._folder / name).open("rb") as file:
                     return file.read(bytes_max)
-            if self._origin is not None:
-                return _begun(self._origin, name, bytes_max)
-            with self._files.open(f"{self._root}/{name}", "rb") as file:
+            files, root = self._own()
+            with files.open(f"{root}/{name}", "rb") as file:
                 data: bytes = file.read(bytes_max)
                 return data
         except FileNotFoundError:
             return None
-        except SourceTrouble as trouble:
-            if trouble.code == DataCode.MISSING:
-                return None
-            raise problem_of_trouble(trouble) from trouble
+        except UserProblem:
+            raise
         except OSError as error:
             raise self._problem(error, name) from error
         except Exception as error:  # each kind of address raises its own
@@ -96,14 +106,34 @@ class CutFolder:
                 mode = PRIVATE_FILE if name.startswith(".") else public_file()
                 write_atomic(self._folder / name, data, mode=mode)
                 return
-            self._files.makedirs(self._root, exist_ok=True)
-            self._files.pipe_file(f"{self._root}/{name}", data)
+            files, root = self._own()
+            files.makedirs(root, exist_ok=True)
+            files.pipe_file(f"{root}/{name}", data)
         except OSError as error:
             raise self._problem(error, name) from error
         except UserProblem:
             raise
         except Exception as error:  # each kind of address raises its own
             raise self._cannot("written", name, error) from error
+
+    def _own(self) -> tuple[Any, str]:
+        """The file system of `fsspec`, which keeps it, and the folder in it.
+
+        Raises:
+            BadInput: no library that is installed knows such addresses, or they do not take these credentials.
+        """
+        from fsspec.core import url_to_fs  # noqa: PLC0415 - only those who keep shards elsewhere need it
+
+        scheme, secret = scheme_of(self.address), self._secrets.get(secret_name(self.address), "")
+        options = options_of(self.address, secret) if secret and scheme in PACKAGES else {}
+        options |= {"token": secret} if secret and scheme == "hf" else {}
+        try:
+            files, root = url_to_fs(self.address, **options)
+        except (ImportError, ValueError) as error:
+            raise BadInput(
+                f"{self.address[:200]} cannot be used: {error}.", hint="Name a folder, or an address that fsspec knows."
+            ) from error
+        return files, root
 
     def _problem(self, error: OSError, name: str) -> UserProblem:
         if self._folder is not None:

@@ -9,7 +9,7 @@ from core.base.data_source import DataSource
 from core.base.problems import BadInput
 from core.data.shard_index import INDEX_BYTES_MAX, INDEX_FILE, ShardIndex, read_index
 from core.sources.cut_folder import CutFolder
-from core.sources.source import Access, scheme_of
+from core.sources.source import Access, below, scheme_of
 
 
 def index_at(source: DataSource, access: Access) -> ShardIndex | None:
@@ -46,4 +46,4 @@ def listed(source: DataSource, index: ShardIndex | None) -> DataSource:
     if index is None or scheme_of(source.address) not in {"http", "https"}:
         return source
     names = f"{{{0:05d}..{len(index) - 1:05d}}}.{index.ending}"
-    return msgspec.structs.replace(source, address=f"{source.address.rstrip('/')}/{names}")
+    return msgspec.structs.replace(source, address=below(source.address, names))

@@ -7,7 +7,7 @@ checked before any of it is read, so that what is trained on is what the organis
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 from core.api.data_state import DataCode
 from core.base.data_source import DataSource
@@ -27,6 +27,7 @@ from core.sources.source import (
     ShardUnreadable,
     SourceStalled,
     SourceTrouble,
+    below,
     listing_digest,
     scheme_of,
     secret_name,
@@ -164,15 +165,12 @@ def origin_of(address: str, access: Access, *, seen: str) -> Origin:
     if scheme in {"http", "https"}:
         secret = access.secrets.get(secret_name(address), "")
         web = Web(address, access, headers=authorization(secret), seen=seen)
-        parts = urlsplit(address)
-        base = f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}"
-        query = f"?{parts.query}" if parts.query else ""
-        return lambda name, size, start: web.read(f"{base}/{quote(name)}{query}", start, None, size=size)
+        return lambda name, size, start: web.read(below(address, quote(name)), start, None, size=size)
     if scheme == "hf":
         hub = web_of_hub(address, access)
         return lambda name, size, start: hub.read(resolved_url(address, "main", name), start, None, size=size)
     if scheme:
         bucket = bucket_of(address, access)
-        return lambda name, size, start: bucket.read(f"{bucket.path}/{name}", start, size)
+        return lambda name, size, start: bucket.read(f"{bucket.path}/{name}", start, size or None)
     folder = named_path(address, access)
     return lambda name, _, start: read_file(folder / name, start, None)

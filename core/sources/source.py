@@ -256,6 +256,17 @@ def scheme_of(address: str) -> str:
     return scheme.lower() if mark else ""
 
 
+def below(address: str, name: str) -> str:
+    """The address of a file in a folder of a web server, with the folder's query, which may be a signature.
+
+    Args:
+        address: Of the folder.
+        name: Of the file, quoted.
+    """
+    parts = urlsplit(address)
+    return parts._replace(path=f"{parts.path.rstrip('/')}/{name}", fragment="").geturl()
+
+
 def secret_name(address: str) -> str:
     """What credentials for an address are called in the keyring: its scheme and host, bucket or hub.
 

@@ -185,5 +185,5 @@ def _mended(
 
 
 def _journal(store: CutFolder) -> CutJournal | None:
-    data = store.read(JOURNAL_FILE, JOURNAL_BYTES_MAX)
+    data = store.read_back(JOURNAL_FILE, JOURNAL_BYTES_MAX)
     return None if data is None else read_journal(data, called=f"{store.address}/{JOURNAL_FILE}")
