@@ -21,6 +21,8 @@ class DataCode(StrEnum):
     """A file or a shard is not there any more: name."""
     DAMAGED = "damaged"
     """A file breaks off or holds something else than its name says: name."""
+    UNDECIDED = "undecided"
+    """Which files of a data set are meant could not be found out on this computer: name."""
     NO_COLUMN = "no-column"
     """Rows have no such column: name, column."""
     WRONG_BYTES = "wrong-bytes"
@@ -49,6 +51,10 @@ STALLED: Final[Mapping[str, str]] = MappingProxyType(
         DataCode.CERTIFICATE: "Data stalled: the certificate of {host} is not valid: {why}.",
         DataCode.MISSING: "Data stalled: {name} is not there any more. The organiser can mend that.",
         DataCode.DAMAGED: "Data stalled: {name} is damaged. The organiser can mend that.",
+        DataCode.UNDECIDED: (
+            "Data stalled: finding out which files of {name} are meant took this computer too long or too much memory. "
+            "It is tried again."
+        ),
         DataCode.NO_COLUMN: "Data stalled: {name} has no column {column}. The organiser can mend that.",
         DataCode.WRONG_BYTES: "Data stalled: {name} is not what the organiser has signed. It is asked for again.",
         DataCode.NETWORK_RESTS: "Data wait: your rules forbid the network now.",

@@ -16,7 +16,7 @@ import msgspec
 from core.api.data_state import DataCode
 from core.base.data_source import DataSource
 from core.sources.file_shards import FileShards, FoundFiles, StoredFile
-from core.sources.hub_split import SplitAnswer, SplitQuestion
+from core.sources.hub_split import MEANINGLESS, SplitAnswer, SplitQuestion
 from core.sources.source import Access, LeftOut, NoSplit, SourceStalled, secret_name
 from core.sources.unpack import CODECS
 from core.sources.web import Web, authorization
@@ -98,16 +98,19 @@ class HubFiles:
         )
         source = self._source
         asked = SplitQuestion(names=names, card=card, more_card=more_card, config=source.config, split=source.split)
+        done = subprocess.run(
+            own_command("hub-split", "core.sources.hub_split"),
+            input=msgspec.json.encode(asked),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,  # the library writes there whatever a card says
+            check=False,
+            creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
+        )
+        if done.returncode not in {0, MEANINGLESS}:
+            raise SourceStalled(DataCode.UNDECIDED, name=source.address)
         try:
-            done = subprocess.run(
-                own_command("hub-split", "core.sources.hub_split"),
-                input=msgspec.json.encode(asked),
-                stdout=subprocess.PIPE,
-                check=True,
-                creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
-            )
             return msgspec.json.decode(done.stdout, type=SplitAnswer)
-        except (subprocess.CalledProcessError, msgspec.MsgspecError) as error:
+        except msgspec.MsgspecError as error:
             raise SourceStalled(DataCode.DAMAGED, name=f"{source.address}/{CARDS[0]}") from error
 
     def _whole(self, url: str, bytes_max: int) -> bytes:

@@ -6,29 +6,40 @@ The process is given names of files and the data set's card, and looks at nothin
 against these names alone, and what is no pattern of names within the data set (an address, a path of this computer, a
 hop between two of them) is left out.  The library takes 0.1 GB and the better part of a second, which a reader so gets
 back; and it holds patterns against names with regular expressions that a stranger can make last for ever, through which
-nothing else of a process runs.  What the worst data set gains: `SPLIT_S` of one core, each time that it is tried.
+nothing else of a process runs.
+
+What the worst data set gains, each time that it is tried: a minute of one core and a millisecond for each of its files
+(on Windows `WAITING` times that), and memory in proportion to the bytes of its card and of its list of files: a card
+with an alias, by which a few lines of YAML stand for more than all memory, is refused.  Nothing that a card says is
+written anywhere: the process has no error output, and answers with names alone.
 """
 
 import faulthandler
+import math
+import os
 import sys
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path, PurePosixPath
-from typing import Any, Final
+from typing import IO, Any, Final
 
 import msgspec
 
 from core.system.offline import offline
 
 SPLIT_S: Final = 60.0
-"""Upper bound on a decision, seconds; then the process ends."""
+"""Time of one core that a decision may take, however few files there are, seconds."""
+NAME_S: Final = 0.001
+"""Time of one core that it may take more for each file, seconds: nine times what was measured."""
+WAITING: Final = 10
+"""How many times that may pass in all, while other programs want the computer, too."""
+MEANINGLESS: Final = 3
+"""How the process ends where a card means nothing; with another status, where it could not decide."""
 PATTERNS_MAX: Final = 1000
 """Number of patterns of a split."""
 PATTERN_LETTERS_MAX: Final = 1000
-CARD_PARTS_MAX: Final = 1_000_000
-"""Letters and values of a card, written out: in YAML a few lines can stand for more than all memory."""
 _SCHEME: Final = "names"
 _FIELDS: Final = ("config_name", "data_files", "data_dir", "default")
 """What of a configuration says which files it has."""
@@ -62,14 +73,44 @@ class SplitAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def main(*_: object) -> int:
-    """Answer the question on standard input; what goes wrong ends the process with a trace."""
-    faulthandler.dump_traceback_later(SPLIT_S, exit=True)  # even while a regular expression holds everything else up
-    with tempfile.TemporaryDirectory(prefix="potluck-") as cache:
+    """Answer the question on standard input.
+
+    Returns:
+        0, or `MEANINGLESS`.  Where the process takes too long or too much, it ends with another status.
+    """
+    asked = msgspec.json.decode(sys.stdin.buffer.read(), type=SplitQuestion)
+    with Path(os.devnull).open("wb") as nowhere, tempfile.TemporaryDirectory(prefix="potluck-") as cache:
+        limit_time(SPLIT_S + NAME_S * len(asked.names), nowhere)
         offline(Path(cache))
-        answer = answered(msgspec.json.decode(sys.stdin.buffer.read(), type=SplitQuestion))
-    sys.stdout.buffer.write(msgspec.json.encode(answer))
+        try:
+            answer = msgspec.json.encode(answered(asked))
+        except MemoryError:
+            raise
+        except Exception:  # noqa: BLE001 - whatever the library makes of a card that means nothing
+            return MEANINGLESS
+    sys.stdout.buffer.write(answer)
     sys.stdout.flush()
     return 0
+
+
+def limit_time(computing_s: float, log: IO[bytes]) -> None:
+    """End this process when it has computed for so long, even while a regular expression holds everything else up.
+
+    Time in which it waits for a core does not count, except on Windows, which has no such limit; there, and where it
+    does not compute at all, it ends after `WAITING` times as long.
+
+    Args:
+        computing_s: Of one core.
+        log: Where its trace goes then; to be kept open.
+    """
+    if sys.platform != "win32":
+        import resource  # noqa: PLC0415 - only there
+
+        soft, hard = resource.getrlimit(resource.RLIMIT_CPU)
+        most = [limit for limit in (soft, hard, math.ceil(computing_s)) if limit != resource.RLIM_INFINITY]
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # else the signal leaves all memory on the disk
+        resource.setrlimit(resource.RLIMIT_CPU, (min(most), hard))
+    faulthandler.dump_traceback_later(computing_s * WAITING, file=log, exit=True)
 
 
 def answered(asked: SplitQuestion) -> SplitAnswer:
@@ -106,24 +147,30 @@ def answered(asked: SplitQuestion) -> SplitAnswer:
 
 
 def _configs(asked: SplitQuestion) -> list[dict[str, Any]]:
-    """What the data set says of its configurations.
+    """What the data set says of its configurations."""
+    from huggingface_hub.repocard import REGEX_YAML_BLOCK  # noqa: PLC0415 - only the process that decides needs it
+
+    block = REGEX_YAML_BLOCK.search(asked.card)
+    said = _read_yaml(asked.more_card).get("configs") or _read_yaml(block[2] if block else "").get("configs") or []
+    return [{name: each[name] for name in _FIELDS if name in each} for each in said]
+
+
+def _read_yaml(text: str) -> dict[str, Any]:
+    """What a file of YAML says; empty: nothing.
 
     Raises:
-        ValueError: it stands for more than can be looked at.
+        ValueError: it has an alias, so a few lines of it could stand for more than all memory.
+        Exception: it is not valid YAML.
     """
     import yaml  # noqa: PLC0415 - only the process that decides needs it
-    from huggingface_hub import DatasetCard  # noqa: PLC0415
 
-    more = (yaml.safe_load(asked.more_card) if asked.more_card else None) or {}
-    said = more.get("configs") or (DatasetCard(asked.card).data.get("configs") if asked.card else None) or []
-    left, waiting = CARD_PARTS_MAX, [said]
-    while waiting:
-        part = waiting.pop()
-        left -= 1 + len(part) if isinstance(part, str) else 1
-        if left < 0:
-            raise ValueError("The card is too long.")
-        waiting += [*part, *part.values()] if isinstance(part, dict) else part if isinstance(part, list) else ()
-    return [{name: each[name] for name in _FIELDS if name in each} for each in said]
+    class NoAliases(yaml.SafeLoader):  # type: ignore[misc]  # the library has no types
+        def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+            if self.check_event(yaml.AliasEvent):
+                raise ValueError("The card has an alias.")
+            return super().compose_node(parent, index)
+
+    return yaml.load(text, Loader=NoAliases) or {}  # noqa: S506 - it is a safe one
 
 
 def _resolved(patterns: Iterable[object], base: str) -> list[str]:

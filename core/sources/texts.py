@@ -157,6 +157,9 @@ def problem_of_trouble(trouble: SourceTrouble) -> BadInput:
             there = "://" in str(name) or Path(str(name)).exists()
             said = f"{name} holds no text files that can be read." if there else f"There is no folder {name}."
             hint = "Give the path of a folder with text files, or an address of some."
+        case DataCode.UNDECIDED:
+            said = f"Finding out which files of {name} are meant took this computer too long or too much memory."
+            hint = "Try again when it has less to do, or name another source."
         case DataCode.REFUSED:
             said, hint = f"{name} may not be read.", "Give yourself the right to read it, or other credentials."
         case DataCode.NO_COLUMN:

@@ -680,6 +680,10 @@
    <translation>Die Daten kommen wieder, das Training hat, was es braucht.</translation>
   </message>
   <message>
+   <source>Data stalled: finding out which files of {name} are meant took this computer too long or too much memory. It is tried again.</source>
+   <translation>Keine Daten: Herauszufinden, welche Dateien von {name} gemeint sind, hat auf diesem Computer zu lange gedauert oder zu viel Speicher gebraucht. Es wird noch einmal versucht.</translation>
+  </message>
+  <message>
    <source>Data stalled: the certificate of {host} is not valid: {why}.</source>
    <translation>Keine Daten: Das Zertifikat von {host} gilt nicht: {why}.</translation>
   </message>

@@ -1,26 +1,21 @@
-import errno
-import gzip
 import json
+import math
+import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, ClassVar
 
-import fsspec
+import msgspec
 import pytest
+import yaml
 from datasets import load_dataset_builder
-from fsspec import AbstractFileSystem
-from fsspec.implementations.asyn_wrapper import AsyncFileSystemWrapper
-from fsspec.implementations.memory import MemoryFileSystem
 
 from core.api.data_state import DataCode
-from core.base.data_source import DataSource
-from core.base.problems import BadInput
-from core.sources import buckets, hub
-from core.sources.hub_split import SplitAnswer, SplitQuestion, answered
-from core.sources.source import Access, NoSplit, SourceTrouble, TextShards, open_source
+from core.sources import hub
+from core.sources.hub_split import NAME_S, SPLIT_S, SplitAnswer, SplitQuestion, answered
+from core.sources.source import Access, NoSplit
 from core.sources.texts import problem_of_trouble
+from tests.unit.sources.opened_sources import opened, texts, trouble
 from tests.web_server import Site, web_server
 
 CARD = """---
@@ -62,21 +57,6 @@ def a_hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
     with web_server(hub_of(FILES)) as site:
         monkeypatch.setenv("HF_ENDPOINT", site.url)
         yield site
-
-
-def opened(address: str = "hf://datasets/someone/words", access: Access | None = None, **fields: Any) -> TextShards:
-    return open_source(DataSource(address=address, **fields), access or Access())
-
-
-def texts(source: TextShards) -> list[str]:
-    shards = range(len(source.listing().shards))
-    return [text for shard in shards for piece in source.read(shard) for text in piece.texts]
-
-
-def trouble(source: TextShards) -> SourceTrouble:
-    with pytest.raises(SourceTrouble) as caught:
-        texts(source)
-    return caught.value
 
 
 def split_of(names: list[str], card: str = "", **fields: str) -> SplitAnswer:
@@ -178,33 +158,119 @@ def test_card_leads_nowhere_else(tmp_path: Path) -> None:
         assert not site.asked
 
 
-@pytest.mark.parametrize("pattern", ["*a" * 60 + "*b.txt", "**/" * 60 + "b", "[" * 900, "*" * 1000, "x" * 5000])
-def test_hostile_pattern_ends_with_its_process(pattern: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    short = "from core.sources import hub_split; hub_split.SPLIT_S = 3.0; hub_split.main()"
+HOSTILE = {"a" * 200 + ".txt": "one", "a/" * 100 + "a.txt": "two"}
+
+
+@pytest.fixture
+def short_child(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The process that decides may compute for a few seconds only."""
+    short = "import sys; from core.sources import hub_split; hub_split.SPLIT_S = 5.0; sys.exit(hub_split.main())"
     monkeypatch.setattr(hub, "own_command", lambda *_: [sys.executable, "-c", short])
-    files = {"a" * 200 + ".txt": "one", "a/" * 100 + "a.txt": "two", "README.md": card_of(pattern)}
-    with web_server(hub_of(files)) as site:
+
+
+@pytest.mark.usefixtures("short_child")
+@pytest.mark.parametrize(
+    ("pattern", "code"),
+    [
+        ("*a" * 60 + "*b.txt", DataCode.UNDECIDED),
+        ("**/" * 60 + "b", DataCode.UNDECIDED),
+        ("[" * 900, DataCode.DAMAGED),
+        ("*" * 1000, DataCode.DAMAGED),
+        ("x" * 5000, DataCode.MISSING),
+    ],
+)
+def test_hostile_pattern_ends_with_its_process(pattern: str, code: DataCode, monkeypatch: pytest.MonkeyPatch) -> None:
+    with web_server(hub_of({**HOSTILE, "README.md": card_of(pattern)})) as site:
         monkeypatch.setenv("HF_ENDPOINT", site.url)
-        assert trouble(opened()).code in {DataCode.DAMAGED, DataCode.MISSING}
+        found = trouble(opened())
+    assert found.code == code
+    assert ("too long" in str(problem_of_trouble(found))) == (code == DataCode.UNDECIDED)
+
+
+@pytest.mark.usefixtures("short_child")
+def test_short_time_suffices_for_a_card_that_is_no_trouble(monkeypatch: pytest.MonkeyPatch) -> None:
+    with web_server(hub_of({**HOSTILE, "README.md": card_of("**/*.txt")})) as site:
+        monkeypatch.setenv("HF_ENDPOINT", site.url)
+        assert sorted(texts(opened())) == ["one", "two"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such limit.")
+def test_time_to_decide_is_of_computing_and_grows_with_names() -> None:
+    script = (
+        "import resource, sys; from core.sources import hub_split; hub_split.answered = lambda _: sys.exit("
+        "str(resource.getrlimit(resource.RLIMIT_CPU)[0])); hub_split.main()"
+    )
+    for count in (1, 300_000):
+        asked = SplitQuestion(names=["a.txt"] * count, card="", more_card="", config="", split="train")
+        done = subprocess.run(
+            [sys.executable, "-c", script], input=msgspec.json.encode(asked), capture_output=True, check=False
+        )
+        assert int(done.stderr) == math.ceil(SPLIT_S + NAME_S * count)
+
+
+def laughs(kind: str) -> str:
+    """A card of a few lines that stands for 9 ** 9 values, all in values of this kind."""
+    steps = [f"a{n}: &a{n + 1} {kind} [{', '.join([f'{{x: *a{n}}}'] * 9)}]" for n in range(9)]
+    return "\n".join([f"a: &a0 {kind} [{{x: {'x' * 100}}}]", *steps, "configs: [{config_name: x, data_files: *a9}]"])
 
 
 @pytest.mark.parametrize(
-    "card",
+    ("card", "error"),
     [
-        "x: !!int ''",
-        "x: !!timestamp x",
-        "[",
-        "{a: b}: c",
-        "configs: [x]",
-        "configs: [{data_files: x}]",
-        "configs: [{config_name: x, data_files: 1}]",
-        "a: &a [x,x,x,x,x,x,x,x,x]\nconfigs: &b [*a, *b]",
-        f"a: &a0 [{'x' * 100}]\n" + "".join(f"a{n}: &a{n + 1} [{f'*a{n},' * 9}]\n" for n in range(9)) + "configs: *a9",
+        ("x: !!int ''", IndexError),
+        ("x: !!timestamp x", AttributeError),
+        ("[", yaml.YAMLError),
+        ("{a: b}: c", yaml.YAMLError),
+        ("- a", AttributeError),
+        ("configs: [x]", ValueError),
+        ("configs: [{data_files: x}]", ValueError),
+        ("configs: [{config_name: x, data_files: 1}]", ValueError),
     ],
 )
-def test_card_that_means_nothing_is_refused(card: str) -> None:
-    with pytest.raises(Exception):  # noqa: B017 - the library raises whatever it likes
+def test_card_that_means_nothing_is_refused(card: str, error: type[Exception]) -> None:
+    with pytest.raises(error):
         split_of(["a.txt"], f"---\n{card}\n---\n")
+
+
+@pytest.mark.parametrize("card", ["a: &a [x]\nconfigs: &b [*a, *b]", laughs(""), laughs("!!pairs"), laughs("!!omap")])
+def test_alias_in_a_card_is_refused(card: str) -> None:
+    with pytest.raises(ValueError, match="has an alias"):
+        split_of(["a.txt"], f"---\n{card}\n---\n")
+    with pytest.raises(ValueError, match="has an alias"):
+        split_of(["a.txt"], more_card=card)
+
+
+PAIRS = "configs: [{config_name: x, data_files: !!pairs [" + "{x: !!pairs [{x: x}]}, " * 1000 + "]}]"
+
+
+@pytest.mark.parametrize("card", [laughs("!!pairs"), PAIRS, 'configs: [{config_name: "\\e[31mx\\a", data_files: 1}]'])
+def test_nothing_of_a_card_is_written_to_the_terminal(
+    card: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with web_server(hub_of({"README.md": f"---\n{card}\n---\n", "a.txt": "one"})) as site:
+        monkeypatch.setenv("HF_ENDPOINT", site.url)
+        assert trouble(opened()).code == DataCode.DAMAGED
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.usefixtures("a_hub")
+def test_nothing_that_the_library_writes_reaches_the_terminal(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    child = "import sys; sys.stderr.write('\\x1b[31m' * 1000); sys.exit(3)"
+    monkeypatch.setattr(hub, "own_command", lambda *_: [sys.executable, "-c", child])
+    assert trouble(opened()).code == DataCode.DAMAGED
+    assert capfd.readouterr() == ("", "")
+
+
+def test_names_of_a_card_are_told_short_and_printable(monkeypatch: pytest.MonkeyPatch) -> None:
+    card = json.dumps([{"config_name": f"\x1b[31m\u202e{'x' * 1000}", "data_files": "a.txt"}])
+    with web_server(hub_of({"README.md": f"---\nconfigs: {card}\n---\n", "a.txt": "one"})) as site:
+        monkeypatch.setenv("HF_ENDPOINT", site.url)
+        hint = problem_of_trouble(trouble(opened(config="en"))).hint
+    assert hint.startswith("It has '\\x1b[31m\\u202exxx")
+    assert hint.isprintable()
+    assert len(hint) < 200
 
 
 def test_card_that_means_nothing_is_a_state(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -212,98 +278,3 @@ def test_card_that_means_nothing_is_a_state(monkeypatch: pytest.MonkeyPatch) -> 
         monkeypatch.setenv("HF_ENDPOINT", site.url)
         found = trouble(opened())
     assert (found.code, found.arguments["name"]) == (DataCode.DAMAGED, "hf://datasets/someone/words/README.md")
-
-
-class Bucket(MemoryFileSystem):
-    protocol = "s3"
-    store: ClassVar[dict[str, Any]] = {}
-    pseudo_dirs: ClassVar[list[str]] = [""]
-
-
-@pytest.fixture
-def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[AbstractFileSystem]:
-    """What is in s3://bucket, which the package for it, here none of S3's, asks one question after the other."""
-    monkeypatch.setattr(buckets, "PACKAGES", {"s3": "fsspec"})
-    system = Bucket()
-    monkeypatch.setattr(fsspec, "filesystem", lambda *_, **__: AsyncFileSystemWrapper(system, asynchronous=False))
-    yield system
-    Bucket.store.clear()
-
-
-def test_absent_package_is_a_sentence() -> None:
-    with pytest.raises(BadInput, match="takes the package gcsfs"):
-        opened("gs://bucket/texts")
-
-
-def test_buckets_are_read_through_fsspec(bucket: AbstractFileSystem) -> None:
-    line = "A line of text.\n"
-    assert trouble(opened("s3://bucket/texts")).code == DataCode.MISSING
-    bucket.pipe({"/bucket/texts/a.txt": (line * 400_000).encode(), "/bucket/texts/b.jsonl": b'{"text": "x"}\n'})
-    bucket.pipe({"/bucket/texts/c.txt.gz": gzip.compress(line.encode() * 4), "/bucket/texts/.cut.json": b"{}"})
-    allowed: list[int] = []
-    source = opened("s3://bucket/texts", Access(allow=allowed.append))
-    assert "".join(texts(source)) == line * 400_000 + "x" + line * 4
-    assert max(allowed) <= 256 * 1024
-    bucket.pipe({"/bucket/texts/a.txt": b"shorter"})
-    assert trouble(source).code == DataCode.DAMAGED
-    bucket.rm("/bucket/texts/a.txt")
-    assert trouble(source).code == DataCode.MISSING
-
-
-@pytest.mark.parametrize(
-    ("error", "code"),
-    [
-        (PermissionError("the secret"), DataCode.REFUSED),
-        (TypeError("an option of no use: the secret"), DataCode.REFUSED),
-        (OSError(5, "the secret"), DataCode.NO_ANSWER),
-        (OSError(errno.EINVAL, "the range is not satisfiable"), DataCode.DAMAGED),
-    ],
-)
-def test_trouble_of_a_bucket_is_a_state(
-    error: Exception, code: DataCode, bucket: AbstractFileSystem, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    bucket.pipe({"/bucket/texts/a.txt": b"text"})
-    source = opened("s3://bucket/texts")
-    source.listing()
-
-    def fail(*_: object, **__: object) -> None:
-        raise error
-
-    monkeypatch.setattr(bucket, "cat_file", fail)
-    found = trouble(source)
-    assert found.code == code
-    assert "secret" not in repr(found)
-
-
-def test_silent_bucket_does_not_answer(bucket: AbstractFileSystem, monkeypatch: pytest.MonkeyPatch) -> None:
-    ended = threading.Event()
-    monkeypatch.setattr(bucket, "find", lambda *_, **__: ended.wait())
-    monkeypatch.setattr(buckets, "ANSWER_S", 0.2)
-    found = trouble(opened("s3://bucket/texts"))
-    ended.set()
-    assert (found.code, found.arguments) == (DataCode.NO_ANSWER, {"host": "s3://bucket"})
-
-
-def test_credentials_of_a_bucket_are_an_object(bucket: AbstractFileSystem) -> None:
-    with pytest.raises(BadInput, match="cannot be used") as caught:
-        opened("s3://bucket/texts", Access(secrets={"s3://bucket": "no json"}))
-    assert "no json" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("scheme", "options"), [("s3", {"anon": True}), ("gs", {"token": "anon"}), ("az", {"anon": True})]
-)
-def test_a_bucket_gets_no_credentials_of_its_own(
-    scheme: str, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked: list[dict[str, Any]] = []
-
-    def filesystem(_: str, **given: Any) -> AsyncFileSystemWrapper:
-        asked.append(given)
-        return AsyncFileSystemWrapper(Bucket(), asynchronous=False)
-
-    monkeypatch.setattr(buckets, "PACKAGES", {scheme: "fsspec"})
-    monkeypatch.setattr(fsspec, "filesystem", filesystem)
-    assert trouble(opened(f"{scheme}://bucket/texts")).code == DataCode.MISSING
-    assert options in asked
-    assert all(given == options for given in asked)
