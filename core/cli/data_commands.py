@@ -8,6 +8,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -65,12 +66,12 @@ def run_cut(args: argparse.Namespace) -> int:
     """`potluck data cut`; see `potluck data cut --help`."""
     away = "://" in args.out
     out = args.out.rstrip("/") if away else str(Path(args.out).expanduser().absolute())
-    source = source_of(args)
+    source, url = source_of(args), urlsplit(out.rstrip("/"))
     found = _asked(
         CutRequest(
             source=source,
             out=out,
-            index_copy=str(Path.cwd() / f"{Path(out).name}.potluck") if away else "",
+            index_copy=str(Path.cwd() / f"{url.path.rpartition('/')[2] or url.hostname}.potluck") if away else "",
             ending="jsonl.gz" if args.gzip else "jsonl.zst",
             shard_bytes=args.shard_mb * MB,
             mirrors=_mirrors(args.mirror),

@@ -69,9 +69,9 @@ def cut(asked: CutRequest) -> SourceCut:
         NoSpace: the disk is full.
     """
     secrets = given_secrets()
-    if Path(asked.index_copy).is_file():
-        index_of(Path(asked.index_copy))  # only another index is replaced
-    text, store = OpenedText(asked.source, secrets), CutFolder(asked.out, secrets)
+    store = CutFolder(asked.out, secrets)
+    _may_replace(asked.index_copy, store)
+    text = OpenedText(asked.source, secrets)
     begun = CutJournal(
         source=asked.source, listing=text.listing.digest, ending=asked.ending, shard_bytes=asked.shard_bytes
     )
@@ -105,6 +105,23 @@ def cut(asked: CutRequest) -> SourceCut:
         left_out=left_out.total(),
         resumed=resumed,
     )
+
+
+def _may_replace(index_copy: str, store: CutFolder) -> None:
+    """See to it that the copy of an index replaces no other one than that of the shards which lie there.
+
+    Raises:
+        BadInput: it would, or it would replace something else.
+    """
+    if not Path(index_copy).is_file():
+        return
+    copy, data = index_of(Path(index_copy)), store.read_back(INDEX_FILE, INDEX_BYTES_MAX + 1)
+    known = None if data is None else read_index(data, called=f"{store.address}/{INDEX_FILE}")
+    if known is None or known != msgspec.structs.replace(copy, mirrors=known.mirrors):
+        raise BadInput(
+            f"{index_copy} is the index of other shards than those in {store.address}.",
+            hint="Move it, or give the command in another folder.",
+        )
 
 
 def _keep(store: CutFolder, made: CutResult) -> None:

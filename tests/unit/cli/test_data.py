@@ -10,6 +10,7 @@ import pytest
 from core.base.problems import BadInput
 from core.cli import data_commands
 from core.cli.program import parser, run
+from core.sources.requests import CutRequest
 from tests.small_task import text_folder
 from tests.web_server import Site, web_server
 
@@ -112,6 +113,38 @@ def test_inspect_reads_the_index_beside_shards(
         assert found["characters"] == pytest.approx(text["characters"], rel=0.05)
     assert run(["data", "inspect", f"{shards.url}/bn"]) == 0
     assert "as their index says." in capsys.readouterr().out
+
+
+def test_inspect_finds_the_index_in_a_signed_folder(shards: Site, capsys: pytest.CaptureFixture[str]) -> None:
+    shards.wants = ""
+    shards.answer = lambda path: None if path.endswith("?sig=x") else (403, b"")
+    assert run(["data", "inspect", f"{shards.url}/bn/?sig=x", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["indexed"], found["shards"]) == (True, 1)
+
+
+@pytest.mark.parametrize(
+    ("out", "name"),
+    [
+        ("s3://ada/texts/", "texts.potluck"),
+        ("s3://ada", "ada.potluck"),
+        ("az://ada/bn/texts?sig=SECRET/x", "texts.potluck"),
+        ("https://ada.org:8080/?sig=SECRET", "ada.org.potluck"),
+    ],
+)
+def test_index_is_kept_here_by_the_name_of_its_folder(
+    out: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    def asking(request: CutRequest, *_: object, **__: object) -> None:
+        asked.append(request.index_copy)
+        raise BadInput("No more.")
+
+    monkeypatch.setattr(data_commands, "_asked", asking)
+    monkeypatch.chdir(tmp_path)
+    assert run(["data", "cut", "python-docs", "--out", out]) == 2
+    assert asked == [str(tmp_path / name)]
 
 
 def test_a_tokenizer_is_trained(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -95,6 +95,20 @@ def test_index_of_shards_elsewhere_is_kept_here(folder: Path, out: str, tmp_path
     assert copy.read_text() == "notes"
 
 
+def test_index_of_other_shards_is_not_replaced(folder: Path, out: str, tmp_path: Path, ask: Asking) -> None:
+    copy, elsewhere = tmp_path / "shards.potluck", f"memory://{uuid4().hex}"
+    ask(cutting(folder, out, index_copy=str(copy)))
+    index = copy.read_bytes()
+    assert "of other shards than those in" in ask(cutting(folder, elsewhere, index_copy=str(copy)))["message"]
+    ask(cutting(folder, elsewhere, shard_bytes=100_000))
+    refused = ask(cutting(folder, elsewhere, shard_bytes=100_000, index_copy=str(copy)))
+    assert "of other shards than those in" in refused["message"]
+    assert copy.read_bytes() == index
+    mirrors = ("https://ada.org/texts",)
+    assert ask(cutting(folder, out, index_copy=str(copy), mirrors=mirrors))["event"] == "cut"
+    assert read_index(copy.read_bytes()) == msgspec.structs.replace(read_index(index), mirrors=mirrors)
+
+
 def test_a_changed_source_mends_nothing(folder: Path, tmp_path: Path, ask: Asking) -> None:
     text, out = tmp_path / "text", tmp_path / "shards"
     text.mkdir()
