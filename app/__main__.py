@@ -8,6 +8,7 @@ from pathlib import Path
 
 from app.forward import forward
 from app.screen import obstacle
+from core.api.joined import without_screen
 from core.api.places import home_dir
 
 REFUSED = 2
@@ -24,7 +25,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     home = (options.home or home_dir()).expanduser().absolute()
     if not options.hidden and forward(home, options.link):
         return 0
-    sentence = obstacle(os.environ)
+    sentence = obstacle(os.environ, without_screen(home))
     if sentence is not None:
         return _refuse(sentence)
     try:

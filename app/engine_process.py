@@ -45,7 +45,7 @@ class EngineProcess(QObject):
 
     def __init__(self, home: Path, command: Sequence[str], parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._home = home
+        self.home = home
         self._command = list(command)
         self._log = home / "engine.log"
         self._log_start = 0
@@ -72,9 +72,9 @@ class EngineProcess(QObject):
         if self.running:
             return ""
         try:
-            self._home.mkdir(mode=0o700, parents=True, exist_ok=True)
-            if shutil.disk_usage(self._home).free < ROOM_BYTES:
-                return text.disk_full(str(self._home))
+            self.home.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if shutil.disk_usage(self.home).free < ROOM_BYTES:
+                return text.disk_full(str(self.home))
             self.child = self._spawn()
         except OSError as error:
             return text.engine_not_started(error.strerror or str(error))
@@ -83,7 +83,7 @@ class EngineProcess(QObject):
 
     def add_word(self, word: str) -> None:
         """Start engines with a further word from now on, before those of the person."""
-        at = len(engine_command(self._home))
+        at = len(engine_command(self.home))
         if self._command and word not in self._command:
             self._command.insert(min(at, len(self._command)), word)
 

@@ -2,16 +2,9 @@
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Final
-
-import msgspec
 
 from app.choices import Choices
-
-LINKS: Final = "collaborations.json"
-ALONE: Final = "embedded"
-"""The folder of a collaboration that lives on this computer."""
-LINKS_BYTES_MAX: Final = 64 * 1024
+from core.api.joined import embedded_folder, kept_links
 
 
 class Opening(StrEnum):
@@ -24,10 +17,6 @@ class Opening(StrEnum):
     JOINED = "joined"
 
 
-class _Kept(msgspec.Struct):
-    links: list[str] = []
-
-
 def opening(home: Path, choices: Choices) -> Opening:
     """Decide what opens.
 
@@ -35,19 +24,9 @@ def opening(home: Path, choices: Choices) -> Opening:
         home: The home directory; it need not exist.
         choices: The person's choices about the window.
     """
-    if _links(home / LINKS):
+    kept = kept_links(home)
+    if kept is None or kept.links:  # a damaged list counts, since the engine says what became of it
         return Opening.JOINED
-    if choices.alone or (home / ALONE).is_dir():
+    if choices.alone or embedded_folder(home).is_dir():
         return Opening.ALONE
     return Opening.FIRST_RUN
-
-
-def _links(file: Path) -> bool:
-    """Whether any collaboration was joined; a damaged list counts, since the engine says what became of it."""
-    try:
-        with file.open("rb") as opened:
-            return bool(msgspec.json.decode(opened.read(LINKS_BYTES_MAX + 1), type=_Kept).links)
-    except FileNotFoundError:
-        return False
-    except (OSError, msgspec.DecodeError):
-        return True

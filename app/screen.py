@@ -7,6 +7,8 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from core.api.joined import TRY_ALONE
+
 PACKAGES = ("PySide6",)
 INSTALL = "python -m pip install 'potluck[app]'"
 DEBIAN = (
@@ -16,18 +18,19 @@ DEBIAN = (
 """Packages that a bare Debian 12 lacks; others come along with these."""
 
 
-def obstacle(environment: Mapping[str, str]) -> str | None:
+def obstacle(environment: Mapping[str, str], otherwise: str = TRY_ALONE) -> str | None:
     """A sentence about why there can be no window, or None.
 
     Args:
         environment: As `os.environ`.
+        otherwise: The command that leads on without one.
     """
     missing = [name for name in PACKAGES if importlib.util.find_spec(name) is None]
     if missing:
         return f"The window needs {' and '.join(missing)}. Install it with: {INSTALL}"
     if not sys.platform.startswith("linux"):
         return None
-    return _no_library() or _no_screen(environment)
+    return _no_library() or _no_screen(environment, otherwise)
 
 
 def _no_library() -> str | None:
@@ -37,18 +40,18 @@ def _no_library() -> str | None:
     return None
 
 
-def _no_screen(environment: Mapping[str, str]) -> str | None:
+def _no_screen(environment: Mapping[str, str], otherwise: str) -> str | None:
     platform = environment.get("QT_QPA_PLATFORM", "").split(":")[0].split(";")[0]
     if platform not in {"", "xcb", "wayland"}:
         return None
     if environment.get("WAYLAND_DISPLAY") and platform != "xcb" and not _load(_plugin("libqwayland.so")):
         return None
     if not environment.get("DISPLAY"):
-        return "There is no screen here. Without one, use the command line: potluck demo --headless"
+        return f"There is no screen here. Without one: {otherwise}"
     if why := _load(_plugin("libqxcb.so")):
         return _missing(why)
     if not _x_answers():
-        return f"The screen {environment['DISPLAY']} does not answer. Check DISPLAY, or use: potluck demo --headless"
+        return f"The screen {environment['DISPLAY']} does not answer. Check DISPLAY, or without one: {otherwise}"
     return None
 
 

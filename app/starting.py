@@ -7,6 +7,7 @@ from PySide6.QtCore import QObject, QTimer
 from app.engine_process import EngineProcess
 from app.line_command import LineCommand
 from app.store import Store
+from core.api.joined import absence
 from core.api.verdict import not_connected
 
 REFUSED = 2
@@ -83,13 +84,13 @@ class Starter(QObject):
         if self._process.running:
             self._store.miss(not_connected("beginning"))
         elif not self._may_start:
-            self._store.miss(not_connected("absent"))
+            self._store.miss(absence("absent", self._process.home))
         elif not self._tried:
             self.start()
         elif code == REFUSED:
             self._store.miss(not_connected("refused", why=self._process.last_line()))
         elif self._reason == "stopped" and not code:
-            self._store.miss(not_connected("stopped"))
+            self._store.miss(absence("stopped", self._process.home))
         elif not self._again.isActive():
             self._store.miss(not_connected("again", seconds=self._wait_s))
             self._again.start(1000 * self._wait_s)

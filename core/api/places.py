@@ -17,3 +17,8 @@ def home_dir() -> Path:
 def engine_file(home: Path) -> Path:
     """The file in which a running engine says how to reach it (core.api.commands.EngineFile)."""
     return home / "engine.json"
+
+
+def collaborations_file(home: Path) -> Path:
+    """The file with the links of the collaborations that were joined (core.api.joined)."""
+    return home / "collaborations.json"

@@ -73,7 +73,8 @@ def refusal_of_demo(options: argparse.Namespace) -> str:
 def _add_engine(commands: Commands) -> None:
     engine = commands.add_parser(
         "engine",
-        description="The engine: takes part in a collaboration until it is told to quit.",
+        description="The engine: takes part in a collaboration until it is told to quit.  It logs to stderr; what a "
+        "person should know is kept, too: potluck log.",
     )
     add_home(engine)
     add_json(engine)

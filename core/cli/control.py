@@ -1,6 +1,7 @@
 """Commands that look at a running engine, or steer it."""
 
 import argparse
+import os
 import sys
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -9,15 +10,17 @@ from typing import Final
 
 import msgspec
 
+from core.api.joined import absence, without_screen
 from core.api.snapshot import PROTOCOL_VERSION, Notice, Snapshot
-from core.api.verdict import Verdict, VerdictCode, decide, headline, not_connected, sentence
+from core.api.verdict import Verdict, VerdictCode, headline, not_connected, sentence
 from core.base.problems import UserProblem
 from core.cli.commands import COMMANDS
-from core.cli.options import Commands, add_home, add_json
+from core.cli.options import ATTACHED, Commands, add_home, add_json
 from core.cli.say import say_json
-from core.cli.tables import leaderboard_text, notice_text, status_text
+from core.cli.tables import clean, leaderboard_text, notice_text, status_text
 from core.control.engine_file import NoAnswer, NotRunning, read_engine_file
 from core.control.one_call import call_once
+from core.engine.notice_file import NoticeFile
 from core.storage.paths import Home
 
 Command = Callable[[Home, argparse.Namespace], None]
@@ -56,7 +59,7 @@ def add(commands: Commands) -> None:
         if name == "log":
             which = parser.add_mutually_exclusive_group()
             which.add_argument("--follow", action="store_true", help="go on as things happen")
-            which.add_argument("--all", action="store_true", help="of earlier runs too, also when no engine runs")
+            which.add_argument("--all", action="store_true", help="of earlier runs too")
 
 
 def _run(command: Command, args: argparse.Namespace) -> int:
@@ -74,8 +77,15 @@ def _run_status(args: argparse.Namespace) -> int:
     elif snapshot is not None:
         print(status_text(snapshot))
     else:
-        print(f"{headline(verdict)}. {sentence(verdict)} Start it with: potluck, or without a screen: potluck engine")
+        print(clean(f"{headline(verdict)}. {sentence(verdict)} {_next_step(home, verdict)}"))
     return EXIT_NOT_CONNECTED if snapshot is None else EXITS[verdict.code]
+
+
+def _next_step(home: Home, verdict: Verdict) -> str:
+    """What to do where no engine answers."""
+    if verdict.reason == "refused":
+        return "The next start asks again: potluck engine. See all with: potluck collaborations"
+    return f"Start it with: potluck, or without a screen: {without_screen(home.directory)}"
 
 
 def _ask_status(home: Home) -> tuple[Snapshot | None, Verdict]:
@@ -83,13 +93,11 @@ def _ask_status(home: Home) -> tuple[Snapshot | None, Verdict]:
     try:
         snapshot: Snapshot = call_once(home, "snapshot", kind=Snapshot, timeout_s=STATUS_S)
     except (NotRunning, NoAnswer):
-        absence = "stopped" if read_engine_file(home) is None else "killed"
+        return None, absence("stopped" if read_engine_file(home) is None else "killed", home.directory)
     except UserProblem:
         file = read_engine_file(home)
-        absence = "full" if file is not None and file.protocol == PROTOCOL_VERSION else "version"
-    else:
-        return snapshot, snapshot.verdict
-    return None, decide(absence=not_connected(absence))
+        return None, not_connected("full" if file is not None and file.protocol == PROTOCOL_VERSION else "version")
+    return snapshot, snapshot.verdict
 
 
 def _leaderboard(home: Home, args: argparse.Namespace) -> None:
@@ -117,19 +125,34 @@ def _show(home: Home, args: argparse.Namespace) -> None:
 
 
 def _log(home: Home, args: argparse.Namespace) -> None:
-    if args.all:
-        from core.engine.notice_file import NoticeFile  # noqa: PLC0415 - as below, of a smaller part
-
-        notices = NoticeFile(home.notices_file).read()
-    elif args.follow:
+    if args.follow:
         import asyncio  # noqa: PLC0415 - a tenth of a second, which the other commands do not need
 
         asyncio.run(_follow(home, args))
         return
+    if args.all:
+        notices = NoticeFile(home.notices_file).read()
     else:
-        notices = call_once(home, "notices", kind=list[Notice])
+        try:
+            notices = call_once(home, "notices", kind=list[Notice])
+        except NotRunning as away:
+            notices = _last_run(home, away)
     for notice in notices:
         say_notice(notice, json=args.json)
+
+
+def _last_run(home: Home, away: NotRunning) -> list[Notice]:
+    """What an engine told that has ended.
+
+    Raises:
+        NotRunning: nothing is known of one.
+    """
+    notices = [] if os.environ.get(ATTACHED) else NoticeFile(home.notices_file).last_run()
+    if not notices:
+        raise away
+    said = f"{away.message} This is what its last run told; earlier ones: potluck log --all"
+    print(f"{said}\nIt is kept in {home.notices_file}", file=sys.stderr)
+    return notices
 
 
 async def _follow(home: Home, args: argparse.Namespace) -> None:

@@ -100,7 +100,7 @@ def _wait_for_engine(home: Home, engine: "subprocess.Popen[bytes]") -> None:
     deadline = time.monotonic() + START_TIMEOUT_S
     while time.monotonic() < deadline:
         if engine.poll() is not None:
-            raise _ended((home.logs / "engine.log").read_text(errors="replace").splitlines()[-20:])
+            raise _ended(home, (home.logs / "engine.log").read_text(errors="replace").splitlines()[-20:])
         file = read_engine_file(home)
         if file is not None and file.pid == engine.pid:
             return
@@ -176,7 +176,7 @@ async def _watch(run: DemoRun, process: asyncio.subprocess.Process) -> DemoDone:
             lines = await asyncio.wait_for(said, GOODBYE_TIMEOUT_S)
             if await asyncio.wait_for(process.wait(), GOODBYE_TIMEOUT_S) == 0:
                 raise NotRunning("The engine was told to stop.", hint="The next start goes on from the last epoch.")
-            raise _ended(lines)
+            raise _ended(run.home, lines)
         return following.result()
     finally:
         shown.close()
@@ -193,7 +193,7 @@ async def _last_lines(process: asyncio.subprocess.Process) -> list[str]:
     return lines
 
 
-def _ended(lines: list[str]) -> Problem:
+def _ended(home: Home, lines: list[str]) -> Problem:
     """Why the engine ended by itself: the problem that it printed, if it printed one."""
     for line in reversed(lines):
         with contextlib.suppress(msgspec.MsgspecError, TypeError, KeyError):
@@ -203,7 +203,7 @@ def _ended(lines: list[str]) -> Problem:
                 problem.code = said["code"]
                 return problem
     text = f" It said: {lines[-1]}" if lines else ""
-    return WorkerProblem(f"The engine ended by itself.{text}", hint="The log engine.log in its home says more.")
+    return WorkerProblem(f"The engine ended by itself.{text}", hint=f"The log {home.logs / 'engine.log'} says more.")
 
 
 async def _follow(run: DemoRun, process: asyncio.subprocess.Process, shown: LiveLine) -> DemoDone:

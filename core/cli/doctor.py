@@ -18,6 +18,7 @@ from typing import Final, Literal, TypeVar
 
 import msgspec
 
+from core.api.joined import without_screen
 from core.base.problems import Problem
 from core.cli.doctor_senses import in_words, sense_now
 from core.cli.options import Commands, add_home, add_json
@@ -235,7 +236,7 @@ def window(examined: Examined) -> Finding:
     """Check that the window can open."""
     if importlib.util.find_spec("app.screen") is None:
         return Finding("note", "The window is not installed.", "The command line does everything: potluck --help")
-    why = importlib.import_module("app.screen").obstacle(examined.environ)
+    why = importlib.import_module("app.screen").obstacle(examined.environ, without_screen(examined.home.directory))
     if why is None:
         return Finding("fine", "The window can open.")
     sentence, _, advice = str(why).partition(". ")

@@ -10,7 +10,7 @@ import msgspec
 from core.api.data_state import SourceView
 from core.api.look import LinkLook
 from core.api.numbers import volume
-from core.api.turns import WORDS, PassedOver
+from core.api.turns import WORDS, PassedOver, WhyNot
 from core.backbone.link import SCHEME, Link, parse_link
 from core.backbone.look import Invited, look
 from core.backbone.source import wanted_folder
@@ -102,11 +102,15 @@ def collaborations(args: argparse.Namespace) -> int:
     served, passed_over = asyncio.run(_ask_served(home))
     for place, each in enumerate(kept):
         why = next((passed.why for passed in passed_over if passed.id == each.id), None)
+        if why is None and each.refusal is not None and each.id != served:
+            why = WhyNot.REFUSED
         if args.json:
             row = {"current": place == 0, "served": each.id == served, "why_not": why, "id": each.id, "name": each.name}
-            say_json({"event": "collaboration", **row})
+            say_json({"event": "collaboration", **row, "refusal": each.refusal})
         else:
             reason = f": {WORDS[why]}" if why is not None else ""
+            if why is WhyNot.REFUSED and each.refusal is not None:
+                reason += f". {clean(str(each.refusal))}"
             print(f"{'*' if each.id == served else ' '} {place + 1} {_line(each)}{reason}")
     if not kept and not args.json:
         print("This computer has joined no collaboration. Join one with: potluck join LINK")

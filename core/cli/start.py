@@ -24,7 +24,7 @@ from core.cli.say import say_json
 from core.cli.tables import clean
 from core.engine.collaborations import Collaborations
 from core.engine.embedded import LOOPBACK, Embedded, EmbeddedOptions, own_threads
-from core.engine.engine import Engine
+from core.engine.engine import FAILED, Engine
 from core.engine.options import EngineOptions
 from core.engine.turn_taking import TurnTaking
 from core.net.clock import Clock
@@ -109,10 +109,10 @@ async def _run_engine(args: argparse.Namespace) -> int:
         if link is None and not args.embedded and not args.or_embedded:
             raise BadInput(
                 "This computer takes part in no collaboration.",
-                hint="Join one with its link: in the window, or with potluck join LINK. Or train alone: --embedded.",
+                hint="Join one with its link: in the window, or with potluck join LINK. Alone: potluck demo --headless",
             )
         running = [Engine(_engine_options(args, home, alone=link is None), clock, _senses(home))]
-        running[0].life.installation.notices.listen(log_notice)
+        running[0].life.installation.notices.listen(log_notice if args.stay else _log_in_passing)
         code = await _run_once(running[0], link, args)
         if not running[0].again:
             return code
@@ -138,9 +138,9 @@ async def _run_once(engine: Engine, link: Link | None, args: argparse.Namespace)
             collaborations.keep(link)
         return await _until_quit(_work(engine, link, args), engine)
     except Problem as problem:
+        engine.fail(problem)
         if not args.stay:
             raise
-        engine.fail(problem)
         await engine.until_quit()
         return 0
     finally:
@@ -276,6 +276,12 @@ def log_notice(notice: Notice) -> None:
     """Write to the log what the window would tell: it is all that a person without one sees."""
     level = {"info": logging.INFO, "warning": logging.WARNING}.get(notice.level, logging.ERROR)
     _LOG.log(level, "%s", clean(notice.text))
+
+
+def _log_in_passing(notice: Notice) -> None:
+    """Write a notice to the log, except the one that ends the program: its last words say that."""
+    if notice.code != FAILED:
+        log_notice(notice)
 
 
 def _log_to_stderr() -> None:

@@ -1,30 +1,23 @@
 """The collaborations that this computer has joined: their links by priority, of which the first is the current one.
 
-A link holds an invitation, so the file is for its owner only.  What a collaboration has left on the disk stays there
+A link holds an invitation, so the file is for its owner only.  Beside a link stands why this computer was refused the
+last time, until it is let in or joins again.  What a collaboration has left on the disk stays there
 when its link is removed.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Final
 
 import msgspec
-from msgspec import Meta
 
+from core.api.joined import FILE_BYTES_MAX, LETTERS_MAX, LINKS_MAX, KeptLinks, KeptRefusal
 from core.backbone.link import Link, parse_link
 from core.base.manifest import Manifest, read_manifest
 from core.base.problems import BadInput, Damaged, Problem
 from core.base.signing import Ed25519Verifier
 from core.storage.paths import Home
 from core.system.atomic_files import make_directory, read_bounded, set_aside, write_atomic
-
-LINKS_MAX: Final = 100
-FILE_BYTES_MAX: Final = 64 * 1024
-
-
-class _Kept(msgspec.Struct, frozen=True):
-    links: Annotated[list[Annotated[str, Meta(max_length=600)]], Meta(max_length=LINKS_MAX)] = []
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +29,8 @@ class KeptCollaboration:
     """None: it was never reached, or its manifest is damaged."""
     folder: Path
     """What this computer keeps of it."""
+    refusal: KeptRefusal | None = None
+    """Why this computer could not take part the last time; None: it could, or has not asked yet."""
 
     @property
     def id(self) -> str:
@@ -61,18 +56,19 @@ class Collaborations:
     @property
     def current(self) -> Link | None:
         """The one that an engine goes to first; None: none was joined, or all were left."""
-        return next(iter(self._links()), None)
+        return next(iter(self._links()[0]), None)
 
     def all(self) -> list[KeptCollaboration]:
         """All that were joined and not left, the current one first."""
-        return [self._kept(link) for link in self._links()]
+        links, refused = self._links()
+        return [self._kept(link, refused.get(str(link))) for link in links]
 
     def keep(self, link: Link, signed_manifest: bytes = b"") -> None:
         """Make a collaboration the current one; an older link to it is forgotten.
 
         Args:
             link: Leads to it.
-            signed_manifest: Kept for its name and organiser; empty: not known yet.
+            signed_manifest: Kept for its name and organiser, and an earlier refusal is forgotten; empty: not known yet.
 
         Raises:
             NoSpace: the disk is full.
@@ -82,8 +78,29 @@ class Collaborations:
             folder = self._home.state(link.manifest_id.hex())
             make_directory(folder)
             write_atomic(folder / "manifest.json", signed_manifest)
-        others = [other for other in self._links() if other.manifest_id != link.manifest_id]
-        self._save([link, *others][:LINKS_MAX])
+        links, refused = self._links()
+        if signed_manifest:
+            refused.pop(str(link), None)
+        others = [other for other in links if other.manifest_id != link.manifest_id]
+        self._save([link, *others][:LINKS_MAX], refused)
+
+    def note(self, link: Link, refusal: Problem | None) -> None:
+        """Keep why a collaboration lets this computer not take part, or that it does; one that was not joined is none.
+
+        Args:
+            link: Leads to it.
+            refusal: What it said; None: it lets this computer in.
+
+        Raises:
+            NoSpace: the disk is full.
+            UserProblem: the system does not allow it.
+        """
+        links, refused = self._links()
+        before = refused.pop(str(link), None)
+        now = refusal and KeptRefusal(refusal.message[:LETTERS_MAX], refusal.hint[:LETTERS_MAX])
+        if link not in links or before == now:
+            return
+        self._save(links, {**refused, **({str(link): now} if now else {})})
 
     def leave(self, named: str) -> KeptCollaboration:
         """Forget the link of a collaboration.
@@ -95,7 +112,8 @@ class Collaborations:
             BadInput: there is none, or several are called so.
         """
         left = self.find(named)
-        self._save([link for link in self._links() if link.manifest_id != left.link.manifest_id])
+        links, refused = self._links()
+        self._save([link for link in links if link.manifest_id != left.link.manifest_id], refused)
         return left
 
     def find(self, named: str) -> KeptCollaboration:
@@ -112,16 +130,16 @@ class Collaborations:
             raise BadInput(f"{how_many} called {named[:60]!a}.", hint="See them with: potluck collaborations")
         return found[0]
 
-    def _links(self) -> list[Link]:
-        """The links in their order.
+    def _links(self) -> tuple[list[Link], dict[str, KeptRefusal]]:
+        """The links in their order, and the refusals by link.
 
         Raises:
             Damaged: they cannot be read; the file was set aside, so that the next call begins anew.
         """
         try:
             data = read_bounded(self._home.collaborations_file, FILE_BYTES_MAX)
-            kept = _Kept() if data is None else msgspec.json.decode(data, type=_Kept)
-            return [parse_link(link) for link in kept.links]
+            kept = KeptLinks() if data is None else msgspec.json.decode(data, type=KeptLinks)
+            return [parse_link(link) for link in kept.links], dict(kept.refused)
         except (ValueError, BadInput):
             aside = set_aside(self._home.collaborations_file)
         raise Damaged(
@@ -129,14 +147,15 @@ class Collaborations:
             hint="Join again with the organiser's link.",
         )
 
-    def _save(self, links: Sequence[Link]) -> None:
-        kept = _Kept([str(link) for link in links])
+    def _save(self, links: Sequence[Link], refused: Mapping[str, KeptRefusal]) -> None:
+        words = [str(link) for link in links]
+        kept = KeptLinks(words, {word: refused[word] for word in words if word in refused})
         write_atomic(self._home.collaborations_file, msgspec.json.encode(kept))
 
-    def _kept(self, link: Link) -> KeptCollaboration:
+    def _kept(self, link: Link, refusal: KeptRefusal | None) -> KeptCollaboration:
         folder = self._home.state(link.manifest_id.hex())
         try:
             manifest = read_manifest((folder / "manifest.json").read_bytes(), Ed25519Verifier())
         except (OSError, Problem):
             manifest = None
-        return KeptCollaboration(link, manifest, folder)
+        return KeptCollaboration(link, manifest, folder, refusal)

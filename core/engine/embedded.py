@@ -18,6 +18,7 @@ from typing import BinaryIO
 
 import msgspec
 
+from core.api.joined import embedded_folder
 from core.backbone import charter as charters
 from core.backbone.charter import Charter
 from core.backbone.link import Link, parse_link
@@ -98,7 +99,7 @@ class Embedded:
         """Told where the collaboration of an earlier version was kept, in the place of which another one is founded."""
         self._random = random
         self._home = home
-        self._folder = home.directory / "embedded" / options.folder_name
+        self._folder = embedded_folder(home.directory) / options.folder_name
         self._children: list[asyncio.subprocess.Process] = []
 
     async def found(self) -> Charter:
@@ -187,7 +188,8 @@ class Embedded:
                 await end(process)
         if not line:
             raise WorkerProblem(
-                "The backbone did not start.", hint="Start Potluck again; the log embedded.log says why."
+                "The backbone did not start.",
+                hint=f"Start Potluck again; the log {self._home.logs / 'embedded.log'} says why.",
             )
         return process, parse_link(json.loads(line)["link"])
 
@@ -247,7 +249,7 @@ class Embedded:
 
 def volunteer_homes(home: Home, options: EmbeddedOptions) -> list[Home]:
     """The homes of all volunteers of an embedded collaboration, its owner's first."""
-    folder = home.directory / "embedded" / options.folder_name
+    folder = embedded_folder(home.directory) / options.folder_name
     return [home, *(Home(folder / f"companion-{number}") for number in range(1, options.peers))]
 
 

@@ -5,6 +5,7 @@ what they were given.
 """
 
 import asyncio
+import contextlib
 import os
 from dataclasses import replace
 from random import SystemRandom
@@ -13,9 +14,10 @@ from typing import Final
 from core.api import verdict as verdicts
 from core.api.verdict import Verdict, VerdictCode
 from core.backbone.link import Link
-from core.base.problems import Problem
+from core.base.problems import Problem, UserProblem
 from core.control.notices import Level, NoticeRing
 from core.control.service import ControlService
+from core.engine.collaborations import Collaborations
 from core.engine.controls import Controls, Life
 from core.engine.installation import Installation
 from core.engine.join import join
@@ -33,6 +35,8 @@ from core.system.keep_awake import KeepAwake
 
 VERDICT_S: Final = 0.5
 """Least time between two looks at the verdict, seconds: the log tells states that last, and a look costs little."""
+FAILED: Final = "engine.failed"
+"""Code of the notice about a problem that keeps an engine from going on."""
 LEVELS: Final[dict[VerdictCode, Level]] = {
     VerdictCode.CONTRIBUTING: "info",
     VerdictCode.RESTING: "info",
@@ -84,6 +88,8 @@ class Engine:
         """What it is at."""
         self.controls = Controls(self.life, announce=self._announce)
         """What clients ask of it."""
+        self.collaborations = Collaborations(home)
+        """Those that were joined, and which of them let this computer in."""
         self._changed = asyncio.Event()
         self._awake = KeepAwake()
         self._door = ControlService(home=home, intents=self.controls, notices=self._notices, now=clock.wall)
@@ -115,7 +121,7 @@ class Engine:
     def fail(self, problem: Problem) -> None:
         """Show a problem that keeps the engine from going on, until somebody quits it."""
         self.life.failure = problem
-        self._notices.add("problem", str(problem), "engine.failed")
+        self._notices.add("problem", str(problem), FAILED)
         self._announce()
 
     @property
@@ -157,6 +163,8 @@ class Engine:
                 changed=self._announce,
                 waiting=self._at,
             )
+            with contextlib.suppress(UserProblem):  # of a full disk: the list of collaborations says too much then
+                self.collaborations.note(link, None)
             if self.life.quit.is_set():
                 session.stop()
             await session.run()

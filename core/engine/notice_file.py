@@ -36,6 +36,12 @@ class NoticeFile:
                         found.append(msgspec.json.decode(line, type=Notice))
         return found
 
+    def last_run(self) -> list[Notice]:
+        """What the last engine told, from its first notice on; empty: there was none."""
+        notices = self.read()
+        first = max((at for at, notice in enumerate(notices) if notice.number == 1), default=0)
+        return notices[first:]
+
     def follow(self, notices: NoticeRing) -> None:
         """Keep the notices of an engine that starts, those that it has already among them."""
         if (earlier := self.read()) and earlier[-1].text != ENDS:

@@ -9,7 +9,7 @@ from typing import Final
 from core.api.turns import PassedOver, WhyNot
 from core.api.verdict import VerdictCode
 from core.backbone.look import LinkProblem, look
-from core.base.problems import BadInput, NotTrusted, Problem
+from core.base.problems import BadInput, NotTrusted, Problem, UserProblem
 from core.control.notices import Level
 from core.engine.collaborations import KeptCollaboration
 from core.engine.engine import Engine
@@ -65,6 +65,8 @@ class TurnTaking:
             if turns.served == served:
                 raise
         except (BadInput, NotTrusted) as problem:
+            if isinstance(problem, NotTrusted) or not self._engine.serving:
+                self._refused(problem)
             if self._engine.serving or not turns.give_way(WhyNot.REFUSED, steady_s()):
                 raise
             self._tell("turns.refused", served, reason=problem.message)
@@ -85,6 +87,7 @@ class TurnTaking:
                 self._turns.reached()
                 refusal = life.session.clock_watch.refusal
                 if refusal is not None:
+                    self._refused(refusal)
                     why, more = WhyNot.REFUSED, {"reason": refusal.message}
                 elif verdict.code is VerdictCode.RESTING and verdict.reason in ENDS:
                     why = WhyNot.ENDED
@@ -128,6 +131,11 @@ class TurnTaking:
                 while now.verdict.code is VerdictCode.CONTRIBUTING and now.epoch == begun.epoch:
                     await asyncio.sleep(EPOCH_LOOK_S)
                     now = self._engine.controls.snapshot()
+
+    def _refused(self, problem: Problem) -> None:
+        """Keep why the served one does not let this computer take part, for the time when no engine can tell it."""
+        with contextlib.suppress(UserProblem):  # of a full disk; the refusal itself is told
+            self._engine.collaborations.note(self._kept[self._turns.served].link, problem)
 
     def _tell(self, code: str, left: str, **more: str) -> None:
         """Say in the log that it is another collaboration's turn."""

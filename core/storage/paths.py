@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.api.places import engine_file, home_dir
+from core.api.places import collaborations_file, engine_file, home_dir
 from core.system.atomic_files import delete_torn, make_directory
 
 _COLLABORATION_LETTERS = 16
@@ -48,7 +48,7 @@ class Home:
     @property
     def collaborations_file(self) -> Path:
         """`collaborations.json`: the links of the collaborations that were joined (core.engine.collaborations)."""
-        return self.directory / "collaborations.json"
+        return collaborations_file(self.directory)
 
     @property
     def usage_file(self) -> Path:

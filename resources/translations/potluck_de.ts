@@ -1772,8 +1772,8 @@
    <translation>&amp;Potluck beim Anmelden ohne Fenster starten</translation>
   </message>
   <message>
-   <source>Start Potluck again; the log embedded.log says why.</source>
-   <translation>Potluck neu starten; den Grund nennt das Protokoll embedded.log.</translation>
+   <source>Start Potluck again; the log {0} says why.</source>
+   <translation>Potluck neu starten; den Grund nennt das Protokoll {0}.</translation>
   </message>
   <message>
    <source>Start again.</source>
@@ -2294,10 +2294,6 @@
   <message>
    <source>There is no screen here.</source>
    <translation>Hier ist kein Bildschirm.</translation>
-  </message>
-  <message>
-   <source>There is no screen here. Without one, use the command line: potluck demo --headless</source>
-   <translation>Hier ist kein Bildschirm. Ohne ihn geht die Befehlszeile: potluck demo --headless</translation>
   </message>
   <message>
    <source>There is no setting {0}.</source>

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 from PySide6.QtTest import QTest
 
@@ -14,6 +15,7 @@ from app.choices import Closing
 from app.engine_process import EngineProcess, engine_command
 from app.forward import forward
 from app.single import SingleWindow
+from core.api.joined import KeptLinks, KeptRefusal
 
 FAKE = str(Path(__file__).with_name("fake_engine.py"))
 
@@ -90,6 +92,14 @@ def test_an_engine_that_cannot_be_run(open_window, tmp_path, until):
 def test_attached_it_starts_none(open_window, until):
     application = open_window()
     until(lambda: application.store.verdict.reason == "absent")
+
+
+def test_attached_it_tells_why_the_engine_has_ended(open_window, tmp_path, until):
+    kept = KeptLinks(["potluck:one"], {"potluck:one": KeptRefusal("Shut out.", "Ask the organiser.")})
+    (tmp_path / "collaborations.json").write_bytes(msgspec.json.encode(kept))
+    application = open_window()
+    until(lambda: application.store.verdict.reason == "refused")
+    assert application.store.verdict.args["why"] == "Shut out. Ask the organiser."
 
 
 def test_an_engine_that_crashes_is_started_again_with_growing_waits(open_window, tmp_path, until, monkeypatch):

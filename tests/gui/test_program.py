@@ -20,6 +20,7 @@ def test_without_the_packages(monkeypatch, capsys):
 def test_without_a_screen():
     assert screen.obstacle({"QT_QPA_PLATFORM": "offscreen"}) is None
     assert "There is no screen" in (screen.obstacle({}) or "")
+    assert (screen.obstacle({}, "potluck engine") or "").endswith("Without one: potluck engine")
     assert screen.obstacle({"DISPLAY": ":987"}) is not None
 
 

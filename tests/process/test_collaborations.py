@@ -139,6 +139,32 @@ def test_engine_remembers_the_link_that_it_was_started_with(tmp_path: Path) -> N
     assert "takes part in no collaboration" in err
 
 
+def test_refusal_is_told_after_the_engine_has_ended(tmp_path: Path) -> None:
+    charter, home = found_desk(tmp_path), Home(tmp_path / "home")
+    where = ["--home", home.directory]
+
+    async def run() -> None:
+        async with desk(charter, Trace()) as link:
+            wrong = Link(link.host, link.port, link.manifest_id, "0" * len(link.invite))
+            code, _, err = await asyncio.to_thread(potluck, "engine", "--join", wrong, *LOOPBACK, *where)
+            assert code == 2
+            assert err.count("This invitation is not valid") == 1
+            code, told, _ = await asyncio.to_thread(potluck, "status", "--json", *where)
+            assert (code, told[0]["reason"]) == (2, "refused")
+            assert "This invitation is not valid" in told[0]["sentence"]
+            _, told, _ = await asyncio.to_thread(potluck, "collaborations", "--json", *where)
+            assert (told[0]["why_not"], told[0]["served"]) == ("refused", False)
+            assert "This invitation is not valid" in told[0]["refusal"]["message"]
+            code, told, _ = await asyncio.to_thread(potluck, "log", "--json", *where)
+            assert code == 0
+            assert any("This invitation is not valid" in each["notice"]["text"] for each in told)
+            await asyncio.to_thread(potluck, "join", link, "--yes", *where)
+            _, told, _ = await asyncio.to_thread(potluck, "status", "--json", *where)
+            assert told[0]["reason"] == "stopped"
+
+    asyncio.run(run())
+
+
 def test_several_settings_are_changed_at_once_or_none(tmp_path: Path) -> None:
     where = ["--home", tmp_path / "home", "--json"]
     code, told, _ = potluck("settings", "-", *where, stdin='{"name": "Ada", "threads": 2, "hours": "sat"}\n')

@@ -136,5 +136,7 @@ def test_a_revoked_member_goes_on_to_the_next_collaboration(tmp_path: Path) -> N
             news = await ada.until(lambda news: news.problem is not None)
             assert "shut this computer out" in news.problem.message
             assert news.me.worker_pid is None
+            refusals = [each.refusal for each in Collaborations(ada.home).all()]
+            assert all(each is not None and "shut this computer out" in each.message for each in refusals)
 
     asyncio.run(run())

@@ -145,10 +145,10 @@ def test_doctor_promises_nothing_about_idleness():
 
 
 def test_the_window_says_what_it_lacks(examined, monkeypatch):
-    screen = SimpleNamespace(obstacle=lambda _: "The window needs X. Install it: apt")
+    screen = SimpleNamespace(obstacle=lambda *_: "The window needs X. Install it: apt")
     monkeypatch.setattr(doctor.importlib, "import_module", lambda _: screen)
     assert doctor.window(examined) == Finding("note", "The window needs X.", "Install it: apt")
-    screen.obstacle = lambda _: None
+    screen.obstacle = lambda *_: None
     assert doctor.window(examined).level == "fine"
 
 

@@ -8,6 +8,8 @@ import pytest
 from core.__main__ import main
 from core.api.commands import EngineFile
 from core.api.snapshot import PROTOCOL_VERSION
+from core.control.notices import NoticeRing
+from core.engine.notice_file import NoticeFile
 from tests.unit.cli.conftest import TRAINING_WORDS
 
 
@@ -50,3 +52,23 @@ def test_an_engine_of_another_version_can_be_stopped(running, capsys):
     assert main(["pause"]) == 2
     assert "potluck quit" in capsys.readouterr().err
     assert main(["quit"]) == 0
+
+
+def test_status_without_an_engine_names_the_command_that_leads_on(home, capsys):
+    (home.directory / "embedded").mkdir()
+    assert main(["status"]) == 2
+    assert capsys.readouterr().out.endswith("or without a screen: potluck demo --headless\n")
+    assert main(["engine"]) == 2
+    assert "Alone: potluck demo --headless" in capsys.readouterr().err
+
+
+def test_log_tells_the_last_run_when_no_engine_runs(home, capsys):
+    assert main(["log"]) == 2
+    assert "not running" in capsys.readouterr().err
+    ring = NoticeRing(lambda: 5.0)
+    NoticeFile(home.notices_file).follow(ring)
+    ring.add("problem", "The line is cut.")
+    assert main(["log"]) == 0
+    said = capsys.readouterr()
+    assert "The line is cut." in said.out
+    assert str(home.notices_file) in said.err

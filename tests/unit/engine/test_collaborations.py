@@ -7,7 +7,7 @@ import pytest
 
 from core.backbone.link import Link
 from core.base.manifest import Manifest, sign_manifest
-from core.base.problems import BadInput, Damaged
+from core.base.problems import BadInput, Damaged, NotTrusted
 from core.base.signing import KeyPair
 from core.engine.collaborations import LINKS_MAX, Collaborations
 from core.storage.paths import Home
@@ -87,3 +87,34 @@ def test_the_list_is_bounded(kept):
         kept.keep(a_link(number))
     assert len(kept.all()) == LINKS_MAX
     assert kept.current == a_link(LINKS_MAX)
+
+
+def test_a_refusal_is_kept_until_it_is_overcome(kept, tmp_path):
+    key = KeyPair.generate()
+    manifest = Manifest(name="Poems", organiser="Ada", task="albert", authority=key.peer_id.hex())
+    link, signed = a_link(manifest_id=manifest.id), sign_manifest(manifest, key)
+    refusal = NotTrusted("Shut out." + "x" * 1000, hint="Ask.")
+
+    def why():
+        return [each.refusal and (each.refusal.message[:9], each.refusal.hint) for each in kept.all()]
+
+    kept.note(link, refusal)  # not joined
+    assert not (tmp_path / "collaborations.json").exists()
+    for end in (lambda: kept.note(link, None), lambda: kept.keep(link, signed)):
+        kept.keep(link)
+        kept.note(link, refusal)
+        kept.keep(link)
+        assert why() == [("Shut out.", "Ask.")]
+        end()
+        assert why() == [None]
+    kept.note(link, refusal)
+    kept.leave("")
+    kept.keep(link)
+    assert why() == [None]
+
+
+def test_as_many_refusals_as_links_can_be_read_again(kept):
+    for number in range(LINKS_MAX):
+        kept.keep(a_link(number, host="h" * 60))
+        kept.note(a_link(number, host="h" * 60), NotTrusted("\1" * 1000, hint="\U0001f600" * 1000))
+    assert sum(each.refusal is not None for each in kept.all()) == LINKS_MAX

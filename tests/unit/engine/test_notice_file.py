@@ -51,3 +51,11 @@ def test_a_large_file_is_begun_anew_and_both_read(tmp_path: Path) -> None:
     run(path, "new", properly=True)
     assert path.stat().st_size < LOG_BYTES_MAX
     assert texts(path) == ["before", STARTS, ENDS, "before", STARTS, "new", ENDS]
+
+
+def test_the_last_run_is_told_by_itself(tmp_path: Path) -> None:
+    path = tmp_path / "notices.log"
+    assert NoticeFile(path).last_run() == []
+    run(path, "one", properly=True)
+    run(path, "two", properly=True)
+    assert [notice.text for notice in NoticeFile(path).last_run()] == ["before", STARTS, "two", ENDS]

@@ -1,0 +1,86 @@
+"""The links of the collaborations that were joined, and what they mean to a person while no engine runs.
+
+The file is the engine's (core.engine.collaborations); window and command line read it to say why nothing runs, and how
+to go on.  Who refused this computer wrote the words of a refusal: they are cut to `LETTERS_MAX`, shown, never obeyed.
+"""
+
+from pathlib import Path
+from typing import Annotated, Final
+
+import msgspec
+from msgspec import Meta
+
+from core.api.places import collaborations_file
+from core.api.verdict import Verdict, not_connected
+
+LINKS_MAX: Final = 100
+LETTERS_MAX: Final = 600
+FILE_BYTES_MAX: Final = 1024 * 1024
+"""Upper bound on the file: of each link there are at most four texts of `LETTERS_MAX` letters, escaped for JSON."""
+TRY_ALONE: Final = "potluck demo --headless"
+
+_Text = Annotated[str, Meta(max_length=LETTERS_MAX)]
+
+
+class KeptRefusal(msgspec.Struct, frozen=True):
+    """Why this computer could not take part the last time that it asked."""
+
+    message: _Text
+    hint: _Text = ""
+
+    def __str__(self) -> str:
+        return f"{self.message} {self.hint}".strip()
+
+
+class KeptLinks(msgspec.Struct, frozen=True):
+    """The content of the file, as the engine writes it."""
+
+    links: Annotated[list[_Text], Meta(max_length=LINKS_MAX)] = []
+    """By priority, the current one first."""
+    refused: Annotated[dict[_Text, KeptRefusal], Meta(max_length=LINKS_MAX)] = {}
+    """By link; a link that is not in it has let this computer in, or was not asked yet."""
+
+    @property
+    def in_the_way(self) -> KeptRefusal | None:
+        """The current one's refusal, where no other collaboration is left to be asked; None: a start may succeed."""
+        if not all(link in self.refused for link in self.links):
+            return None
+        return next((self.refused[link] for link in self.links), None)
+
+
+def kept_links(home: Path) -> KeptLinks | None:
+    """The links of a home; None: the file is damaged, about which the engine says more when it starts."""
+    try:
+        with collaborations_file(home).open("rb") as file:
+            return msgspec.json.decode(file.read(FILE_BYTES_MAX + 1), type=KeptLinks)
+    except (FileNotFoundError, NotADirectoryError):
+        return KeptLinks()
+    except (OSError, ValueError):
+        return None
+
+
+def embedded_folder(home: Path) -> Path:
+    """The folder of the collaborations that live on this computer (core.engine.embedded)."""
+    return home / "embedded"
+
+
+def absence(reason: str, home: Path) -> Verdict:
+    """The verdict where no engine runs: the refusal that ended it, if one did, else `reason`.
+
+    Args:
+        reason: Why none answers, as `core.api.verdict` names it.
+        home: The home directory.
+    """
+    kept = kept_links(home)
+    refusal = None if kept is None else kept.in_the_way
+    return not_connected(reason) if refusal is None else not_connected("refused", why=str(refusal))
+
+
+def without_screen(home: Path) -> str:
+    """The command that leads on where there is no window: by what this computer takes part in."""
+    kept = kept_links(home)
+    if kept is None or kept.links:
+        return "potluck engine"
+    if embedded_folder(home).is_dir():
+        return TRY_ALONE
+    return f"potluck join LINK, or to try it on this computer alone: {TRY_ALONE}"
