@@ -7,6 +7,7 @@ import json
 
 import pytest
 
+from core.base.problems import BadInput
 from core.sim import attacks
 from core.sim.attacks.flood import flood
 from core.sim.attacks.hostile_dht import Scale
@@ -71,5 +72,5 @@ def test_the_program_prints_a_table_or_json(capsys: pytest.CaptureFixture[str]) 
 
 
 def test_the_program_refuses_what_it_cannot_run() -> None:
-    with pytest.raises(SystemExit):
+    with pytest.raises(BadInput, match="share of hostile peers"):
         attacks.main(["--hostile", "1.5"])

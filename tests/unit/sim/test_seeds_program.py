@@ -78,15 +78,11 @@ def test_several_processes_run_small_worlds_also_through_potluck(capsys: pytest.
 
 @pytest.mark.parametrize("words", ["--seed 7 dht", "--json dht-worlds", "--peers 50 nat", "--picture x.svg swarm"])
 def test_options_before_the_kind_are_refused_not_forgotten(capsys: pytest.CaptureFixture[str], words: str) -> None:
-    with pytest.raises(SystemExit) as ended:
-        potluck(["sim", *words.split()])
-    assert ended.value.code == 2
+    assert potluck(["sim", *words.split()]) == 2
     option, *_, kind = words.split()
-    assert f"write {option} after {kind}" in capsys.readouterr().err
+    assert f"Write {option} after {kind}" in capsys.readouterr().err
 
 
 def test_words_that_mean_nothing_are_refused() -> None:
     for words in (["--seeds", "0"], ["dht", "--peers", "3"], ["dht-worlds", "--worlds", "0"], ["foo"]):
-        with pytest.raises(SystemExit) as ended:
-            potluck(["sim", *words])
-        assert ended.value.code == 2
+        assert potluck(["sim", *words]) == 2
