@@ -21,7 +21,10 @@ from core.workers.state_files import DiskStateFile
 _LOG = logging.getLogger(__name__)
 STATES: Final = "states"
 AGES: Final = 4
-"""Of those copies that came 1 to 3 copies ago, 4 to 15, 16 to 63 and so on the oldest stays: six of a thousand."""
+"""Of those copies that came 1 to 3 copies ago, 4 to 15, 16 to 63 and so on the oldest stays: six of a thousand.
+
+So does of each the furthest, until the newest is as far: where the model has gone back, by whatever way, the organiser
+may not want that.  Who has copies of any epochs kept can at most double their number."""
 
 
 class KeptStates:
@@ -78,9 +81,13 @@ class KeptStates:
 
     def _thin(self, newest: int) -> None:
         numbered = self._numbered()
-        oldest = {_generation(newest - number): number for number in sorted(numbered, reverse=True)}
+        epochs = {number: epoch_of(_split(path)[1]) or 0 for number, path in numbered.items()}
+        ages = {number: _generation(newest - number) for number in numbered}
+        oldest = {ages[number]: number for number in sorted(numbered, reverse=True)}
+        further = [number for number in numbered if epochs[number] > epochs[newest]]
+        furthest = {ages[number]: number for number in sorted(further, key=lambda number: (epochs[number], -number))}
         for number, path in numbered.items():
-            if number not in oldest.values():
+            if number not in {*oldest.values(), *furthest.values()}:
                 with contextlib.suppress(OSError):  # Windows keeps what somebody reads; the next copy tries again
                     path.unlink()
 

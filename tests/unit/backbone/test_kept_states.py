@@ -13,6 +13,7 @@ import pytest
 from core.backbone.kept_states import AGES, STATES, KeptStates
 from core.base.content import chunk_digests, root_digest
 from core.base.problems import Damaged, RemoteProblem
+from core.base.state_header import epoch_of
 from core.swarm.orders import Keep
 from core.swarm.states import StateName
 from core.system.file_chunks import file_chunks
@@ -122,6 +123,20 @@ def test_old_copies_stay_whatever_comes_later(tmp_path: Path) -> None:
         assert (ago[0], ago[-1]) == (0, epoch - 1), "the newest, and the first"
         assert len(ago) <= 2 + math.log(epoch, AGES)
         assert all(later <= AGES**2 * max(earlier, 1) for earlier, later in pairwise(ago))
+
+
+def test_furthest_copy_stays_until_another_is_as_far(tmp_path: Path) -> None:
+    """The model has gone back, perhaps by the fault of one who was alone with the backbone for a while."""
+    kept = KeptStates(tmp_path, manifest=MANIFEST)
+    came = [18, 90, 153, 189, *range(169, 189)]
+    for count, epoch in enumerate(came, 1):
+        kept.keep(fetched(tmp_path, StateName(epoch, epoch.to_bytes(32, "big"))))
+        there = [epoch_of(path.name.partition("-")[2]) for path in (tmp_path / STATES).iterdir()]
+        assert max(came[:count]) in there
+        assert len(there) <= 2 * (2 + math.log(count, AGES))
+    kept.keep(fetched(tmp_path, StateName(189, bytes(32))))
+    assert min(path.name for path in (tmp_path / STATES).iterdir()).startswith("000001-")
+    assert len([path for path in (tmp_path / STATES).iterdir() if "-00000189-" in path.name]) == 1
 
 
 def test_moved_copies_keep_their_order(tmp_path: Path) -> None:
