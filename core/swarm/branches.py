@@ -105,6 +105,8 @@ class Branches:
         """The last one of ours that was committed."""
         self._guest_at = b""
         """Mark of the state that was taken from others."""
+        self.returns = True
+        """Whether this peer holds what it left behind itself, and since then has shared no step with anybody."""
 
     def led(self, before: StateName, after: StateName, *, members: Iterable[PeerId] = ()) -> None:
         """Note that a round of ours, with these members, has led from one state to the next."""
@@ -118,6 +120,7 @@ class Branches:
         members = [peer for peer, samples in record.credited if samples]
         self.led(before, record.name, members=members)
         self._round = _Round(before, record.name, frozenset(members))
+        self.returns = self.returns and len(members) == 1
 
     def loaded(self, state: State, *, guest: bool = False) -> None:
         """Note where the state that this peer's trainer holds came from: its file knows, and before that who has told.
@@ -126,7 +129,7 @@ class Branches:
             state: The state.
             guest: Whether it was taken from others, whose guest this peer is there until a round of its own.
         """
-        self._guest_at = state.name.mark if guest else b""
+        self._guest_at, self.returns = state.name.mark if guest else b"", not guest
         mark, known = state.name.mark, state.name.mark in self._own
         for ancestor in state.ancestors:
             if len(ancestor) == MARK_BYTES and not known:

@@ -23,7 +23,7 @@ PROGRESS = "progress"
 
 
 class StateCopy(msgspec.Struct, frozen=True, array_like=True):
-    """A copy of the model that a backbone gives to newcomers, wherever it stands: a state, and its file's digest."""
+    """A copy of the model that a backbone gives, wherever it stands: a state, and its file's digest."""
 
     epoch: Epoch
     lineage: Bytes32
@@ -64,7 +64,7 @@ class ProgressReport(msgspec.Struct, frozen=True, array_like=True):
     parent: Annotated[bytes, Meta(max_length=MARK_BYTES)] = b""
     """The mark of the state from which its state came; empty: it does not know."""
     copy: StateCopy | None = None
-    """None: it gives none; only newcomers that this peer has let in believe it."""
+    """None: it gives none; only those whom this peer has let in believe it."""
 
     @property
     def state(self) -> StateName:

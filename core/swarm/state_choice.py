@@ -1,4 +1,4 @@
-"""Which state to go to: the one where most stand, or for newcomers the backbone's copy, and which of its files."""
+"""Which state to go to: the one where most stand, or the backbone's copy, and which of its files."""
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
@@ -9,6 +9,7 @@ from typing import Final
 from core.base.back_off import BackOff
 from core.base.bounds import FOLLOWED_EPOCH_MAX
 from core.base.ids import PeerId
+from core.swarm.branches import Stand
 from core.swarm.membership import Membership
 from core.swarm.progress import ProgressReport
 from core.swarm.states import State, StateName
@@ -68,7 +69,11 @@ class StateChoice:
 
         Where the backbone that let a newcomer in knows of a later state, nobody at the first one counts for it.
         """
-        stands, told = self._membership.stands(now), self._told() if mine.name.epoch == 0 else None
+        stands = self._membership.stands(now)
+        missed = self._missed(mine.name, stands)
+        if missed is not None:
+            return [missed]
+        told = self._told() if mine.name.epoch == 0 else None
         copy = self._copy(told)
         model = copy is not None or (told is not None and told.epoch > 0)
         counted = [stand for stand in stands if stand.state.epoch] if model else stands
@@ -88,6 +93,19 @@ class StateChoice:
         if offers and not self.listens(now):
             return offers
         return self._promised(mine.name, now, held=mine.digest) if name is None or self.listens(now) else []
+
+    def _missed(self, mine: StateName, stands: Sequence[Stand]) -> NewerState | None:
+        """The backbone's copy, for one who comes back and finds nobody that trains; None: it is not further.
+
+        Many more steps than a file has ancestors may lie between the two, so that one led to the other is believed: the
+        backbone kept it from those who trained last.  Who has shared a step since decides with the others.
+        """
+        if not mine.epoch or not self._membership.branches.returns:
+            return None
+        if any(stand.trains and stand.state.epoch for stand in stands):
+            return None
+        copy = self._copy(self._told())
+        return copy if copy is not None and copy.name.epoch > mine.epoch else None
 
     def _told(self) -> ProgressReport | None:
         """What the backbone that let this peer in reports; None: it is not known, or not heard."""

@@ -6,6 +6,7 @@ from itertools import pairwise
 import msgspec
 import pytest
 
+from core.base.state_header import ANCESTORS_MAX
 from core.sim.churn import ChurnSettings
 from core.sim.disk import Disk
 from core.sim.node import End
@@ -102,6 +103,27 @@ def test_volunteer_further_than_the_copy_goes_on(seed: int) -> None:
     run_until(swarm, lambda: epoch_of(volunteer) > held.epoch)
     before = kept_epoch(swarm)
     run_until(swarm, lambda: kept_epoch(swarm) > max(before, held.epoch))
+
+
+@pytest.mark.parametrize("away_s", [3.0, 60.0])
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_volunteer_back_alone_goes_on_from_the_further_copy(seed: int, away_s: float) -> None:
+    """So many steps were taken meanwhile that no file names both states."""
+    swarm = world(seed, peers=2, epoch_s=1.5)
+    bob, ada = alone(swarm)
+    run_until(swarm, lambda: kept_epoch(swarm) > 2)
+    bob.end(End.CRASH)
+    held = bob.disk.checkpoints[-1][0].name.epoch
+    ada.begin()
+    run_until(swarm, lambda: kept_epoch(swarm) > held + ANCESTORS_MAX)
+    ada.end(End.CRASH)
+    kept = kept_epoch(swarm)
+    swarm.world.run(away_s)
+    bob.begin()
+    run_until(swarm, lambda: epoch_of(bob) > held)
+    assert epoch_of(bob) >= kept
+    run_until(swarm, lambda: kept_epoch(swarm) != kept)
+    assert kept_epoch(swarm) > kept
 
 
 def begin(volunteer: Volunteer, lie: Lie) -> None:

@@ -101,15 +101,48 @@ def test_newcomer_goes_first_to_the_copy_of_its_backbone() -> None:
     for number, mine, taken in (
         (BACKBONE, OURS, True),
         (31, OURS, False),
-        (BACKBONE, State(ELSEWHERE, b"", ""), False),
     ):
         watched = Watched()
         watched.keeps(NEWEST, 0.0, number=number)
         assert watched.machine.choice.best(mine, 0.0) is None, "who was further may come back at the same time"
         watched.keeps(NEWEST, LISTEN_S, number=number)
         offer = watched.machine.choice.best(mine, LISTEN_S)
-        assert (offer is not None) is taken, "others may only call themselves backbones, and who has trained goes on"
+        assert (offer is not None) is taken, "others may only call themselves backbones"
         assert offer is None or offer.name == NEWEST
+
+
+def test_who_comes_back_takes_the_copy_when_alone() -> None:
+    left = State(ELSEWHERE, b"l" * 32, "")
+    for number, copy, trains, taken in (
+        (BACKBONE, NEWEST, (), True),
+        (31, NEWEST, (), False),
+        (BACKBONE, NEWER, (), False),
+        (BACKBONE, NEWEST, (FIRST,), True),
+        (BACKBONE, NEWEST, (ELSEWHERE,), False),
+    ):
+        watched = Watched()
+        watched.keeps(copy, 0.0, number=number)
+        for name in trains:
+            watched.promised(1, name, 0.0, digest=left.digest)
+        offer = watched.machine.choice.best(left, 0.0)
+        assert offer == (NewerState(copy, b"d" * 32, (peer(BACKBONE),)) if taken else None)
+
+
+@pytest.mark.parametrize("refused", [False, True])
+def test_who_came_back_takes_no_false_or_second_copy(*, refused: bool) -> None:
+    watched = Watched()
+    left = State(ELSEWHERE, b"l" * 32, "")
+    watched.machine.branches.loaded(left)
+    watched.keeps(NEWEST, 0.0)
+    offer = watched.machine.choice.best(left, 0.0)
+    assert offer is not None
+    watched.machine.begin(offer, 0.0, mine=left.name)
+    if refused:
+        watched.machine.refused(0.0)
+    else:
+        watched.machine.branches.loaded(left, guest=True)
+    assert watched.machine.choice.best(left, 1.0) is None
+    assert not watched.machine.rests(left, 1.0)
 
 
 def test_newcomer_begins_anew_when_the_copy_is_false() -> None:
