@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import BinaryIO
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
@@ -75,7 +76,11 @@ class EngineProcess(QObject):
             self.home.mkdir(mode=0o700, parents=True, exist_ok=True)
             if shutil.disk_usage(self.home).free < ROOM_BYTES:
                 return text.disk_full(str(self.home))
-            self.child = self._spawn()
+            log = self._open_log()
+        except OSError as error:
+            return text.not_written(str(error.filename or self.home), error.strerror or str(error))
+        try:
+            self.child = self._spawn(log)
         except OSError as error:
             return text.engine_not_started(error.strerror or str(error))
         self._looking.start()
@@ -105,19 +110,21 @@ class EngineProcess(QObject):
             self.child.returncode = 0  # it is nobody's child from now on: no warning, no waiting
         self.child = None
 
-    def _spawn(self) -> subprocess.Popen[bytes]:
+    def _open_log(self) -> BinaryIO:
         if self._log.exists() and self._log.stat().st_size > LOG_BYTES_MAX:
             self._log.replace(self._log.with_suffix(".log.old"))
-        detached = _detached()
         descriptor = os.open(self._log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-        with os.fdopen(descriptor, "ab") as log:
+        return os.fdopen(descriptor, "ab")
+
+    def _spawn(self, log: BinaryIO) -> subprocess.Popen[bytes]:
+        with log:
             self._log_start = log.tell()
             return subprocess.Popen(
                 self._command,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                creationflags=detached,
+                creationflags=_detached(),
                 start_new_session=True,
             )
 

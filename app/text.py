@@ -278,3 +278,9 @@ def disk_full(folder: str) -> str:
 def engine_not_started(why: str) -> str:
     """The system did not allow starting an engine."""
     return tr("The engine could not be started: {why}.").format(why=why)
+
+
+def not_written(path: str, why: str) -> str:
+    """The system did not allow writing in the home: in the words of `core.system.atomic_files`."""
+    hint = "Check that the folder belongs to you and is not read-only."
+    return tr(f"{one_line(path)} could not be written: {why}. {hint}")

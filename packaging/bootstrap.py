@@ -28,6 +28,7 @@ from steps import ROOT, SetupProblem, Steps
 PYTHON_NEEDED = (3, 11)
 WINDOWS = os.name == "nt"
 EXIT_PROBLEM = 2
+NO_SCREEN = "There is no screen here: progress is shown in this terminal, and Ctrl-C stops.\n"
 EXTRAS = {"run": ("train", "app"), "test": ("train", "app", "dev")}
 CHECKS = (
     ("ruff", ("-m", "ruff", "check", ".")),
@@ -137,6 +138,8 @@ def main(argv: list[str]) -> int:
     try:
         words = read_words(argv)
         headless = words.command == "run" and read_demo_options(words.rest).headless
+        if words.command == "run" and not headless and not has_screen(dict(os.environ)):
+            sys.stderr.write(NO_SCREEN)
         python = environment.make_venv(steps)
         environment.install(python, EXTRAS[words.command], words.torch, steps)
         if words.command == "test":

@@ -64,6 +64,14 @@ def unknown_name(what: str, name: str, known: Iterable[str]) -> BadInput:
     )
 
 
+def no_blank() -> BadInput:
+    """The problem that a text leaves nothing to fill for a model that fills blanks."""
+    return BadInput(
+        "The text has no blank to fill: write ___ where a word is missing.",
+        hint='For example: potluck try "People bring their ___ computers"',
+    )
+
+
 class Busy(UserProblem):
     """A needed resource is already held by this or another program."""
 

@@ -12,3 +12,7 @@ CUTTERS: Final[Mapping[str, str]] = MappingProxyType(
 """How each task makes rows of documents, without torch (`core.tasks.cutter`)."""
 TOKENIZERS: Final = ("plain", "albert", "bengali")
 """Recipes of tokenizers (`core.tasks.tokenizers.unigram.RECIPES`); the first one is meant where none is named."""
+BLANKS: Final = frozenset({"albert"})
+"""Tasks whose models fill blanks in a text."""
+BLANK: Final = r"_{2,}|\[MASK\]"
+"""What a person writes for a blank, as a pattern: underscores, or what the tokenizers have."""

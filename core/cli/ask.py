@@ -1,12 +1,14 @@
 """`potluck try`: what the newest model says of a text."""
 
 import argparse
+import re
 import sys
 import tempfile
 from pathlib import Path
 from typing import Any, Final
 
-from core.base.problems import BadInput
+from core.base.problems import BadInput, no_blank
+from core.base.tasks import BLANK, BLANKS
 from core.cli.kept_model import kept_model, newest_state
 from core.cli.model_process import use_model
 from core.cli.say import say_json
@@ -29,6 +31,8 @@ def run(args: argparse.Namespace) -> int:
             hint="Give a sentence or two.",
         )
     kept = kept_model(args)
+    if kept.manifest.task in BLANKS and re.search(BLANK, text) is None:
+        raise no_blank()  # before the model is loaded, which takes seconds
     with tempfile.TemporaryDirectory(prefix="potluck-") as scratch:
         state = newest_state(kept, Path(scratch))
         said = use_model(kept, state, ["try", "--", text], json=args.json)

@@ -3,6 +3,7 @@
 import argparse
 import asyncio
 import re
+import shlex
 from contextlib import AbstractAsyncContextManager
 
 from core.backbone.admission_log import AdmissionLog
@@ -89,7 +90,10 @@ async def _invite(args: argparse.Namespace) -> int:
 def _withdraw(charter: Charter, invitations: list[Invitation], named: str) -> None:
     left = [invitation for invitation in invitations if named not in {invitation.id, invitation.secret}]
     if len(left) == len(invitations):
-        raise BadInput(f"There is no invitation {named[:40]}.", hint="List all with: potluck invite --list")
+        raise BadInput(
+            f"There is no invitation {named[:40]}.",
+            hint=f"List all with: potluck invite --list --charter {shlex.quote(str(charter.folder))}",
+        )
     write_invitations(charter.folder, left)
 
 

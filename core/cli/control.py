@@ -122,6 +122,8 @@ def _show(home: Home, args: argparse.Namespace) -> None:
         say_json({"event": "show", "clients": windows})
     elif windows == 0:
         print("No window is open. Open one with: potluck")
+    else:
+        print("A window, if one is open, comes to the front. Open one with: potluck")
 
 
 def _log(home: Home, args: argparse.Namespace) -> None:

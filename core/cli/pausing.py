@@ -9,13 +9,14 @@ from typing import Final
 
 import msgspec
 
-from core.api.modes import SUBJECTS, UseSwitch
+from core.api.modes import SUBJECTS, Switches, UseMode, UseSwitch
 from core.api.snapshot import Snapshot
+from core.api.verdict import VerdictCode
 from core.base.problems import BadInput
 from core.cli.commands import COMMANDS
 from core.cli.options import ATTACHED, Commands, add_home, add_json
 from core.cli.say import say_json
-from core.cli.tables import switch_text
+from core.cli.tables import clean, switch_text
 from core.control.engine_file import NotRunning
 from core.control.one_call import call_once
 from core.engine.preferences import check_end, switched
@@ -33,6 +34,8 @@ examples:
 """
 CALLED: Final = {"gpu": "The graphics card", "network": "The network"}
 """What the verdict may be silent about; the switch of computing is told by the verdict itself."""
+UNTOUCHED: Final = frozenset({VerdictCode.CONTRIBUTING, VerdictCode.STARTING})
+"""Verdicts that say of a pause that nothing rests for it."""
 _UNITS: Final = {"s": 1, "sec": 1, "m": 60, "min": 60, "h": 3600, "d": 86_400}
 _FOR_HINT: Final = "Write it like this: 1h, 30min, 2d."
 _UNTIL_HINT: Final = "Write tomorrow, or a time of the day like this: 18:30."
@@ -115,7 +118,19 @@ def _ask(method: str, home: Home, args: argparse.Namespace, until: float | None)
         return
     if args.what in CALLED:
         print(f"{CALLED[args.what]}: {switch_text(getattr(snapshot.switches, args.what), snapshot.time)}.")
-    print(snapshot.sentence)
+    print(clean(snapshot.sentence))
+    if (method, args.what) == ("pause", "network") and verdict.code in UNTOUCHED and snapshot.reach is None:
+        print("All who take part are on this computer, so they go on; only text from elsewhere is not fetched.")
+    if method == "resume":
+        _tell_other_pauses(snapshot.switches, args.what, snapshot.time)
+
+
+def _tell_other_pauses(switches: Switches, what: str, now: float) -> None:
+    """Tell which switches a `resume` of another one leaves off."""
+    for other, called in CALLED.items():
+        switch: UseSwitch = getattr(switches, other)
+        if other != what and switch.at(now) is UseMode.NEVER:
+            print(f"{called} stays off. To take that back: potluck resume {other}")
 
 
 def _keep(method: str, home: Home, args: argparse.Namespace, *, until: float | None, now: float) -> None:
@@ -130,3 +145,5 @@ def _keep(method: str, home: Home, args: argparse.Namespace, *, until: float | N
         say_json({"event": method, args.what: switch, "running": False})
     else:
         print(f"Potluck does not run now; this holds from its next start: {args.what} {switch_text(switch, now)}.")
+        if method == "resume":
+            _tell_other_pauses(settings.switches, args.what, now)

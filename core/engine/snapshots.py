@@ -254,7 +254,8 @@ def _collaboration(at: Standpoint) -> Collaboration | None:
 def _standings(at: Standpoint) -> list[LeaderboardRow]:
     if at.board is None or at.me is None:
         return []
-    return at.board.standings(at.me, relayed=at.relayed, shared=at.shared)
+    backbones = [peer for peer, shown in at.passes.items() if shown.role is PassRole.BACKBONE]
+    return at.board.standings(at.me, relayed=at.relayed, shared=at.shared, without=backbones)
 
 
 def _heard(at: Standpoint) -> OwnReach | None:

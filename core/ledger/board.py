@@ -1,7 +1,7 @@
 """What people see of a collaboration's past: the ledger of the newest known state, with names from passes."""
 
 import base64
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Final
@@ -118,6 +118,7 @@ class Board:
         *,
         relayed: Mapping[PeerId, int],
         shared: Mapping[PeerId, int] = MappingProxyType({}),
+        without: Collection[PeerId] = (),
         limit: int = STANDINGS_MAX,
     ) -> list[LeaderboardRow]:
         """The leaderboard: the first `limit` rows, and mine if it is further down.  Equal samples share a rank.
@@ -126,11 +127,13 @@ class Board:
             me: Whose row is marked.
             relayed: Bytes that peers have carried for others, as far as this computer's receipts say.
             shared: Bytes of shards that peers have given to others today, as these say.
+            without: Peers that are nobody's computer, which have no rank among people: backbones.
             limit: Number of rows.
         """
         rows = {**dict.fromkeys([*relayed, *shared], LedgerRow()), **self.ledger.rows}
         total = sum(row.samples for row in rows.values())
-        rows.pop(OTHERS, None)
+        for peer in (OTHERS, *without):
+            rows.pop(peer, None)
         names = {peer: self._names.get(peer) or short(peer) for peer in rows}
         ordered = sorted(rows.items(), key=lambda one: (-one[1].samples, -one[1].reduced, names[one[0]], one[0]))
         standings: list[LeaderboardRow] = []

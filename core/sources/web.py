@@ -232,7 +232,7 @@ class Web:
             raise
 
     def _stalled(self, parts: SplitResult | None = None) -> SourceStalled:
-        return SourceStalled(DataCode.NO_ANSWER, host=_host(parts or self._own))
+        return SourceStalled(DataCode.NO_ANSWER, host=(parts or self._own).netloc.rpartition("@")[2])
 
     @staticmethod
     def _path(parts: SplitResult) -> str:

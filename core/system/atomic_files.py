@@ -19,6 +19,8 @@ _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 _FULL_WINDOWS = frozenset({39, 112})
 """ERROR_HANDLE_DISK_FULL and ERROR_DISK_FULL."""
 
+_NO_FOLDER: Final = frozenset({errno.ENOTDIR, errno.EEXIST})
+_NO_FOLDER_HINT: Final = "A file is where a folder has to be: name another folder."
 _TEMPORARY: Final = re.compile(r"^\..+\.(\d{1,10})-[0-9a-f]{12}$")
 """Number of the process that writes it."""
 
@@ -120,9 +122,8 @@ def read_bounded(path: Path, bytes_max: int) -> bytes | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise UserProblem(
-            f"{path} could not be read: {error.strerror or error}.", hint="Check that the file belongs to you."
-        ) from error
+        hint = _NO_FOLDER_HINT if error.errno in _NO_FOLDER else "Check that the file belongs to you."
+        raise UserProblem(f"{path} could not be read: {error.strerror or error}.", hint=hint) from error
     if len(data) > bytes_max:
         raise ValueError(f"{path} has more than {bytes_max} bytes")
     return data
@@ -237,7 +238,9 @@ def problem_of(error: OSError, path: Path) -> UserProblem:
         )
     return UserProblem(
         f"{path} could not be written: {error.strerror or error}.",
-        hint="Check that the folder belongs to you and is not read-only.",
+        hint=_NO_FOLDER_HINT
+        if error.errno in _NO_FOLDER
+        else "Check that the folder belongs to you and is not read-only.",
     )
 
 

@@ -36,6 +36,7 @@ class ProgressBar:
         self._lines = open_ and not live and not json
         self._told = ""
         """What the last line was about."""
+        self._told_share = 0.0
         self._clock = clock
         self._drawn_at = -EVERY_S
         self._what = ""
@@ -74,8 +75,9 @@ class ProgressBar:
         about = text.translate(_DIGITS)
         if about == self._told and now - self._drawn_at < LINE_EVERY_S:
             return
-        done = f" ({share:.0%}{self._left(share, now)})" if about == self._told else ""
-        self._told, self._drawn_at = about, now
+        grown = about == self._told and share > self._told_share
+        done = f" ({share:.0%}{self._left(share, now)})" if grown else ""
+        self._told, self._told_share, self._drawn_at = about, share, now
         self._stream.write(f"{text}{done}\n")
         self._stream.flush()
 

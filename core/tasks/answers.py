@@ -11,7 +11,7 @@ from typing import Final
 
 import torch
 
-from core.base.problems import BadInput
+from core.base.problems import BadInput, no_blank
 from core.tasks.pretrained import Pretrained
 
 BEST: Final = 5
@@ -63,10 +63,7 @@ def filled(model: Pretrained, text: str) -> FilledBlanks:
     pieces_T, spans_T = pieces["input_ids"][0], pieces.pop("offset_mapping")[0].tolist()
     places = (pieces_T == tokenizer.mask_token_id).nonzero().flatten().tolist()
     if not places:
-        raise BadInput(
-            "The text has no blank to fill: write ___ where a word is missing.",
-            hint='For example: potluck try "People bring their ___ computers"',
-        )
+        raise no_blank()
     if len(pieces_T) > tokenizer.model_max_length:
         raise BadInput(
             f"The text is too long: it has {len(pieces_T)} pieces, and this model reads {tokenizer.model_max_length}.",

@@ -268,6 +268,10 @@
    <translation>Ein Gerät ist zweimal genannt.</translation>
   </message>
   <message>
+   <source>A file is where a folder has to be: name another folder.</source>
+   <translation>Wo ein Ordner sein muss, ist eine Datei: einen anderen Ordner nennen.</translation>
+  </message>
+  <message>
    <source>A limit is a number of bytes a month.</source>
    <translation>Eine Grenze ist eine Anzahl von Bytes im Monat.</translation>
   </message>

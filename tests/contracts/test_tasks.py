@@ -17,7 +17,7 @@ from core.base.manifest import Manifest, read_manifest, sign_manifest
 from core.base.problems import BadInput
 from core.base.recipe import Recipe
 from core.base.signing import Ed25519Verifier, KeyPair
-from core.base.tasks import TASKS
+from core.base.tasks import BLANKS, TASKS
 from core.data.chance import key_of, stream
 from core.reading.cutters import open_cutter
 from core.storage.recipes import open_recipe
@@ -175,6 +175,7 @@ def test_evaluation_is_the_same_for_everybody(founded: Founded, task: Task) -> N
     torch.manual_seed(2)
     assert task.evaluate(model) == found == other.evaluate(other.model(7))
     assert found.baselines
+    assert (founded.manifest.task in BLANKS) == (task.guesses == "blanks")
     for score in (found.score, *found.baselines.values()):
         assert 0 < score.loss < 100
         assert (score.right is None) == (not task.guesses)

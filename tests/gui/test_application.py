@@ -260,3 +260,10 @@ def test_settings_are_asked_for_changed_and_refused(connected, until):
     until(dialog.save.isEnabled)
     dialog.network.test.click()
     until(lambda: "got through" in dialog.network.tested)
+
+
+def test_a_home_that_takes_nothing_is_named(qt, tmp_path):
+    (tmp_path / "engine.log").mkdir()
+    why = EngineProcess(tmp_path, [sys.executable, "-c", "pass"]).start()
+    assert why.startswith(f"{tmp_path / 'engine.log'} could not be written: ")
+    assert why.endswith("Check that the folder belongs to you and is not read-only.")

@@ -194,3 +194,12 @@ def test_export_replaces_nothing_but_an_export(tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()
     with pytest.raises(BadInput, match=r"'\.git'"):
         check_folder(tmp_path, force=True)
+
+
+def test_text_without_a_blank_reads_no_state(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
+    for path in kept(home, msgspec.structs.replace(named("one"), task="albert"), 0):
+        path.unlink()
+    assert main(["try", "nothing is missing_here"]) == 2
+    assert "has no blank to fill" in capsys.readouterr().err
+    assert main(["try", "a ___ here"]) == 2
+    assert "no model of one" in capsys.readouterr().err

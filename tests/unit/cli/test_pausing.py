@@ -90,3 +90,20 @@ def test_the_exit_status_tells_a_script(running, capsys, verdict, code):
     said = json.loads(capsys.readouterr().out)
     assert (said["code"], said["reason"], said["args"]) == (verdict.code, verdict.reason, verdict.args)
     assert set(EXITS) == set(verdicts.VerdictCode)
+
+
+def test_pause_of_the_network_says_where_it_changes_nothing(running, capsys):
+    assert main(["pause", "network"]) == 0
+    assert "All who take part are on this computer" in capsys.readouterr().out
+    running.engine.said = verdicts.paused("network")
+    assert main(["pause", "network"]) == 0
+    assert "All who take part" not in capsys.readouterr().out
+
+
+def test_resume_tells_which_switches_stay_off(home, capsys):
+    assert main(["pause", "network"]) == 0
+    capsys.readouterr()
+    assert main(["resume"]) == 0
+    assert "The network stays off. To take that back: potluck resume network" in capsys.readouterr().out
+    assert main(["resume", "network"]) == 0
+    assert "stays off" not in capsys.readouterr().out

@@ -72,3 +72,9 @@ def test_log_tells_the_last_run_when_no_engine_runs(home, capsys):
     said = capsys.readouterr()
     assert "The line is cut." in said.out
     assert str(home.notices_file) in said.err
+
+
+def test_a_file_in_the_place_of_a_home_is_told(tmp_path, capsys):
+    (tmp_path / "file").touch()
+    assert main(["status", "--home", str(tmp_path / "file")]) == 2
+    assert "name another folder" in capsys.readouterr().err

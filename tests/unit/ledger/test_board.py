@@ -88,3 +88,9 @@ def test_copy_that_cannot_be_read_is_no_loss(tmp_path, content):
     (aside,) = tmp_path.glob("board.json.damaged-*")
     assert board.notice is not None
     assert aside.name in board.notice
+
+
+def test_backbones_have_no_rank(board):
+    held(board, 10, 70, 30)
+    standings = board.standings(ME, relayed={PEERS[4]: 5}, without=[PEERS[1], PEERS[4]])
+    assert [(row.rank, row.samples, row.is_me) for row in standings] == [(1, 30, False), (2, 10, True)]

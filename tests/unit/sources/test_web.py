@@ -128,8 +128,9 @@ def test_what_breaks_off_is_gone_on_with(site: Site) -> None:
 def test_a_dead_server_does_not_answer() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
-        found = trouble(opened(f"http://127.0.0.1:{taken.getsockname()[1]}/a.txt"))
-    assert (found.code, found.arguments) == (DataCode.NO_ANSWER, {"host": "127.0.0.1"})
+        where = f"127.0.0.1:{taken.getsockname()[1]}"
+        found = trouble(opened(f"http://{where}/a.txt"))
+    assert (found.code, found.arguments) == (DataCode.NO_ANSWER, {"host": where})
 
 
 def test_a_silent_and_a_slow_server_do_not_answer(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:

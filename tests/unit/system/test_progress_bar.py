@@ -96,3 +96,14 @@ def test_it_is_no_longer_than_a_line_of_the_terminal(monkeypatch: pytest.MonkeyP
     terminal = Terminal()
     ProgressBar(stream=terminal).show(0.5, "measuring hivemind, which takes minutes")
     assert len(terminal.getvalue().removeprefix("\r\x1b[K")) == 39
+
+
+def test_share_that_has_not_grown_is_not_told_again() -> None:
+    now, file = [0.0], io.StringIO()
+    bar = ProgressBar(stream=file, clock=lambda: now[0])
+    for wait_s, share in ((19, 0.0), (7, 0.0), (3, 0.2)):
+        bar.show(share, f"asked again in {wait_s} s.")
+        now[0] += 11
+    lines = file.getvalue().splitlines()
+    assert lines[:2] == ["asked again in 19 s.", "asked again in 7 s."]
+    assert lines[2].startswith("asked again in 3 s. (20%")
