@@ -18,6 +18,9 @@ HINTS: Final[Mapping[str, str]] = MappingProxyType(
 )
 """Sentences by the code of a hint."""
 
+ARGS: Final[Mapping[str, frozenset[str]]] = MappingProxyType({"upload": frozenset({"limit", "longer", "shorter"})})
+"""What the sentence of a code needs."""
+
 
 class Hint(msgspec.Struct, frozen=True):
     """A code of `HINTS`, and what its sentence is made of."""
@@ -37,6 +40,6 @@ def hint_sentence(
         translate: Gives a sentence with its fields in braces in the person's language.
         speed: Writes bytes a second.
     """
-    if hint is None or hint.code not in HINTS or "limit" not in hint.args:
+    if hint is None or hint.code not in HINTS or not hint.args.keys() >= ARGS[hint.code]:
         return ""
     return translate(HINTS[hint.code]).format_map({**hint.args, "limit": speed(hint.args["limit"])})

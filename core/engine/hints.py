@@ -12,6 +12,9 @@ from core.swarm.view import ParticipantView
 LONGER: Final = 1.5
 """Times what a step would take without the limit from which on it is told."""
 
+OF_THE_LIMIT: Final = 0.9
+"""A line measured below this share of the limit is what holds the others up, and a higher limit changes nothing."""
+
 
 def upload_hint(
     participant: ParticipantView | None, me: PeerId | None, *, limit_bytes_s: float | None, samples_per_s: float
@@ -33,6 +36,9 @@ def upload_hint(
     if me not in plan.peers or len(plan.members) < 2:
         return None
     mine = plan.peers.index(me)
+    line = plan.lines[mine].up if mine < len(plan.lines) else 0
+    if 0 < line < OF_THE_LIMIT * limit_bytes_s:
+        return None
     computing_s = settings.target_samples / samples_per_s
     gives = plan.gift(mine) / WHOLE_GIFT * bool(plan.members[mine].samples)
     sending_s = gives * plan.stages * plan.numel * number_bytes(plan.codec) / limit_bytes_s

@@ -33,6 +33,11 @@ def plan(members: int = 2, **changes: object) -> Plan:
     return Plan(**(fields | changes))
 
 
+def own_line(up: float) -> tuple[Rates, ...]:
+    """Of a round of two, whose other member's line is fast."""
+    return tuple(Rates(int(up), FAST.down) if peer == ME else FAST for peer in plan().peers)
+
+
 def told(averaged: Plan | None, *, limit: float | None = LIMIT, samples_per_s: float = 10.0, delayed: bool = False):
     participant = seen(averaging=AveragingNumbers(delayed=True) if delayed else None, plan=averaged)
     return upload_hint(participant, ME, limit_bytes_s=limit, samples_per_s=samples_per_s)
@@ -42,6 +47,7 @@ def test_steps_that_wait_for_an_upload_are_told() -> None:
     """100 samples take 10 s; then 4 MB at 0.1 MB/s take 40 s, where the other's line sends or gets as much in 0.4 s."""
     assert told(plan()) == Hint("upload", {"limit": 100_000, "longer": 50, "shorter": 10})
     assert told(plan(), delayed=True) == Hint("upload", {"limit": 100_000, "longer": 40, "shorter": 10})
+    assert told(plan(lines=own_line(0.95 * LIMIT))).args["longer"] == 50
     assert told(plan(codec="fp16")).args["longer"] == 30
 
 
@@ -59,6 +65,7 @@ def test_more_receivers_keep_the_reducer_busier() -> None:
         {"samples_per_s": 0.0},
         {"samples_per_s": 1.0, "delayed": True},
         {"averaged": plan(gifts=(0, 0))},
+        {"averaged": plan(lines=own_line(LIMIT // 4))},
         {"averaged": plan(lines=(Rates(LIMIT // 2, LIMIT // 2),) * 2)},
     ],
 )
@@ -81,5 +88,6 @@ def test_sentence_names_limit_and_seconds() -> None:
     said = hint_sentence(told(plan()))
     assert "upload limit of 800 kbit/s makes everybody's steps longer, about 50 s instead of 10 s" in said
     assert hint_sentence(None) == hint_sentence(Hint("of another version")) == ""
+    assert hint_sentence(Hint("upload", {"limit": 100_000})) == ""
     again = msgspec.json.decode(msgspec.json.encode(told(plan())), type=Hint)
     assert hint_sentence(again) == said
