@@ -157,7 +157,7 @@ class DiskShardStore:
     def held(self) -> Sequence[bytes]:
         """Look at the folder: digests of the shards that are there, as long as they should be.
 
-        Others become spare, and what is torn goes.
+        Others become spare, also those of which this catalogue, which may lie, says another size; what is torn goes.
         """
         found = list(self._seeds)
         spare: list[tuple[float, Path, int]] = []
@@ -171,14 +171,19 @@ class DiskShardStore:
             size, chunks = _sizes(path)
             whole = not path.suffix and chunks == DIGEST_BYTES * -(-size // CHUNK_BYTES)
             entry = names.get(path.name)
-            if not whole or (entry is not None and self._entries[entry].size_bytes != size):
+            if not whole:
                 _delete(path)
-            elif entry is not None and entry not in self._seeds:
+            elif entry is not None and entry not in self._seeds and self._entries[entry].size_bytes == size:
                 found.append(entry)
             else:
                 spare.append((path.stat().st_mtime, path, on_disk(size) + on_disk(chunks)))
         parts = self._folder / PARTS
-        begun = parts.iterdir() if parts.is_dir() else ()
+        begun: list[Path] = []
+        for path in parts.iterdir() if parts.is_dir() else ():
+            if path.stat().st_size:
+                begun.append(path)
+            else:  # a kill came before it got its length: it frees nothing
+                _delete(path)
         spare += [(path.stat().st_mtime, path, on_disk(path.stat().st_size)) for path in begun]
         self._spare = {path: room for _, path, room in sorted(spare)}
         return found

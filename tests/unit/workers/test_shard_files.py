@@ -133,6 +133,29 @@ def test_shelf_keeps_all_collaborations_within_one_room(tmp_path):
     assert store.spare_bytes == on_disk(len(SHARDS[6]))  # the newest of what others left
 
 
+def test_catalogue_with_a_false_size_deletes_no_shard(tmp_path):
+    (tmp_path / "file").write_bytes(SHARDS[0])
+    honest = store_in(tmp_path)
+    assert honest.copy_in(ENTRIES[0], tmp_path / "file")
+    liar = store_in(tmp_path, entries=(ShardEntry(ENTRIES[0].digest, len(SHARDS[0]) - 1),))
+    assert list(liar.held()) == []
+    assert liar.spare_bytes == honest.room_bytes(ENTRIES[0].digest)
+    assert list(store_in(tmp_path).held()) == [ENTRIES[0].digest]
+
+
+def test_empty_part_is_not_the_oldest_that_could_go(tmp_path):
+    store = store_in(tmp_path)
+    for number in range(2):
+        sink, _ = begin(store, number)
+        sink.close()
+        os.utime(part(tmp_path, number), (number, number))
+    part(tmp_path, 0).write_bytes(b"")  # as a kill leaves it
+    os.utime(part(tmp_path, 0), (0, 0))
+    store.held()
+    assert not part(tmp_path, 0).exists()
+    assert store.drop_spare() == on_disk(len(SHARDS[1]))
+
+
 def part(folder, number):
     return folder / "shards" / "incoming" / f"{ENTRIES[number].digest.hex()}.part"
 
