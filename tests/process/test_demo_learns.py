@@ -69,4 +69,6 @@ def test_demo_learns_words(tmp_path: Path, text: str) -> None:
     assert done["right"] >= RIGHT_MIN
     assert len(done["filled"]) == 3
     assert done["parameters_max_difference"] == 0
-    assert done["seconds"] <= TIME_S or cores.left < CORES
+    if done["seconds"] > TIME_S and (left := cores.left) < CORES:
+        pytest.skip(f"it took {done['seconds']:.0f} s, where others left it {left:.2f} cores")
+    assert done["seconds"] <= TIME_S
