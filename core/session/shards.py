@@ -24,7 +24,7 @@ def indexes_of(manifest: Manifest, blobs: Path) -> dict[int, ShardIndex]:
 
     Raises:
         Damaged: a list is not there, or not what the manifest names.
-        BadInput: a list is of another version.
+        BadInput: a list is of another version, or the lists give one shard two sizes.
     """
     found: dict[int, ShardIndex] = {}
     for place, source in enumerate(manifest.sources):
@@ -35,7 +35,20 @@ def indexes_of(manifest: Manifest, blobs: Path) -> dict[int, ShardIndex]:
         if data is None or digest(data).hex() != named:
             raise Damaged("The list of the data's shards is not there.", hint="Join the collaboration again.")
         found[place] = read_index(data)
+    _check_sizes(found)
     return found
+
+
+def _check_sizes(indexes: Mapping[int, ShardIndex]) -> None:
+    """Equal digests are of equal bytes, which are known by the digest alone: a second size is a lie."""
+    sizes: dict[bytes, int] = {}
+    for index in indexes.values():
+        for entry in _entries(index).values():
+            if sizes.setdefault(entry.digest, entry.size_bytes) != entry.size_bytes:
+                raise BadInput(
+                    "The lists of the data's shards give one shard two sizes.",
+                    hint="Tell the organiser, who has to cut the data again.",
+                )
 
 
 def catalogue_of(run: bytes, indexes: Mapping[int, ShardIndex]) -> Catalogue:
