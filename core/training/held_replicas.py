@@ -89,13 +89,14 @@ class HeldReplicas:
         Raises:
             WorkerProblem: the first device cannot be used any more, or has no room.
         """
+        before = self._lies()
         for place, name in enumerate(self._names):
             if place in self._others:
                 self._place(place, withdrawn=withdrawn)
             elif name and name not in self.left_out and not withdrawn:
                 self._bring(place)
         self._place_first(withdrawn=withdrawn)
-        if torch.accelerator.is_available():
+        if self._lies() != before and torch.accelerator.is_available():
             gc.collect()
             torch.accelerator.empty_cache()
 
@@ -109,6 +110,10 @@ class HeldReplicas:
         place = next(place for place, one in self._others.items() if one is other)
         self._drop(place)
         self._leaves(place, why)
+
+    def _lies(self) -> tuple[list[str], list[tuple[str, str]]]:
+        """The devices that have not left, and in which memory each of those that compute has its numbers."""
+        return self.devices, [(one.device, one.parameters.values_N.device.type) for one in self.each]
 
     def _bring(self, place: int) -> None:
         try:

@@ -25,6 +25,19 @@ def leave_out(peer: Learner, *devices: str) -> None:
     peer.replicas.held.arrange()
 
 
+def test_memory_is_given_back_only_where_something_was_dropped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    peer, emptied = learner(tmp_path, devices=THREE), []
+    monkeypatch.setattr(torch.accelerator, "is_available", lambda: True)
+    monkeypatch.setattr(torch.accelerator, "empty_cache", lambda: emptied.append(1), raising=False)
+    leave_out(peer)
+    assert not emptied
+    leave_out(peer, "cpu:1")
+    leave_out(peer, "cpu:1")
+    assert len(emptied) == 1
+
+
 def large_tensors(numel: int) -> int:
     """Number of tensors in this process that hold a vector of a model's length."""
     gc.collect()
