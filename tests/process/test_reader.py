@@ -28,6 +28,7 @@ from core.reading.frames import (
 )
 from core.sources.texts import documents_in
 from core.workers.child_end import NICENESS
+from tests.blocks import counts_blocks, taken_bytes
 from tests.reading import collaboration, reader, rows_of, text_of
 
 pytestmark = pytest.mark.process
@@ -119,6 +120,7 @@ def test_any_block_of_a_compressed_file_can_be_made_again(tmp_path: Path) -> Non
         assert (within.first, rows_of(within)) == (blocks[2].first, rows[2])
 
 
+@counts_blocks
 def test_the_disk_is_kept_within_its_limit(tmp_path: Path) -> None:
     folder = tmp_path / "texts"
     folder.mkdir()
@@ -128,7 +130,7 @@ def test_the_disk_is_kept_within_its_limit(tmp_path: Path) -> None:
     with reader(begin) as child:
         for shard in range(5):
             block = child.block(shard)
-            assert sum(path.stat().st_blocks * 512 for path in (tmp_path / "blocks").glob("*/*")) <= 20_000_000
+            assert sum(map(taken_bytes, (tmp_path / "blocks").glob("*/*"))) <= 20_000_000
             child.say(Drop(source=0, shard=shard, first=block.first))
         assert child.hear(Tally, lambda tally: tally.rows > 0).stored_bytes <= 20_000_000
         assert {path.name for path in (tmp_path / "blocks").glob("*/*")} == {f"{shard}.0.0.npy" for shard in (0, 1, 4)}

@@ -15,6 +15,7 @@ from core.reading.desk import Desk
 from core.reading.room import DiskRoom
 from core.sources.source import SourceStalled
 from core.system.atomic_files import make_directory
+from tests.blocks import taken_bytes
 
 BLOCK = 4096
 DIGEST = "ab" * 32
@@ -31,7 +32,7 @@ def put(folder: Path, name: str, size: int, *, at: int = 0) -> Path:
 def taken(*folders: Path) -> int:
     """What the disk holds of these folders."""
     files = [path for folder in folders for path in folder.rglob("*") if path.is_file()]
-    return sum(path.stat().st_blocks * 512 for path in files)
+    return sum(map(taken_bytes, files))
 
 
 def test_files_of_others_go_first_and_the_oldest_of_them(tmp_path: Path) -> None:
