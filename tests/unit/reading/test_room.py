@@ -15,7 +15,7 @@ from core.reading.desk import Desk
 from core.reading.room import DiskRoom
 from core.sources.source import SourceStalled
 from core.system.atomic_files import make_directory
-from tests.blocks import taken_bytes
+from tests.blocks import counts_blocks, taken_bytes
 
 BLOCK = 4096
 DIGEST = "ab" * 32
@@ -113,6 +113,7 @@ class Origin:
 
 
 @pytest.mark.parametrize("seed", range(6))
+@counts_blocks
 def test_disk_never_holds_more_than_its_room(seed: int, tmp_path: Path) -> None:
     random, shape = Random(seed), Shape(64, wide=False)
     own, other = tmp_path / "own", tmp_path / "other"
