@@ -1,7 +1,12 @@
-"""How the mean of a round is kept for peers that missed it: the payload of each chunk as on the wire, after its length.
+"""How the mean of a round is kept for peers that missed it: size of its chunks, then each one's length and payload.
 
-Encoding what was decoded gives the same bytes (`docs/decisions/0008-codecs.md`), so all members of a round make the
-same file of its mean, and a peer that reads it has the bits that they have.
+Encoding what was decoded gives the same bytes (`docs/decisions/0008-codecs.md`), in the chunks in which it was encoded:
+a codec may have a scale for each chunk, and plans cut chunks smaller than the manifest does.  The file has the largest
+chunks of which the codec gives back the bits of this mean.  That follows from the bits alone, so all members of a round
+make the same file of its mean, and a peer that reads it has the bits that they have.
+
+What the worst sender of a file gains with its first number: nothing but a file that is refused, or one of as many
+numbers as any other.
 """
 
 import struct
@@ -10,6 +15,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from core.averaging.codecs.codec import Codec, Vector
+from core.averaging.plan import chunk_sizes
 from core.base.problems import RemoteProblem
 
 _LENGTH = struct.Struct("<I")
@@ -20,33 +26,29 @@ class MeanForm:
 
     Args:
         codec: Of its rounds.
-        chunk_numel: Numbers in a chunk.
+        chunk_numel: Numbers in a chunk, as the manifest has it.
         numel: Numbers in a mean.
     """
 
     def __init__(self, codec: Codec, *, chunk_numel: int, numel: int) -> None:
         self._codec = codec
         self._numel = numel
-        self._starts = range(0, numel, chunk_numel)
-
-    @property
-    def bytes_max(self) -> int:
+        self._sizes = chunk_sizes(chunk_numel)
+        self.bytes_max: int = _LENGTH.size + max(map(self._chunks_bytes, self._sizes))
         """Length of the longest file, bytes."""
-        return sum(_LENGTH.size + self._codec.max_bytes(self._count(start), start) for start in self._starts)
 
     def pieces(self, mean: Vector) -> Iterator[bytes]:
         """The file of a mean, shape (numel,), a chunk at a time.
 
         Raises:
-            ValueError: the codec does not give back these bits, so they do not come from a round with it.
+            ValueError: the codec gives back these bits in no chunks, so they do not come from a round with it.
         """
-        for start in self._starts:
-            values = mean[start : start + self._count(start)]
-            payload = bytes(self._codec.encode(values, start))
-            again = np.empty(values.size, dtype=np.float32)
-            self._codec.decode_into(memoryview(payload), again, start)
-            if not np.array_equal(again.view(np.uint32), np.ascontiguousarray(values).view(np.uint32)):
-                raise ValueError(f"a mean that its codec changes, from number {start} on")
+        size = next((size for size in self._sizes if self._gives_back(mean, size)), 0)
+        if not size:
+            raise ValueError("its codec changes its numbers")
+        yield _LENGTH.pack(size)
+        for start in range(0, self._numel, size):
+            payload = bytes(self._codec.encode(mean[start : start + size], start))
             yield _LENGTH.pack(len(payload)) + payload
 
     def read(self, read: Callable[[int], bytes], out: Vector) -> None:
@@ -59,17 +61,44 @@ class MeanForm:
         Raises:
             RemoteProblem: it is not a mean of this collaboration.
         """
-        for start in self._starts:
-            head = read(_LENGTH.size)
-            length = _LENGTH.unpack(head)[0] if len(head) == _LENGTH.size else 0
-            if length > self._codec.max_bytes(self._count(start), start):
+        size = self._number(read)
+        if size not in self._sizes:
+            raise RemoteProblem("a mean in chunks that no plan has")
+        for start in range(0, self._numel, size):
+            part = out[start : start + size]
+            length = self._number(read)
+            if length > self._codec.max_bytes(part.size, start):
                 raise RemoteProblem("a mean with a chunk that is too long")
             payload = read(length)
-            if len(head) < _LENGTH.size or len(payload) < length:
+            if len(payload) < length:
                 raise RemoteProblem("a mean that ends too early")
-            self._codec.decode_into(memoryview(payload), out[start : start + self._count(start)], start)
+            self._codec.decode_into(memoryview(payload), part, start)
         if read(1):
             raise RemoteProblem("a mean with more numbers than the model has")
 
-    def _count(self, start: int) -> int:
-        return min(self._starts.step, self._numel - start)
+    def _gives_back(self, mean: Vector, size: int) -> bool:
+        """Whether the codec gives back the bits of a mean in chunks of this size."""
+        again = np.empty(min(size, self._numel), dtype=np.float32)
+        for start in range(0, self._numel, size):
+            values = np.ascontiguousarray(mean[start : start + size])
+            self._codec.decode_into(self._codec.encode(values, start), again[: values.size], start)
+            if not np.array_equal(again[: values.size].view(np.uint32), values.view(np.uint32)):
+                return False
+        return True
+
+    def _chunks_bytes(self, size: int) -> int:
+        """Length of all chunks of this size and of what stands before them, at most, bytes."""
+        starts = range(0, self._numel, size)
+        return sum(_LENGTH.size + self._codec.max_bytes(min(size, self._numel - start), start) for start in starts)
+
+    @staticmethod
+    def _number(read: Callable[[int], bytes]) -> int:
+        """The next number in a file.
+
+        Raises:
+            RemoteProblem: the file ends before it.
+        """
+        head = read(_LENGTH.size)
+        if len(head) < _LENGTH.size:
+            raise RemoteProblem("a mean that ends too early")
+        return int(_LENGTH.unpack(head)[0])

@@ -22,6 +22,8 @@ from core.base.wire import Message
 
 WHOLE_GIFT: Final = 256
 """A member that gives its whole contribution gives so many 256ths of its chunks."""
+PACED_CHUNK_MIN: Final = 2048
+"""Numbers in the smallest chunk that is cut for paced links: in raw its message's own bytes are then 1 of 100."""
 STAGES_MAX: Final = 4
 """Iterations of one round at most: four of groups of four are enough for 256 peers."""
 Count = Annotated[int, Meta(ge=0, lt=SHARE_CHUNKS_MAX)]
@@ -153,6 +155,14 @@ class Plan(Message, frozen=True, kw_only=True, tag="averaging.plan"):
     def first_chunk(self, share: int) -> int:
         """Number, in the whole vector, of the share's first chunk."""
         return sum(self.chunks[:share])
+
+
+def chunk_sizes(chunk_numel: int) -> list[int]:
+    """How many numbers a chunk of a plan may have where the manifest says `chunk_numel`, the most first."""
+    sizes = [chunk_numel]
+    while sizes[-1] % 2 == 0 and sizes[-1] > PACED_CHUNK_MIN:
+        sizes.append(sizes[-1] // 2)
+    return sizes
 
 
 def chunk_count(numel: int, chunk_numel: int) -> int:

@@ -8,6 +8,7 @@ import contextlib
 import logging
 import os
 import shutil
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from io import FileIO
 from pathlib import Path
@@ -36,6 +37,8 @@ class KeptMeans:
     def __init__(self, folder: Path, form: MeanForm) -> None:
         self._folder = folder
         self._form = form
+        self._unkept: Counter[str] = Counter()
+        """How often a mean was not kept, by the reason."""
 
     def keep(self, mean: NDArray[np.float32]) -> tuple[bytes, DiskStateFile | None]:
         """Write down the mean of a round.
@@ -55,18 +58,21 @@ class KeptMeans:
                     digests.append(digest(chunk))
                     output.write(chunk)
         except ValueError as error:
-            _LOG.warning("A round's mean is not kept for others: %s.", error)
+            self._not_kept(str(error))
             torn.unlink(missing_ok=True)
             return b"", None
         root = root_digest(digests)
-        if output.failed:
+        if output.failure:
+            self._not_kept(output.failure)
             return root, None
         try:
             torn.replace(self._path(root))
             return root, DiskStateFile(self._path(root), root, chunks=b"".join(digests))
-        except (OSError, Damaged) as error:
-            _LOG.warning("A round's mean is not kept for others: %s.", error)
-            return root, None
+        except OSError as error:
+            self._not_kept(error.strerror or str(error))
+        except Damaged as error:
+            self._not_kept(error.message)
+        return root, None
 
     def only(self, digests: Sequence[bytes], *, bytes_max: int) -> None:
         """Keep of these means those that are here, as many as have room, and delete all other files.
@@ -104,6 +110,14 @@ class KeptMeans:
         except (OSError, RemoteProblem) as error:
             raise Problem(f"The mean of a round cannot be read: {error}.") from error
 
+    def _not_kept(self, reason: str) -> None:
+        """Say so the first time, and then each time that it has happened twice as often for this reason."""
+        self._unkept[reason] += 1
+        times = self._unkept[reason]
+        if times.bit_count() == 1:
+            often = "" if times == 1 else f" ({times} times so far)"
+            _LOG.warning("A round's mean is not kept for others: %s%s.", reason.rstrip("."), often)
+
     def _path(self, root: bytes) -> Path:
         return self._folder / f"{root.hex()}{MEAN_SUFFIX}"
 
@@ -120,8 +134,8 @@ class _Output:
         self._path = path
         self._bytes_max = bytes_max
         self._file: FileIO | None = None
-        self.failed = False
-        """Whether the disk has refused anything."""
+        self.failure = ""
+        """Why the disk has refused something; empty: it has not."""
 
     def __enter__(self) -> Self:
         try:
@@ -130,8 +144,10 @@ class _Output:
                 self._file = FileIO(self._path, "w", opener=_private)
             else:
                 self._fail("the disk is nearly full")
-        except (OSError, Problem) as error:
-            self._fail(error)
+        except OSError as error:
+            self._fail(error.strerror or str(error))
+        except Problem as error:
+            self._fail(error.message)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -142,14 +158,13 @@ class _Output:
         """Append these bytes, unless the disk has refused any before."""
         rest = memoryview(data)
         try:
-            while rest and self._file is not None and not self.failed:
+            while rest and self._file is not None and not self.failure:
                 rest = rest[self._file.write(rest) :]
         except OSError as error:
-            self._fail(error)
+            self._fail(error.strerror or str(error))
 
-    def _fail(self, error: object) -> None:
-        self.failed = True
-        _LOG.warning("A round's mean is not kept for others: %s.", error)
+    def _fail(self, reason: str) -> None:
+        self.failure = reason
         with contextlib.suppress(OSError):
             self._path.unlink()
 

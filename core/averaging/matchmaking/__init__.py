@@ -48,8 +48,6 @@ BROUGHT_FACTOR: Final = 2.0
 SHARE_CHUNKS: Final = 32
 """Number of chunks that an average share has at least where links send at the plan's rates.  The last one is on its
 way twice, as a part and as a mean: 8 members at 20 to 80 Mbit/s take 1.20 plans with 9 chunks, 1.08 with 34."""
-PACED_CHUNK_MIN: Final = 2048
-"""Numbers in the smallest chunk that is cut for that: in raw its message's own bytes are then 1 of 100."""
 OWN_FACTOR: Final = 1.5
 """Times what a member has told of its own line that a plan may count on: a leader may not have heard the newest."""
 OTHERS_FACTOR: Final = 6.0

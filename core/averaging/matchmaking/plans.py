@@ -18,12 +18,21 @@ from core.averaging.grid.plans import butterflies
 from core.averaging.matchmaking import (
     OTHERS_FACTOR,
     OWN_FACTOR,
-    PACED_CHUNK_MIN,
     SHARE_CHUNKS,
     spared_most,
 )
 from core.averaging.matchmaking.division import check_shares, divide, lines_of
-from core.averaging.plan import LIMITS_MAX, WHOLE_GIFT, Member, PairLimit, Plan, Rates, chunk_count, is_paced
+from core.averaging.plan import (
+    LIMITS_MAX,
+    WHOLE_GIFT,
+    Member,
+    PairLimit,
+    Plan,
+    Rates,
+    chunk_count,
+    chunk_sizes,
+    is_paced,
+)
 from core.averaging.weights import State, believed_rows
 from core.base.ids import PeerId
 from core.base.manifest import AveragingNumbers
@@ -65,11 +74,11 @@ class PlanRequest:
             paced: Whether links send at the plan's rates.  A chunk takes a while then, and the round's last one counts
                 twice, as a part and as a mean: so chunks are cut smaller, unless feedback is kept by chunk.
         """
-        numbers, chunk = self.numbers, self.numbers.chunk_numel
-        while paced and numbers.codec not in FEEDBACK and chunk % 2 == 0 and chunk > PACED_CHUNK_MIN:
-            if chunk_count(self.numel, chunk) >= SHARE_CHUNKS * members:
-                break
-            chunk //= 2
+        numbers, sizes = self.numbers, [self.numbers.chunk_numel]
+        if paced and numbers.codec not in FEEDBACK:
+            sizes = chunk_sizes(numbers.chunk_numel)
+        enough = (size for size in sizes if chunk_count(self.numel, size) >= SHARE_CHUNKS * members)
+        chunk = next(enough, sizes[-1])
         return {
             "round": self.round,
             "epoch": self.epoch,

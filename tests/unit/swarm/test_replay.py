@@ -5,6 +5,7 @@ from random import Random
 from typing import Any
 
 import msgspec
+import numpy as np
 import pytest
 
 from core.base.content import digest
@@ -149,7 +150,8 @@ def test_state_is_loaded_whole_where_means_are_no_fewer_bytes(mean_bytes: int) -
 
 
 def test_mean_with_more_numbers_than_the_model_is_refused() -> None:
-    (fetched,) = Catching(mean_bytes=MEAN_BYTES - 1).run()
+    largest = sum(map(len, SETTINGS.mean_form.pieces(np.zeros(SETTINGS.parameters, dtype=np.float32))))
+    (fetched,) = Catching(mean_bytes=largest - 1).run()
     assert isinstance(fetched, StateFetched)
 
 

@@ -230,7 +230,8 @@ def test_step_with_means_equals_steps_from_the_same_numbers(tmp_path: Path) -> N
             missed.states = [await one.step(means[-1], name_of(epoch)) for one in missed.here]
         chunk = missed.manifest.averaging.chunk_numel
         assert means[0].size <= chunk
-        files = [(4 * mean.size).to_bytes(4, "little") + mean.astype("<f4").tobytes() for mean in means]
+        head = chunk.to_bytes(4, "little")
+        files = [head + (4 * mean.size).to_bytes(4, "little") + mean.astype("<f4").tobytes() for mean in means]
         expected = [digest(digest(file)).hex() for file in files]
         assert missed.header.means == "".join(reversed(expected))
         assert missed.header.ancestors == "".join(name_of(epoch).lineage[:8].hex() for epoch in (2, 1, 0))

@@ -65,6 +65,17 @@ def test_full_disk_changes_no_digest(tmp_path: Path) -> None:
     assert KeptMeans(tmp_path / "file", FORM).keep(mean(1)) == (expected, None)
 
 
+def test_what_is_not_kept_is_said_once_and_then_counted(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    form = MeanForm(codec_of("fp16"), chunk_numel=4096, numel=NUMEL)
+    means, wrong = KeptMeans(tmp_path / "means", form), np.full(NUMEL, 1 / 3, dtype=np.float32)
+    for _ in range(9):
+        assert means.keep(wrong) == (b"", None)
+    why = "A round's mean is not kept for others: its codec changes its numbers"
+    counted = [f"{why} ({times} times so far)." for times in (2, 4, 8)]
+    assert [record.getMessage() for record in caplog.records] == [f"{why}.", *counted]
+    assert list((tmp_path / "means").iterdir()) == []
+
+
 def test_fetched_means_stay_beside_one_another(tmp_path: Path) -> None:
     source, folder = KeptMeans(tmp_path / "source", FORM), tmp_path / "means"
     files = [kept(source, number) for number in range(2)]
