@@ -87,7 +87,8 @@ def cut(asked: CutRequest) -> SourceCut:
         for made in Cutting(text.shards, journal, lambda: left_out.update([asked.out])).go_on():
             journal = made.journal
             _keep(store, made)
-            words = f"Cutting: {len(journal.shards):,} shards, {sum(one.size for one in journal.shards) / 1e6:,.0f} MB"
+            count, size = len(journal.shards), sum(one.size for one in journal.shards)
+            words = f"Cutting: {count:,} shard{'' if count == 1 else 's'}, {size / 1e6:,.0f} MB"
             say("progress", text=words, fraction=text.share_read())
     index = journal.index(asked.mirrors)
     store.write(INDEX_FILE, index.encode())

@@ -86,7 +86,7 @@ def inspected(asked: InspectRequest) -> Inspected:
         address=asked.source.address,
         licence=asked.source.licence,
         credit=asked.source.credit,
-        shards=len(text.listing.shards),
+        shards=text.shard_count,
         bytes=text.size,
         indexed=text.index is not None,
         network=text.shards.network,

@@ -51,6 +51,11 @@ class OpenedText:
         """A file has, or may have, more text than bytes."""
 
     @property
+    def shard_count(self) -> int:
+        """Files that the index lists; else shards as they are read, of which a small file is a part."""
+        return len(self.listing.shards) if self.index is None else len(self.index)
+
+    @property
     def size(self) -> int:
         """Bytes of all shards, as they lie there; 0 where nobody says."""
         if self.index is not None:

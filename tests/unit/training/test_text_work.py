@@ -67,6 +67,15 @@ def test_a_source_is_cut_and_verified_anywhere(folder: Path, out: str, ask: Aski
     assert again == {**done, "resumed": done["shards"]}
 
 
+def test_shards_are_counted_as_their_index_lists_them(folder: Path, tmp_path: Path, ask: Asking) -> None:
+    """The reader takes small files together, and cuts large ones: these are not the shards that somebody has cut."""
+    out = tmp_path / "shards"
+    done = ask(cutting(folder, str(out)))
+    found = ask(InspectRequest(source=DataSource(address=str(out)), sample_bytes=1_000_000))
+    files = len(list(out.glob("*.jsonl")))
+    assert (found["shards"], found["bytes"], found["indexed"]) == (files, done["bytes"], True)
+
+
 def test_wrong_shards_are_named_and_made_again(folder: Path, tmp_path: Path, ask: Asking) -> None:
     out = tmp_path / "shards"
     shards = ask(cutting(folder, str(out)))["shards"]
