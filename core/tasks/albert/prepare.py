@@ -42,18 +42,23 @@ def prepare(numbers: Numbers, text: GivenText, out_dir: Path, *, progress: Progr
         NoSpace: the disk is full.
     """
     wanted = albert_numbers(numbers)
+    given = None if text.tokenizer in RECIPES else _given(text.tokenizer)
     progress("Reading text", 0.0)
     chars_max = chars_for(wanted.vocab_size)
     train, held_out = read_text(text, lambda stage, share: progress(stage, 0.6 * share), chars_max=chars_max)
     chars = count_chars(train)
-    progress("Training the tokenizer", 0.6)
-    tokenizer = _tokenizer(text.tokenizer, train, wanted.vocab_size)
+    if given is None:
+        progress("Training the tokenizer", 0.6)
+        documents = (" ".join(document) for document in train)
+        tokenizer = train_unigram(documents, vocab_size=wanted.vocab_size, recipe=text.tokenizer)
+    else:
+        tokenizer = given
     progress("Counting words, and pairs of them", 0.9)
     found = msgspec.structs.replace(wanted, vocab_size=tokenizer.get_vocab_size())
     blobs = write_blobs(out_dir, contents_of(tokenizer, train, held_out, found))
     progress("Ready", 1.0)
     notes = []
-    if found.vocab_size != wanted.vocab_size and text.tokenizer not in RECIPES:
+    if given is not None and found.vocab_size != wanted.vocab_size:
         notes.append(f"The tokenizer has {found.vocab_size:,} pieces, and so has the model.")
     elif found.vocab_size < wanted.vocab_size:
         notes.append(
@@ -63,22 +68,15 @@ def prepare(numbers: Numbers, text: GivenText, out_dir: Path, *, progress: Progr
     return PreparedTask(numbers=msgspec.to_builtins(found), blobs=blobs, notes=tuple(notes))
 
 
-def _tokenizer(named: str, train: list[Document], vocab_size: int) -> Tokenizer:
-    """The tokenizer of a file, or one that is trained by a recipe.
-
-    Args:
-        named: The path of the file, or the recipe's name.
-        train: Text to train it on.
-        vocab_size: Pieces that it has at most, where it is trained.
+def _given(path: str) -> Tokenizer:
+    """The tokenizer in a file that the recipe names.
 
     Raises:
         BadInput: the file cannot be used.
     """
-    if named in RECIPES:
-        return train_unigram((" ".join(document) for document in train), vocab_size=vocab_size, recipe=named)
-    tokenizer = read_unigram_file(Path(named))
+    tokenizer = read_unigram_file(Path(path))
     if tokenizer.get_vocab_size() > VOCAB_MAX:
-        raise BadInput(f"The tokenizer {named} has {tokenizer.get_vocab_size():,} pieces; {VOCAB_MAX:,} are the most.")
+        raise BadInput(f"The tokenizer {path} has {tokenizer.get_vocab_size():,} pieces; {VOCAB_MAX:,} are the most.")
     return tokenizer
 
 

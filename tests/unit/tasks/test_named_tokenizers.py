@@ -1,5 +1,6 @@
 """What a task is prepared with where its recipe names a tokenizer."""
 
+from contextlib import nullcontext
 from pathlib import Path
 
 import msgspec
@@ -42,6 +43,20 @@ def test_a_file_is_the_tokenizer_and_decides_the_vocabulary(folder: Path, tmp_pa
     kept = Tokenizer.from_buffer(done.blobs["tokenizer"].read_bytes())
     assert kept.get_vocab() == trained.get_vocab()
     assert "pieces, and so has the model" in done.notes[0]
+
+
+def test_a_given_tokenizer_is_looked_at_first(folder: Path, tmp_path: Path) -> None:
+    source, stages = DataSource(address=str(folder)), list[str]()
+    (tmp_path / "mine.json").write_text(train_unigram(iter([SENTENCE] * 20), vocab_size=70).to_str())
+    for name in ("mine.json", "missing.json"):
+        text = text_of([source], tokenizer=str(tmp_path / name))
+        with pytest.raises(BadInput) if name == "missing.json" else nullcontext():
+            prepare(SMALL["albert"], text, tmp_path / "out", progress=lambda stage, _: stages.append(stage))
+        if name == "mine.json":
+            assert "Reading text" in stages
+            assert "Training the tokenizer" not in stages
+            stages.clear()
+    assert stages == []
 
 
 @pytest.mark.parametrize("content", [None, "no tokenizer"])
