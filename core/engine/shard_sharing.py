@@ -112,7 +112,9 @@ class SharedShards:
     @property
     def tally(self) -> ShardTally:
         """What is shared at this moment."""
-        return ShardTally(self.exchange.shelf.used_bytes, self.exchange.donor.given_bytes)
+        shelf = self.exchange.shelf
+        whole = sum(shelf.catalogue.entry(name).size_bytes for name in shelf.held)
+        return ShardTally(whole, self.exchange.donor.given_bytes)
 
 
 def shared_shards(

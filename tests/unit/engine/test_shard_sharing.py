@@ -70,6 +70,15 @@ def test_kept_shard_is_given_as_a_file_from_then_on(tmp_path):
     assert Engine(tmp_path).next(0, 2) == answer  # also after another start
 
 
+def test_only_whole_shards_are_told_as_kept(tmp_path):
+    engine = Engine(tmp_path)
+    coming = engine.exchange.shelf.catalogue.first(1, 0)
+    assert engine.exchange.shelf.reserve(coming, is_wanted=lambda _: False)
+    assert engine.shared.tally.stored_bytes == 0
+    assert engine.keep(2, engine.file(2))
+    assert engine.shared.tally.stored_bytes == len(SHARDS[3])
+
+
 def test_file_that_is_not_the_shard_is_not_kept(tmp_path):
     engine = Engine(tmp_path)
     spoilt = bytearray(SHARDS[1])
