@@ -15,7 +15,7 @@ HAPPENINGS: Final[Mapping[str, str]] = MappingProxyType(
             "This version of Potluck reads its text in another way, so the collaboration on this computer begins "
             "anew; the earlier one was kept in {folder}."
         ),
-        "round.partial": "Epoch {epoch}: {missing} contribution(s) arrived only in part.",
+        "round.partial": "Epoch {epoch}: contributions that arrived only in part: {missing}.",
         "round.failing": (
             "For {seconds} s the computers have not managed to put their work together ({times} attempts). "
             "They go on trying."

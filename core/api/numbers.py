@@ -1,5 +1,7 @@
 """How numbers and counts are written, the same in the window, on the command line and in the engine's sentences."""
 
+import math
+
 
 def amount(number: float, *, decimals: int = 0) -> str:
     """A number with thousands set apart by a plain space, which every terminal can print: 12 345.
@@ -40,10 +42,15 @@ def volume(count_bytes: float) -> str:
 
 
 def lasting(seconds: float) -> str:
-    """A length of time, rounded to the largest unit of which there are two at least: 90 seconds, 2 days, 730 days."""
+    """A length of time, rounded to the largest unit of which there are two at least: 90 seconds, 2 days, 730 days.
+
+    Less than a second has one digit that is not 0: 0.4 seconds.
+    """
     for unit, unit_s in (("days", 86_400), ("hours", 3_600), ("minutes", 60)):
         if seconds >= 2 * unit_s:
             return f"{amount(seconds / unit_s)} {unit}"
+    if 0 < seconds < 0.95:
+        return f"{float(f'{seconds:.1g}'):.{max(1, -math.floor(math.log10(seconds)))}f} seconds"
     return "1 second" if round(seconds) == 1 else f"{amount(seconds)} seconds"
 
 

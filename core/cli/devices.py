@@ -4,10 +4,12 @@ import argparse
 import asyncio
 import importlib.util
 import sys
+from collections.abc import Iterable
 from typing import Final
 
 import msgspec
 
+from core.api.settings import ALL, AUTO
 from core.base.problems import UserProblem
 from core.cli.options import Commands, add_home, add_json
 from core.cli.say import say_json
@@ -37,7 +39,21 @@ def add(commands: Commands) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """List the devices; a child asks for them, since a driver may end the process that does.
+    """List the devices.
+
+    Raises:
+        UserProblem: torch is not there, or does not start.
+    """
+    found = found_devices()
+    if args.json:
+        say_json({"event": "devices", "devices": found})
+    else:
+        print("\n".join(f"{one.name:<10}{one.title}" for one in found))
+    return 0
+
+
+def found_devices() -> list[FoundDevice]:
+    """What training can run on; a child asks for it, since a driver may end the process that does.
 
     Raises:
         UserProblem: torch is not there, or does not start.
@@ -48,9 +64,15 @@ def run(args: argparse.Namespace) -> int:
     said = asyncio.run(ask_program(words, timeout_s=ANSWER_S)).strip()
     if not said:
         raise UserProblem("torch is installed, but does not start.", hint=_INSTALL)
-    found = msgspec.json.decode(said.splitlines()[-1], type=list[FoundDevice])
-    if args.json:
-        say_json({"event": "devices", "devices": found})
-    else:
-        print("\n".join(f"{one.name:<10}{one.title}" for one in found))
-    return 0
+    return msgspec.json.decode(said.splitlines()[-1], type=list[FoundDevice])
+
+
+def missing_devices(wish: str, found: Iterable[str]) -> list[str]:
+    """Those of the devices that the settings name that are not here.
+
+    Args:
+        wish: As in `core.api.settings.SettingsView.device`.
+        found: Names of devices that are here, `cpu` and `cuda:0` for example.
+    """
+    there = {AUTO, ALL, *(name for each in found for name in (each, each.partition(":")[0]))}
+    return [name for name in wish.split(",") if name not in there]

@@ -20,6 +20,7 @@ import msgspec
 
 from core.api.joined import without_screen
 from core.base.problems import Problem
+from core.cli.devices import missing_devices
 from core.cli.doctor_senses import in_words, sense_now
 from core.cli.options import Commands, add_home, add_json
 from core.cli.say import say_json
@@ -214,8 +215,7 @@ def training(examined: Examined) -> Finding:
     found = msgspec.json.decode(said.splitlines()[-1], type=list[dict[str, str | int]])
     titles = [f"{each['title']} ({each['name']})" for each in found]
     wish = load_settings(examined.home.settings_file).settings.device
-    there = {"auto", "all", *(name for each in found for name in (each["name"], str(each["name"]).partition(":")[0]))}
-    if missing := [name for name in wish.split(",") if name not in there]:
+    if missing := missing_devices(wish, [str(each["name"]) for each in found]):
         return Finding(
             "note",
             f"Training can use {', '.join(titles)}. The settings say {wish}, and there is no {', '.join(missing)} now.",

@@ -14,8 +14,9 @@ import msgspec
 
 from core.api.modes import UseSubject, UseSwitch
 from core.api.numbers import speed, volume
-from core.api.settings import PortTest, SettingsView, Wish
+from core.api.settings import ALL, AUTO, CPU, PortTest, SettingsView, Wish
 from core.base.problems import BadInput, UserProblem
+from core.cli.devices import found_devices, missing_devices
 from core.cli.options import Commands, add_home, add_json
 from core.cli.quantities import read_choice, read_gigabytes, read_limit, read_names, read_rate, read_volume, read_whole
 from core.cli.say import say_json
@@ -229,6 +230,8 @@ def run(args: argparse.Namespace) -> int:
         say_json({"event": "settings", "settings": shown, "running": running})
         return 0
     print(as_text(shown, [args.name] if args.name is not None else list(ROWS)))
+    if wish.get("device") not in {None, AUTO, ALL, CPU}:
+        _say_missing(shown.device)
     if wish and not running:
         print("Potluck does not run now; this holds from its next start.")
     return 0
@@ -282,6 +285,22 @@ async def _settle(home: Home, wish: Wish) -> tuple[SettingsView, bool]:
         settings = changed(settings, wish)
         save_settings(home.settings_file, settings)
     return view(settings), False
+
+
+def _say_missing(wish: str) -> None:
+    """Say which devices that were chosen are not here; they may come back, so the choice is kept."""
+    try:
+        missing = missing_devices(wish, [device.name for device in found_devices()])
+    except UserProblem as problem:
+        print(problem.message, file=sys.stderr)
+        return
+    if missing:
+        are = "is" if len(missing) == 1 else "are"
+        print(
+            f"There {are} no {' and no '.join(missing)} on this computer now; the setting is kept for when there {are}."
+            " `potluck devices` lists what there is.",
+            file=sys.stderr,
+        )
 
 
 def _say_test(tested: PortTest, *, json: bool) -> None:

@@ -784,8 +784,8 @@
    <translation>Epoche {epoch}, unterschrieben von {signed} der {members} Mitglieder.</translation>
   </message>
   <message>
-   <source>Epoch {epoch}: {missing} contribution(s) arrived only in part.</source>
-   <translation>Epoche {epoch}: {missing} Beiträge kamen nur teilweise an.</translation>
+   <source>Epoch {epoch}: contributions that arrived only in part: {missing}.</source>
+   <translation>Epoche {epoch}: Beiträge, die nur teilweise ankamen: {missing}.</translation>
   </message>
   <message>
    <source>Errors on text that it has never seen</source>

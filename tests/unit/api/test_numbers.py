@@ -39,5 +39,16 @@ def test_speeds_and_amounts_of_data():
 
 
 def test_lengths_of_time_are_told_in_the_largest_unit():
-    times = {90: "90 seconds", 600: "10 minutes", 86_400: "24 hours", 172_800: "2 days", 63_072_000: "730 days"}
+    times = {
+        0: "0 seconds",
+        0.4: "0.4 seconds",
+        0.032: "0.03 seconds",
+        0.97: "1 second",
+        1: "1 second",
+        90: "90 seconds",
+        600: "10 minutes",
+        86_400: "24 hours",
+        172_800: "2 days",
+        63_072_000: "730 days",
+    }
     assert {seconds: lasting(seconds) for seconds in times} == times

@@ -6,8 +6,10 @@ import json
 import pytest
 
 from core.api.settings import CPU
+from core.cli.devices import missing_devices
 from core.cli.program import run
 from core.engine.setting_checks import checked
+from core.storage.settings import load_settings
 
 
 @pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="torch is not installed")
@@ -24,3 +26,20 @@ def test_missing_torch_is_told_with_its_remedy(capsys, monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
     assert run(["devices"]) == 2
     assert "torch is not installed" in capsys.readouterr().err
+
+
+def test_devices_that_are_not_here_are_found():
+    here = ["cuda:0", "cuda:1", "cpu"]
+    wishes = ("auto", "all", "cpu", "cuda", "cuda:1,cpu", "cuda:7", "cuda:0,mps,xpu")
+    assert [missing_devices(wish, here) for wish in wishes] == [[], [], [], [], [], ["cuda:7"], ["mps", "xpu"]]
+
+
+@pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="torch is not installed")
+def test_missing_device_is_kept_and_told(home, capsys):
+    assert run(["settings", "device", "cuda:7"]) == 0
+    out, err = capsys.readouterr()
+    assert out.startswith("device          cuda:7\n")
+    assert "There is no cuda:7 on this computer now; the setting is kept" in err
+    assert load_settings(home.settings_file).settings.device == "cuda:7"
+    assert run(["settings", "device", "cpu"]) == 0
+    assert capsys.readouterr().err == ""
