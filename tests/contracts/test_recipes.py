@@ -135,6 +135,7 @@ def test_what_is_wrong_is_named_with_what_would_be_right(old: str, new: str, sai
 def test_sizes_that_make_no_model_are_refused() -> None:
     said = refusal(changed("first-words", "model", "heads", 3))
     assert said.startswith("my.toml: [model] The sizes make no model: hidden_size must be a multiple of heads")
+    assert "hidden_size is 128, heads 3, embedding_size 128" in said
 
 
 def test_a_schedule_in_samples_becomes_epochs_by_the_target() -> None:

@@ -53,7 +53,8 @@ def albert_numbers(numbers: Numbers) -> AlbertNumbers:
     read = checked(numbers, AlbertNumbers, of="task")
     if read.hidden_size % read.heads or read.hidden_size < read.embedding_size:
         raise BadInput(
-            "The sizes make no model: hidden_size must be a multiple of heads, and at least embedding_size.",
+            f"The sizes make no model: hidden_size must be a multiple of heads, and at least embedding_size; "
+            f"hidden_size is {read.hidden_size}, heads {read.heads}, embedding_size {read.embedding_size}.",
             hint="Ask the organiser.",
         )
     return read
