@@ -3,6 +3,7 @@
 import argparse
 import os
 import sys
+import time
 from collections.abc import Callable, Mapping
 from functools import partial
 from types import MappingProxyType
@@ -28,6 +29,9 @@ EXIT_NOT_CONNECTED = 2
 """No engine could be asked."""
 STATUS_S: Final = 5.0
 """An engine that says nothing for so long counts as none."""
+QUIT_S: Final = 10.0
+"""The longest that an engine is waited for that was told to quit."""
+LOOK_S: Final = 0.1
 EXITS: Final[Mapping[VerdictCode, int]] = MappingProxyType(
     {
         VerdictCode.CONTRIBUTING: 0,
@@ -110,10 +114,24 @@ def _leaderboard(home: Home, args: argparse.Namespace) -> None:
 
 def _quit(home: Home, args: argparse.Namespace) -> None:
     call_once(home, "quit", any_version=True)
+    _wait_for_end(home)
     if args.json:
         say_json({"event": "quit"})
     else:
         print("Potluck stops.")
+
+
+def _wait_for_end(home: Home) -> None:
+    """Return once the engine answers no more: one that is started at once then is not the second on its home."""
+    end = time.monotonic() + QUIT_S
+    while time.monotonic() < end:
+        time.sleep(LOOK_S)
+        try:
+            call_once(home, "quit", any_version=True)
+        except NotRunning:
+            return
+        except UserProblem:
+            continue  # it ends in the middle of the answer
 
 
 def _show(home: Home, args: argparse.Namespace) -> None:

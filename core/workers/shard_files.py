@@ -189,8 +189,9 @@ class DiskShardStore:
         return found
 
     def expect(self, digest: bytes) -> None:
-        """A shard comes, for which there is room: a part of it that lies here is not spare."""
+        """A shard comes, for which there is room: what lies here of it, or in its place, is not spare."""
         self._spare.pop(self._part(digest), None)
+        self._spare.pop(self.path(digest), None)
 
     def give_up(self, digest: bytes) -> None:
         """A shard does not come any more: what came of it is spare."""
@@ -270,6 +271,7 @@ class DiskShardStore:
             if digest(bytes(digests)) != entry.digest:
                 return False
             place_shard(copy, self.path(entry.digest), bytes(digests))
+            self._spare.pop(self.path(entry.digest), None)
         except (OSError, Problem):
             return False
         finally:

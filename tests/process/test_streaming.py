@@ -114,7 +114,7 @@ async def see_outage(server: WebServer, volunteers: list[Volunteer]) -> None:
     last = await first.until(lambda news: news.time >= killed_at + OUTAGE_S)
     if last.data is not None and last.data.waiting:
         assert (last.verdict.code, last.verdict.reason) == (VerdictCode.NOT_CONNECTED, "data.no-answer")
-        assert last.sentence.startswith("127.0.0.1, where the text is, does not answer.")
+        assert last.sentence.startswith(f"127.0.0.1:{server.port}, where the text is, does not answer.")
 
     server.start()
 

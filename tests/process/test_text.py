@@ -95,7 +95,7 @@ def test_cut_text_is_served_verified_and_founded_on(tmp_path: Path, capsys: pyte
         assert run(["data", "verify", address, "--charter", str(charter)]) == 2
         assert "00000.jsonl.gz has other bytes" in capsys.readouterr().out
     assert run(["data", "verify", address]) == 2
-    assert f"127.0.0.1:{port}, where the text is, does not answer" in capsys.readouterr().err
+    assert f"127.0.0.1:{port} does not answer" in capsys.readouterr().err
 
 
 def test_what_a_web_server_has_not_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
