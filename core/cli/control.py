@@ -11,6 +11,7 @@ from typing import Final
 
 import msgspec
 
+from core.api.commands import EngineFile
 from core.api.joined import absence, without_screen
 from core.api.snapshot import PROTOCOL_VERSION, Notice, Snapshot
 from core.api.verdict import Verdict, VerdictCode, headline, not_connected, sentence
@@ -113,19 +114,22 @@ def _leaderboard(home: Home, args: argparse.Namespace) -> None:
 
 
 def _quit(home: Home, args: argparse.Namespace) -> None:
+    file = read_engine_file(home)
     call_once(home, "quit", any_version=True)
-    _wait_for_end(home)
+    _wait_for_end(home, file)
     if args.json:
         say_json({"event": "quit"})
     else:
         print("Potluck stops.")
 
 
-def _wait_for_end(home: Home) -> None:
+def _wait_for_end(home: Home, file: EngineFile | None) -> None:
     """Return once the engine answers no more: one that is started at once then is not the second on its home."""
     end = time.monotonic() + QUIT_S
     while time.monotonic() < end:
         time.sleep(LOOK_S)
+        if read_engine_file(home) != file:
+            return  # it is gone, or another one has begun
         try:
             call_once(home, "quit", any_version=True)
         except NotRunning:
