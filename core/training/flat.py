@@ -67,7 +67,7 @@ class FlatParameters:
         self._bind()
 
     def move(self, device: str) -> None:
-        """Have the model on another device; whoever holds the vectors holds the same ones there.
+        """Have the model on another device; those who hold the vectors hold the same ones there.
 
         Raises:
             RuntimeError: it has no room, and the model can be used nowhere now.

@@ -25,9 +25,7 @@ def leave_out(peer: Learner, *devices: str) -> None:
     peer.replicas.held.arrange()
 
 
-def test_memory_is_given_back_only_where_something_was_dropped(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_memory_is_given_back_only_where_something_was_dropped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     peer, emptied = learner(tmp_path, devices=THREE), []
     monkeypatch.setattr(torch.accelerator, "is_available", lambda: True)
     monkeypatch.setattr(torch.accelerator, "empty_cache", lambda: emptied.append(1), raising=False)
