@@ -155,6 +155,17 @@ def why_stalled(code: str, args: Mapping[str, str | int], translate: Callable[[s
     return f"Data stalled: {code}." if template is None else translate(template).format_map(told(args))
 
 
+def what_left_out(code: str, args: Mapping[str, str | int]) -> str:
+    """The sentence of a code of `LEFT_OUT`; one of another version is told by its name.
+
+    Args:
+        code: Why some of the text is not read.
+        args: What the sentence is made of.
+    """
+    template = LEFT_OUT.get(code)
+    return f"Left out of the data: {code}." if template is None else template.format_map(told(args))
+
+
 def told(args: Mapping[str, str | int]) -> dict[str, str | int]:
     """Arguments with all that sentences about data may name: a reader may leave out what it does not know."""
     return {"host": "", "name": "", "column": "", "status": "", "why": "", "seconds": 0, **args}

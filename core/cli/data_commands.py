@@ -16,7 +16,7 @@ from core.api.numbers import amount, lasting, volume
 from core.backbone.charter import load_charter
 from core.base.allowed import read_fields
 from core.base.data_source import DataSource
-from core.base.problems import BadInput, WorkerProblem
+from core.base.problems import BadInput
 from core.cli.kept_model import kept_model
 from core.cli.options import Missing
 from core.cli.quantities import read_rate
@@ -34,11 +34,12 @@ from core.sources.requests import (
 )
 from core.system.child_process import own_command
 from core.system.progress_bar import ProgressBar
-from core.system.reports import reports
+from core.system.reports import answer
 
 MB = 10**6
 WRONG_SHOWN = 20
 EXIT_WRONG = 2
+ANSWERS = ("inspected", "cut", "verified", "trained", "sampled")
 _SAMPLE = re.compile(r"(\d{1,9})/(\d{1,9})/(\d{1,12})")
 
 
@@ -243,22 +244,18 @@ def _asked(asked: DataRequest, *sources: DataSource, json: bool) -> dict[str, An
     command = [*own_command("data-work", "core.training.data"), "--asked", msgspec.json.encode(asked).decode()]
     bar = ProgressBar(json=json)
     bar.show(0.0, "Opening the source")
+    share = 0.0
+
+    def goes_on(line: dict[str, Any]) -> None:
+        nonlocal share
+        share = line.get("fraction", share)
+        bar.show(share, clean(line["text"]))
+
     try:
         secrets = kept_secrets(secret_names(sources))
-        return asyncio.run(_said([*command, "--with-parent"], bar, secrets))
+        return asyncio.run(answer([*command, "--with-parent"], ANSWERS, progress=goes_on, secrets=secrets))
     finally:
         bar.clear()
-
-
-async def _said(command: list[str], bar: ProgressBar, secrets: dict[str, str]) -> dict[str, Any]:
-    async with reports(command, secrets=secrets) as said:
-        share = 0.0
-        async for line in said:
-            if line["event"] != "progress":
-                return line
-            share = line.get("fraction", share)
-            bar.show(share, clean(line["text"]))
-    raise WorkerProblem("The process that reads the text ended without an answer.")
 
 
 def _place(address: str) -> list[DataSource]:

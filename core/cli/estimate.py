@@ -24,7 +24,7 @@ from core.schedule.senses.network import ask_program, sense_network
 from core.storage.paths import Home
 from core.storage.settings import load_settings
 from core.system.child_process import own_command
-from core.system.reports import reports
+from core.system.reports import answer
 
 DAY_S: Final = 86_400.0
 SAMPLE_TOKENS: Final = 512
@@ -156,13 +156,10 @@ async def _costs(manifest: Manifest) -> Costs | None:
     """What the manifest's model takes, by a child that may import tasks; None: it cannot be known here."""
     given = ["--task", manifest.task, "--numbers", json.dumps(manifest.numbers)]
     try:
-        async with reports([*own_command("costs", "core.tasks.costs"), *given]) as said:
-            async for line in said:
-                del line["event"]
-                return msgspec.convert({**line, "optimizer_bytes": OPTIMIZER_BYTES}, Costs)
+        costs = await answer([*own_command("costs", "core.tasks.costs"), *given], ["costs"])
     except (Problem, OSError):
-        pass
-    return None
+        return None
+    return msgspec.convert({**costs, "optimizer_bytes": OPTIMIZER_BYTES}, Costs)
 
 
 async def _cards() -> list[tuple[str, float]]:

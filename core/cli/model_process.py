@@ -4,15 +4,16 @@ import asyncio
 import importlib.util
 import tempfile
 from collections.abc import Sequence
-from typing import Any, BinaryIO
+from typing import Any
 
 from core.base.problems import WorkerProblem
 from core.cli.kept_model import KeptModel, KeptState
 from core.cli.options import Missing
 from core.system.child_process import own_command
 from core.system.progress_bar import ProgressBar
-from core.system.reports import reports
+from core.system.reports import answer
 
+ANSWERS = ("exported", "filled", "continued")
 STDERR_CHARS = 300
 """Of the end of what a child wrote that failed."""
 
@@ -43,26 +44,12 @@ def use_model(kept: KeptModel, state: KeptState, words: Sequence[str], *, json: 
     bar.show(0.0, "Loading the model")
     with tempfile.TemporaryFile() as errors:
         try:
-            return asyncio.run(_said(command, bar, errors))
+            return asyncio.run(
+                answer(command, ANSWERS, progress=lambda line: bar.show(line["fraction"], line["text"]), log=errors)
+            )
         except WorkerProblem as problem:
             errors.seek(0)
             last = errors.read().decode(errors="replace").strip().rpartition("\n")[2]
             raise WorkerProblem(problem.message, hint=last[-STDERR_CHARS:] or problem.hint) from problem
         finally:
             bar.clear()
-
-
-async def _said(command: Sequence[str], bar: ProgressBar, errors: BinaryIO) -> dict[str, Any]:
-    """What the child says at the end.
-
-    Args:
-        command: The child's program and its arguments.
-        bar: Shows its progress.
-        errors: Holds what it writes beside that.
-    """
-    async with reports(command, log=errors) as said:
-        async for line in said:
-            if line["event"] != "progress":
-                return line
-            bar.show(line["fraction"], line["text"])
-    raise WorkerProblem("The process with the model ended without an answer.")

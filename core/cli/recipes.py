@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from core.api.data_state import what_left_out, why_stalled
 from core.api.numbers import amount, lasting, speed, volume
 from core.backbone.charter import MANIFEST, Charter, load_charter
 from core.backbone.support import FoundedEarlier
@@ -22,7 +23,9 @@ from core.cli.needs import Needs, needs_of, sent_in_epoch
 from core.cli.options import recipe_file, text_folder
 from core.cli.quantities import read_rate
 from core.cli.say import say_json
+from core.cli.tables import clean
 from core.engine.data_secrets import kept_secrets, secret_names
+from core.engine.data_watch import words_of
 from core.engine.founding import Prepared, found, prepare
 from core.storage.paths import Home
 from core.storage.recipes import folder_name, open_recipe
@@ -32,6 +35,8 @@ from core.system.file_lock import held
 from core.system.progress_bar import ProgressBar
 from core.system.reports import Reports, reports
 
+EVENTS = ("ready", "progress", "epoch", "data", "profiled", "ended", "measured")
+"""Of `core.training.alone`."""
 HOUR_S = 3600.0
 MONTH_HOURS = 730.0
 DEFAULT_UPLOAD = "20mbit"
@@ -129,11 +134,12 @@ async def _plan(args: argparse.Namespace, chosen: Chosen) -> RecipePlan:
         bar.show(0.0, MEASURING)
         async with _alone(charter, Path(name) / "states", ["--measure-s", str(args.seconds)], args) as said:
             async for line in said:
-                measured |= line
                 if line["event"] == "progress":
                     bar.show(line["share"], MEASURING)
+                elif line["event"] == "measured":
+                    measured = line
         bar.clear()
-    if measured.get("event") != "measured":
+    if not measured:
         raise WorkerProblem("The measurement ended without a result.", hint="What it wrote above says why.")
     manifest = charter.manifest
     alone_s = manifest.target_samples / measured["samples_per_s"]
@@ -225,7 +231,8 @@ async def _alone(
     where = ["--manifest", str(charter.manifest_path), "--blobs", str(charter.blobs), "--states", str(states)]
     how = ["--device", args.device, "--threads", str(args.threads or _threads())]
     secrets = await asyncio.to_thread(kept_secrets, secret_names(charter.manifest.sources))
-    async with reports([*own_command("alone", "core.training.alone"), *where, *how, *words], secrets=secrets) as said:
+    command = [*own_command("alone", "core.training.alone"), *where, *how, *words]
+    async with reports(command, EVENTS, secrets=secrets) as said:
         yield said
 
 
@@ -246,6 +253,8 @@ class Told:
         self._json = json
         self._folder = folder
         self._epoch = 0
+        self._data: dict[str, Any] = {}
+        """The last news about the text, which are told once."""
         self.bar = ProgressBar(json=json)
 
     def hear(self, line: dict[str, Any]) -> None:
@@ -254,6 +263,9 @@ class Told:
         if line["event"] == "progress":
             self.bar.show(line["share"], f"epoch {amount(line['epoch'] + 1)}", part=str(line["epoch"]))
             return
+        if line["event"] == "data" and line == self._data:
+            return
+        self._data = line if line["event"] == "data" else self._data
         self.bar.clear()
         if self._json:
             say_json(line)
@@ -275,6 +287,14 @@ def _sentence(line: dict[str, Any]) -> str:
             return f"Profile: {line['path']} (chrome://tracing or ui.perfetto.dev opens it)"
         case "ended":
             return f"The schedule has ended at epoch {amount(line['epoch'])}: its learning rate is 0."
+        case "data":
+            tells = what_left_out if line["left_out"] else why_stalled
+            return clean(tells(line["code"], words_of(line["arguments"], line["retry_s"])))
+        case _:
+            return _epoch_sentence(line)
+
+
+def _epoch_sentence(line: dict[str, Any]) -> str:
     parts = [f"epoch {amount(line['epoch'])}", f"loss {line['loss']:.3f}"]
     if line["loss_heldout"] is not None:
         simpler = "".join(f", {name} {loss:.3f}" for name, loss in line["baselines"].items())

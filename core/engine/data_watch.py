@@ -49,12 +49,12 @@ class DataWatch:
             case DataLeftOut(code=code, arguments=arguments):
                 if code in LEFT_OUT and code not in self._told:
                     self._told.add(code)
-                    self._notices.tell("warning", f"data.left.{code}", **_words(arguments, 0.0))
+                    self._notices.tell("warning", f"data.left.{code}", **words_of(arguments, 0.0))
             case DataFlow():
                 self._flow(news)
 
     def _flow(self, news: DataFlow) -> None:
-        args = _words(news.arguments, news.retry_s) if news.code else {}
+        args = words_of(news.arguments, news.retry_s) if news.code else {}
         shared = self._shared()
         self.view = DataView(
             code=news.code,
@@ -118,7 +118,7 @@ def _address(source: DataSource) -> str:
     return "" if source.address == PYTHON_DOCS else source.address[:TEXT_LETTERS]
 
 
-def _words(arguments: dict[str, str | int | float], retry_s: float) -> DataArgs:
+def words_of(arguments: dict[str, str | int | float], retry_s: float) -> DataArgs:
     """Arguments as sentences take them: whole numbers, texts of bounded length, the seconds until the next attempt."""
     said: DataArgs = {
         name: value[:TEXT_LETTERS] if isinstance(value, str) else round(value) for name, value in arguments.items()

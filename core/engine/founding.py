@@ -4,7 +4,7 @@ import asyncio
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import msgspec
 
@@ -13,13 +13,13 @@ from core.backbone.charter import Charter
 from core.backbone.support import check_averaging, check_sources
 from core.base.data_source import DataSource
 from core.base.manifest import Manifest, Numbers
-from core.base.problems import BadInput, WorkerProblem
+from core.base.problems import BadInput
 from core.base.recipe import Recipe
 from core.data.shard_index import INDEX_BYTES_MAX, ShardIndex, read_index
 from core.engine.data_secrets import kept_secrets, secret_names
 from core.system.atomic_files import make_directory, read_bounded
 from core.system.child_process import own_command
-from core.system.reports import reports
+from core.system.reports import answer
 
 Stage = Callable[[str, float], None]
 """Told what is being prepared, and the share that is done."""
@@ -78,15 +78,15 @@ async def prepare(
     given += [] if start is None else ["--start", str(start)]
     command = [*own_command("prepare", "core.training.prepare"), *given, "--with-parent"]
     secrets = await asyncio.to_thread(kept_secrets, secret_names(recipe.sources))
-    async with reports(command, log=log, secrets=secrets) as said:
-        share = 0.0
-        async for line in said:
-            if line["event"] == "progress":
-                share = line.get("fraction", share)
-                stage(line["text"], share)
-            else:
-                return msgspec.convert(line, Prepared)
-    raise WorkerProblem("Preparing the text ended without a result.", hint="Start again; the log says more.")
+    share = 0.0
+
+    def goes_on(line: dict[str, Any]) -> None:
+        nonlocal share
+        share = line.get("fraction", share)
+        stage(line["text"], share)
+
+    found = await answer(command, ["prepared"], progress=goes_on, log=log, secrets=secrets)
+    return msgspec.convert(found, Prepared)
 
 
 def found(recipe: Recipe, prepared: Prepared, folder: Path) -> Charter:

@@ -3,9 +3,10 @@
 import asyncio
 import contextlib
 import json
+import logging
 import os
 import subprocess
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from types import MappingProxyType
 from typing import Any, BinaryIO
@@ -15,14 +16,50 @@ from core.base.problems import BadInput, NoSpace, Problem, UserProblem, WorkerPr
 
 LINE_BYTES_MAX = 1024 * 1024
 END_S = 5.0
+PROGRESS = "progress"
+LOGGED_CHARS = 300
 
 
 Reports = AsyncIterator[dict[str, Any]]
+_LOG = logging.getLogger(__name__)
+
+
+async def answer(
+    command: Sequence[str],
+    events: Collection[str],
+    *,
+    progress: Callable[[dict[str, Any]], None] = lambda _: None,
+    log: BinaryIO | None = None,
+    secrets: Mapping[str, str] = MappingProxyType({}),
+) -> dict[str, Any]:
+    """What a child finds that is started for one answer.
+
+    Args:
+        command: The program and its arguments.
+        events: What the answer may be called.
+        progress: Given each report `progress` before it.
+        log: As for `reports`.
+        secrets: As for `reports`.
+
+    Raises:
+        Problem: the child reports one.
+        WorkerProblem: it ended without an answer.
+    """
+    async with reports(command, (PROGRESS, *events), log=log, secrets=secrets) as said:
+        async for line in said:
+            if line["event"] != PROGRESS:
+                return line
+            progress(line)
+    raise WorkerProblem("A part of Potluck ended without an answer.", hint="What it printed or logged says why.")
 
 
 @asynccontextmanager
 async def reports(
-    command: Sequence[str], *, log: BinaryIO | None = None, secrets: Mapping[str, str] = MappingProxyType({})
+    command: Sequence[str],
+    events: Collection[str],
+    *,
+    log: BinaryIO | None = None,
+    secrets: Mapping[str, str] = MappingProxyType({}),
 ) -> AsyncIterator[Reports]:
     """Start a child, and give what it prints, object by object, until its output ends.
 
@@ -30,6 +67,7 @@ async def reports(
 
     Args:
         command: The program and its arguments.
+        events: Those that the caller has a case for; any other line is logged, and that is all.
         log: Where its errors go; None: to this process's own.
         secrets: Credentials, which the child finds in the variable `SECRETS`; a command line is there for all to read.
     """
@@ -44,7 +82,7 @@ async def reports(
         start_new_session=os.name != "nt",  # Ctrl-C reaches this process only
     )
     try:
-        yield _lines(process)
+        yield _lines(process, events)
     except BaseException:
         with contextlib.suppress(ProcessLookupError):
             process.kill()
@@ -53,21 +91,37 @@ async def reports(
         await end(process)
 
 
-async def _lines(process: asyncio.subprocess.Process) -> Reports:
+async def _lines(process: asyncio.subprocess.Process, events: Collection[str]) -> Reports:
     """The objects that the child prints.
+
+    Args:
+        process: The child.
+        events: Those that are given.
 
     Raises:
         Problem: the child reports one, or ended by itself with a failure.
     """
     assert process.stdout is not None
     while line := await process.stdout.readline():
-        said = json.loads(line)
-        if said["event"] == "problem":
+        said = _report(line)
+        if said.get("event") == "problem":
             kinds: dict[str, type[Problem]] = {"bad_input": BadInput, "no_space": NoSpace, "worker": WorkerProblem}
             raise kinds.get(said["code"], UserProblem)(said["message"], hint=said["hint"])
-        yield said
+        if said.get("event") in events:
+            yield said
+        else:
+            _LOG.warning("A part of Potluck says: %s", line.decode(errors="replace").rstrip()[:LOGGED_CHARS])
     if code := await process.wait():
         raise WorkerProblem(f"A part of Potluck ended with code {code}.", hint="What it printed or logged says why.")
+
+
+def _report(line: bytes) -> dict[str, Any]:
+    """The object on a line; an empty one where a library has printed something else."""
+    try:
+        said = json.loads(line)
+    except ValueError:
+        return {}
+    return said if isinstance(said, dict) else {}
 
 
 async def end(process: asyncio.subprocess.Process) -> None:

@@ -4,8 +4,8 @@
     python -m core.training.alone --manifest FILE --blobs DIR --states DIR --measure-s 20
 
 prints one JSON object a line: `ready` (epoch, device, precision), `progress` (epoch, share), `epoch`
-(core.training.metrics.EpochMetrics), `data` (code, arguments, left_out: why text does not come, or which of it is not
-read), `ended` (epoch: the schedule has come to its end), or `measured`; a problem is a line `problem`.
+(core.training.metrics.EpochMetrics), `data` (code, arguments, retry_s, left_out: why text does not come, or which of it
+is not read), `ended` (epoch: the schedule has come to its end), or `measured`; a problem is a line `problem`.
 """
 
 import argparse
@@ -94,7 +94,9 @@ def _run(chosen: argparse.Namespace) -> None:
 def _tell(news: DataNews) -> None:
     """Say why text does not come, and what of it is left out."""
     if news.code:
-        say("data", code=news.code, arguments=news.arguments, left_out=isinstance(news, DataLeftOut))
+        left_out = isinstance(news, DataLeftOut)
+        retry_s = 0.0 if isinstance(news, DataLeftOut) else news.retry_s
+        say("data", code=news.code, arguments=news.arguments, retry_s=retry_s, left_out=left_out)
 
 
 class Alone:

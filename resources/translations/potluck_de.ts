@@ -1616,10 +1616,6 @@
    <translation>Modell und Text vorbereiten</translation>
   </message>
   <message>
-   <source>Preparing the text ended without a result.</source>
-   <translation>Das Vorbereiten des Textes endete ohne Ergebnis.</translation>
-  </message>
-  <message>
    <source>Problem</source>
    <translation>Problem</translation>
   </message>
@@ -1782,10 +1778,6 @@
   <message>
    <source>Start again.</source>
    <translation>Neu starten.</translation>
-  </message>
-  <message>
-   <source>Start again; the log says more.</source>
-   <translation>Neu starten; im Protokoll steht mehr.</translation>
   </message>
   <message>
    <source>Start the engine</source>
@@ -2110,10 +2102,6 @@
   <message>
    <source>The pot is full: everyone's samples become the next step of the model.</source>
    <translation>Der Topf ist voll: Aus den Beispielen aller wird der nächste Schritt des Modells.</translation>
-  </message>
-  <message>
-   <source>The process with the model ended without an answer.</source>
-   <translation>Der Prozess mit dem Modell endete ohne Antwort.</translation>
   </message>
   <message>
    <source>The processor has {0} °C.</source>
