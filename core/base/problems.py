@@ -17,6 +17,10 @@ runner of a machine: where a peer's message led to it, that ends the peer's conv
 """
 
 from collections.abc import Iterable
+from typing import Final
+
+_JOINERS: Final = "\u200c\u200d"
+"""Letters without a width that Bengali, Persian and other scripts are written with."""
 
 
 class Problem(Exception):  # noqa: N818 - the tree's own word
@@ -50,6 +54,20 @@ class BadInput(UserProblem):
     code = "bad_input"
 
 
+def quoted(said: str, letters: int = 40) -> str:
+    """`said` in quotes and as somebody typed it, so that they find it again.
+
+    Args:
+        letters: Number of letters at most; an ellipsis stands for the rest.
+    """
+    return f"'{printable(said[:letters])}{'…' if len(said) > letters else ''}'"
+
+
+def printable(text: str) -> str:
+    """`text` with spaces for what could move a cursor or colour a terminal; letters of every script stay."""
+    return "".join(letter if letter.isprintable() or letter in _JOINERS else " " for letter in text)
+
+
 def unknown_name(what: str, name: str, known: Iterable[str]) -> BadInput:
     """The sentence about a name in a manifest or recipe for which this version has nothing.
 
@@ -59,7 +77,7 @@ def unknown_name(what: str, name: str, known: Iterable[str]) -> BadInput:
         known: The names that this version has.
     """
     return BadInput(
-        f"This version of Potluck does not know the {what} {name[:80]!r}.",
+        f"This version of Potluck does not know the {what} {quoted(name, 80)}.",
         hint=f"It knows: {', '.join(known)}. Correct the recipe, or update Potluck where the collaboration is newer.",
     )
 

@@ -23,8 +23,8 @@ from core.cli.charter import link_of
 from core.cli.needs import needs_of, sentences
 from core.cli.recipes import Chosen
 from core.cli.say import say_json
-from core.cli.start import told_address
 from core.engine.founding import Prepared, found
+from core.net.hosts import read_host
 from core.system.atomic_files import make_directory, problem_of, write_atomic
 
 NAME_LETTERS = 80
@@ -33,7 +33,7 @@ FOUNDER = "its founder"
 
 def run(args: argparse.Namespace) -> int:
     """`potluck found`; see `potluck found --help`."""
-    host = told_address(args.host)
+    host = read_host(args.host)
     asked = {} if args.recipe is not None else _ask(args)
     if args.recipe in resources.names("recipes"):
         asked.setdefault("organiser", FOUNDER)  # the recipe's own words are the demo's

@@ -28,8 +28,8 @@ from core.engine.engine import FAILED, Engine
 from core.engine.options import EngineOptions
 from core.engine.turn_taking import TurnTaking
 from core.net.clock import Clock
+from core.net.hosts import read_host
 from core.net.interfaces import is_loopback
-from core.net.name_resolver import is_literal, is_name
 from core.schedule.sense_source import NoSenses, SenseSource
 from core.schedule.senses.child import SensesChild
 from core.storage.paths import Home
@@ -52,7 +52,7 @@ def run_backbone(args: argparse.Namespace) -> int:
     """`potluck backbone`; see `potluck backbone --help`."""
     _log_to_stderr()
     charter = load_charter(args.charter.expanduser().absolute())
-    bind, host = args.bind or EVERYWHERE, told_address(args.host or LOOPBACK)
+    bind, host = args.bind or EVERYWHERE, read_host(args.host or LOOPBACK)
     if is_loopback(host) and not is_loopback(bind):
         print(
             "potluck: This link works on this computer only. "
@@ -156,7 +156,7 @@ def _engine_options(args: argparse.Namespace, home: Home, *, alone: bool) -> Eng
         home=home,
         name=args.name or "",
         bind=args.bind or (LOOPBACK if alone else EVERYWHERE),
-        host=told_address(args.host or (LOOPBACK if alone else "")),
+        host=read_host(args.host or (LOOPBACK if alone else "")),
         port=args.port,
         threads=args.threads or (own_threads(args.peers) if alone else 0),
         text=_embedded_options(args).readable if alone else args.text,
@@ -244,20 +244,6 @@ def _help_bytes(args: argparse.Namespace) -> int:
             hint="Name their collaboration with --join, and give it memory with --averaging-memory.",
         )
     return int(args.averaging_memory) * MIB
-
-
-def told_address(host: str) -> str:
-    """An address that others can be told; empty: the one that they see.
-
-    Raises:
-        BadInput: nobody could call it.
-    """
-    if host and not is_literal(host) and not is_name(host):
-        raise BadInput(
-            f"{host[:60]!a} is no address that others could call.",
-            hint="Write an IP address, or a name such as potluck.example.org, without a port.",
-        )
-    return host
 
 
 def _first_problem(errors: BaseExceptionGroup[BaseException]) -> BaseException:

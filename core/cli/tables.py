@@ -10,11 +10,12 @@ from core.api.numbers import amount, company, gathered, volume
 from core.api.snapshot import CurvePoint, LeaderboardRow, LossView, Notice, Snapshot
 from core.api.turns import WORDS
 from core.api.verdict import headline
+from core.base.problems import printable
 
 
 def clean(text: str) -> str:
     """`text` without control characters: a peer's name must not move the cursor or colour the terminal."""
-    return "".join(letter if letter.isprintable() else " " for letter in text)
+    return printable(text)
 
 
 def rate(samples_per_s: float) -> str:

@@ -13,7 +13,7 @@ from core.base.rate_limit import household
 from core.base.trace import Trace
 from core.net.address_book import Address, AddressBook
 from core.net.envelope import Envelopes, Opened, PassRequested, UnknownPass, VerifiedDatagram, WrongTime, remember
-from core.net.name_resolver import is_literal
+from core.net.hosts import is_literal
 from core.net.pace import Pace
 from core.net.udp import UdpSockets, source_of
 

@@ -18,11 +18,12 @@ from core.net.clock import Clock
 from core.net.datagrams import DatagramPort
 from core.net.envelope import NONCE_BYTES, Envelopes
 from core.net.failed_peers import FailedPeers
+from core.net.hosts import is_literal, is_name
 from core.net.links import Links
 from core.net.listening import Listening, listen, listen_beside
 from core.net.metering import Metering
 from core.net.mirror_port import MirrorPort
-from core.net.name_resolver import NameResolver, is_literal, is_name
+from core.net.name_resolver import NameResolver
 from core.net.pace import Pace
 from core.net.peer_links import LinkOwner
 from core.net.planes import Planes

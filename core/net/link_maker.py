@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from core.base.ids import PeerId
 from core.base.trace import Trace
 from core.net.address_book import Address
-from core.net.name_resolver import is_literal
+from core.net.hosts import is_literal
 from core.net.ports import REUSE, call
 from core.net.punch import PUNCH_BYTE, Hole, OwnSocket, Put, Rendezvous, UdpPunches, punch_packet
 from core.net.streams import PeerStream, Way

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from core.base.problems import BadInput, Busy, Problem
 from core.net.address_book import Address
-from core.net.name_resolver import is_literal
+from core.net.hosts import is_literal
 from core.net.ports import REUSE
 
 ANY: Final = "0.0.0.0"  # noqa: S104 - a peer is there to be reached

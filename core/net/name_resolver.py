@@ -1,8 +1,6 @@
 """Host names among the addresses of peers: looked up beside the loop, never while a datagram is being sent."""
 
 import asyncio
-import ipaddress
-import re
 import socket
 from collections import OrderedDict
 from collections.abc import Callable, Coroutine
@@ -10,6 +8,7 @@ from typing import Any, Final
 
 from core.base.trace import Trace
 from core.net.address_book import Address
+from core.net.hosts import is_literal
 
 LOOKUPS_MAX: Final = 4
 """Number of look-ups in progress at a time."""
@@ -17,25 +16,6 @@ NAMES_MAX: Final = 256
 """Number of names remembered; the oldest are looked up again when needed."""
 AGAIN_S: Final = 300.0
 """Seconds for which a result holds: names of homes often lead to changing addresses."""
-_NAME: Final = re.compile(r"(?=.{1,253}$)[0-9a-zA-Z_-]{1,63}(\.[0-9a-zA-Z_-]{1,63})*\.?")
-
-
-def is_literal(host: str) -> bool:
-    """Whether it is an IP address, which needs no look-up.
-
-    Scoped addresses and IPv4 mapped into IPv6 do not count: others cannot name the former, and the latter has a form of
-    its own.
-    """
-    try:
-        address = ipaddress.ip_address(host)
-    except ValueError:
-        return False
-    return "%" not in host and (address.version == 4 or address.ipv4_mapped is None)
-
-
-def is_name(host: str) -> bool:
-    """Whether it could be a host's name; any other text of a stranger is kept from the resolver."""
-    return _NAME.fullmatch(host) is not None
 
 
 class NameResolver:

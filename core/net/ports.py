@@ -7,7 +7,7 @@ import sys
 from typing import Final
 
 from core.net.address_book import Address
-from core.net.name_resolver import is_literal
+from core.net.hosts import is_literal
 
 REUSE: Final = hasattr(socket, "SO_REUSEPORT") and sys.platform != "win32"
 """Whether a call may leave from the listening port."""

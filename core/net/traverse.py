@@ -27,8 +27,8 @@ from core.nat.messages import Address
 from core.nat.traversal import Traversal
 from core.net.background_tasks import BackgroundTasks
 from core.net.carrier_transport import CarriedTransport
+from core.net.hosts import is_literal
 from core.net.links import Links
-from core.net.name_resolver import is_literal
 from core.net.ports import call
 from core.net.punch import Rendezvous
 from core.net.streams import PeerStream
