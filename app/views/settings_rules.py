@@ -10,7 +10,7 @@ from app.widgets.mode_row import ModeRow
 from app.widgets.whole_box import WholeBox
 from core.api.modes import SUBJECTS, UseMode, UseSubject
 from core.api.reports import MachineView
-from core.api.rules import PROGRAM_LETTERS_MAX, PROGRAMS_MAX, THREADS_MAX
+from core.api.rules import PROGRAM_LETTERS_MAX, PROGRAMS_MAX, THREADS_MAX, read_programs
 from core.api.settings import SettingsView
 
 MINUTES_MAX = 1440
@@ -154,7 +154,7 @@ class RulesPage(SettingsPage):
         return grid
 
     def _listed_programs(self) -> list[str]:
-        return [name for part in self.programs.text().split(",") if (name := " ".join(part.lower().split()))]
+        return read_programs(self.programs.text())
 
 
 def _meanwhile(mode: UseMode | None, ends: float) -> str:

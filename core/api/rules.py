@@ -57,3 +57,13 @@ class UseRules(msgspec.Struct, frozen=True, kw_only=True):
     """Whether a connection that the system calls costly is used too."""
     month_bytes: Annotated[int, Meta(gt=0)] | None = None
     """Sent and received in a calendar month; None: no limit."""
+
+
+def read_programs(text: str) -> list[str]:
+    """Names of programs as a person lists them, with commas between them: a name can have spaces."""
+    return [name for part in text.split(",") if (name := program_name(part))]
+
+
+def program_name(name: str) -> str:
+    """A program's name by which the rule and what runs are compared: lower case, single spaces, without ".exe"."""
+    return " ".join(name.lower().split()).removesuffix(".exe")

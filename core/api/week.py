@@ -222,7 +222,7 @@ def _day(name: str, word: str) -> int:
 
 
 def _shown(word: str) -> str:
-    return ascii(word) if len(word) <= 30 else f"{word[:30]!a}..."
+    return repr(word) if len(word) <= 30 else f"{word[:30]!r}..."
 
 
 def _pieces(week: Week) -> list[list[tuple[int, int]]]:

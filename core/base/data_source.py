@@ -11,6 +11,8 @@ from urllib.parse import urlsplit
 import msgspec
 from msgspec import Meta
 
+from core.base.problems import quoted
+
 PYTHON_DOCS: Final = "python-docs"
 """The text that every computer has: the documentation that came with Python."""
 SOURCES_MAX: Final = 16
@@ -90,14 +92,14 @@ def _refusal_of(address: str) -> str:
         host, secret = parts.hostname, parts.username or parts.password
         _ = parts.port
     except ValueError:
-        return f"The address {address[:80]!r} cannot be read."
+        return f"The address {quoted(address, 80)} cannot be read."
     if parts.scheme not in SCHEMES:
         known = ", ".join(f"{name}://" for name in sorted(SCHEMES))
-        return f"An address may begin with {known}; {address[:80]!r} does not."
+        return f"An address may begin with {known}; {quoted(address, 80)} does not."
     if not host or not address.isprintable() or " " in address or "::" in address.replace(parts.netloc, "", 1):
-        return f"The address {address[:80]!r} cannot be read."
+        return f"The address {quoted(address, 80)} cannot be read."
     if secret is not None:
         return "An address is public: it must not hold a name or a password. Keep them with: potluck data login"
     if parts.scheme == HUB and not (host == "datasets" and len(parts.path.strip("/").split("/")) in {1, 2}):
-        return f"A data set of the hub is written hf://datasets/OWNER/NAME, not {address[:80]!r}."
+        return f"A data set of the hub is written hf://datasets/OWNER/NAME, not {quoted(address, 80)}."
     return ""

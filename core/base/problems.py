@@ -58,6 +58,7 @@ def quoted(said: str, letters: int = 40) -> str:
     """`said` in quotes and as somebody typed it, so that they find it again.
 
     Args:
+        said: What was typed.
         letters: Number of letters at most; an ellipsis stands for the rest.
     """
     return f"'{printable(said[:letters])}{'…' if len(said) > letters else ''}'"

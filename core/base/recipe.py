@@ -28,7 +28,7 @@ from msgspec import Meta
 from core.base.allowed import read_fields
 from core.base.data_source import ADDRESS_LETTERS, PYTHON_DOCS, SOURCES_MAX, DataSource, DataSources
 from core.base.manifest import AveragingNumbers, Name, Number, Numbers, Text
-from core.base.problems import BadInput
+from core.base.problems import BadInput, quoted
 from core.base.tasks import TASKS, TOKENIZERS
 
 RECIPE_BYTES_MAX: Final = 64 * 1024
@@ -120,7 +120,7 @@ def read_recipe(data: bytes, *, called: str) -> Recipe:
         raw["data"] = _read_sources(raw, called=called)
     recipe = read_fields(raw, Recipe, where=f"{called}: ")
     if recipe.task not in TASKS:
-        raise BadInput(f"{called}: task must be one of {', '.join(TASKS)}, not {recipe.task!r}.")
+        raise BadInput(f"{called}: task must be one of {', '.join(TASKS)}, not {quoted(recipe.task)}.")
     tables = {"[optimizer]": recipe.optimizer}
     for name, value in ({} if isinstance(recipe.rule, msgspec.UnsetType) else recipe.rule).items():
         tables |= {f"[rule.{name}]": value} if isinstance(value, dict) else {}

@@ -12,7 +12,7 @@ from core.backbone.invitations import Invitation, new_invitation, write_invitati
 from core.backbone.link import Link
 from core.backbone.serve import BACKBONE_NAME, PORTS, kept_ports
 from core.base.ids import PeerId
-from core.base.problems import BadInput, Busy
+from core.base.problems import BadInput, Busy, quoted
 from core.cli.say import say_json
 from core.net.clock import Clock
 from core.system.file_lock import held
@@ -54,7 +54,7 @@ def _keys(log: AdmissionLog, who: str) -> list[PeerId]:
     """
     keys = [PeerId(bytes.fromhex(who))] if re.fullmatch("[0-9a-f]{64}", who) else log.keys_of(who)
     if not keys:
-        raise BadInput(f"Nobody here is called {who[:40]!r}.", hint="Give a name as the leaderboard has it, or a key.")
+        raise BadInput(f"Nobody here is called {quoted(who)}.", hint="Give a name as the leaderboard has it, or a key.")
     if any(log.name_of(key) == BACKBONE_NAME for key in keys):
         raise BadInput("The backbone itself cannot be shut out.")
     return keys

@@ -16,7 +16,7 @@ from core.api.numbers import amount, lasting, volume
 from core.backbone.charter import load_charter
 from core.base.allowed import read_fields
 from core.base.data_source import DataSource
-from core.base.problems import BadInput
+from core.base.problems import BadInput, quoted
 from core.cli.kept_model import kept_model
 from core.cli.options import Missing
 from core.cli.quantities import read_rate
@@ -186,7 +186,7 @@ def read_filter(words: str) -> tuple[str, Value]:
     """
     name, mark, value = words.partition("=")
     if not mark:
-        raise BadInput(f"--filter {words[:40]!a} has no value.", hint="Write it like this: characters_least=3.")
+        raise BadInput(f"--filter {quoted(words)} has no value.", hint="Write it like this: characters_least=3.")
     try:
         read = json.loads(value)
     except ValueError:
@@ -198,7 +198,7 @@ def _show_sample(args: argparse.Namespace) -> int:
     """Show the sample of a number."""
     number = _SAMPLE.fullmatch(args.sample)
     if number is None:
-        raise BadInput(f"{args.sample[:40]!a} is not the number of a sample.", hint="Write SOURCE/SHARD/ROW: 0/3/17.")
+        raise BadInput(f"{quoted(args.sample)} is not the number of a sample.", hint="Write SOURCE/SHARD/ROW: 0/3/17.")
     kept = kept_model(args)
     source, shard, row = map(int, number.groups())
     folder = "" if args.source is None else str(Path(args.source).expanduser().absolute())

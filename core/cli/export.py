@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 from typing import Any, Final
 
-from core.base.problems import BadInput, WireProblem
+from core.base.problems import BadInput, WireProblem, quoted
 from core.cli.hub import hub_token, push
 from core.cli.kept_model import KeptModel, KeptState, kept_model, newest_state
 from core.cli.model_card import THANKED_MAX, model_card
@@ -73,7 +73,7 @@ def check_folder(folder: Path, *, force: bool) -> None:
         others = sorted(path.name for path in folder.iterdir() if path.name not in WRITTEN)
         if others:
             raise BadInput(
-                f"The folder {folder} holds something that is no part of an export: {others[0]!a}.",
+                f"The folder {folder} holds something that is no part of an export: {quoted(others[0])}.",
                 hint="Name another folder; it is made if it is not there.",
             )
         if not force and any(folder.iterdir()):

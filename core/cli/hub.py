@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from core.base.problems import BadInput, UserProblem
+from core.base.problems import BadInput, UserProblem, quoted
 from core.cli.options import Missing
 from core.storage.identity import SERVICE, kept_secret, system_keyring
 
@@ -28,7 +28,8 @@ def hub_token(repository: str, environ: Mapping[str, str]) -> str:
     """
     if not _NAME.fullmatch(repository):
         raise BadInput(
-            f"{repository[:80]!a} is not the name of a model on the hub.", hint="Write OWNER/NAME, such as ada/rhymes."
+            f"{quoted(repository, 80)} is not the name of a model on the hub.",
+            hint="Write OWNER/NAME, such as ada/rhymes.",
         )
     token = environ.get(TOKEN, "").strip() or kept_secret(system_keyring(environ), ENTRY)
     if not token:

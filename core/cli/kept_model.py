@@ -11,7 +11,7 @@ from core.backbone.charter import load_charter
 from core.backbone.kept_states import STATES
 from core.base.content import chunk_digests, root_digest
 from core.base.manifest import Manifest, read_manifest
-from core.base.problems import BadInput, Damaged, Problem, WireProblem
+from core.base.problems import BadInput, Damaged, Problem, WireProblem, quoted
 from core.base.signing import Ed25519Verifier
 from core.base.state_header import HEADER_BYTES_MAX, StateHeader, epoch_of, header_of, names_digest
 from core.engine.collaborations import Collaborations
@@ -70,14 +70,14 @@ def kept_model(args: argparse.Namespace) -> KeptModel:
         joined = [kept for kept in found if current is not None and kept.manifest.id == current.manifest_id]
         found = (joined or found)[:1]
     if not found:
-        called = f" called {args.collaboration[:60]!a}" if args.collaboration else ""
+        called = f" called {quoted(args.collaboration, 60)}" if args.collaboration else ""
         raise BadInput(
             f"This computer has taken part in no collaboration{called}.",
             hint="Take part with: potluck join LINK, or try it out with: potluck demo",
         )
     if len(found) > 1:
         raise BadInput(
-            f"Several collaborations are called {args.collaboration[:60]!a}.",
+            f"Several collaborations are called {quoted(args.collaboration, 60)}.",
             hint=f"Name one by how its id begins, such as {found[0].manifest.id.hex()[:8]}.",
         )
     return found[0]

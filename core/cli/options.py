@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 import resources
-from core.base.problems import BadInput, UserProblem
+from core.base.problems import BadInput, UserProblem, quoted
 from core.cli.commands import CommandList
 
 Commands = CommandList
@@ -80,7 +80,7 @@ def recipe_file(named: str) -> Path:
     path = Path(named).expanduser().absolute()
     if not path.is_file():
         hint = f"Name a file, or one of those that come along: {', '.join(names)}."
-        raise BadInput(f"There is no recipe {named[:80]!a}.", hint=hint)
+        raise BadInput(f"There is no recipe {quoted(named, 80)}.", hint=hint)
     return path
 
 
@@ -97,7 +97,7 @@ def whole(minimum: int, maximum: int) -> Callable[[str], int]:
         try:
             number = int(text)
         except ValueError:
-            raise argparse.ArgumentTypeError(f"{text!r} is no whole number") from None
+            raise argparse.ArgumentTypeError(f"{quoted(text)} is no whole number") from None
         if not minimum <= number <= maximum:
             raise argparse.ArgumentTypeError(f"{number} is not between {minimum} and {maximum}")
         return number
@@ -110,7 +110,7 @@ def share(text: str) -> float:
     try:
         number = float(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number") from None
+        raise argparse.ArgumentTypeError(f"{quoted(text)} is no number") from None
     if not 0 <= number < 1:
         raise argparse.ArgumentTypeError(f"{text} is not a share from 0 to below 1")
     return number

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 from typing import Any, Final, NoReturn, TypeVar
 
-from core.base.problems import BadInput
+from core.base.problems import BadInput, quoted
 
 A = TypeVar("A", bound=argparse.Action)
 
@@ -92,7 +92,7 @@ class Parser(argparse.ArgumentParser):
         """Refuse a word, in the place of which the known ones may stand."""
         listed = f" It knows: {', '.join(known)}." if 0 < len(known) <= LISTED_MAX else ""
         near = get_close_matches(said, known, n=1)
-        self._end(f"{subject} does not know {said!r}.{f' Did you mean {near[0]}?' if near else listed}")
+        self._end(f"{subject} does not know {quoted(said)}.{f' Did you mean {near[0]}?' if near else listed}")
 
     def _end(self, sentence: str) -> NoReturn:
         raise BadInput(sentence, hint=f"See: {self.prog} --help")

@@ -3,7 +3,8 @@
 import re
 from typing import Final
 
-from core.base.problems import BadInput
+from core.api.rules import read_programs
+from core.base.problems import BadInput, quoted
 
 _NUMBER: Final = re.compile(r"(\d{1,15}(?:[.,]\d{1,6})?)\s*([a-z/]*)", re.IGNORECASE)
 _THOUSANDS: Final = re.compile(r"[1-9]\d{0,2},\d{3}")
@@ -29,12 +30,12 @@ def read_rate(text: str) -> float | None:
     if bits is None:
         found = re.fullmatch(r"([kmgt]?)bytes?", unit, re.IGNORECASE)
         if found is None:
-            raise BadInput(f"{text[:40]!a} has no unit of a speed.", hint=_RATE_HINT)
+            raise BadInput(f"{quoted(text)} has no unit of a speed.", hint=_RATE_HINT)
         return number * _SCALES[found[1].lower()]
     if unit.endswith("B"):
         return number * _SCALES[bits[1].lower()]
     if unit.endswith("b") and "/" not in text and not text.endswith("ps"):
-        raise BadInput(f"{text[:40]!a} could mean bits or bytes.", hint=_RATE_HINT)
+        raise BadInput(f"{quoted(text)} could mean bits or bytes.", hint=_RATE_HINT)
     return number * _SCALES[bits[1].lower()] / 8
 
 
@@ -51,7 +52,7 @@ def read_volume(text: str) -> int | None:
     number, unit = _parted(text, _VOLUME_HINT)
     found = re.fullmatch(r"([kmgt]?)(?:b|bytes?)", unit, re.IGNORECASE)
     if found is None:
-        raise BadInput(f"{text[:40]!a} has no unit of an amount.", hint=_VOLUME_HINT)
+        raise BadInput(f"{quoted(text)} has no unit of an amount.", hint=_VOLUME_HINT)
     return round(number * _SCALES[found[1].lower()])
 
 
@@ -66,7 +67,7 @@ def read_choice(text: str) -> bool:
         return True
     if word in {"no", "off", "false", "0"}:
         return False
-    raise BadInput(f"{text[:40]!a} is neither yes nor no.", hint="Say yes or no.")
+    raise BadInput(f"{quoted(text)} is neither yes nor no.", hint="Say yes or no.")
 
 
 def read_whole(text: str) -> int:
@@ -76,7 +77,7 @@ def read_whole(text: str) -> int:
         BadInput: it is none.
     """
     if not (text.isascii() and text.isdecimal() and len(text) < 16):
-        raise BadInput(f"{text[:40]!a} is no whole number from 0 on.", hint="Write it in digits, as in 4.")
+        raise BadInput(f"{quoted(text)} is no whole number from 0 on.", hint="Write it in digits, as in 4.")
     return int(text)
 
 
@@ -91,7 +92,7 @@ def read_gigabytes(text: str) -> int:
     found = re.fullmatch(r"([kmgt])b|", unit, re.IGNORECASE)
     gigabytes = number * _SCALES[(found[1] or "g").lower()] / _SCALES["g"] if found is not None else 0.5
     if gigabytes % 1:
-        raise BadInput(f"{text[:40]!a} is no whole number of gigabytes.", hint=hint)
+        raise BadInput(f"{quoted(text)} is no whole number of gigabytes.", hint=hint)
     return int(gigabytes)
 
 
@@ -105,17 +106,16 @@ def read_limit(text: str) -> int | None:
 
 
 def read_names(text: str) -> list[str]:
-    """Names with spaces or commas between them; "none" alone: no name."""
-    names = [name for name in re.split(r"[\s,]+", text) if name]
-    return [] if len(names) == 1 and names[0].lower() in _NO_LIMIT else names
+    """Names of programs, with commas between them; "none" alone: no name."""
+    return [] if text.lower() in _NO_LIMIT else read_programs(text)
 
 
 def _parted(text: str, hint: str) -> tuple[float, str]:
     found = _NUMBER.fullmatch(text.strip())
     if found is None:
-        raise BadInput(f"{text[:40]!a} is no amount.", hint=hint)
+        raise BadInput(f"{quoted(text)} is no amount.", hint=hint)
     if _THOUSANDS.fullmatch(found[1]):
         raise BadInput(
-            f"{text[:40]!a} could mean two amounts, a thousand times apart.", hint=f"Leave the comma out. {hint}"
+            f"{quoted(text)} could mean two amounts, a thousand times apart.", hint=f"Leave the comma out. {hint}"
         )
     return float(found[1].replace(",", ".")), found[2]

@@ -15,7 +15,7 @@ import msgspec
 from core.api.modes import UseSubject, UseSwitch
 from core.api.numbers import speed, volume
 from core.api.settings import ALL, AUTO, CPU, PortTest, SettingsView, Wish
-from core.base.problems import BadInput, UserProblem
+from core.base.problems import BadInput, UserProblem, quoted
 from core.cli.devices import found_devices, missing_devices
 from core.cli.options import Commands, add_home, add_json
 from core.cli.quantities import read_choice, read_gigabytes, read_limit, read_names, read_rate, read_volume, read_whole
@@ -35,7 +35,8 @@ examples:
   potluck settings month 50GB             send and receive no more in a calendar month
   potluck settings metered no             leave connections alone that cost money by the megabyte
   potluck settings relay yes              relay connections of volunteers that nobody can call
-  potluck settings programs blender steam rest while one of them runs; none for none
+  potluck settings programs blender "obs studio"
+                                          rest while one of them runs; none for none
   potluck settings idle 10                in use: until 10 minutes after the last key or movement of the mouse
   potluck settings in-use no              rest while somebody uses this computer
   potluck settings in-use-share 40        or compute in 40 % of the time only
@@ -213,12 +214,12 @@ def run(args: argparse.Namespace) -> int:
     Raises:
         UserProblem: what was given cannot be, or the engine or the disk does not allow it.
     """
-    home, value = Home.find(args.home), " ".join(args.value).strip()
+    home, value = Home.find(args.home), _joined(args.name, args.value)
     several = args.name == "-"
     if several:
         args.name = None
     if args.name is not None and args.name not in ROWS:
-        raise BadInput(f"There is no setting {args.name[:40]!a}.", hint=f"There are: {', '.join(ROWS)}.")
+        raise BadInput(f"There is no setting {quoted(args.name)}.", hint=f"There are: {', '.join(ROWS)}.")
     if args.name == "port" and value == "test":
         _say_test(asyncio.run(ask_port(home)), json=args.json)
         return 0
@@ -235,6 +236,12 @@ def run(args: argparse.Namespace) -> int:
     if wish and not running:
         print("Potluck does not run now; this holds from its next start.")
     return 0
+
+
+def _joined(name: str | None, words: list[str]) -> str:
+    """The words that a shell made of a value; names of programs are those words, unless the person put commas."""
+    between = ", " if name == "programs" and not any("," in word for word in words) else " "
+    return between.join(words).strip()
 
 
 def as_text(shown: SettingsView, names: list[str]) -> str:

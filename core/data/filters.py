@@ -32,7 +32,7 @@ import msgspec
 from msgspec import Meta
 
 from core.base.allowed import read_fields
-from core.base.problems import BadInput
+from core.base.problems import BadInput, quoted
 
 Value = int | float | str | bool
 Row = Mapping[str, object]
@@ -227,7 +227,7 @@ def read_filters(given: Mapping[str, Value], *, where: str = "filters: ") -> Fil
         ) from problem
     if numbers.language and numbers.language not in SCRIPTS:
         raise BadInput(
-            f"{where}language must be one of {', '.join(sorted(SCRIPTS))}, not {numbers.language!r}.",
+            f"{where}language must be one of {', '.join(sorted(SCRIPTS))}, not {quoted(numbers.language)}.",
             hint="Leave it out for a language that is not among them.",
         )
     if len(numbers.aspect_columns.split(",")) != 2:

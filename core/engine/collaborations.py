@@ -14,7 +14,7 @@ import msgspec
 from core.api.joined import FILE_BYTES_MAX, LETTERS_MAX, LINKS_MAX, KeptLinks, KeptRefusal
 from core.backbone.link import Link, parse_link
 from core.base.manifest import Manifest, read_manifest
-from core.base.problems import BadInput, Damaged, Problem
+from core.base.problems import BadInput, Damaged, Problem, quoted
 from core.base.signing import Ed25519Verifier
 from core.storage.paths import Home
 from core.system.atomic_files import make_directory, read_bounded, set_aside, write_atomic
@@ -127,7 +127,7 @@ class Collaborations:
             raise BadInput("This computer has joined no collaboration.", hint="Join one with: potluck join LINK")
         if not found or (named and len(found) > 1):
             how_many = "Several collaborations are" if found else "No collaboration is"
-            raise BadInput(f"{how_many} called {named[:60]!a}.", hint="See them with: potluck collaborations")
+            raise BadInput(f"{how_many} called {quoted(named, 60)}.", hint="See them with: potluck collaborations")
         return found[0]
 
     def _links(self) -> tuple[list[Link], dict[str, KeptRefusal]]:

@@ -11,7 +11,7 @@ import msgspec
 
 from core.api.modes import FOR_S_MAX, UseSubject, UseSwitch
 from core.api.settings import FIELDS, SettingsView
-from core.base.problems import BadInput
+from core.base.problems import BadInput, quoted
 from core.engine.setting_checks import checked
 from core.storage.settings import Settings, load_settings, save_settings
 
@@ -111,7 +111,7 @@ def changed(settings: Settings, wish: Mapping[str, object]) -> Settings:
     """
     unknown = sorted(set(wish) - set(FIELDS))
     if unknown:
-        raise BadInput(f"There is no setting {unknown[0][:40]!a}.", hint=f"There are: {', '.join(FIELDS)}.")
+        raise BadInput(f"There is no setting {quoted(unknown[0])}.", hint=f"There are: {', '.join(FIELDS)}.")
     return msgspec.structs.replace(settings, **{field: checked(field, value) for field, value in wish.items()})
 
 

@@ -8,7 +8,7 @@ from typing import Final, TypeGuard
 
 from core.api.modes import SUBJECTS, UseMode, UseSwitch
 from core.api.numbers import speed, volume
-from core.api.rules import PROGRAM_LETTERS_MAX, PROGRAMS_MAX, THREADS_MAX
+from core.api.rules import PROGRAM_LETTERS_MAX, PROGRAMS_MAX, THREADS_MAX, program_name
 from core.api.settings import (
     DEVICE_PATTERN,
     DISK_GIGABYTES_MAX,
@@ -25,7 +25,7 @@ from core.api.settings import (
 )
 from core.api.week import BadWeek, read_week, tidied
 from core.backbone.names import NAME_CHARS_MAX, check_name, usable_name
-from core.base.problems import BadInput
+from core.base.problems import BadInput, quoted
 
 HUGE: Final = 1e18
 """Beyond it nothing is a number of bytes."""
@@ -191,12 +191,12 @@ def _programs(field: str, value: object) -> tuple[str, ...]:
     named = [name for name in listed if isinstance(name, str)]
     if len(named) < len(listed) or len(named) > PROGRAMS_MAX:
         raise BadSetting(field, "This is no list of programs.", hint=f"Name at most {PROGRAMS_MAX} programs.")
-    names = dict.fromkeys(name.strip().lower().removesuffix(".exe") for name in named)
+    names = dict.fromkeys(program_name(name) for name in named)
     for name in names:
         if not name or len(name) > PROGRAM_LETTERS_MAX or not name.isprintable() or "/" in name or "\\" in name:
             raise BadSetting(
                 field,
-                f"{name[:40]!a} is no name of a program.",
+                f"{quoted(name)} is no name of a program.",
                 hint="Name it as the system's list of running programs does, without a folder: blender, steam.",
             )
     return tuple(names)

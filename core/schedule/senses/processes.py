@@ -7,6 +7,7 @@ from typing import Final
 import msgspec
 import psutil
 
+from core.api.rules import program_name
 from core.schedule.sensed import Sensed
 from core.schedule.senses.findings import Tell
 
@@ -106,7 +107,7 @@ def _seconds(pid: int) -> float:
 
 def _plain(name: str) -> str:
     """Any program can give itself any bytes as a name, which Python passes on as lone surrogates."""
-    short = name.lower().removesuffix(".exe")[:NAME_CHARS_MAX]
+    short = program_name(name)[:NAME_CHARS_MAX]
     return "".join(each if each.isprintable() else "?" for each in short)
 
 

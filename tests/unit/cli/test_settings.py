@@ -127,6 +127,8 @@ def test_a_damaged_file_is_set_aside_and_told(home, capsys):
     [
         ("speed 5", "There is no setting 'speed'."),
         ("upload 2", "'2' has no unit of a speed."),
+        ("heat 80°C", "'80°C' is no whole number"),
+        ("heat ৮০\u200dগ\\ু", "'৮০\u200dগ\\ু' is no whole number"),
         ("upload 0", "With 0 bit/s this computer could not stay in touch"),
         ("upload 1kbit", "With 1 kbit/s this computer could not stay in touch"),
         ("hours sometimes", "'sometimes' is neither a day nor times of a day."),
@@ -169,6 +171,7 @@ def test_the_port_is_tested_by_an_engine_only(home, capsys):
     ("words", "shown"),
     [
         ("programs Blender.exe, steam", "blender, steam"),
+        ("programs obs studio, steam", "obs studio, steam"),
         ("programs none", "none"),
         ("heat 80", "rests above 80 °C"),
         ("gpu-busy none", "no limit"),

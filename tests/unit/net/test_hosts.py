@@ -35,7 +35,7 @@ def test_other_texts_are_not_names(host: str) -> None:
     ["http://example.org", "192.0.2.1:99", "two words", "[::1]:5", "[potluck.org]", "192.168.1.300", "256.1.1.1",
      "-a.org", "my_host", "0.0.0.0", "::", "224.0.0.1", "255.255.255.255", "fe80::1", "fe80::1%eth0", "রাজু.org"],
 )  # fmt: skip
-def test_an_address_that_nobody_could_call_is_refused_as_it_was_typed(typed: str) -> None:
+def test_impossible_address_is_refused_as_typed(typed: str) -> None:
     with pytest.raises(BadInput, match="is no address that others could call") as caught:
         read_host(typed)
     assert f"'{typed}'" in caught.value.message
