@@ -18,18 +18,17 @@ from websockets.exceptions import InvalidStatus, WebSocketException
 from websockets.sync.client import ClientConnection, connect
 
 from app import reports, text
-from core.api.commands import (
-    ENGINE_FILE_BYTES_MAX,
-    ENGINE_MESSAGE_BYTES_MAX,
-    EngineFile,
-    EngineMessage,
-    ModelEvaluation,
-)
-from core.api.places import engine_file
+from core.api.commands import ENGINE_MESSAGE_BYTES_MAX, EngineFile, EngineMessage, ModelEvaluation
+from core.api.running import read_engine_file, why_none_answers
 from core.api.settings import PortTest, SettingsView, Wish
 from core.api.snapshot import PROTOCOL_VERSION, Notice, ProblemView, Snapshot
 
-OPEN_TIMEOUT_S = 5.0
+OPEN_TIMEOUT_S = 3.0
+QUIET_S = 1.0
+"""After so long without a word the engine is asked whether it lives."""
+UNANSWERED_MAX = 3
+"""So many times as long without an answer mean that it does not answer.  They are counted one by one: while the whole
+computer sleeps, nobody waits."""
 CLOSE_TIMEOUT_S = 0.5
 RETRY_FIRST_S = 0.1
 RETRY_MAX_S = 2.0
@@ -45,16 +44,6 @@ RESULTS: Mapping[str, Any] = MappingProxyType(
     }
 )
 """Types of the methods' results; other results are not used here."""
-
-
-def read_engine_file(home: Path) -> EngineFile | None:
-    """Find the engine that says to run on `home`; None: there is no valid file."""
-    try:
-        with engine_file(home).open("rb") as source:
-            data = source.read(ENGINE_FILE_BYTES_MAX + 1)
-        return msgspec.json.decode(data, type=EngineFile) if len(data) <= ENGINE_FILE_BYTES_MAX else None
-    except (OSError, ValueError):
-        return None
 
 
 class Client(QObject):
@@ -161,17 +150,18 @@ class Client(QObject):
         try:
             socket = _open(file)
         except InvalidStatus as error:
-            return "full" if error.response.status_code == 503 else "killed"
+            return "full" if error.response.status_code == 503 else why_none_answers(self._home)
         except (WebSocketException, OSError, ValueError):
-            return "killed"
+            return why_none_answers(self._home)
+        silent = False
         with socket:
             with self._lock:
                 self._socket = socket
             if not self._stopped.is_set():
                 self._say("")
-                self._read(socket)
+                silent = self._read(socket)
         self._forget()
-        return "connecting"
+        return why_none_answers(self._home) if silent else "connecting"
 
     def _forget(self) -> None:
         with self._lock:
@@ -183,13 +173,26 @@ class Client(QObject):
             elif not self._stopped.is_set():
                 self.failed.emit(method, text.engine_away())
 
-    def _read(self, socket: ClientConnection) -> None:
-        with contextlib.suppress(WebSocketException, OSError):
-            for frame in socket:
-                if self._stopped.is_set():
-                    return
+    def _read(self, socket: ClientConnection) -> bool:
+        """Take what the engine says, to its end; returns whether that is only its silence."""
+        asked, unanswered = None, 0
+        try:
+            while not self._stopped.is_set():
+                try:
+                    frame = socket.recv(timeout=QUIET_S)
+                except TimeoutError:
+                    if asked is None or asked.is_set():
+                        asked, unanswered = socket.ping(), 0
+                    unanswered += 1
+                    if unanswered >= UNANSWERED_MAX:
+                        return True
+                    continue
+                asked = None
                 with contextlib.suppress(msgspec.DecodeError):  # a newer engine may send unknown notifications
                     self._take(msgspec.json.decode(frame, type=EngineMessage))
+        except (WebSocketException, OSError):
+            pass
+        return False
 
     def _take(self, message: EngineMessage) -> None:
         match message.method:
@@ -238,5 +241,6 @@ def _open(file: EngineFile) -> ClientConnection:
         close_timeout=CLOSE_TIMEOUT_S,
         max_size=ENGINE_MESSAGE_BYTES_MAX,
         compression=None,
+        ping_interval=None,  # `_read` asks sooner
         proxy=None,
     )

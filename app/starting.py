@@ -77,7 +77,7 @@ class Starter(QObject):
         elif self._reason in {"stopped", "killed"}:
             self._act_on_absence()
         else:
-            self._store.miss(not_connected(self._reason))
+            self._store.miss(absence(self._reason, self._process.home))
 
     def _act_on_absence(self) -> None:
         code = self._process.code

@@ -33,9 +33,7 @@ class Store(QObject):
             return verdicts.decide(absence=self._absence)
         if self.contributing == self._snapshot.contributing:
             return self._snapshot.verdict
-        return verdicts.decide(
-            rest=None if self.contributing else verdicts.paused(), doing=verdicts.starting("resuming")
-        )
+        return verdicts.changing(contributing=self.contributing)
 
     @property
     def contributing(self) -> bool:

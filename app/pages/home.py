@@ -34,7 +34,9 @@ MOODS: Final[Mapping[VerdictCode, str]] = MappingProxyType(
         VerdictCode.STARTING: "awake",
         VerdictCode.RESTING: "asleep",
         VerdictCode.PAUSED: "asleep",
+        VerdictCode.CHANGING: "awake",
         VerdictCode.NOT_CONNECTED: "sad",
+        VerdictCode.NO_ANSWER: "sad",
         VerdictCode.PROBLEM: "sad",
     }
 )

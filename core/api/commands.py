@@ -91,4 +91,6 @@ class EngineFile(msgspec.Struct, frozen=True):
     token: str
     protocol: int
     started: float
-    """Unix seconds."""
+    """When the process began, unix seconds, as psutil tells it: numbers of processes are used again."""
+    far: bool = False
+    """Whether it runs on another computer (core.control.tunnel): then `pid` is of the way there."""

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Meta
 
 from core.api.places import collaborations_file
-from core.api.verdict import Verdict, not_connected
+from core.api.verdict import Verdict, VerdictCode, no_answer, not_connected
 
 LINKS_MAX: Final = 100
 LETTERS_MAX: Final = 600
@@ -65,12 +65,14 @@ def embedded_folder(home: Path) -> Path:
 
 
 def absence(reason: str, home: Path) -> Verdict:
-    """The verdict where no engine runs: the refusal that ended it, if one did, else `reason`.
+    """The verdict where no engine answers, for window, tray and commands: the refusal that ended it, if one did.
 
     Args:
-        reason: Why none answers, as `core.api.verdict` names it.
+        reason: Why none answers: `core.api.running.why_none_answers`, or a reason that `core.api.verdict` names.
         home: The home directory.
     """
+    if reason == VerdictCode.NO_ANSWER:
+        return no_answer()
     kept = kept_links(home)
     refusal = None if kept is None else kept.in_the_way
     return not_connected(reason) if refusal is None else not_connected("refused", why=str(refusal))

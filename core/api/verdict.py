@@ -24,8 +24,12 @@ class VerdictCode(StrEnum):
     PAUSED = "paused"
     STARTING = "starting"
     """Nothing is computed yet, and nothing is wrong."""
+    CHANGING = "changing"
+    """The person has put the switch, and the engine has not confirmed it yet."""
     NOT_CONNECTED = "not_connected"
-    """No engine answers, or the engine does not reach the others."""
+    """No engine runs, or the engine does not reach the others."""
+    NO_ANSWER = "no_answer"
+    """An engine lives and says nothing: whether it computes is not known."""
     PROBLEM = "problem"
 
 
@@ -108,7 +112,9 @@ SENTENCES: Final[Mapping[tuple[VerdictCode, str], str]] = MappingProxyType(
         (VerdictCode.STARTING, "data"): "Waiting for the first text to learn from.",
         (VerdictCode.STARTING, "joining"): "Looking for the others and for the newest state of the model.",
         (VerdictCode.STARTING, "catching_up"): "Catching up with the others, who are ahead{pieces}.",
-        (VerdictCode.STARTING, "resuming"): "Beginning to contribute again…",
+        (VerdictCode.CHANGING, "pausing"): "Potluck was asked to compute nothing, and has not confirmed it yet.",
+        (VerdictCode.CHANGING, "resuming"): "Potluck was asked to contribute, and has not confirmed it yet.",
+        (VerdictCode.NO_ANSWER, ""): "It runs, but says nothing: whether it computes is not known.",
         (VerdictCode.NOT_CONNECTED, "backbone"): "{stage}",
         (VerdictCode.NOT_CONNECTED, "offline"): (
             "There is no connection to other volunteers: this computer trains alone, and its work may not be kept."
@@ -145,7 +151,9 @@ HEADLINES: Final[Mapping[VerdictCode, str]] = MappingProxyType(
         VerdictCode.RESTING: "Resting",
         VerdictCode.PAUSED: "Paused",
         VerdictCode.STARTING: "Starting",
+        VerdictCode.CHANGING: "Resuming…",
         VerdictCode.NOT_CONNECTED: "Not connected",
+        VerdictCode.NO_ANSWER: "Potluck does not answer",
         VerdictCode.PROBLEM: "Problem",
     }
 )
@@ -191,8 +199,18 @@ def starting(reason: str, **args: str | int) -> Verdict:
     return Verdict(code=VerdictCode.STARTING, reason=reason, args=args)
 
 
+def changing(*, contributing: bool) -> Verdict:
+    """The person has put the switch, and the engine has not confirmed it yet."""
+    return Verdict(code=VerdictCode.CHANGING, reason="resuming" if contributing else "pausing")
+
+
+def no_answer() -> Verdict:
+    """An engine lives and says nothing."""
+    return Verdict(code=VerdictCode.NO_ANSWER)
+
+
 def not_connected(reason: str, **args: str | int) -> Verdict:
-    """No engine answers, or the engine does not reach the others."""
+    """No engine runs, or the engine does not reach the others."""
     return Verdict(code=VerdictCode.NOT_CONNECTED, reason=reason, args=args)
 
 
@@ -221,6 +239,8 @@ def headline(verdict: Verdict, translate: Callable[[str], str] = str) -> str:
     """The verdict in a word or two."""
     if verdict.code is VerdictCode.NOT_CONNECTED and verdict.reason.startswith(DATA):
         return translate("Waiting for text")
+    if verdict.reason == "pausing":
+        return translate("Pausing…")
     return translate(HEADLINES[verdict.code])
 
 

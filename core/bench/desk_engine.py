@@ -179,7 +179,7 @@ async def serve(home: Home, people: int) -> None:
     """Be the engine of a home until stdin is closed."""
     clock = Clock()
     engine = PretenceEngine(people, clock)
-    service = ControlService(home=home, intents=engine, notices=NoticeRing(clock.now), now=clock.wall)
+    service = ControlService(home=home, intents=engine, notices=NoticeRing(clock.now))
     home.create()
     await service.open()
     ended = asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)

@@ -13,6 +13,7 @@ import msgspec
 
 from core.api.commands import EngineFile
 from core.api.joined import absence, without_screen
+from core.api.running import why_none_answers
 from core.api.snapshot import PROTOCOL_VERSION, Notice, Snapshot
 from core.api.verdict import Verdict, VerdictCode, headline, not_connected, sentence
 from core.base.problems import UserProblem
@@ -20,7 +21,7 @@ from core.cli.commands import COMMANDS
 from core.cli.options import ATTACHED, Commands, add_home, add_json
 from core.cli.say import say_json
 from core.cli.tables import clean, leaderboard_text, notice_text, status_text
-from core.control.engine_file import NoAnswer, NotRunning, read_engine_file
+from core.control.engine_file import END_IT, NoAnswer, NotRunning, read_engine_file
 from core.control.one_call import call_once
 from core.engine.notice_file import NoticeFile
 from core.storage.paths import Home
@@ -28,8 +29,8 @@ from core.storage.paths import Home
 Command = Callable[[Home, argparse.Namespace], None]
 EXIT_NOT_CONNECTED = 2
 """No engine could be asked."""
-STATUS_S: Final = 5.0
-"""An engine that says nothing for so long counts as none."""
+STATUS_S: Final = 3.0
+"""An engine that says nothing for so long does not answer."""
 QUIT_S: Final = 10.0
 """The longest that an engine is waited for that was told to quit."""
 LOOK_S: Final = 0.1
@@ -37,13 +38,15 @@ EXITS: Final[Mapping[VerdictCode, int]] = MappingProxyType(
     {
         VerdictCode.CONTRIBUTING: 0,
         VerdictCode.STARTING: 0,
+        VerdictCode.CHANGING: 0,
         VerdictCode.RESTING: 3,
         VerdictCode.PAUSED: 3,
         VerdictCode.NOT_CONNECTED: 4,
         VerdictCode.PROBLEM: 4,
+        VerdictCode.NO_ANSWER: 5,
     }
 )
-"""What `potluck status` tells a script, of an engine that answers."""
+"""What `potluck status` tells a script, where an engine runs."""
 
 
 def add(commands: Commands) -> None:
@@ -60,7 +63,9 @@ def add(commands: Commands) -> None:
         add_json(parser)
         parser.set_defaults(run=_run_status if command is None else partial(_run, command))
         if name == "status":
-            parser.epilog = "exit status: 0 works, 3 rests or is paused, 4 a problem, 2 no engine answers"
+            parser.epilog = (
+                "exit status: 0 works, 3 rests or is paused, 4 a problem, 2 no engine runs, 5 it does not answer"
+            )
         if name == "log":
             which = parser.add_mutually_exclusive_group()
             which.add_argument("--follow", action="store_true", help="go on as things happen")
@@ -83,11 +88,13 @@ def _run_status(args: argparse.Namespace) -> int:
         print(status_text(snapshot))
     else:
         print(clean(f"{headline(verdict)}. {sentence(verdict)} {_next_step(home, verdict)}"))
-    return EXIT_NOT_CONNECTED if snapshot is None else EXITS[verdict.code]
+    return EXIT_NOT_CONNECTED if verdict.code is VerdictCode.NOT_CONNECTED and snapshot is None else EXITS[verdict.code]
 
 
 def _next_step(home: Home, verdict: Verdict) -> str:
     """What to do where no engine answers."""
+    if verdict.code is VerdictCode.NO_ANSWER:
+        return END_IT
     if verdict.reason == "refused":
         return "The next start asks again: potluck engine. See all with: potluck collaborations"
     return f"Start it with: potluck, or without a screen: {without_screen(home.directory)}"
@@ -98,7 +105,7 @@ def _ask_status(home: Home) -> tuple[Snapshot | None, Verdict]:
     try:
         snapshot: Snapshot = call_once(home, "snapshot", kind=Snapshot, timeout_s=STATUS_S)
     except (NotRunning, NoAnswer):
-        return None, absence("stopped" if read_engine_file(home) is None else "killed", home.directory)
+        return None, absence(why_none_answers(home.directory), home.directory)
     except UserProblem:
         file = read_engine_file(home)
         return None, not_connected("full" if file is not None and file.protocol == PROTOCOL_VERSION else "version")

@@ -6,9 +6,9 @@ import secrets
 from pathlib import Path
 
 import msgspec
-import psutil
 
 from core.api.commands import ENGINE_FILE_BYTES_MAX, EngineFile
+from core.api.running import living
 from core.base.problems import Busy, UserProblem
 from core.control.engine_file import NoAnswer, NotRunning, read_engine_file
 from core.control.one_call import call_once
@@ -74,37 +74,21 @@ async def _require_dead(home: Home) -> None:
     """Return if the engine of `engine.json` is gone: its process ended, or nothing answers as it would.
 
     Raises:
-        AlreadyRunning: it answers; or its process lives and something holds its port, but too slowly to tell.
+        AlreadyRunning: it answers; or its process lives, and does not answer.
     """
     file = read_engine_file(home)
-    if file is None or not psutil.pid_exists(file.pid):
+    if file is None or living(file) is None:
         return
     hint = "Use the window or the command line of the one that runs, or stop it with: potluck quit"
     try:
         await asyncio.to_thread(call_once, home, "settings", timeout_s=PROBE_TIMEOUT_S)
     except NotRunning:
         return
-    except NoAnswer:
-        if _younger(file):
-            return
-        raise AlreadyRunning(
-            f"Potluck is already running, as process {file.pid}, but does not answer.", hint="End that process."
-        ) from None
+    except NoAnswer as problem:
+        raise AlreadyRunning(f"{problem.message} It is process {file.pid}.", hint=problem.hint) from None
     except UserProblem as problem:
-        if _younger(file):
-            return
         raise AlreadyRunning(f"Potluck is already running. {problem.message}", hint=hint) from None
     raise AlreadyRunning("Potluck is already running.", hint=hint)
-
-
-def _younger(file: EngineFile) -> bool:
-    """Whether the process with the engine's number began after the engine, so that it is another one."""
-    try:
-        return bool(psutil.Process(file.pid).create_time() > file.started + 5)
-    except psutil.NoSuchProcess:
-        return True
-    except (psutil.Error, ValueError, OverflowError):
-        return False
 
 
 def _starting() -> AlreadyRunning:

@@ -1,12 +1,18 @@
 """Where the engine of a home answers, and what it means that none does."""
 
+from typing import Final
+
 import msgspec
 
+from core.api import verdict as verdicts
 from core.api.commands import ENGINE_FILE_BYTES_MAX, EngineFile, Failure
 from core.api.snapshot import PROTOCOL_VERSION
 from core.base.problems import Problem, UserProblem
 from core.storage.paths import Home
 from core.system.atomic_files import read_bounded
+
+END_IT: Final = "End it with: potluck quit --now"
+"""What to do about an engine that does not answer."""
 
 
 class NotRunning(UserProblem):
@@ -65,7 +71,8 @@ def gone() -> NotRunning:
 
 def no_answer() -> NoAnswer:
     """Return the problem that an engine says nothing."""
-    return NoAnswer("Potluck runs, but does not answer.", hint="Try again in a while.")
+    silent = verdicts.no_answer()
+    return NoAnswer(f"{verdicts.headline(silent)}. {verdicts.sentence(silent)}", hint=END_IT)
 
 
 def crowded() -> UserProblem:

@@ -3,8 +3,8 @@
 import asyncio
 import logging
 import os
-from collections.abc import Callable
 
+import psutil
 from aiohttp import web
 
 from core.api.commands import EngineFile
@@ -28,7 +28,6 @@ class ControlService:
         home: Home whose `engine.json` is written.
         intents: The engine.
         notices: Sent to every client as they come.
-        now: The clock, Unix seconds.
         interval_s: Least time between two snapshots.
     """
 
@@ -38,12 +37,10 @@ class ControlService:
         home: Home,
         intents: Intents,
         notices: NoticeRing,
-        now: Callable[[], float],
         interval_s: float = INTERVAL_S,
     ) -> None:
         self._home = home
         self._intents = intents
-        self._now = now
         self._interval_s = interval_s
         self.connections: set[Connection] = set()
         self._methods = Methods(intents, notices, self._show)
@@ -72,7 +69,7 @@ class ControlService:
             port=self._server.port,
             token=self._token,
             protocol=PROTOCOL_VERSION,
-            started=self._now(),
+            started=psutil.Process().create_time(),
         )
         try:
             await claim(self._home, file)

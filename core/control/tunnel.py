@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Final
 
 import msgspec
+import psutil
 
 from core.api.commands import ENGINE_FILE_BYTES_MAX, EngineFile
 from core.api.places import engine_file
@@ -92,7 +93,8 @@ class Tunnel:
         if not _writes(self._process, OPEN_S):
             self.close()
             raise Unreachable(f"The way to {self._computer} does not open.", hint="Look at what ssh says.")
-        near = EngineFile(self._process.pid, port, far.token, far.protocol, far.started)
+        started = psutil.Process(self._process.pid).create_time()
+        near = EngineFile(self._process.pid, port, far.token, far.protocol, started, far=True)
         write_atomic(self._file, msgspec.json.encode(near))
 
     def close(self) -> None:

@@ -92,7 +92,7 @@ class Engine:
         """Those that were joined, and which of them let this computer in."""
         self._changed = asyncio.Event()
         self._awake = KeepAwake()
-        self._door = ControlService(home=home, intents=self.controls, notices=self._notices, now=clock.wall)
+        self._door = ControlService(home=home, intents=self.controls, notices=self._notices)
         self.usage_policy.follow(self._announce)
 
     async def open(self) -> None:

@@ -444,10 +444,6 @@
    <translation>Mittelt {company}{meanwhile}: Aus der Arbeit aller wird Epoche {epoch} des Modells.</translation>
   </message>
   <message>
-   <source>Beginning to contribute again…</source>
-   <translation>Rechnet gleich wieder mit…</translation>
-  </message>
-  <message>
    <source>Blank {number}</source>
    <translation>Lücke {number}</translation>
   </message>
@@ -1004,6 +1000,10 @@
    <translation>Er läuft mit Netzteil.</translation>
   </message>
   <message>
+   <source>It runs, but says nothing: whether it computes is not known.</source>
+   <translation>Es läuft, sagt aber nichts: Ob es rechnet, ist nicht bekannt.</translation>
+  </message>
+  <message>
    <source>It takes</source>
    <translation>Es nimmt</translation>
   </message>
@@ -1488,6 +1488,10 @@
    <translation>Von Hand angehalten: Es wird nichts gerechnet. Potluck macht {moment} weiter.</translation>
   </message>
   <message>
+   <source>Pausing…</source>
+   <translation>Wird angehalten…</translation>
+  </message>
+  <message>
    <source>People</source>
    <translation>Mitwirkende</translation>
   </message>
@@ -1522,6 +1526,10 @@
   <message>
    <source>Potluck can work here: {all} checks, no problem.</source>
    <translation>Potluck kann hier arbeiten: {all} Prüfungen, kein Problem.</translation>
+  </message>
+  <message>
+   <source>Potluck does not answer</source>
+   <translation>Potluck antwortet nicht</translation>
   </message>
   <message>
    <source>Potluck ended unexpectedly: nothing is computed.</source>
@@ -1590,6 +1598,14 @@
   <message>
    <source>Potluck uses it, as you chose. To leave it alone: potluck settings metered no</source>
    <translation>Potluck nutzt sie, wie gewählt. Sie in Ruhe zu lassen: potluck settings metered no</translation>
+  </message>
+  <message>
+   <source>Potluck was asked to compute nothing, and has not confirmed it yet.</source>
+   <translation>Potluck soll nichts mehr rechnen, hat das aber noch nicht bestätigt.</translation>
+  </message>
+  <message>
+   <source>Potluck was asked to contribute, and has not confirmed it yet.</source>
+   <translation>Potluck soll wieder mitrechnen, hat das aber noch nicht bestätigt.</translation>
   </message>
   <message>
    <source>Potluck was killed the last time, or the computer lost power.</source>
@@ -1694,6 +1710,10 @@
   <message>
    <source>Resume contributing, then try again.</source>
    <translation>Das Mitrechnen wieder einschalten, dann noch einmal versuchen.</translation>
+  </message>
+  <message>
+   <source>Resuming…</source>
+   <translation>Geht weiter…</translation>
   </message>
   <message>
    <source>Role</source>

@@ -35,7 +35,7 @@ def test_pause_for_an_hour_asks_for_its_moment(parts, examples):
     method, wish = parts.calls[-1]
     assert method == "pause"
     assert 3590 <= wish["until"] - now() <= 3610
-    assert parts.store.verdict.code is VerdictCode.PAUSED, "at once"
+    assert parts.store.verdict.code is VerdictCode.CHANGING, "at once, as a wish"
 
 
 def test_pause_until_tomorrow_ends_at_midnight(parts, examples):

@@ -80,4 +80,4 @@ def test_off_switch_is_found(opened):
     assert takes <= FOUND_S
     QTest.mouseClick(switch, Qt.MouseButton.LeftButton)
     assert opened.calls == ["pause"]
-    assert opened.store.verdict.code == "paused", "seen at once"
+    assert opened.store.verdict.code == "changing", "seen at once"

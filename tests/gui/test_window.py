@@ -39,7 +39,7 @@ def test_switch_flips_on_space_and_waits_for_the_engine(parts, examples):
     assert parts.calls == ["pause"]
     parts.store.put(examples.snapshot())  # taken before the engine heard of it
     assert not switch.isChecked()
-    assert "Paused" in words(parts.window)
+    assert "Pausing…" in words(parts.window)
     parts.store.put(examples.STATES["paused"]())
     assert not switch.isChecked()
     QTest.keyClick(switch, Qt.Key.Key_Return)
@@ -52,11 +52,11 @@ def test_the_sentence_follows_the_switch_at_once(parts, examples):
     parts.store.put(examples.STATES["paused"]())
     assert "Paused by you" in words(parts.window)
     parts.intents.contribute(True)
-    assert parts.home.header.words == ("Starting", "Beginning to contribute again…")
+    assert parts.home.header.words == ("Resuming…", "Potluck was asked to contribute, and has not confirmed it yet.")
     parts.store.put(examples.snapshot())
     assert "Training together" in words(parts.window)
     parts.intents.contribute(False)
-    assert parts.home.header.words[0] == "Paused"
+    assert parts.home.header.words[0] == "Pausing…"
     assert "Training together" not in words(parts.window)
 
 

@@ -142,7 +142,7 @@ class RunningEngine:
         self.loop.call_soon_threadsafe(self._stop.set)
 
     async def _live(self) -> None:
-        service = ControlService(home=self.home, intents=self.engine, notices=self.notices, now=lambda: 4e9)
+        service = ControlService(home=self.home, intents=self.engine, notices=self.notices)
         await service.open()
         self._opened.set()
         await self._stop.wait()

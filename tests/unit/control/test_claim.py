@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import msgspec
+import psutil
 import pytest
 
 from core.api.commands import EngineFile
@@ -21,7 +22,9 @@ from core.control.service import ControlService
 from core.storage.paths import Home
 
 
-def file_of(pid: int, port: int, started: float = 4e9, *, protocol: int = PROTOCOL_VERSION) -> EngineFile:
+def file_of(pid: int, port: int, started: float = 0.0, *, protocol: int = PROTOCOL_VERSION) -> EngineFile:
+    if not started and psutil.pid_exists(pid):
+        started = psutil.Process(pid).create_time()
     return EngineFile(pid=pid, port=port, token=new_token(), protocol=protocol, started=started)
 
 
@@ -78,7 +81,7 @@ def test_the_file_of_another_version_binds_only_its_own_process(home):
 def test_the_door_of_another_home_is_no_sign_of_life(home, engine, tmp_path):
     async def test() -> None:
         other = Home.find(tmp_path / "other")
-        service = ControlService(home=other, intents=engine, notices=NoticeRing(lambda: 1.0), now=lambda: 4e9)
+        service = ControlService(home=other, intents=engine, notices=NoticeRing(lambda: 1.0))
         await service.open()
         there = read_engine_file(other)
         write(home, file_of(os.getpid(), there.port))
@@ -92,10 +95,7 @@ def test_an_engine_with_all_places_taken_is_alive(home, engine, monkeypatch):
     monkeypatch.setattr(server, "CLIENTS_MAX", 0)
 
     async def test() -> None:
-        first, second = (
-            ControlService(home=home, intents=engine, notices=NoticeRing(lambda: 1.0), now=lambda: 4e9)
-            for _ in range(2)
-        )
+        first, second = (ControlService(home=home, intents=engine, notices=NoticeRing(lambda: 1.0)) for _ in range(2))
         await first.open()
         with pytest.raises(AlreadyRunning):
             await second.open()
@@ -123,7 +123,7 @@ def test_a_silent_process_is_not_robbed(home, monkeypatch):
 
 def test_running_engine_keeps_its_home_and_can_be_shown(home, engine):
     def service() -> ControlService:
-        return ControlService(home=home, intents=engine, notices=NoticeRing(lambda: 1.0), now=lambda: 4e9)
+        return ControlService(home=home, intents=engine, notices=NoticeRing(lambda: 1.0))
 
     async def test() -> None:
         first, second = service(), service()
@@ -149,10 +149,7 @@ def test_of_many_that_start_at_once_one_wins(home, engine):
     write(home, file_of(a_dead_pid(), free_port()))
 
     async def test() -> None:
-        services = [
-            ControlService(home=home, intents=engine, notices=NoticeRing(lambda: 1.0), now=lambda: 4e9)
-            for _ in range(6)
-        ]
+        services = [ControlService(home=home, intents=engine, notices=NoticeRing(lambda: 1.0)) for _ in range(6)]
         ends = await asyncio.gather(*(service.open() for service in services), return_exceptions=True)
         assert sum(end is None for end in ends) == 1
         assert all(isinstance(end, AlreadyRunning) for end in ends if end is not None)

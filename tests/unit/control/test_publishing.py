@@ -16,9 +16,7 @@ def test_no_snapshot_when_only_bytes_change(home, engine):
 
     async def test():
         nonlocal at
-        service = ControlService(
-            home=home, intents=engine, notices=NoticeRing(lambda: 1.0), now=lambda: 4e9, interval_s=0.0
-        )
+        service = ControlService(home=home, intents=engine, notices=NoticeRing(lambda: 1.0), interval_s=0.0)
         await service.open()
         try:
             async with asyncio.timeout(20), ControlClient.connect(home) as client:
@@ -45,7 +43,7 @@ def test_no_snapshot_when_only_bytes_change(home, engine):
 
 def test_nothing_is_done_where_no_client_is_connected(home, engine, monkeypatch):
     async def test():
-        service = ControlService(home=home, intents=engine, notices=NoticeRing(lambda: 1.0), now=lambda: 4e9)
+        service = ControlService(home=home, intents=engine, notices=NoticeRing(lambda: 1.0))
         await service.open()
         try:
             with monkeypatch.context() as patch:

@@ -28,7 +28,7 @@ async def opened(
     home: Home, engine, notices: NoticeRing | None = None, interval_s: float = 0.0
 ) -> AsyncIterator[ControlService]:
     notices = notices or NoticeRing(lambda: 1000.0)
-    service = ControlService(home=home, intents=engine, notices=notices, now=lambda: 4e9, interval_s=interval_s)
+    service = ControlService(home=home, intents=engine, notices=notices, interval_s=interval_s)
     await service.open()
     try:
         yield service

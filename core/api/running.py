@@ -1,0 +1,116 @@
+"""Whether the engine of a home lives, what it means that it does not answer, and its end by force.
+
+The engine, the command line and the window ask here, so that all of them say the same.  A process is the engine only
+where its number, and its beginning or its port, are those of `engine.json`: numbers of processes are used again.
+"""
+
+import contextlib
+import os
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from core.api.commands import ENGINE_FILE_BYTES_MAX, EngineFile
+from core.api.places import engine_file
+
+if TYPE_CHECKING:
+    import psutil
+
+STARTED_S: Final = 5.0
+"""How far apart two readings of a process's beginning may lie: the clock may be set between them."""
+KILLED_S: Final = 3.0
+"""The longest that the end of killed processes is waited for."""
+LOOK_S: Final = 0.05
+
+
+def read_engine_file(home: Path) -> EngineFile | None:
+    """Find the engine that says to run on a home; None: there is no valid file, or it cannot be read."""
+    try:
+        with engine_file(home).open("rb") as source:
+            data = source.read(ENGINE_FILE_BYTES_MAX + 1)
+        return msgspec.json.decode(data, type=EngineFile) if len(data) <= ENGINE_FILE_BYTES_MAX else None
+    except (OSError, ValueError):
+        return None
+
+
+def why_none_answers(home: Path) -> str:
+    """The reason why the engine of a home does not answer, as `core.api.joined.absence` takes it.
+
+    Returns:
+        "stopped": none says to run there; "killed": it has ended without a goodbye; "no_answer": its process lives.
+    """
+    file = read_engine_file(home)
+    if file is None:
+        return "stopped"
+    return "killed" if living(file) is None else "no_answer"
+
+
+def living(file: EngineFile) -> "psutil.Process | None":
+    """The process of an engine; None: it has ended, and what has its number now, if anything, is another one.
+
+    Args:
+        file: What the engine says about itself.
+    """
+    import psutil  # noqa: PLC0415 - where an engine answers nobody needs it, and commands are to be quick
+
+    try:
+        process = psutil.Process(file.pid)
+        if process.status() == psutil.STATUS_ZOMBIE:
+            return None
+        apart_s = process.create_time() - file.started
+        return process if abs(apart_s) <= STARTED_S or _listens(process, file.port) else None
+    except (psutil.NoSuchProcess, ValueError, OverflowError):
+        return None
+    except psutil.Error:
+        return None  # another person's process has that number, or the system does not tell
+
+
+def end_by_force(file: EngineFile) -> bool:
+    """End an engine and all that it started, without asking; what was saved last stays.
+
+    An engine of another computer is left alone: none of its processes can be reached from here.
+
+    Args:
+        file: What the engine says about itself.
+
+    Returns:
+        Whether none of them lives any more.
+    """
+    import psutil  # noqa: PLC0415 - as above
+
+    if file.far:
+        return False
+    engine = living(file)
+    if engine is None:
+        return True
+    spared = {os.getpid()}
+    doomed = [engine]
+    with contextlib.suppress(psutil.Error):
+        spared |= {parent.pid for parent in psutil.Process().parents()}
+        doomed += [child for child in engine.children(recursive=True) if child.pid not in spared]
+    for process in doomed:
+        with contextlib.suppress(psutil.Error):
+            process.kill()  # psutil looks first whether the number is still the same process's
+    end = time.monotonic() + KILLED_S
+    while alive := [process for process in doomed if _runs(process)]:
+        if time.monotonic() > end:
+            return False
+        time.sleep(LOOK_S)
+    return not alive
+
+
+def _runs(process: "psutil.Process") -> bool:
+    import psutil  # noqa: PLC0415 - as above
+
+    try:
+        return bool(process.is_running() and process.status() != psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return False
+
+
+def _listens(process: "psutil.Process", port: int) -> bool:
+    """Whether it holds the engine's port: then it is the engine, even if somebody has set the clock since."""
+    found = process.net_connections(kind="tcp4")
+    return any(one.status == "LISTEN" and one.laddr.port == port for one in found)
