@@ -1,5 +1,6 @@
 """A folder or file of this computer, where the person has named it, or the folder that it is in."""
 
+import errno
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,6 +21,8 @@ _BINARY: Final = frozenset(
 )
 _NO_TEXT: Final = frozenset({*CODECS, ".parquet", ".pq"})
 """Files that hold text, and do not look like it."""
+_REASONS: Final = {errno.ELOOP: DataCode.LINK, errno.ENOENT: DataCode.MISSING}
+"""Why a file is left out, by the system's error; any other one is a right that this computer lacks."""
 
 
 def open_place(source: DataSource, access: Access) -> FileShards:
@@ -70,9 +73,9 @@ class Folder:
                 break
             try:
                 size = path.stat().st_size
-                reason = self._reason(path) if size else None
-            except OSError:
-                size, reason = 0, DataCode.REFUSED
+                reason = self._reason(path) if size or path.is_symlink() else None
+            except OSError as error:
+                size, reason = 0, _REASONS.get(error.errno or 0, DataCode.REFUSED)
             if reason is not None:
                 left_out.append(LeftOut(name, reason))
             elif size:
@@ -97,11 +100,13 @@ class Folder:
         for folder, folders, names in os.walk(self._root):
             folders[:] = sorted(f for f in folders if f not in SKIPPED_FOLDERS and not f.startswith("."))
             kept = (name for name in sorted(names) if not name.startswith(".") and name.endswith(self._suffix))
-            paths = (Path(folder) / name for name in kept)
-            yield from (path for path in paths if not path.is_symlink() or _within(path, self._root))
+            linked = [name for name in folders if (Path(folder) / name).is_symlink()]
+            yield from (Path(folder) / name for name in (*linked, *kept))
 
     def _reason(self, path: Path) -> DataCode | None:
         """Why a file is not read; None: it is."""
+        if path.is_symlink() and (path.is_dir() or not _within(path, self._root)):
+            return DataCode.LINK
         suffix = path.suffix.lower()
         if self._suffix or suffix in _NO_TEXT:
             return None
@@ -114,7 +119,7 @@ class Folder:
 
 def _within(path: Path, root: Path) -> bool:
     """Whether a path leads, symbolic links and all, to what lies in a folder."""
-    return path.resolve().is_relative_to(root.resolve())
+    return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(root))  # Path.resolve raises at a circle
 
 
 def _looks_like_text(head: bytes) -> bool:

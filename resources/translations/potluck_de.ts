@@ -1100,6 +1100,10 @@
    <translation>Ausgelassen: die Dateien ab {name}, denn es sind zu viele.</translation>
   </message>
   <message>
+   <source>Left out of the data: {name}, a link that leads in a circle, to a folder or out of this one.</source>
+   <translation>Nicht in den Daten: {name} ist eine Verknüpfung, die im Kreis, zu einem Ordner oder aus diesem hinaus führt.</translation>
+  </message>
+  <message>
    <source>Left out of the data: {name}, which has no column {column}.</source>
    <translation>Ausgelassen: {name}, das keine Spalte {column} hat.</translation>
   </message>

@@ -7,7 +7,7 @@ from core.api.data_state import DataCode
 from core.base.data_source import DataSource
 from core.base.problems import BadInput
 from core.data.sources import documents, parted
-from core.sources.source import Access, Listing, SourceStalled, TextShards, open_source
+from core.sources.source import Access, LeftOut, Listing, SourceStalled, TextShards, open_source
 from core.sources.texts import texts_named
 
 
@@ -63,6 +63,19 @@ def test_links_out_of_the_folder_are_not_followed(tmp_path: Path) -> None:
     (inside.parent / "out.txt").symlink_to(tmp_path / "diary.txt")
     (inside.parent / "again.txt").symlink_to(inside)
     assert names(inside.parent) == ["Some text.", "Some text."]
+    assert listing(inside.parent).left_out == (LeftOut("out.txt", DataCode.LINK),)
+
+
+def test_links_that_lead_nowhere_are_told(tmp_path: Path) -> None:
+    write(tmp_path, "a.txt", "Some text.")
+    for name, to in {"self": "self", "one": "two", "two": "one", "up": ".", "gone": "away"}.items():
+        (tmp_path / name).symlink_to(to)
+    assert names(tmp_path) == ["Some text."]
+    told = {left.name: left.code for left in listing(tmp_path).left_out}
+    assert told == {**dict.fromkeys(["self", "one", "two", "up"], DataCode.LINK), "gone": DataCode.MISSING}
+    assert open_source(DataSource(address=str(tmp_path / "a.txt")), Access(folder=tmp_path)).listing().shards
+    with pytest.raises(SourceStalled):
+        open_source(DataSource(address=str(tmp_path / "self")), Access(folder=tmp_path)).listing()
 
 
 def test_a_folder_that_nobody_named_is_not_read(tmp_path: Path) -> None:
