@@ -73,7 +73,22 @@ def test_battery_that_does_not_tell_is_unknown(monkeypatch):
         (SimpleNamespace(percent=100.5, power_plugged=None), Sensed(battery=1.0)),
     ):
         monkeypatch.setattr(psutil, "sensors_battery", lambda told=told: told, raising=False)
+        monkeypatch.setattr("core.schedule.senses.battery.sys.platform", "darwin")
         assert battery() == expected
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads Linux's files")
+def test_battery_of_a_mouse_is_not_the_computers(tmp_path):
+    mouse = {"type": "Battery\n", "scope": "Device\n", "status": "Discharging\n", "capacity": "55\n"}
+    write(tmp_path / "hidpp_battery_0", **mouse)
+    assert battery(tmp_path) == Sensed()
+    write(tmp_path / "AC", type="Mains\n", online="0\n")
+    write(tmp_path / "macsmc-battery", type="Battery\n", status="Discharging\n", capacity="41\n")
+    assert battery(tmp_path) == Sensed(on_battery=True, battery=0.41)
+    write(tmp_path / "AC", online="1\n")
+    write(tmp_path / "macsmc-battery", status="Not charging\n")
+    assert battery(tmp_path) == Sensed(on_battery=False, battery=0.41)
+    assert battery(tmp_path / "none") == Sensed()
 
 
 def test_watts_are_differences_of_counters_of_energy(tmp_path):
