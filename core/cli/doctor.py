@@ -30,7 +30,7 @@ from core.net.interfaces import own_hosts
 from core.net.listening import ANY, refusal
 from core.schedule.senses.network import ask_program, sense_network
 from core.schedule.senses.sense import NetworkSense
-from core.storage.identity import SERVICE, Keyring, system_keyring
+from core.storage.identity import KEY_IN_FILE, SERVICE, Keyring, in_keyring, system_keyring
 from core.storage.paths import Home
 from core.storage.settings import load_settings
 
@@ -153,14 +153,18 @@ def _held_port(home: Home) -> Finding | None:
 def keyring(examined: Examined) -> Finding:
     """Check that the system's keyring answers."""
     ring = examined.keyring
+    level: Level = "note"
     advice = "Nothing has to be done: the key is then kept in a file that only you can read."
+    if in_keyring(examined.home.identity_file):
+        level = "problem"
+        advice = f"This computer's key is in it: unlock the keyring. {KEY_IN_FILE}"
     if ring is None:
-        return Finding("note", "The system's keyring is switched off by POTLUCK_KEYRING.", advice)
+        return Finding(level, "The system's keyring is switched off by POTLUCK_KEYRING.", advice)
     try:
         in_time(lambda: ring.get_password(SERVICE, "doctor"), KEYRING_S)
     except Exception as error:  # noqa: BLE001 - backends raise whatever their system does
         why = "does not answer" if isinstance(error, TimeoutError) else "is not usable"
-        return Finding("note", f"The system's keyring {why}.", advice)
+        return Finding(level, f"The system's keyring {why}.", advice)
     return Finding("fine", "The system's keyring answers.")
 
 

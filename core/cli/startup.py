@@ -1,12 +1,14 @@
 """`potluck startup`: what starts at login, and that links open Potluck."""
 
 import argparse
+import os
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
 from core.cli.options import Commands, add_home, add_json
 from core.cli.say import say_json
+from core.storage.identity import KEY_IN_FILE, in_keyring, keep_in_file, system_keyring
 from core.storage.paths import Home
 from core.system.child_process import own_command
 from core.system.startup import Startup, open_links, start_at_login, startup
@@ -30,6 +32,11 @@ def add(commands: Commands) -> None:
     add_json(parser)
     wishes = [*(kind.value for kind in Startup), "links"]
     parser.add_argument("wish", nargs="?", choices=wishes, help="what starts; links: have clicked links open Potluck")
+    parser.add_argument(
+        "--key-in-file",
+        action="store_true",
+        help="keep this computer's key in a file that only you can read: a keyring opens only when somebody logs in",
+    )
     parser.set_defaults(run=run)
 
 
@@ -40,6 +47,9 @@ def run(args: argparse.Namespace) -> int:
         UserProblem: the system does not allow it.
     """
     person, program = Path.home(), own_command()
+    identity = Home.find(args.home).identity_file
+    if args.key_in_file:
+        keep_in_file(identity, system_keyring(os.environ))
     if args.home is not None:
         program += ["--home", str(Home.find(args.home).directory)]
     if args.wish == "links":
@@ -49,6 +59,8 @@ def run(args: argparse.Namespace) -> int:
         if args.wish is not None:
             start_at_login(Startup(args.wish), program, person)
         sentence = SENTENCES[startup(person)]
+        if startup(person) is Startup.ENGINE and in_keyring(identity):
+            sentence += f" Its key is in the system's keyring, which opens when you log in. {KEY_IN_FILE}"
     if args.json:
         say_json({"event": "startup", "startup": startup(person).value})
     else:

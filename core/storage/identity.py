@@ -11,14 +11,14 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Protocol, TypeVar
+from typing import Annotated, Final, Protocol, TypeVar
 
 import msgspec
 from msgspec import Meta
 
 from core.base.problems import Damaged, UserProblem
 from core.base.signing import KeyPair
-from core.system.atomic_files import read_bounded, set_aside, write_new
+from core.system.atomic_files import read_bounded, set_aside, write_atomic, write_new
 
 T = TypeVar("T")
 
@@ -26,6 +26,11 @@ SERVICE = "potluck"
 IDENTITY_BYTES_MAX = 4096
 KEYRING_TIMEOUT_S = 8.0
 """Long enough for a person to unlock a keyring that asks; a broken D-Bus would otherwise hold the start for ever."""
+
+
+KEY_IN_FILE: Final = (
+    "For a computer that starts without anybody, keep the key in a file: potluck startup engine --key-in-file"
+)
 
 
 class Keyring(Protocol):
@@ -115,13 +120,42 @@ def load_identity(path: Path, keyring: Keyring | None, *, timeout_s: float = KEY
     except _Unusable as error:
         raise UserProblem(
             "This computer's key is in the system's keyring, and the keyring does not open.",
-            hint="Unlock the keyring (and unset POTLUCK_KEYRING), then start Potluck again.",
+            hint=f"Unlock the keyring (and unset POTLUCK_KEYRING), then start Potluck again. {KEY_IN_FILE}",
         ) from error
     if secret is None:
         raise _damaged(path, "This computer's key is no longer in the system's keyring.")
     with contextlib.suppress(ValueError):
         seed = base64.b64decode(secret, validate=True)
     return Identity(_checked(path, known, seed))
+
+
+def in_keyring(path: Path) -> bool:
+    """Whether this computer's key is in the keyring; False where there is no key yet, or none that can be read.
+
+    Args:
+        path: `identity.json`.
+    """
+    try:
+        data = read_bounded(path, IDENTITY_BYTES_MAX)
+        return data is not None and bool(msgspec.json.decode(data, type=IdentityFile).entry)
+    except (ValueError, UserProblem):
+        return False
+
+
+def keep_in_file(path: Path, keyring: Keyring | None) -> None:
+    """Keep this computer's key in `identity.json`, mode 0600, from now on; what the keyring has stays there.
+
+    Args:
+        path: `identity.json`.
+        keyring: Where the key is (system_keyring).
+
+    Raises:
+        UserProblem: the keyring does not open.
+        Damaged, NoSpace: as `load_identity` says.
+    """
+    keys = load_identity(path, keyring).keys
+    seed = base64.b64encode(keys.seed).decode()
+    write_atomic(path, msgspec.json.encode(IdentityFile(peer=keys.peer_id.hex(), seed=seed)) + b"\n")
 
 
 def kept_secret(keyring: Keyring | None, entry: str) -> str:

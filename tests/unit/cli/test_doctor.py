@@ -8,12 +8,15 @@ from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
+import msgspec
 import pytest
 
 from core.cli import doctor
 from core.cli.doctor import Examined, Finding
 from core.schedule.senses.sense import NetworkSense
+from core.storage.identity import IdentityFile
 from core.storage.settings import Settings, save_settings
+from core.system.atomic_files import write_new
 
 NOW = 1_780_000_000.0
 
@@ -70,6 +73,16 @@ def test_our_own_engine_may_hold_the_port(examined, running):
     assert doctor.port(examined).advice == "Open the firewall."
     running.engine.full = True
     assert "Not joined yet. Wait." in doctor.port(examined).sentence
+
+
+def test_locked_keyring_that_holds_the_key_is_a_problem(examined):
+    file = IdentityFile(peer="0" * 64, entry="identity-0")
+    write_new(examined.home.identity_file, msgspec.json.encode(file))
+    assert doctor.keyring(examined).level == "fine"
+    for ring in (None, Ring(RuntimeError())):
+        found = doctor.keyring(replace(examined, keyring=ring))
+        assert found.level == "problem"
+        assert "potluck startup engine --key-in-file" in found.advice
 
 
 def test_keyrings(examined, monkeypatch):

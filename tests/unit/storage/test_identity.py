@@ -8,7 +8,7 @@ import pytest
 
 from core.base.problems import Damaged, UserProblem
 from core.storage import identity as keys_module
-from core.storage.identity import SERVICE, load_identity, system_keyring
+from core.storage.identity import SERVICE, in_keyring, keep_in_file, load_identity, system_keyring
 
 
 class CardboardKeyring:
@@ -147,3 +147,22 @@ def test_a_system_with_one(path, monkeypatch, ring):
     monkeypatch.setattr(keyring, "get_keyring", lambda: ring)
     assert load_identity(path, keys_module.system_keyring({})).notice is None
     assert len(ring.secrets) == 1
+
+
+def test_key_moves_from_keyring_to_file(path, ring):
+    first = load_identity(path, ring)
+    assert in_keyring(path)
+    keep_in_file(path, ring)
+    assert not in_keyring(path)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    ring.mood = "error"
+    assert load_identity(path, ring).keys.seed == first.keys.seed
+
+
+def test_key_stays_where_it_is_while_the_keyring_is_locked(path, ring):
+    load_identity(path, ring)
+    before = path.read_bytes()
+    ring.mood = "error"
+    with pytest.raises(UserProblem, match="does not open"):
+        keep_in_file(path, ring)
+    assert path.read_bytes() == before
