@@ -5,9 +5,8 @@ from pathlib import Path
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtNetwork import QLocalServer, QLocalSocket
 
-from app.forward import server_name
+from app.forward import forward, server_name
 
-REACH_TIMEOUT_MS = 500
 LINE_BYTES_MAX = 1024
 
 
@@ -25,6 +24,7 @@ class SingleWindow(QObject):
 
     def __init__(self, home: Path, parent: QObject | None = None) -> None:
         super().__init__(parent)
+        self._home = home
         self._name = server_name(home)
         self._server = QLocalServer(self)
         self._server.setSocketOptions(QLocalServer.SocketOption.UserAccessOption)
@@ -36,12 +36,7 @@ class SingleWindow(QObject):
         Args:
             link: Passed on to the window that is there already; empty: none.
         """
-        socket = QLocalSocket()
-        socket.connectToServer(self._name)
-        if socket.waitForConnected(REACH_TIMEOUT_MS):
-            socket.write(f"{link}\n".encode())
-            socket.waitForBytesWritten(REACH_TIMEOUT_MS)
-            socket.disconnectFromServer()
+        if forward(self._home, link):
             return False
         if not self._server.listen(self._name):
             QLocalServer.removeServer(self._name)  # left over from a crash: nobody answered

@@ -1,8 +1,10 @@
 """The life of the window: starting an engine, closing, the second start."""
 
+import os
 import random
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import msgspec
@@ -13,7 +15,7 @@ from app import starting
 from app.application import Application
 from app.choices import Closing
 from app.engine_process import EngineProcess, engine_command
-from app.forward import forward
+from app.forward import forward, server_name
 from app.single import SingleWindow
 from core.api.joined import KeptLinks, KeptRefusal
 
@@ -267,3 +269,32 @@ def test_a_home_that_takes_nothing_is_named(qt, tmp_path):
     why = EngineProcess(tmp_path, [sys.executable, "-c", "pass"]).start()
     assert why.startswith(f"{tmp_path / 'engine.log'} could not be written: ")
     assert why.endswith("Check that the folder belongs to you and is not read-only.")
+
+
+SQUATTER = """
+import os, socket, sys
+with socket.socket(socket.AF_UNIX) as door:
+    door.bind(sys.argv[1])
+    os.chmod(sys.argv[1], 0o777)
+    os.setuid(65534)
+    door.listen()
+    print("here", flush=True)
+    if door.accept()[0].recv(1000):
+        print("got", flush=True)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux" or os.geteuid(), reason="becomes another user")
+@pytest.mark.parametrize("place", ["own folder", "shared folder"])
+def test_another_user_does_not_take_the_windows_place(tmp_path, monkeypatch, place):
+    name = Path(server_name(tmp_path)).name
+    where = Path(server_name(tmp_path)) if place == "own folder" else Path(tempfile.gettempdir(), name)
+    with subprocess.Popen([sys.executable, "-c", SQUATTER, str(where)], stdout=subprocess.PIPE, text=True) as squatter:
+        assert squatter.stdout.readline() == "here\n"
+        assert not forward(tmp_path, "potluck://secret")
+        window = SingleWindow(tmp_path)
+        assert window.claim("potluck://secret")
+        window.release()
+        squatter.kill()
+        assert squatter.stdout.read() != "got\n"
+    where.unlink(missing_ok=True)
