@@ -91,6 +91,23 @@ def no_blank() -> BadInput:
     )
 
 
+def check_text(words: str, *, what: str) -> None:
+    """Refuse words of a person whose bytes are not UTF-8; Python has them as lone surrogates (PEP 383).
+
+    Args:
+        words: As they came, from the command line for example.
+        what: What they are, at the beginning of a sentence.
+
+    Raises:
+        BadInput: they are not.
+    """
+    try:
+        words.encode()
+    except UnicodeEncodeError as error:
+        shown = words.encode(errors="surrogateescape").decode(errors="replace")
+        raise BadInput(f"{what} is not UTF-8: {quoted(shown)}.", hint="Give it in UTF-8.") from error
+
+
 class Busy(UserProblem):
     """A needed resource is already held by this or another program."""
 

@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 from typing import Any, Final
 
-from core.base.problems import BadInput, no_blank
+from core.base.problems import BadInput, check_text, no_blank
 from core.base.tasks import BLANK, BLANKS
 from core.cli.kept_model import kept_model, newest_state
 from core.cli.model_process import use_model
@@ -30,6 +30,7 @@ def run(args: argparse.Namespace) -> int:
             f"The text is too long: {TEXT_CHARS_MAX} letters are allowed.",
             hint="Give a sentence or two.",
         )
+    check_text(text, what="The text")
     kept = kept_model(args)
     if kept.manifest.task in BLANKS and re.search(BLANK, text) is None:
         raise no_blank()  # before the model is loaded, which takes seconds

@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 from typing import Any, Final
 
-from core.base.problems import BadInput, WireProblem, quoted
+from core.base.problems import BadInput, WireProblem, check_text, quoted
 from core.cli.hub import hub_token, push
 from core.cli.kept_model import KeptModel, KeptState, kept_model, newest_state
 from core.cli.model_card import THANKED_MAX, model_card
@@ -39,6 +39,7 @@ def run(args: argparse.Namespace) -> int:
         WorkerProblem: the process with the model failed.
     """
     folder = args.folder.expanduser().absolute()
+    check_text(str(folder), what="The folder's name")
     beside = folder.parent / f".{folder.name}.{os.getpid()}-{secrets.token_hex(6)}"
     try:
         check_folder(folder, force=args.force)
