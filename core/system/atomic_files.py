@@ -19,6 +19,16 @@ _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 _FULL_WINDOWS = frozenset({39, 112})
 """ERROR_HANDLE_DISK_FULL and ERROR_DISK_FULL."""
 
+_SCARCE: Final = {
+    errno.EMFILE: "Potluck may not open any more files.",
+    errno.ENFILE: "No program of this computer may open any more files.",
+    errno.ENOMEM: "This computer has no memory left.",
+}
+_SCARCE_HINTS: Final = {
+    errno.EMFILE: "Allow it more (on Linux: ulimit -n 4096), and start it again.",
+    errno.ENFILE: "End programs that you do not need.",
+    errno.ENOMEM: "End programs that you do not need.",
+}
 _NO_FOLDER: Final = frozenset({errno.ENOTDIR, errno.EEXIST})
 _NO_FOLDER_HINT: Final = "A file is where a folder has to be: name another folder."
 _TEMPORARY: Final = re.compile(r"^\..+\.(\d{1,10})-[0-9a-f]{12}$")
@@ -230,18 +240,49 @@ def _sync_directory(path: Path) -> None:
 
 
 def problem_of(error: OSError, path: Path) -> UserProblem:
-    """`error` as a sentence for the person at the computer."""
+    """Return the sentence about a file that could not be written, for the person at the computer.
+
+    Args:
+        error: What the system said.
+        path: The file.
+    """
     if error.errno in _FULL or getattr(error, "winerror", None) in _FULL_WINDOWS:
         return NoSpace(
-            f"The disk is full: {path} could not be written.",
-            hint="Nothing was lost. Free some space; if Potluck has ended, start it again.",
+            "The disk is full.",
+            hint=f"Nothing was lost. Free some space where {path.parent} lies; if Potluck has ended, start it again.",
         )
+    if lacking := scarcity_of(error):
+        return lacking
     return UserProblem(
         f"{path} could not be written: {error.strerror or error}.",
         hint=_NO_FOLDER_HINT
         if error.errno in _NO_FOLDER
         else "Check that the folder belongs to you and is not read-only.",
     )
+
+
+def scarcity_of(error: OSError) -> UserProblem | None:
+    """Return the problem that this computer lacks files or memory; None: the file itself is the trouble.
+
+    Args:
+        error: What the system said.
+    """
+    if error.errno not in _SCARCE:
+        return None
+    return UserProblem(_SCARCE[error.errno], hint=_SCARCE_HINTS[error.errno])
+
+
+def system_error_of(error: Exception) -> OSError | None:
+    """Return the system's error that a library of Rust or C++ tells in words, with its number; None: it tells of none.
+
+    Args:
+        error: What the library raised.
+    """
+    if isinstance(error, OSError):
+        return error
+    told = str(error)
+    numbers = (int(number) for number in re.findall(r"\((?:os error )?(\d{1,3})\)", told))
+    return next((OSError(one, os.strerror(one)) for one in numbers if os.strerror(one) in told), None)
 
 
 def _users_umask() -> int:

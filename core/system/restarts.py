@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+from collections.abc import Callable
 from random import Random
 from typing import Final
 
@@ -17,8 +18,16 @@ GOOD_S: Final = 120.0
 """A child that ran for so long ended by chance: the next wait is the first again."""
 
 
+TROUBLE_S: Final = (10.0, 60.0, 600.0)
+"""Waits after a trouble that a person has to mend, such as a full disk, while it repeats; the last one stays."""
+LOOK_S: Final = 2.0
+"""Time between two looks whether the trouble is over."""
+
+
 class Restarts:
     """Waits between the runs of one child: `FIRST_S` at first, then doubling up to `LONGEST_S`.
+
+    A trouble that a person has to mend is waited for as `TROUBLE_S` says, or until it is over.
 
     Args:
         random: Draws the jitter of those that double: half to one and a half.
@@ -28,20 +37,35 @@ class Restarts:
         self._back_off: BackOff[str] = BackOff(first=FIRST_S, longest=LONGEST_S, free=SOON, random=random)
         self._wanted = asyncio.Event()
         self._began_at = asyncio.get_running_loop().time()
+        self._troubles = 0
 
-    async def wait(self) -> None:
-        """Return when the child, which has just ended, is to be started again."""
+    async def wait(self, *, over: Callable[[], bool] | None = None) -> None:
+        """Return when the child, which has just ended, is to be started again.
+
+        Args:
+            over: Whether the trouble that ended it is over; None: it was none that a person has to mend.
+        """
         loop = asyncio.get_running_loop()
         if loop.time() - self._began_at >= GOOD_S:
-            self._back_off.clear("child")
+            self._forget()
         self._wanted.clear()
-        until = max(self._back_off.fail("child", loop.time()), loop.time() + FIRST_S)
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout_at(until):
-                await self._wanted.wait()
+        if over is None:
+            until = max(self._back_off.fail("child", loop.time()), loop.time() + FIRST_S)
+        else:
+            until = loop.time() + TROUBLE_S[min(self._troubles, len(TROUBLE_S) - 1)]
+            self._troubles += 1
+        while (left := until - loop.time()) > 0 and not self._wanted.is_set():
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._wanted.wait(), left if over is None else min(left, LOOK_S))
+            if over is not None and over():
+                break
         self._began_at = loop.time()
 
     def skip_wait(self) -> None:
         """A person wants the child now: a wait that has begun is over, and the next one is the first again."""
-        self._back_off.clear("child")
+        self._forget()
         self._wanted.set()
+
+    def _forget(self) -> None:
+        self._back_off.clear("child")
+        self._troubles = 0

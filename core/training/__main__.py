@@ -54,8 +54,11 @@ def main(*_: object) -> int:
     except Problem as problem:
         say(Failed(code=problem.code, message=problem.message, hint=problem.hint))
     except Exception as error:  # noqa: BLE001 - whatever it is, the engine hears of it
+        from core.training.micro_batch import lacked_memory  # noqa: PLC0415 - has torch, which takes seconds
+
         traceback.print_exc()
-        say(Failed(code=WorkerProblem.code, message=f"Training stopped: {error}", hint="The log says more."))
+        why = "memory ran out" if lacked_memory(error) else error
+        say(Failed(code=WorkerProblem.code, message=f"Training stopped: {why}.", hint="The log says more."))
     return 1
 
 

@@ -23,7 +23,7 @@ from safetensors import SafetensorError, safe_open
 from core.base.content import CHUNK_BYTES, chunk_digests, root_digest
 from core.base.problems import BadInput, Damaged, WireProblem
 from core.base.state_header import METADATA, STATE_HEADER, StateHeader, epoch_of, names_digest, state_file_name
-from core.system.atomic_files import delete_torn, make_directory, set_aside, write_atomic
+from core.system.atomic_files import delete_torn, make_directory, scarcity_of, set_aside, system_error_of, write_atomic
 from core.system.file_chunks import file_chunks
 from core.training.flat import FlatParameters
 from core.training.optimizers.bounds import Bounds
@@ -220,7 +220,8 @@ class Checkpoints:
                     same = read.shape == tensor.shape and read.dtype == tensor.dtype
                     if not same or not self._can_hold(key, read):
                         raise Damaged(f"The checkpoint {path.name} holds something else than this model's state.")
-        except (SafetensorError, WireProblem, OSError, ValueError) as error:
+        except (SafetensorError, WireProblem, OSError, RuntimeError, ValueError) as error:
+            _raise_scarcity(error)
             raise Damaged(f"The checkpoint {path.name} cannot be read: {error}.") from error
         if name.manifest != self._manifest or name.format > FORMAT:
             raise Damaged(f"The checkpoint {path.name} is of another collaboration.")
@@ -278,11 +279,23 @@ def _saved(path: Path) -> Saved:
     try:
         chunks = chunk_digests(file_chunks(path))
     except OSError as error:
+        _raise_scarcity(error)
         raise Damaged(f"The checkpoint {path.name} cannot be read: {error}.") from error
     root = root_digest(chunks)
     if not names_digest(path.name, root):
         raise Damaged(f"The checkpoint {path.name} is not what was written.", hint="Check the disk.")
     return Saved(path, root, b"".join(chunks))
+
+
+def _raise_scarcity(error: Exception) -> None:
+    """A computer that lacks files or memory has damaged nothing: the checkpoint stays where it is.
+
+    Raises:
+        UserProblem: it lacks them.
+    """
+    system = system_error_of(error)
+    if system is not None and (lacking := scarcity_of(system)):
+        raise lacking from error
 
 
 def _epoch(path: Path) -> int:

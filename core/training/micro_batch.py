@@ -26,7 +26,7 @@ AGAIN_S: Final = 60.0
 """Seconds of passes after which a size is looked for anew: the computer may have been busy with something else."""
 FREE_SHARE: Final = 0.5
 """Of the memory that is free, what passes may take: the person's programs need some, too."""
-_SAID: Final = ("out of memory", "can't allocate memory", "alloc_failed")
+_SAID: Final = ("out of memory", "can't allocate memory", "alloc_failed", "could not create a primitive")
 """What the allocators of processor, MPS and CUDA's libraries say, who have no exception of their own for it."""
 
 

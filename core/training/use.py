@@ -15,10 +15,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
+from safetensors import SafetensorError
 
 from core.base.manifest import Manifest, read_manifest
 from core.base.problems import UserProblem
 from core.base.signing import Ed25519Verifier
+from core.system.atomic_files import problem_of, system_error_of
 from core.system.offline import offline
 from core.tasks import task_of
 from core.tasks.task import Blobs, Task
@@ -67,7 +69,10 @@ def _load_and_use(chosen: argparse.Namespace) -> None:
             offline(Path(cache))
             say("progress", text="Loading the model", fraction=0.1)
             _use(chosen, read_manifest(chosen.manifest.read_bytes(), Ed25519Verifier()))
-    except OSError as error:
+    except (OSError, SafetensorError) as error:
+        system = system_error_of(error)
+        if system is not None and chosen.use == "export":
+            raise problem_of(system, chosen.out / "model.safetensors") from error
         raise UserProblem(f"The model cannot be read: {error}.") from error
 
 

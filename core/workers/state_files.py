@@ -9,7 +9,7 @@ from typing import Final
 
 from core.base.content import CHUNK_BYTES, DIGEST_BYTES, chunk_digests, digest, root_digest
 from core.base.problems import Damaged, NoSpace, Problem
-from core.system.atomic_files import make_directory, move_synced, problem_of
+from core.system.atomic_files import make_directory, move_synced, problem_of, scarcity_of
 from core.system.file_chunks import file_chunks
 
 MEAN_SUFFIX: Final = ".mean"
@@ -29,6 +29,7 @@ class DiskStateFile:
 
     Raises:
         Damaged: the file on disk is not what the worker wrote, or cannot be read.
+        UserProblem: this computer lacks files or memory.
     """
 
     def __init__(self, path: Path, promised: bytes | None, *, chunks: bytes = b"") -> None:
@@ -42,6 +43,8 @@ class DiskStateFile:
                 raise Damaged(f"The checkpoint {path.name} is not what was written.", hint="Check the disk.")
             self._fd = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
         except OSError as error:
+            if lacking := scarcity_of(error):
+                raise lacking from error
             why = error.strerror or error
             raise Damaged(f"The checkpoint {path.name} cannot be read: {why}.", hint="Check the disk.") from error
         weakref.finalize(self, os.close, self._fd)

@@ -7,14 +7,17 @@ Orders of the participant become frames on the pipe; frames of the worker become
 import asyncio
 import logging
 import math
+import shutil
 from collections.abc import Callable
+from pathlib import Path
 from random import Random
+from typing import Final
 
 import msgspec
 
 from core.api.settings import CPU
 from core.api.snapshot import LossView
-from core.base.problems import Problem, WorkerProblem
+from core.base.problems import NoSpace, Problem, WorkerProblem
 from core.swarm import orders
 from core.swarm.answers import TrainerAnswer, TrainerGone
 from core.system.restarts import Restarts
@@ -32,8 +35,11 @@ FATAL_CODES = frozenset({"bad_input", "not_trusted", "damaged"})
 """Problems that a restart cannot mend: the person has to."""
 
 CRASHES_MAX = 2
-"""So many workers in a row that ended before they had a model, not by what a person has to mend, are put down to the
-device."""
+"""Number of workers in a row that crashed before they had a model after which the device is to blame."""
+CRASHED: Final = WorkerProblem.code
+"""Code of the end of a worker that named no cause: any other is a person's, the text's or the disk's."""
+ROOM_BYTES: Final = 1 << 20
+"""Bytes that must be free beyond twice those of the moment at which the disk was full, before that is tried again."""
 
 
 class DeviceFallback:
@@ -44,7 +50,7 @@ class DeviceFallback:
         self._fallen_back = False
 
     def ended(self, *, crashed: bool) -> None:
-        """A worker has ended; `crashed`: before it was ready, and not by what a person has to mend."""
+        """A worker has ended; `crashed`: before it was ready, and without a word why."""
         self._crashes = self._crashes + 1 if crashed else 0
 
     def choose(self, wish: str, *, notice: Callable[[str], object]) -> str:
@@ -161,14 +167,16 @@ class Trainer:
             problem = await self._run_once()
             if problem is None or not self._suspension.wanted:
                 continue
+            known = self.problem is not None and self.problem.message == problem.message
             self.problem = problem
-            _LOG.warning("%s", problem.message)
-            self._notice(problem.message)
+            if not known or problem.code == CRASHED:
+                _LOG.warning("%s", problem)
+                self._notice(problem.message)
             if problem.code in FATAL_CODES:
                 self._suspension.give_up()
             self._changed()
             if self._suspension.wanted:
-                await self._restarts.wait()
+                await self._restarts.wait(over=_mended(problem, self._place.states.parent))
 
     def order(self, order: orders.TrainerOrder) -> None:
         """Carry out an order of the participant; without a worker that is ready there is nothing to do."""
@@ -217,7 +225,7 @@ class Trainer:
         if worker.killed and worker.failure is None:
             return None
         why = _problem(worker, code)
-        self._fallback.ended(crashed=not worker.began and why.code not in FATAL_CODES)
+        self._fallback.ended(crashed=not worker.began and why.code == CRASHED)
         return why
 
     def _stand_still(self, *, paused: bool) -> None:
@@ -312,3 +320,18 @@ def _problem(worker: Worker, code: int) -> Problem:
     ended = f"The training process ended with code {code}."
     killed = f"The training process was ended by signal {-code}."
     return WorkerProblem(killed if code < 0 else ended, hint="It is started again; the log says more.")
+
+
+def _mended(problem: Problem, folder: Path) -> Callable[[], bool] | None:
+    """Return what tells that a problem is over; None: it was a crash.
+
+    Args:
+        problem: Why the worker ended.
+        folder: Lies on the disk that was full.
+    """
+    if problem.code == CRASHED:
+        return None
+    if problem.code != NoSpace.code:
+        return lambda: False
+    needed = 2 * shutil.disk_usage(folder).free + ROOM_BYTES
+    return lambda: shutil.disk_usage(folder).free >= needed

@@ -360,6 +360,10 @@
    <translation>Bitte mindestens {0} erlauben, oder Potluck anhalten, solange es das Netz nicht nutzen soll.</translation>
   </message>
   <message>
+   <source>Allow it more (on Linux: ulimit -n 4096), and start it again.</source>
+   <translation>Mehr erlauben (unter Linux: ulimit -n 4096) und neu starten.</translation>
+  </message>
+  <message>
    <source>Allow more, or no limit: potluck settings memory none</source>
    <translation>Mehr erlauben, oder keine Grenze: potluck settings memory none</translation>
   </message>
@@ -764,6 +768,10 @@
    <translation>Strom</translation>
   </message>
   <message>
+   <source>End programs that you do not need.</source>
+   <translation>Programme beenden, die nicht gebraucht werden.</translation>
+  </message>
+  <message>
    <source>End that program, or choose another port: potluck settings port NUMBER</source>
    <translation>Bitte das Programm beenden oder einen anderen Port wählen: potluck settings port NUMMER</translation>
   </message>
@@ -830,6 +838,10 @@
   <message>
    <source>Finished: with epoch {epoch} the collaboration has reached the end of its schedule. Nothing is computed.</source>
    <translation>Fertig: Mit Epoche {epoch} hat das Projekt das Ende seines Plans erreicht. Es wird nichts gerechnet.</translation>
+  </message>
+  <message>
+   <source>For a computer that starts without anybody, keep the key in a file: potluck startup engine --key-in-file</source>
+   <translation>Für einen Rechner, der ohne Anmeldung startet, den Schlüssel in einer Datei halten: potluck startup engine --key-in-file</translation>
   </message>
   <message>
    <source>For a whole day write 00:00-24:00.</source>
@@ -1276,6 +1288,10 @@
    <translation>Kein Programm füllt den Bildschirm.</translation>
   </message>
   <message>
+   <source>No program of this computer may open any more files.</source>
+   <translation>Kein Programm dieses Rechners darf noch mehr Dateien öffnen.</translation>
+  </message>
+  <message>
    <source>No router is in the way, so a firewall is: allow Potluck in the firewall of this computer.</source>
    <translation>Kein Router ist im Weg, also ist es eine Firewall: Potluck in der Firewall dieses Rechners erlauben.</translation>
   </message>
@@ -1372,8 +1388,8 @@
    <translation>Noch nichts beigetragen.</translation>
   </message>
   <message>
-   <source>Nothing was lost. Free some space; if Potluck has ended, start it again.</source>
-   <translation>Es ging nichts verloren. Bitte Platz schaffen; falls Potluck beendet ist, neu starten.</translation>
+   <source>Nothing was lost. Free some space where {0} lies; if Potluck has ended, start it again.</source>
+   <translation>Nichts ging verloren. Platz schaffen, wo {0} liegt; falls Potluck beendet ist, neu starten.</translation>
   </message>
   <message>
    <source>Notifica&amp;tions of the desktop</source>
@@ -1566,6 +1582,10 @@
   <message>
    <source>Potluck leaves it alone. To use it all the same: potluck settings metered yes</source>
    <translation>Potluck lässt sie in Ruhe. Sie dennoch zu nutzen: potluck settings metered yes</translation>
+  </message>
+  <message>
+   <source>Potluck may not open any more files.</source>
+   <translation>Potluck darf keine weiteren Dateien öffnen.</translation>
   </message>
   <message>
    <source>Potluck may not write to {0}.</source>
@@ -1972,12 +1992,12 @@
    <translation>Das Gerät {0} kann nicht benutzt werden: {1}.</translation>
   </message>
   <message>
-   <source>The disk is full: Potluck has no room for its files in {folder}. Free at least 200 MB there.</source>
-   <translation>Die Festplatte ist voll: In {folder} ist kein Platz für die Dateien von Potluck. Bitte dort mindestens 200 MB freigeben.</translation>
+   <source>The disk is full.</source>
+   <translation>Die Festplatte ist voll.</translation>
   </message>
   <message>
-   <source>The disk is full: {0} could not be written.</source>
-   <translation>Die Festplatte ist voll: {0} konnte nicht geschrieben werden.</translation>
+   <source>The disk is full: Potluck has no room for its files in {folder}. Free at least 200 MB there.</source>
+   <translation>Die Festplatte ist voll: In {folder} ist kein Platz für die Dateien von Potluck. Bitte dort mindestens 200 MB freigeben.</translation>
   </message>
   <message>
    <source>The engine cannot be reached right now.</source>
@@ -2360,6 +2380,10 @@
    <translation>Dieser Rechner ist keinem Projekt beigetreten. Beitreten mit: potluck join LINK</translation>
   </message>
   <message>
+   <source>This computer has no memory left.</source>
+   <translation>Dieser Rechner hat keinen Speicher mehr frei.</translation>
+  </message>
+  <message>
    <source>This computer has taken part in no collaboration{0}.</source>
    <translation>Dieser Rechner hat an keinem Projekt{0} teilgenommen.</translation>
   </message>
@@ -2662,10 +2686,6 @@
   <message>
    <source>UPnP or NAT-PMP in the router, or with TCP and UDP of port {0} forwarded to this computer.</source>
    <translation>UPnP oder NAT-PMP im Router, oder mit TCP und UDP von Port {0}, an diesen Rechner weitergeleitet.</translation>
-  </message>
-  <message>
-   <source>Unlock the keyring (and unset POTLUCK_KEYRING), then start Potluck again.</source>
-   <translation>Den Schlüsselbund entsperren (und POTLUCK_KEYRING löschen), dann Potluck neu starten.</translation>
   </message>
   <message>
    <source>Until &amp;tomorrow</source>

@@ -267,7 +267,7 @@ def test_templates_are_current_and_tell_each_sentence_once():
         ("Port 4000 is used by another program.", "4000", "another"),
         ("Port 4000 is used by another program. Potluck may not write to /x.", "/x", "may"),
         ("Connected by cable, through a router. It is not metered.", "Kabel", "router."),
-        ("The disk is full: /home/ada/a b.json could not be written.", "/home/ada/a b.json", "disk"),
+        ("/home/ada/a b.json could not be written: Busy.", "/home/ada/a b.json", "written"),
         ("Others have called port 24000 of this computer and got through, over TCP and UDP.", "24000", "Others"),
     ],
 )

@@ -1,9 +1,12 @@
 """A disk that fills up while the program runs, on a small file system of its own."""
 
 import asyncio
+import contextlib
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 
 from core.storage.paths import Home
@@ -26,6 +29,23 @@ def disk(tmp_path: Path) -> Iterator[Path]:
         if not mounted:
             pytest.skip("needs the right to mount a file system")
         yield tmp_path / "disk"
+
+
+FULL_S = 300.0 if os.environ.get("POTLUCK_LONG") else 15.0
+"""How long the disk stays full."""
+
+
+async def starts_within(seconds: float, engine: int) -> int:
+    """Number of trainers that an engine has in this time."""
+    loop, seen = asyncio.get_running_loop(), set[int]()
+    until = loop.time() + seconds
+    while loop.time() < until:
+        for child in psutil.Process(engine).children():
+            with contextlib.suppress(psutil.Error):
+                if "core.training" in child.cmdline():
+                    seen.add(child.pid)
+        await asyncio.sleep(0.2)
+    return len(seen)
 
 
 def test_engine_ends_on_full_disk_and_resumes_with_space(tmp_path: Path, disk: Path) -> None:
@@ -71,7 +91,10 @@ def test_engine_that_stays_trains_again_when_there_is_space(tmp_path: Path, disk
             fill(ballast)
             full = await ada.until(lambda news: news.problem is not None)
             assert full.problem is not None
-            assert "The disk is full" in full.problem.message
+            assert full.problem.message == "The disk is full."
+            assert await starts_within(FULL_S, ada.process.pid) <= 4
+            said = [line for line in home.notices_file.read_text().splitlines() if "The disk is full" in line]
+            assert len(said) <= 2  # the engine's own file, and the trainer's: once each
             ballast.unlink()
             await ada.until(lambda news: news.problem is None and news.epoch > before.epoch and trains(news))
             assert ada.process.poll() is None

@@ -7,10 +7,23 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+from safetensors import SafetensorError
+from safetensors.numpy import save_file
 
 from core.base.problems import NoSpace, UserProblem
-from core.system.atomic_files import delete_torn, make_directory, read_bounded, set_aside, write_atomic, write_new
+from core.system.atomic_files import (
+    delete_torn,
+    make_directory,
+    problem_of,
+    read_bounded,
+    set_aside,
+    system_error_of,
+    write_atomic,
+    write_new,
+)
+from tests.process.small_disk import small_disk
 
 
 def names_in(folder: Path) -> list[str]:
@@ -137,3 +150,15 @@ write_new(Path(sys.argv[1]), b"half")
     delete_torn(tmp_path)
     assert names_in(path.parent) == [being_written.name]
     assert names_in(tmp_path) == [".notes.2026-11-23", ".profile", "deep"]
+
+
+def test_error_of_the_system_is_found_in_a_librarys_words(tmp_path):
+    with small_disk(tmp_path / "disk", mib=1) as mounted:
+        if not mounted:
+            pytest.skip("needs the right to mount a file system")
+        with pytest.raises(SafetensorError) as raised:
+            save_file({"a": np.zeros(1_000_000)}, tmp_path / "disk" / "a")
+    found = system_error_of(raised.value)
+    assert found is not None
+    assert isinstance(problem_of(found, tmp_path), NoSpace)
+    assert system_error_of(ValueError("no (28) here")) is None

@@ -5,7 +5,7 @@ from collections.abc import Coroutine
 from random import Random
 from typing import Any
 
-from core.system.restarts import FIRST_S, GOOD_S, LONGEST_S, SOON, Restarts
+from core.system.restarts import FIRST_S, GOOD_S, LONGEST_S, LOOK_S, SOON, TROUBLE_S, Restarts
 
 
 class Leaping(asyncio.SelectorEventLoop):
@@ -88,5 +88,20 @@ def test_a_person_makes_the_next_wait_the_first() -> None:
             await restarts.wait()
         restarts.skip_wait()
         assert await waited_s(restarts) <= 1.5 * FIRST_S
+
+    leap(main())
+
+
+def test_a_trouble_that_repeats_is_tried_ever_more_rarely() -> None:
+    async def main() -> None:
+        restarts, loop = Restarts(Random(1)), asyncio.get_running_loop()
+        for expected in (*TROUBLE_S, TROUBLE_S[-1]):
+            before = loop.time()
+            await restarts.wait(over=lambda: False)
+            assert loop.time() - before == expected
+        restarts.skip_wait()
+        before = loop.time()
+        await restarts.wait(over=lambda: loop.time() > before + 3.0)
+        assert loop.time() - before == 2 * LOOK_S
 
     leap(main())

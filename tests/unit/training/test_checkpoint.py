@@ -13,7 +13,7 @@ from safetensors.torch import load, save
 
 from core.base.bounds import EPOCH_MAX
 from core.base.content import chunk_digests, digest, root_digest
-from core.base.problems import BadInput, Damaged, NoSpace
+from core.base.problems import BadInput, Damaged, NoSpace, UserProblem
 from core.base.state_header import LEDGER_BYTES_MAX
 from core.system.file_chunks import file_chunks
 from core.training.checkpoint import Checkpoints
@@ -325,3 +325,22 @@ def test_one_number_makes_a_state_not_finite(tmp_path: Path, number: float, plac
         assert not held.files.is_finite
         tensor_N[place] = before
     assert held.files.is_finite
+
+
+def test_lack_of_files_sets_no_checkpoint_aside(tmp_path: Path) -> None:
+    resource = pytest.importorskip("resource")
+    place = Place(tmp_path)
+    place.files.save(1, LINEAGES[1])
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with Path(os.devnull).open() as spare:
+        lowest = os.dup(spare.fileno())
+        os.close(lowest)
+        again = Place(tmp_path, seed=3)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (lowest + 1, hard))
+        try:
+            with pytest.raises(UserProblem, match="may not open any more files"):
+                again.files.load_newest()
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert again.files.damaged == []
+    assert len(place.names()) == 1
