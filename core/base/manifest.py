@@ -14,6 +14,8 @@ from core.base.schedule import end_of
 from core.base.signing import SIGNATURE_BYTES, Signer, Verifier
 
 MANIFEST_BYTES_MAX = 64 * 1024
+SEED_MAX: Final = 2**53 - 1
+"""JSON of all languages has whole numbers up to this one."""
 
 Name = Annotated[str, Meta(min_length=1, max_length=80)]
 Text = Annotated[str, Meta(max_length=1000)]
@@ -120,6 +122,9 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     precision: Name | msgspec.UnsetType = msgspec.UNSET
     """What passes compute in, on machines that can (`core.training.precision`); all that is shared is float32.  Absent
     means fp32, in the signed text too."""
+    seed: Annotated[int, Meta(ge=0, le=SEED_MAX)] | msgspec.UnsetType = msgspec.UNSET
+    """What all chance follows from: the first weights, the order of the text, what is hidden of it.  Absent means the
+    manifest's id, which no other collaboration has."""
     target_samples: Positive = 4096
     """Samples that the whole collaboration accumulates for one optimiser step."""
     evaluate_every: Positive = 5
@@ -136,6 +141,16 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     def precision_name(self) -> str:
         """What passes compute in, also where the manifest does not say."""
         return "fp32" if isinstance(self.precision, msgspec.UnsetType) else self.precision
+
+    @property
+    def chance(self) -> bytes:
+        """What all chance follows from, 32 bytes."""
+        return self.id if isinstance(self.seed, msgspec.UnsetType) else digest(b"seed %d" % self.seed)
+
+    @property
+    def first_weights(self) -> int:
+        """The seed of the first weights."""
+        return int.from_bytes(self.chance[:8], "big")
 
     @property
     def last_epoch(self) -> int | None:

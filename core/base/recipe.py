@@ -6,6 +6,7 @@
     tokenizer = "bengali"         how text becomes tokens: a name (`core.base.tasks.TOKENIZERS`), or a file
     [[data]]                      one source of several (`core.base.data_source.DataSource`), as many as there are
     precision = "bf16"            what passes compute in; left out: fp32
+    seed = 1                      two runs with one seed repeat; left out: all are different
     target_samples = 2048         of one optimiser step
     [model]                       the task's own numbers (`core.tasks`)
     [optimizer]                   its name and numbers; schedules count samples
@@ -27,7 +28,7 @@ from msgspec import Meta
 
 from core.base.allowed import read_fields
 from core.base.data_source import ADDRESS_LETTERS, PYTHON_DOCS, SOURCES_MAX, DataSource, DataSources
-from core.base.manifest import AveragingNumbers, Name, Number, Numbers, Text
+from core.base.manifest import SEED_MAX, AveragingNumbers, Name, Number, Numbers, Text
 from core.base.problems import BadInput, quoted
 from core.base.tasks import TASKS, TOKENIZERS
 
@@ -58,6 +59,8 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     `potluck tokenizer train`, seen from the recipe's own."""
     precision: Literal["fp32", "tf32", "bf16", "fp16"] | msgspec.UnsetType = msgspec.UNSET
     """What passes compute in, on machines that can (`core.training.precision`)."""
+    seed: Annotated[int, Meta(ge=0, le=SEED_MAX)] | msgspec.UnsetType = msgspec.UNSET
+    """What all chance follows from; left out: a new collaboration's is its own."""
     target_samples: Annotated[int, Meta(ge=1, le=1_000_000_000)]
     evaluate_every: Annotated[int, Meta(ge=1, le=1_000_000)] = 5
     model: Table = {}

@@ -26,8 +26,6 @@ FIRST: Final = 512
 GROWTH: Final = 2
 """Rows that enter for each that is drawn while the buffer is not full: reading costs a few percent of training, and a
 start soon runs at full speed."""
-TURN: Final = 32
-"""Rows that are drawn before others enter in their place."""
 USED, WAITING, BUFFERED, DRAWN = np.arange(4, dtype=np.uint8)
 
 
@@ -59,6 +57,11 @@ class PassBlock:
     def waits(self) -> bool:
         """Whether rows that lie in a file have not entered the buffer yet."""
         return self.entered < self.there and bool((self.states_R[self.entered : self.there] == WAITING).any())
+
+    @property
+    def is_awaited(self) -> bool:
+        """Whether rows of it are still to enter the buffer, whether they lie in a file now or not."""
+        return not self.whole or bool((self.states_R == WAITING).any())
 
     def grow(self, rows: int, *, whole: bool) -> None:
         """So many rows lie in a file now; where the block is whole there are no others."""
@@ -234,8 +237,9 @@ class DataPass:
     def draw(self, chances: Iterable[float]) -> list[DrawnRow]:
         """A row for each number in [0, 1), as far as the buffer has any."""
         drawn: list[DrawnRow] = []
-        for count, chance in enumerate(chances):
-            if count % TURN == 0 or not self.buffer:
+        self._fill()
+        for chance in chances:
+            if not self.buffer:
                 self._fill()
             if not self.buffer:
                 break

@@ -96,6 +96,17 @@ class PassList:
         """Number of passes with rows that were not drawn."""
         return sum(bool(each.buffer or each.waiting) for each in self._passes)
 
+    def settle(self, count: int) -> bool:
+        """Whether the next rows, so many, follow from the order alone, not from what was read by now."""
+        for each in self._passes:
+            has_entered = each.shards.all_complete and not any(block.is_awaited for block in each.blocks.values())
+            if each.buffer.missing and not has_entered:
+                return False
+            count -= len(each.buffer)
+            if count <= 0:
+                return True
+        return False
+
     def clear(self, shards: int) -> None:
         """Forget all; the source has so many shards now."""
         self._passes.clear()

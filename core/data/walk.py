@@ -20,11 +20,13 @@ class Walk:
     """See the module's docstring.
 
     Args:
-        collaboration: Its manifest's id.
+        collaboration: What its chance follows from (`core.base.manifest.Manifest.chance`).
         shares: How often a sample is drawn from each source, relative to the others.
         seed: This peer's.
         bookmark: Where an earlier process stood; None: at the beginning.
         buffer_rows: Rows in a full shuffle buffer.
+        steady: Whether to wait for rows rather than let the order follow from when they come, besides what cannot be
+            read.  A batch then has at most `core.data.data_pass.FIRST` samples.
     """
 
     def __init__(
@@ -35,7 +37,9 @@ class Walk:
         bookmark: Bookmark | None = None,
         *,
         buffer_rows: int = BUFFER_ROWS,
+        steady: bool = False,
     ) -> None:
+        self._steady = steady
         self.collaboration = collaboration
         usable = bookmark is not None and bookmark.collaboration == collaboration
         marks = bookmark.sources if bookmark is not None and usable and len(bookmark.sources) == len(shares) else None
@@ -116,6 +120,10 @@ class Walk:
     def _picked(self, picks: NDArray[np.intp]) -> tuple[list[DrawnRow], SourceWalk | None]:
         """Rows of these sources, in their order, up to the first source that has none left, and that one."""
         counts = np.bincount(picks, minlength=len(self.sources)).tolist()
+        if self._steady:
+            for source, count in zip(self.sources, counts, strict=True):
+                if count and source.is_coming and not source.passes.settle(count):
+                    return [], source
         rows = [iter(source.draw(count)) for source, count in zip(self.sources, counts, strict=True)]
         drawn: list[DrawnRow] = []
         for pick in picks.tolist():

@@ -111,6 +111,7 @@ def found(recipe: Recipe, prepared: Prepared, folder: Path) -> Charter:
         averaging=recipe.averaging,
         rule=recipe.epochs_rule,
         precision=recipe.precision,
+        seed=recipe.seed,
         target_samples=recipe.target_samples,
         evaluate_every=recipe.evaluate_every,
         authority=authority.peer_id.hex(),

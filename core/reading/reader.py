@@ -61,7 +61,7 @@ class Reader:
         core = threading.Lock()
         self._sources: list[SourceReader] = []
         for number, source in enumerate(manifest.sources):
-            rows = RowMaker(manifest.id, number, cutter, read_filters(source.filters), self._counts, core)
+            rows = RowMaker(manifest.chance, number, cutter, read_filters(source.filters), self._counts, core)
             news = SourceNews(number, say)
             access = self._access(news, network=bool(source.host))
             opened: TextShards

@@ -106,7 +106,7 @@ class RowMaker:
     """Makes the rows of one source's blocks; equal bytes give equal rows on every machine.
 
     Args:
-        collaboration: The manifest's id.
+        collaboration: What its chance follows from (`core.base.manifest.Manifest.chance`).
         source: The source's place in the manifest.
         cutter: The task's.
         filters: The source's.

@@ -24,6 +24,7 @@ from core.base.content import digest
 from core.base.manifest import Manifest, read_manifest
 from core.base.problems import WorkerProblem
 from core.base.signing import Ed25519Verifier
+from core.data.data_pass import FIRST
 from core.system.atomic_files import make_directory
 from core.system.offline import offline
 from core.system.peak_memory import peak_memory
@@ -32,6 +33,7 @@ from core.tasks.task import Blobs
 from core.training.child import end_with_parent, reporting, say
 from core.training.devices import usable
 from core.training.metrics import EpochMeter, Sink, sinks_of, write_all
+from core.training.micro_batch import samples_that_fit
 from core.training.replica_thread import MEANINGLESS_BATCHES_MAX
 from core.training.round import Learner
 from core.training.streamed import StreamedSamples, reading_alone
@@ -78,10 +80,14 @@ def _run(chosen: argparse.Namespace) -> None:
     begin = reading_alone(
         manifest, manifest_path=chosen.manifest, blobs=chosen.blobs, blocks=chosen.states.parent / "blocks"
     )
-    samples = StreamedSamples(manifest, 0, begin=begin, tell=_tell)
+    repeats = not isinstance(manifest.seed, msgspec.UnsetType)
+    samples = StreamedSamples(manifest, 0, begin=begin, tell=_tell, steady=repeats)
     learner = Learner(
         task=task, manifest=manifest, states=chosen.states, samples=samples, devices=devices, clock=time.monotonic
     )
+    if repeats:  # a size that follows from speed would make other sums
+        fits = int(max(1, samples_that_fit(task.sample_bytes)))
+        learner.first.micro_batch.fix(min(task.micro_batch, manifest.target_samples, FIRST, fits))
     precision = learner.first.backprop.precision.name
     say("ready", epoch=learner.state.epoch, parameters=learner.numel, device=",".join(devices), precision=precision)
     alone = Alone(learner, manifest, sinks=sinks)

@@ -44,7 +44,7 @@ class BigBatch:
         self._stale = bool(manifest.averaging.overlaps)
         self._waiting: list[torch.Tensor] | None = None
         self.taken = 0
-        self.network = task.pretrained(task.model(int.from_bytes(manifest.id[:8], "big"))).network.train()
+        self.network = task.pretrained(task.model(manifest.first_weights)).network.train()
         self._parameters = list(self.network.parameters())
         decay = float(self._numbers.get("weight_decay", 0.01))
         betas = float(self._numbers.get("beta1", 0.9)), float(self._numbers.get("beta2", 0.999))

@@ -89,7 +89,7 @@ class Learner:
         clock: Callable[[], float],
     ) -> None:
         self.task = task
-        model = partial(task.model, int.from_bytes(manifest.id[:8], "big"))
+        model = partial(task.model, manifest.first_weights)
         self._model = model().to(devices[0])
         self._model.train()
         self.parameters = FlatParameters(self._model)

@@ -58,7 +58,7 @@ def sampled(asked: SampleRequest) -> Sampled:
     folder = Path(asked.folder) if asked.folder else None
     access = Access(folder=folder, secrets=given_secrets())
     filters = read_filters(source.filters)
-    maker = RowMaker(manifest.id, asked.source, cutter, filters, Counts(), threading.Lock())
+    maker = RowMaker(manifest.chance, asked.source, cutter, filters, Counts(), threading.Lock())
     try:
         with tempfile.TemporaryDirectory(prefix="potluck-") as scratch:
             fetched = open_indexed(source, read_index(blobs.read(source.index)), access) if source.index else None

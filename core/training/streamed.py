@@ -62,6 +62,7 @@ class StreamedSamples:
         seed: This peer's order.
         begin: For the reader, which starts at once.
         tell: Told how the text comes.
+        steady: Whether the order follows from the seed alone (`core.data.walk.Walk`).
         command: The reader's program; None: this program's own.
     """
 
@@ -72,8 +73,10 @@ class StreamedSamples:
         *,
         begin: BeginReading,
         tell: Tell = lambda _: None,
+        steady: bool = False,
         command: Sequence[str] | None = None,
     ) -> None:
+        self._steady = steady
         self._task: Task | None = None
         self._manifest = manifest
         self._seed = seed
@@ -92,7 +95,7 @@ class StreamedSamples:
         self._task = task
         shares = [source.share for source in self._manifest.sources]
         with self._changed:
-            self._walk = Walk(self._manifest.id, shares, self._seed, bookmark)
+            self._walk = Walk(self._manifest.chance, shares, self._seed, bookmark, steady=self._steady)
             for frame in self._early:
                 take(frame, self._walk, self._blocks, self._news)
             self._early.clear()
@@ -108,7 +111,7 @@ class StreamedSamples:
                 continue
             rows, rows_BR = found
             try:
-                yield Drawn(self._task.batch(rows_BR, seeds_of(self._manifest.id, rows)), rows)
+                yield Drawn(self._task.batch(rows_BR, seeds_of(self._manifest.chance, rows)), rows)
             except GeneratorExit:  # nobody took it: the device is given up
                 self.put_back(rows)
                 raise

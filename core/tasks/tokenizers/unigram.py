@@ -1,5 +1,6 @@
 """A Unigram tokenizer, trained on the spot (S000, appendix I.3)."""
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -15,6 +16,11 @@ PAD_ID, UNKNOWN_ID, BEGIN_ID, END_ID, MASK_ID = range(len(SPECIAL))
 TOKENIZER_BYTES_MAX: Final = 64 * 1024 * 1024
 """Upper bound on a tokenizer's file, as on all that a manifest names."""
 FIRST_WORD_ID: Final = len(SPECIAL)
+DIGITS: Final = 5
+"""Behind the point of a score, nats."""
+LETTER_STEP: Final = 1e-4
+"""The library adds rare letters, in an order of chance, each so much above the one before; here all are alike."""
+STEP_SLACK: Final = 1e-3
 """Ids from here on stand for pieces of text."""
 
 
@@ -54,9 +60,9 @@ def recipe_of(name: str) -> TokenizerRecipe:
 def train_unigram(texts: Iterator[str], *, vocab_size: int, recipe: str = normalisers.PLAIN) -> Tokenizer:
     """Train a tokenizer.
 
-    A trained tokenizer always cuts the same text the same way.  Training it twice on the same text does not give
-    the same tokenizer to the last digit (the library counts words in a table of random order), so peers share one.
-    It keeps the words of the text with their counts, not the text.
+    A trained tokenizer always cuts the same text the same way.  The library counts words in a table of random order,
+    so its scores differ from one training to the next, in their last digits and in those of rare letters: they are
+    rounded, and pieces are put in order by them.  It keeps the words of the text with their counts, not the text.
 
     The text is normalised as the recipe says; words are split on white space and begin with U+2581, and a pair of texts
     becomes `[CLS] A [SEP] B [SEP]`.
@@ -77,6 +83,7 @@ def train_unigram(texts: Iterator[str], *, vocab_size: int, recipe: str = normal
         vocab_size=vocab_size, special_tokens=list(SPECIAL), unk_token=UNKNOWN, show_progress=False
     )
     tokenizer.train_from_iterator(texts, trainer=trainer)
+    tokenizer.model = _in_order(tokenizer)
     tokenizer.post_processor = processors.TemplateProcessing(
         single=f"{BEGIN} $A {END}",
         pair=f"{BEGIN} $A {END} $B:1 {END}:1",
@@ -85,6 +92,22 @@ def train_unigram(texts: Iterator[str], *, vocab_size: int, recipe: str = normal
     tokenizer.decoder = decoders.Metaspace()
     tokenizer.encode_special_tokens = True
     return tokenizer
+
+
+def _in_order(tokenizer: Tokenizer) -> models.Unigram:
+    """The model of a tokenizer with rounded scores, the most frequent pieces first."""
+    described = json.loads(tokenizer.to_str())["model"]
+    special, pieces = described["vocab"][: len(SPECIAL)], described["vocab"][len(SPECIAL) :]
+    least = min((score for _, score in pieces), default=0.0)
+    letters = sum(len(piece) == 1 for piece, _ in pieces)
+
+    def settled(piece: str, score: float) -> tuple[str, float]:
+        steps = (score - least) / LETTER_STEP
+        is_added = len(piece) == 1 and steps < letters and abs(steps - round(steps)) < STEP_SLACK
+        return piece, round(least if is_added else score, DIGITS)
+
+    rounded = sorted((settled(*each) for each in pieces), key=lambda each: (-each[1], each[0]))
+    return models.Unigram([*map(tuple, special), *rounded], described["unk_id"], described["byte_fallback"])
 
 
 def pre_tokenizer_of(made: TokenizerRecipe) -> pre_tokenizers.PreTokenizer:

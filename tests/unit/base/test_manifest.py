@@ -132,3 +132,14 @@ def test_a_trimmed_share_out_of_bounds_is_refused(share: float) -> None:
     assert read_manifest(text, Ed25519Verifier()).averaging.trimmed_share == 0.25
     with pytest.raises(BadInput, match="not a manifest"):
         read_manifest(text.replace(b"0.25", str(share).encode()), Ed25519Verifier())
+
+
+def test_a_seed_is_all_that_chance_follows_from() -> None:
+    first, second = manifest(name="a", seed=3), manifest(name="b", seed=3)
+    assert first.id != second.id
+    assert first.chance == second.chance != manifest(seed=4).chance
+    assert manifest().chance == manifest().id
+    assert b"seed" not in manifest().canonical()
+    assert read_manifest(sign_manifest(first, KEY), Ed25519Verifier()).seed == 3
+    with pytest.raises(BadInput):
+        read_manifest(sign_manifest(manifest(seed=2**53), KEY), Ed25519Verifier())

@@ -59,3 +59,11 @@ def test_a_tokenizer_of_another_kind_is_refused(tokenizer: Tokenizer) -> None:
     other = tokenizer.to_str().replace("[MASK]", "[MUSK]")
     with pytest.raises(BadInput, match="another kind"):
         read_unigram(other.encode())
+
+
+def test_training_twice_gives_the_same_tokenizer() -> None:
+    """With letters so rare that the library gives them no score of their own."""
+    words = [f"{chr(0x3B1 + number % 24)}{chr(0x4E00 + number)} ab{number % 7} abc" for number in range(60)]
+    text = [" ".join(words[:45] * 3), " ".join(words[45:])]
+    first, *others = (train_unigram(iter(text), vocab_size=200).to_str() for _ in range(4))
+    assert others == 3 * [first]

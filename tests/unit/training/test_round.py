@@ -178,3 +178,13 @@ def test_speed_and_evaluation(tmp_path: Path) -> None:
     peer.accumulate()
     assert peer.replicas.samples_per_s == pytest.approx(peer.samples / 0.1)  # one tick of the clock
     assert peer.evaluate().baselines == {"zeros": Score(1.5)}
+
+
+def test_first_weights_follow_from_the_seed(tmp_path: Path) -> None:
+    def weights(name: str, **changes: object) -> np.ndarray:
+        manifest = replace(MANIFEST, name=name, **changes)
+        return learner(tmp_path / manifest.id.hex(), manifest=manifest).parameters.values_N.numpy()
+
+    np.testing.assert_array_equal(weights("a", seed=1), weights("b", seed=1))
+    assert (weights("a", seed=1) != weights("a", seed=2)).any()
+    assert (weights("a") != weights("b")).any()
