@@ -99,6 +99,18 @@ def test_a_recipe_is_trained_alone_and_goes_on(recipe: Path, tmp_path: Path) -> 
     assert lines[1]["loss_heldout"] > 0 < lines[1]["tokens_per_s"]
 
 
+def test_two_runs_of_one_seed_have_equal_losses(recipe: Path, tmp_path: Path) -> None:
+    seeded = recipe.with_name("seeded.toml")
+    runs = []
+    for number, seed in enumerate((7, 7)):
+        seeded.write_text(f"seed = {seed}\n{recipe.read_text()}")
+        code, lines, errors = potluck("train", seeded, "--home", tmp_path / str(number), "--epochs", 3, "--json")
+        assert code == 0, errors
+        runs.append([(line["loss"], line["loss_heldout"]) for line in lines if line["event"] == "epoch"])
+    assert len(runs[0]) == 3
+    assert runs[0] == runs[1]
+
+
 def test_a_plan_measures_the_real_model(recipe: Path) -> None:
     code, (plan,), errors = potluck("plan", recipe, "--seconds", 1, "--peers", 4, "--upload", "8mbit", "--json")
     assert code == 0, errors
