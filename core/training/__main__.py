@@ -1,7 +1,8 @@
 """The worker process.
 
 Frames of `core.workers.frames` come in on fd 0 and go out on fd 1.  The pipe watches the parent: when stdin closes, the
-process ends at once, whatever it is doing, so no orphan trains on after a crash.
+process ends at once, whatever it is doing, so no orphan trains on after a crash.  Nor does it train on while the engine
+is silent (core.training.engine_watch).
 """
 
 import os
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from core.base.problems import BadInput, Problem, WorkerProblem
+from core.training.engine_watch import EngineWatch, Heard
 from core.workers.child_end import listen, speaker, step_back, take_pipe
 from core.workers.frames import (
     Computes,
@@ -39,11 +41,11 @@ def main(*_: object) -> int:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     source, sink = take_pipe()
     say: Callable[[ToEngine], None] = speaker(sink)
-    inbox: queue.Queue[ToWorker] = queue.Queue(INBOX_MAX)
-    decoder = frame_decoder(ToWorker | Ping)
-    threading.Thread(
-        target=listen, args=(source, decoder, answering(say, inbox.put), os._exit), name="parent watch", daemon=True
-    ).start()
+    inbox: queue.Queue[Heard] = queue.Queue(INBOX_MAX)
+    decoder, watch = frame_decoder(ToWorker | Ping), EngineWatch(inbox.put)
+    take = answering(say, inbox.put, watch.hear)
+    threading.Thread(target=listen, args=(source, decoder, take, os._exit), name="parent watch", daemon=True).start()
+    threading.Thread(target=watch.run, name="engine watch", daemon=True).start()
     try:
         start = inbox.get()
         if not isinstance(start, Start):
@@ -69,10 +71,19 @@ def run(*_: object) -> NoReturn:
     os._exit(code)
 
 
-def answering(say: Callable[[ToEngine], None], put: Callable[[ToWorker], None]) -> Callable[[ToWorker | Ping], None]:
-    """Answers a Ping in the thread that listens, so that only a process that stands still owes one; puts the rest."""
+def answering(
+    say: Callable[[ToEngine], None], put: Callable[[ToWorker], None], heard: Callable[[], None]
+) -> Callable[[ToWorker | Ping], None]:
+    """Answers a Ping in the thread that listens, so that only a process that stands still owes one; puts the rest.
+
+    Args:
+        say: Takes the answer.
+        put: Takes every other frame.
+        heard: Told of each frame before that.
+    """
 
     def take(frame: ToWorker | Ping) -> None:
+        heard()
         if isinstance(frame, Ping):
             say(Pong())
         else:

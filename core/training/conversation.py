@@ -15,11 +15,12 @@ from core.training.carried import Carried
 from core.training.checkpoint import Saved
 from core.training.devices import titles_of
 from core.training.duty import DutyCycle
+from core.training.engine_watch import EngineHeard, EngineSilent, Heard
 from core.training.following import Following
 from core.training.metrics import EpochMeter, EpochMetrics, Sink, write_all
 from core.training.replica_thread import MEANINGLESS_BATCHES_MAX
 from core.training.round import Learner
-from core.training.standstill import Standstill
+from core.training.standstill import Standstill, Unattended
 from core.training.state_frames import SavedStep, state_fields
 from core.workers.arena import Arena
 from core.workers.data_frames import DataLeftOut
@@ -82,6 +83,7 @@ class Conversation:
         self._clock = clock
         self._held = start.hold
         self._standstill: Standstill | None = None
+        self._unattended = Unattended(learner)
         self._hold_at_epoch = start.hold_at_epoch
         self._round: bytes | None = None
         self._said_at: float | None = None
@@ -100,13 +102,13 @@ class Conversation:
         averaged = self._round is not None
         epoch = self._learner.state.epoch + averaged
         last = self._hold_at_epoch is not None and epoch >= self._hold_at_epoch
-        still = self._held or self._standstill is not None or last or self._learner.replicas.held.lead is None
+        still = self._held or self._standstill is not None or self._unattended.silent
+        still = still or last or self._learner.replicas.held.lead is None
         return not still and (not averaged or self._learner.overlaps)
 
     def begin(self) -> None:
         """The worker tells the engine that the model stands, and how large it is; then it begins to read text."""
-        learner = self._learner
-        task = learner.task
+        learner, task = self._learner, self._learner.task
         sizes = {"numel": learner.numel, "parameters": learner.numel}
         aside = tuple(path.name for path in learner.damaged)
         learner.damaged.clear()
@@ -129,12 +131,12 @@ class Conversation:
         for replica in learner.replicas.held.each:
             replica.data.start()
 
-    def run(self, inbox: "queue.Queue[ToWorker]") -> None:
+    def run(self, inbox: "queue.Queue[Heard]") -> None:
         """Listen and train for ever; the process ends when its stdin closes."""
         while True:
             self.turn(inbox)
 
-    def turn(self, inbox: "queue.Queue[ToWorker]") -> None:
+    def turn(self, inbox: "queue.Queue[Heard]") -> None:
         """Hear one frame if there is one, else train one batch; wait for a frame while there is nothing to train.
 
         A rest between two passes ends with the next frame, or with its time.
@@ -155,10 +157,10 @@ class Conversation:
         else:
             self.hear(frame)
 
-    def hear(self, frame: ToWorker) -> None:
+    def hear(self, frame: Heard) -> None:
         """Do what one frame says, once the engine knows of the last step; to stand still waits for no disk.
 
-        No device computes meanwhile.
+        No device computes meanwhile, nor while the engine is silent.
 
         Raises:
             Problem: it cannot be done, and the worker has to end.
@@ -178,6 +180,8 @@ class Conversation:
                 self._resume(frame)
             case _ if self._standstill is not None:
                 return  # the engine had not heard yet that the worker stands still
+            case EngineSilent() | EngineHeard():
+                self._unattended.hear(frame)
             case Suspend():
                 self._suspend()
             case _:
@@ -199,15 +203,12 @@ class Conversation:
                 self._round, self._said_at = None, None
                 self._carried.forget()
             case Evaluate():
-                found = self._learner.evaluate()
-                epoch = self._learner.state.epoch
+                found, epoch = self._learner.evaluate(), self._learner.state.epoch
                 self._say(
                     Evaluated(epoch=epoch, score=found.score, baselines=dict(found.baselines), filled=found.filled)
                 )
-            case Hold():
-                self._held = True
-            case Go():
-                self._held = False
+            case Hold() | Go():
+                self._held = isinstance(frame, Hold)
             case Start():
                 raise WorkerProblem("The training process was started twice.")
 

@@ -3,6 +3,7 @@ import io
 import pytest
 
 from core.training.__main__ import answering
+from core.training.engine_watch import GIVEN_UP_LOOKS, SILENT_LOOKS, EngineHeard, EngineSilent, EngineWatch, Heard
 from core.workers.child_end import listen
 from core.workers.frames import Go, Hold, Ping, Pong, ToEngine, ToWorker, encode_frame, frame_decoder
 
@@ -30,7 +31,7 @@ def test_it_leaves_when_the_pipe_ends() -> None:
 def test_whoever_listens_answers_a_ping_whatever_the_others_do() -> None:
     said: list[ToEngine] = []
     inbox: list[ToWorker] = []
-    take = answering(said.append, inbox.append)
+    take = answering(said.append, inbox.append, lambda: None)
     for frame in (Go(), Ping(), Hold()):
         take(frame)
     assert (said, inbox) == ([Pong()], [Go(), Hold()])
@@ -49,3 +50,22 @@ def test_it_leaves_with_an_error_at_garbage(garbage: bytes, capsys: pytest.Captu
 
 def test_a_ping_is_heard() -> None:
     assert heard(encode_frame(Ping())) == ([Ping()], 0)
+
+
+def test_silence_is_noticed_once_and_ends_before_the_frame() -> None:
+    inbox: list[Heard] = []
+    watch = EngineWatch(inbox.append)
+    take = answering(lambda _: None, inbox.append, watch.hear)
+    for number in range(2 * SILENT_LOOKS):  # pings every second look
+        watch.look()
+        if number % 2:
+            take(Ping())
+    assert inbox == []
+    for _ in range(SILENT_LOOKS + 1):
+        watch.look()
+    assert inbox == [EngineSilent(given_up=False)]
+    for _ in range(2 * GIVEN_UP_LOOKS):
+        watch.look()
+    take(Go())
+    take(Go())
+    assert inbox[1:] == [EngineSilent(given_up=True), EngineHeard(), Go(), Go()]

@@ -6,6 +6,7 @@ import msgspec
 
 from core.base.content import digest
 from core.base.manifest import AveragingNumbers
+from core.training.engine_watch import EngineHeard, EngineSilent
 from core.workers import frames
 from tests.unit.training.small import MANIFEST
 from tests.unit.training.talk import Gate, talk
@@ -57,3 +58,24 @@ def test_worker_stands_still_before_a_state_is_saved(tmp_path: Path, monkeypatch
     assert isinstance(stepped, frames.Stepped)
     assert isinstance(ready, frames.WorkerReady)
     assert (ready.epoch, ready.lineage) == (1, LINEAGE)
+
+
+def test_silence_of_the_engine_stops_training_and_loses_nothing(tmp_path: Path) -> None:
+    t = talk(tmp_path)
+    t.train(3)
+    t.hear(frames.Collect(round=b"r"))
+    samples = t.peer.samples
+    assert t.hear(EngineSilent(given_up=False), EngineSilent(given_up=True)) == []
+    assert not t.conversation.training
+    assert t.hear(EngineHeard(), frames.Release(round=b"r")) == []
+    assert t.conversation.training
+    assert t.peer.samples == samples
+    t.train(1)
+    assert t.peer.samples > samples
+
+
+def test_silence_means_nothing_to_a_suspended_worker(tmp_path: Path) -> None:
+    t = talk(tmp_path)
+    assert t.hear(frames.Suspend(), EngineSilent(given_up=False)) == [frames.Suspended()]
+    t.hear(EngineHeard(), frames.Resume(arena_path=str(tmp_path / "another")), frames.Go())
+    t.train(1)

@@ -1,0 +1,87 @@
+"""An engine that hangs: its worker stands still, everything says that it does not answer, and it can be ended."""
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from core.api.running import why_none_answers
+from core.api.snapshot import Snapshot
+from core.api.verdict import VerdictCode
+from tests.process.swarm import Volunteer, collaboration, found
+from tests.process.test_when_to_run import cpu_s, potluck
+
+pytestmark = [
+    pytest.mark.process,
+    pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="no process can be stopped here"),
+]
+REPEATS = 20 if os.environ.get("POTLUCK_LONG") else 1
+STILL_S = 6.0
+"""After so long the worker of a silent engine computes nothing."""
+TOLD_S = 5.0
+GONE_S = 8.0
+WATCHED_S = 10.0 if os.environ.get("POTLUCK_LONG") else 2.0
+
+
+def trains(news: Snapshot) -> bool:
+    return news.verdict.code is VerdictCode.CONTRIBUTING and news.me.samples_pending > 0
+
+
+def of(one: Volunteer) -> list[psutil.Process]:
+    """The engine's process, and all that it started."""
+    engine = psutil.Process(one.process.pid)
+    return [engine, *engine.children(recursive=True)]
+
+
+def runs(process: psutil.Process) -> bool:
+    return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+
+
+async def hangs(ada: Volunteer) -> tuple[list[psutil.Process], float]:
+    """Its engine hangs from now on while it trains; all its processes, and when that began."""
+    await ada.until(trains)
+    processes = of(ada)
+    processes[0].suspend()
+    return processes, time.monotonic()
+
+
+async def stands_still(children: list[psutil.Process], since: float) -> None:
+    await asyncio.sleep(since + STILL_S - time.monotonic())
+    before, began = sum(map(cpu_s, children)), time.monotonic()
+    await asyncio.sleep(WATCHED_S)
+    share = (sum(map(cpu_s, children)) - before) / (time.monotonic() - began)
+    sys.stdout.write(f"the children's share of a core: {share:.4f}\n")
+    assert share < 0.01
+
+
+def test_hung_engine_computes_nothing_goes_on_and_is_ended(tmp_path: Path) -> None:
+    async def run() -> None:
+        charter = found(tmp_path, target_samples=1_000_000)
+        async with collaboration(charter, tmp_path) as swarm, contextlib.AsyncExitStack() as finally_:
+            for _ in range(REPEATS):
+                ada = swarm.join("ada")
+                finally_.callback(lambda ada=ada: ada.process.send_signal(signal.SIGCONT))
+                (engine, *children), since = await hangs(ada)
+                code, told = await potluck(ada, "status")
+                assert time.monotonic() - since < TOLD_S
+                assert (code, told["code"], told["snapshot"]) == (5, "no_answer", None)
+                await stands_still(children, since)
+                engine.resume()
+                pending = (await ada.snapshot()).me.samples_pending
+                await ada.until(lambda news, pending=pending: news.me.samples_pending > pending)
+                assert of(ada)[1:] == children, "nobody was restarted"
+                processes, since = await hangs(ada)
+                code, told = await potluck(ada, "quit")
+                assert (code, told["forced"]) == (0, True)
+                assert not list(filter(runs, processes))
+                sys.stdout.write(f"quit took {time.monotonic() - since:.2f} s\n")
+                assert time.monotonic() - since < GONE_S
+                assert why_none_answers(ada.home.directory) == "killed"
+
+    asyncio.run(run())
