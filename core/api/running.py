@@ -80,7 +80,7 @@ def end_by_force(file: EngineFile) -> bool:
     """
     import psutil  # noqa: PLC0415 - as above
 
-    if file.far:
+    if file.far or file.pid == os.getpid():
         return False
     engine = living(file)
     if engine is None:
@@ -88,7 +88,7 @@ def end_by_force(file: EngineFile) -> bool:
     spared = {os.getpid()}
     doomed = [engine]
     with contextlib.suppress(psutil.Error):
-        spared |= {parent.pid for parent in psutil.Process().parents()}
+        spared |= {parent.pid for parent in psutil.Process().parents()} - {engine.pid}
         doomed += [child for child in engine.children(recursive=True) if child.pid not in spared]
     for process in doomed:
         with contextlib.suppress(psutil.Error):

@@ -13,7 +13,7 @@ import msgspec
 
 from core.api.commands import EngineFile
 from core.api.joined import absence, without_screen
-from core.api.running import why_none_answers
+from core.api.running import end_by_force, living, why_none_answers
 from core.api.snapshot import PROTOCOL_VERSION, Notice, Snapshot
 from core.api.verdict import Verdict, VerdictCode, headline, not_connected, sentence
 from core.base.problems import UserProblem
@@ -21,7 +21,7 @@ from core.cli.commands import COMMANDS
 from core.cli.options import ATTACHED, Commands, add_home, add_json
 from core.cli.say import say_json
 from core.cli.tables import clean, leaderboard_text, notice_text, status_text
-from core.control.engine_file import END_IT, NoAnswer, NotRunning, read_engine_file
+from core.control.engine_file import END_IT, NoAnswer, NotRunning, engine_of, read_engine_file
 from core.control.one_call import call_once
 from core.engine.notice_file import NoticeFile
 from core.storage.paths import Home
@@ -31,9 +31,12 @@ EXIT_NOT_CONNECTED = 2
 """No engine could be asked."""
 STATUS_S: Final = 3.0
 """An engine that says nothing for so long does not answer."""
+ANSWER_S: Final = 5.0
+"""An engine that was told to quit, and says nothing for so long, is ended by force."""
 QUIT_S: Final = 10.0
-"""The longest that an engine is waited for that was told to quit."""
+"""So is one that has not ended after so long."""
 LOOK_S: Final = 0.1
+FAR: Final = "It runs on another computer: end it there, with potluck quit --now"
 EXITS: Final[Mapping[VerdictCode, int]] = MappingProxyType(
     {
         VerdictCode.CONTRIBUTING: 0,
@@ -66,6 +69,8 @@ def add(commands: Commands) -> None:
             parser.epilog = (
                 "exit status: 0 works, 3 rests or is paused, 4 a problem, 2 no engine runs, 5 it does not answer"
             )
+        if name == "quit":
+            parser.add_argument("--now", action="store_true", help="end it by force, with all that it started")
         if name == "log":
             which = parser.add_mutually_exclusive_group()
             which.add_argument("--follow", action="store_true", help="go on as things happen")
@@ -121,28 +126,36 @@ def _leaderboard(home: Home, args: argparse.Namespace) -> None:
 
 
 def _quit(home: Home, args: argparse.Namespace) -> None:
-    file = read_engine_file(home)
-    call_once(home, "quit", any_version=True)
-    _wait_for_end(home, file)
+    """End the engine: as it does itself, or by force where it does not answer, does not end, or is to end now."""
+    file = engine_of(home, any_version=True)
+    forced = args.now or not _told_to_end(home, file)
+    if forced and not end_by_force(file):
+        raise UserProblem("Not all of Potluck could be ended.", hint=FAR if file.far else f"End process {file.pid}.")
     if args.json:
-        say_json({"event": "quit"})
+        say_json({"event": "quit", "forced": forced})
     else:
-        print("Potluck stops.")
+        print("Potluck was ended by force; what was saved last stays." if forced else "Potluck stops.")
 
 
-def _wait_for_end(home: Home, file: EngineFile | None) -> None:
-    """Return once the engine answers no more: one that is started at once then is not the second on its home."""
+def _told_to_end(home: Home, file: EngineFile) -> bool:
+    """Tell an engine to end; returns whether it has.  One that is started at once then is not the second on its home.
+
+    Raises:
+        NotRunning: it had ended before.
+    """
+    try:
+        call_once(home, "quit", any_version=True, timeout_s=ANSWER_S)
+    except NoAnswer:
+        return False
+    except NotRunning:
+        if living(file) is None:
+            raise
     end = time.monotonic() + QUIT_S
-    while time.monotonic() < end:
+    while living(file) is not None:
+        if time.monotonic() > end:
+            return False
         time.sleep(LOOK_S)
-        if read_engine_file(home) != file:
-            return  # it is gone, or another one has begun
-        try:
-            call_once(home, "quit", any_version=True)
-        except NotRunning:
-            return
-        except UserProblem:
-            continue  # it ends in the middle of the answer
+    return True
 
 
 def _show(home: Home, args: argparse.Namespace) -> None:

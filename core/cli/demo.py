@@ -90,7 +90,7 @@ def _answers(home: Home) -> bool:
         try:
             async with ControlClient.connect(home):
                 return True
-        except (NotRunning, TimeoutError):
+        except NotRunning:
             return False
 
     return asyncio.run(ask())

@@ -187,7 +187,7 @@ async def _ask_served(home: Home) -> tuple[str, tuple[PassedOver, ...]]:
     Returns:
         An empty id where no engine answers, or where it takes part in none yet.
     """
-    with contextlib.suppress(NotRunning, TimeoutError, UserProblem):
+    with contextlib.suppress(UserProblem):
         async with ControlClient.connect(home) as client:
             snapshot = await client.snapshot()
             return snapshot.collaboration.id if snapshot.collaboration else "", snapshot.passed_over

@@ -18,7 +18,7 @@ from core.api.snapshot import Activity, Snapshot
 from core.base.problems import WorkerProblem
 from core.cli.tables import clean
 from core.control.client import ControlClient
-from core.control.engine_file import NotRunning
+from core.control.engine_file import NoAnswer, NotRunning
 from core.engine.embedded import EmbeddedOptions, volunteer_homes
 from core.storage.paths import Home
 
@@ -155,7 +155,7 @@ async def _finished(home: Home, epoch: int) -> None:
 
 async def _seen_finished(home: Home, epoch: int) -> bool:
     """Whether the companion on `home` came to its end while it could be reached."""
-    with contextlib.suppress(NotRunning, TimeoutError):
+    with contextlib.suppress(NotRunning, NoAnswer):
         async with ControlClient.connect(home) as client:
             async for news in client.notifications():
                 if isinstance(news, Snapshot) and news.activity is Activity.FINISHED and news.epoch >= epoch:

@@ -282,8 +282,6 @@ async def _settle(home: Home, wish: Wish) -> tuple[SettingsView, bool]:
             return await client.settings(wish), True
     except NotRunning:
         pass
-    except TimeoutError:
-        raise UserProblem("Potluck runs, but does not answer.", hint="Try again in a while.") from None
     read = load_settings(home.settings_file)
     if read.notice is not None:
         print(f"potluck: {read.notice}", file=sys.stderr)

@@ -58,7 +58,7 @@ class ControlClient:
         Raises:
             NotRunning: there is none.
             UserProblem: it speaks another protocol, or refuses this client.
-            TimeoutError: another program holds the port and says nothing.
+            NoAnswer: it says nothing.
         """
         client = cls(await _open(engine_of(home, any_version=any_version), timeout_s))
         reader = asyncio.create_task(client._read())
@@ -193,6 +193,6 @@ async def _open(file: EngineFile, timeout_s: float) -> ClientConnection:
             raise crowded() from None
         raise not_running() from None
     except TimeoutError:
-        raise
+        raise no_answer() from None
     except (InvalidHandshake, OSError):
         raise not_running() from None

@@ -12,7 +12,7 @@ from core.api.commands import ENGINE_MESSAGE_BYTES_MAX, EngineFile, EngineMessag
 from core.control.engine_file import NotRunning, crowded, engine_of, gone, no_answer, not_running, problem_of_engine
 from core.storage.paths import Home
 
-CALL_TIMEOUT_S: Final = 60.0
+CALL_TIMEOUT_S: Final = 10.0
 CONNECT_TIMEOUT_S: Final = 5.0
 LOOPBACK: Final = "127.0.0.1"
 HEAD_BYTES_MAX: Final = 64 * 1024

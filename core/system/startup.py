@@ -133,7 +133,8 @@ def _entry(kind: Startup, command: Sequence[str]) -> bytes:
     return (
         "[Unit]\nDescription=Potluck: trains one neural network together with others\nAfter=network-online.target\n\n"
         f"[Service]\nExecStart={' '.join(map(_unit_word, command))}\nRestart=on-failure\nRestartSec=60\nNice=10\n"
-        "SuccessExitStatus=130 143\n\n[Install]\nWantedBy=default.target\n"
+        # killed: a person has ended it by force (core.api.running)
+        "SuccessExitStatus=130 143\nRestartPreventExitStatus=SIGKILL\n\n[Install]\nWantedBy=default.target\n"
     ).encode()
 
 

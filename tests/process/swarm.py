@@ -23,7 +23,7 @@ from core.backbone import charter as charters
 from core.backbone.charter import Charter
 from core.base.manifest import PAPER_LAMB, AveragingNumbers, Manifest
 from core.control.client import ControlClient
-from core.control.engine_file import NotRunning
+from core.control.engine_file import NoAnswer, NotRunning
 from core.storage.paths import Home
 from core.tasks.task import PreparedTask
 from tests.small_task import small_data, small_task
@@ -61,7 +61,7 @@ class Volunteer:
         try:
             async with asyncio.timeout(timeout_s):
                 while True:
-                    with contextlib.suppress(NotRunning):
+                    with contextlib.suppress(NotRunning, NoAnswer):
                         async with ControlClient.connect(self.home) as client:
                             async for news in client.notifications():
                                 if isinstance(news, Snapshot):

@@ -2,8 +2,11 @@
 
 import asyncio
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
+import psutil
 import pytest
 
 from core.api import verdict as verdicts
@@ -20,6 +23,7 @@ from core.api.snapshot import (
     Snapshot,
 )
 from core.base.problems import NoSpace, UserProblem
+from core.control.engine_file import read_engine_file
 from core.control.notices import NoticeRing
 from core.control.service import ControlService
 from core.engine.preferences import Preferences, view
@@ -75,6 +79,7 @@ class CardboardEngine:
         self.asked: list[tuple[str, float | None]] = []
         self.said: verdicts.Verdict | None = None
         self.restarted = False
+        self.quits: Callable[[], object] = lambda: None
         self.advice = ""
         self.preferences = Preferences(home.settings_file, Settings(port=22_222))
 
@@ -93,7 +98,7 @@ class CardboardEngine:
         self.asked.append((what, until))
 
     async def quit(self) -> None:
-        pass
+        self.quits()
 
     async def restart(self) -> None:
         self.restarted = True
@@ -137,6 +142,12 @@ class RunningEngine:
         self.stop()
         self.thread.join(10)
         self.loop.close()
+
+    def named(self, pid: int) -> None:
+        """Have `engine.json` name another process as the engine's."""
+        file = read_engine_file(self.home)
+        named = msgspec.structs.replace(file, pid=pid, started=psutil.Process(pid).create_time())
+        self.home.engine_file.write_bytes(msgspec.json.encode(named))
 
     def stop(self) -> None:
         self.loop.call_soon_threadsafe(self._stop.set)

@@ -14,6 +14,7 @@ import pytest
 
 from core.__main__ import main
 from core.base.problems import Damaged
+from core.cli import control
 from core.cli.commands import COMMANDS
 from core.cli.options import whole
 from core.cli.program import PARTS, parser
@@ -90,9 +91,20 @@ def test_leaderboard(running, capsys):
     assert json.loads(capsys.readouterr().out)["leaderboard"][0]["rank"] == 1
 
 
-def test_quit_and_show(running, capsys):
-    assert main(["quit"]) == 0
-    assert capsys.readouterr().out == "Potluck stops.\n"
+@pytest.mark.parametrize(("obeys", "words"), [(True, []), (False, []), (True, ["--now"])])
+def test_quit_leaves_no_process(running, capsys, monkeypatch, obeys, words):
+    monkeypatch.setattr(control, "QUIT_S", 0.3)
+    with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"]) as process:
+        running.named(process.pid)
+        if obeys and not words:
+            running.engine.quits = process.kill
+        assert main(["quit", *words]) == 0
+        assert process.wait(5) != 0
+    forced = not obeys or bool(words)
+    assert ("by force" in capsys.readouterr().out) == forced
+
+
+def test_show(running, capsys):
     assert main(["show"]) == 0
     assert "No window is open" in capsys.readouterr().out
 

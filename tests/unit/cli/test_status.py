@@ -1,6 +1,8 @@
 """What `potluck status` says, with an engine and without one."""
 
 import json
+import subprocess
+import sys
 
 import msgspec
 import pytest
@@ -51,7 +53,10 @@ def test_an_engine_of_another_version_can_be_stopped(running, capsys):
     running.home.engine_file.write_bytes(msgspec.json.encode(other))
     assert main(["pause"]) == 2
     assert "potluck quit" in capsys.readouterr().err
-    assert main(["quit"]) == 0
+    with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"]) as process:
+        running.engine.quits = process.kill
+        running.named(process.pid)
+        assert main(["quit"]) == 0
 
 
 def test_status_without_an_engine_names_the_command_that_leads_on(home, capsys):
