@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from app.text import count, one_line, percent, size, tr
-from core.api.data_state import DataView, SourceView, runs_short, why_stalled
+from core.api.data_state import DataView, SourceView, called, runs_short, why_stalled
 from core.api.snapshot import Snapshot
 from core.api.verdict import VerdictCode
 
@@ -46,7 +46,7 @@ def kept(view: DataView | None) -> str:
 
 def sources(found: Sequence[SourceView]) -> str:
     """Where it comes from, with the shares where there are several."""
-    named = (one_line(source.address) or tr("the documentation that came with Python") for source in found)
+    named = (one_line(called(source, tr)) for source in found)
     if len(found) == 1:
         return next(named)
     shares = (percent(source.share) for source in found)

@@ -13,6 +13,8 @@ class DataCode(StrEnum):
 
     NO_ANSWER = "no-answer"
     """The server does not answer, or breaks off: host, retry_s."""
+    NO_MEMBER = "no-member"
+    """Nobody who is here has the shard that is wanted, and it lies nowhere else: name, retry_s."""
     REFUSED = "refused"
     """The server wants other rights: host, status."""
     CERTIFICATE = "certificate"
@@ -46,6 +48,7 @@ class DataCode(StrEnum):
 STALLED: Final[Mapping[str, str]] = MappingProxyType(
     {
         DataCode.NO_ANSWER: "{host}, where the text is, does not answer. It is asked again in {seconds} s.",
+        DataCode.NO_MEMBER: "No backbone or volunteer that is here has the text. They are asked again in {seconds} s.",
         DataCode.REFUSED: (
             "Data stalled: {host} does not let this computer read ({status}). "
             "The command potluck data login keeps a password for it."
@@ -88,6 +91,8 @@ LEFT_OUT: Final[Mapping[str, str]] = MappingProxyType(
     }
 )
 """What is not read in this pass, by code."""
+FROM_MEMBERS: Final = "members"
+"""Address of text that the members give each other."""
 SOON_S: Final = 120.0
 """What lies ready for less than this is soon used up."""
 DataArgs = dict[str, str | int]
@@ -97,13 +102,29 @@ class SourceView(msgspec.Struct, frozen=True, kw_only=True):
     """A source of a collaboration's text.  The texts are the organiser's."""
 
     address: str
-    """For people; empty: the documentation that came with Python."""
+    """For people; empty: the documentation that came with Python; or `FROM_MEMBERS`."""
     host: str = ""
     """Who is asked over the network; empty: nobody."""
     share: float = 1.0
     """Of all samples, 0 to 1."""
     licence: str = ""
     credit: str = ""
+
+
+def called(source: SourceView, translate: Callable[[str], str] = str) -> str:
+    """Where the text of a source comes from, in words.
+
+    Args:
+        source: Its address is shown as it is, unless it is one of those without a server.
+        translate: Gives a sentence in the person's language.
+    """
+    match source.address:
+        case "":
+            return translate("the documentation that came with Python")
+        case str(address) if address == FROM_MEMBERS:
+            return translate("the backbone and other volunteers")
+        case address:
+            return address
 
 
 class DataView(msgspec.Struct, frozen=True, kw_only=True):

@@ -228,7 +228,7 @@ def no_data(code: str, args: Mapping[str, str | int]) -> Verdict:
     """
     if code in {"", DataCode.NETWORK_RESTS}:
         return starting("data")
-    if code == DataCode.NO_ANSWER:
+    if code in {DataCode.NO_ANSWER, DataCode.NO_MEMBER}:
         return not_connected(f"{DATA}{code}", **args)
     return Verdict(
         code=VerdictCode.PROBLEM, reason=f"{DATA}{code}", args={**args, "message": why_stalled(code, args), "hint": ""}

@@ -6,6 +6,7 @@ invitations.json   what lets people in (core.backbone.invitations)
 records.signed     what the authority has decided since (core.base.authority_records)
 admitted.log       who was let in (core.backbone.admission_log)
 blobs/             files named by the hex digest of their content
+shards/N/          shards of the source N of its text, which the backbone gives to members (core.backbone.offers)
 """
 
 import contextlib
@@ -41,6 +42,7 @@ MANIFEST = "manifest.json"
 AUTHORITY = "authority.key"
 BLOBS = "blobs"
 RECORDS = "records.signed"
+SHARDS = "shards"
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,8 +140,14 @@ def keep_blobs(folder: Path, files: Mapping[str, Path]) -> dict[str, str]:
     return names
 
 
-def found(folder: Path, manifest: Manifest, authority: KeyPair) -> Charter:
-    """Write a charter with one invitation, for any number; the manifest comes last, so one that has it is whole.
+def found(folder: Path, manifest: Manifest, authority: KeyPair, invitation: Invitation | None = None) -> Charter:
+    """Write a charter with one invitation; the manifest comes last, so one that has it is whole.
+
+    Args:
+        folder: The charter's, with its blobs.
+        manifest: What is signed.
+        authority: Signs it.
+        invitation: Lets people in first; None: one for any number, without an end.
 
     Raises:
         BadInput: the manifest names a codec or an aggregator that there is not.
@@ -148,7 +156,7 @@ def found(folder: Path, manifest: Manifest, authority: KeyPair) -> Charter:
     check_manifest(manifest)
     try:
         write_atomic(folder / AUTHORITY, authority.seed)
-        write_invitations(folder, [new_invitation()])
+        write_invitations(folder, [invitation or new_invitation()])
         write_atomic(folder / MANIFEST, sign_manifest(manifest, authority))
     except Problem:
         for name in (MANIFEST, INVITATIONS, AUTHORITY):

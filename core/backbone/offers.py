@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from core.backbone.charter import Charter
+from core.backbone.charter import SHARDS, Charter
 from core.base.problems import BadInput
 from core.session.shards import catalogue_of, exchange_of, indexes_of, seeds_of
 from core.swarm.participant import Participant
@@ -20,29 +20,31 @@ class Offers:
 
     Attributes:
         help_bytes: Memory for averaging what others have trained; 0: do not.
-        shards: A folder of shards to give to members (`potluck data cut`); None: give none.
+        shards: A folder of shards to give to members (`potluck data cut`); None: those that lie in the charter.
     """
 
     help_bytes: int = HELP_BYTES
     shards: Path | None = None
 
     def exchange(self, participant: Participant, charter: Charter) -> ShardExchange | None:
-        """What gives the shards of the folder, each of which is read once, to be sure; None: none are given.
+        """What gives the shards, each of which is read once, to be sure; None: there are none.
 
         Raises:
             BadInput: the collaboration lists no shards, or none of them lies in the folder.
             Damaged: a file is not the shard that it is called.
         """
-        if self.shards is None:
-            return None
         indexes = indexes_of(charter.manifest, charter.blobs)
+        own = {place: charter.folder / SHARDS / str(place) for place in indexes}
+        folders = {place: self.shards or folder for place, folder in own.items() if self.shards or folder.is_dir()}
+        if not folders and self.shards is None:
+            return None
         if not indexes:
             raise BadInput(
                 "This collaboration lists no shards, so none can be shared.",
                 hint="Cut its text with `potluck data cut`, and found it with the index.",
             )
         catalogue = catalogue_of(charter.manifest.id, indexes)
-        seeds = seeds_of(indexes, self.shards)
+        seeds = seeds_of(indexes, folders)
         exchange, _ = exchange_of(participant, catalogue, charter.folder / "shards", budget=lambda: 0, seeds=seeds)
         return exchange
 

@@ -15,6 +15,8 @@ from core.base.problems import quoted
 
 PYTHON_DOCS: Final = "python-docs"
 """The text that every computer has: the documentation that came with Python."""
+MEMBERS: Final = "members"
+"""Text that lies at no address: the backbone and other members give the shards that its index lists."""
 SOURCES_MAX: Final = 16
 """Number of sources of one collaboration."""
 SHARDS_MAX: Final = 65_536
@@ -26,6 +28,9 @@ HUB: Final = "hf"
 SCHEMES: Final = frozenset({HUB, "http", "https", "s3", "gs", "az"})
 """What a URL may begin with: all of these read over a network."""
 
+_RESERVED: Final = frozenset({"invalid", "example"})
+"""Last parts of names that no server has (RFC 2606, RFC 6761)."""
+
 Word = Annotated[str, Meta(max_length=200)]
 
 
@@ -33,8 +38,9 @@ class DataSource(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     """One source of a collaboration's text, as its manifest has it."""
 
     address: Annotated[str, Meta(min_length=1, max_length=ADDRESS_LETTERS)] = PYTHON_DOCS
-    """ "python-docs"; the absolute path of a folder or file; a URL that `fsspec` reads, such as "https://..." or
-    "s3://..."; "hf://datasets/OWNER/NAME" for a data set of the hub."""
+    """ "python-docs"; "members"; a URL that `fsspec` reads, such as "https://..." or "s3://...";
+    "hf://datasets/OWNER/NAME" for a data set of the hub; on one's own computer the absolute path of a folder or file,
+    which no collaboration of several computers names."""
     form: Literal["auto", "text", "jsonl", "parquet", "csv"] = "auto"
     """What the files hold; "auto": as their names end, `.gz` and `.zst` after it."""
     column: Word = "text"
@@ -63,13 +69,15 @@ class DataSource(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
         """
         if why := _refusal_of(self.address):
             raise ValueError(why)
+        if self.address == MEMBERS and not self.index:
+            raise ValueError("Without an index nobody knows which shards the members give each other.")
         if not all(math.isfinite(value) for value in (self.share, *self.filters.values()) if isinstance(value, float)):
             raise ValueError("share and filters must be finite numbers.")
 
     @property
     def path(self) -> str:
         """The folder or file of a volunteer's computer that it names; empty: none."""
-        return "" if self.address == PYTHON_DOCS or "://" in self.address else self.address
+        return "" if self.address in {PYTHON_DOCS, MEMBERS} or "://" in self.address else self.address
 
     @property
     def host(self) -> str:
@@ -78,6 +86,17 @@ class DataSource(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
             return ""
         parts = urlsplit(self.address)
         return "huggingface.co" if parts.scheme == HUB else parts.hostname or ""
+
+
+def why_no_server(address: str) -> str:
+    """Why nobody can answer at an address that a person has written, in a sentence; empty: somebody may."""
+    parts = urlsplit(address)
+    if parts.scheme not in {"http", "https"}:
+        return ""
+    labels = (parts.hostname or "").rstrip(".").split(".")
+    if all(labels) and labels[-1] not in _RESERVED:
+        return ""
+    return f"No server can be called {parts.hostname!r:.80}, as {address[:80]!r} says."
 
 
 DataSources = Annotated[tuple[DataSource, ...], Meta(min_length=1, max_length=SOURCES_MAX)]

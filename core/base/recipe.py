@@ -27,7 +27,15 @@ import msgspec
 from msgspec import Meta
 
 from core.base.allowed import read_fields
-from core.base.data_source import ADDRESS_LETTERS, PYTHON_DOCS, SOURCES_MAX, DataSource, DataSources
+from core.base.data_source import (
+    ADDRESS_LETTERS,
+    MEMBERS,
+    PYTHON_DOCS,
+    SOURCES_MAX,
+    DataSource,
+    DataSources,
+    why_no_server,
+)
 from core.base.manifest import SEED_MAX, AveragingNumbers, Name, Number, Numbers, Text
 from core.base.problems import BadInput, quoted
 from core.base.tasks import TASKS, TOKENIZERS
@@ -168,11 +176,20 @@ def _read_sources(raw: Mapping[str, object], *, called: str) -> tuple[DataSource
     for number, table in enumerate(tables, start=1):
         where = f"{called}: [[data]] {number}: "
         try:
-            found.append(read_fields(table, DataSource, where=where))
+            beside = {} if "address" in table or "index" not in table else {"address": MEMBERS}
+            found.append(read_fields({**beside, **table}, DataSource, where=where))
         except ValueError as error:
             raise BadInput(f"{where}{error}") from error
-        if "address" not in table:
-            raise BadInput(f"{where}address is missing.", hint="Name a folder, a URL, or hf://datasets/OWNER/NAME.")
+        if "address" not in table and "index" not in table:
+            raise BadInput(
+                f"{where}address is missing.",
+                hint="Name a folder, a URL, or hf://datasets/OWNER/NAME; of shards that were cut, the index is enough.",
+            )
+        if why := why_no_server(found[-1].address):
+            raise BadInput(
+                f"{where}{why}",
+                hint="Where the shards lie beside their index, leave the address out: the backbone gives them.",
+            )
     return tuple(found)
 
 

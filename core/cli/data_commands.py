@@ -39,6 +39,7 @@ from core.system.reports import answer
 MB = 10**6
 WRONG_SHOWN = 20
 EXIT_WRONG = 2
+GIVEN = " (the backbone gives these shards; where a server gives them, too, add its address)"
 ANSWERS = ("inspected", "cut", "verified", "trained", "sampled")
 _SAMPLE = re.compile(r"(\d{1,9})/(\d{1,9})/(\d{1,12})")
 
@@ -92,8 +93,8 @@ def run_cut(args: argparse.Namespace) -> int:
         f"  texts      {amount(found['documents'])}, {amount(found['characters'])} characters\n"
         f"{left_out}"
         f"  index      {clean(found['index'])}, {volume(found['index_bytes'])}\n"
-        f"{'Write' if away else 'Put the folder where volunteers can read it, and write'} in the recipe, above its "
-        f"tables:\n\n{_table(source, found['index'], out if away else 'https://...')}"
+        f"Write in the recipe, above its tables{'' if away else GIVEN}:\n\n"
+        f"{_table(source, found['index'], out if away else '')}"
     )
     return 0
 

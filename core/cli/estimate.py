@@ -9,11 +9,12 @@ from typing import Final
 import msgspec
 import psutil
 
-from core.api.data_state import SourceView
+from core.api.data_state import SourceView, called
 from core.api.look import THREAD_WATTS, ComputerFacts, JoinEstimate, LinkLook
 from core.api.numbers import amount, volume
 from core.api.settings import CPU
 from core.backbone.look import Invited
+from core.base.data_source import MEMBERS
 from core.base.manifest import Manifest
 from core.base.problems import Problem
 from core.cli.needs import needs_of, sent_in_epoch
@@ -90,7 +91,7 @@ def data_of(manifest: Manifest, *, samples: float) -> float:
         samples: Their number.
     """
     whole = sum(source.share for source in manifest.sources)
-    remote = sum(source.share for source in manifest.sources if source.host)
+    remote = sum(source.share for source in manifest.sources if source.host or source.address == MEMBERS)
     length = manifest.numbers.get("sequence_length", manifest.numbers.get("length", SAMPLE_TOKENS))
     tokens = float(length) if isinstance(length, int | float) else SAMPLE_TOKENS
     token_bytes = 1.0 if manifest.task == "gpt" else TOKEN_BYTES
@@ -104,8 +105,7 @@ def source_rows(sources: Sequence[SourceView], day_bytes: float | None) -> list[
         share = f"{source.share:.0%} from " if len(sources) > 1 else ""
         words = [word for word in (source.licence, source.credit) if word]
         described = f" ({'; '.join(words)})" if words else ""
-        where = source.address or "the documentation that came with Python"
-        rows.append(("Text" if not rows else "", f"{share}{where}{described}"))
+        rows.append(("Text" if not rows else "", f"{share}{called(source)}{described}"))
     if hosts := sorted({source.host for source in sources if source.host}):
         traffic = f", about {volume(day_bytes)} a day if it computes all day" if day_bytes else ""
         rows.append(("Reads from", f"{', '.join(hosts)}{traffic}"))

@@ -2,130 +2,227 @@
 
 import argparse
 import asyncio
+import contextlib
 import shlex
 import shutil
 import socket
-import sys
-import tempfile
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 import resources
+from core.api.numbers import amount
 from core.backbone.charter import Charter
+from core.backbone.invitations import Invitation, new_invitation
 from core.backbone.serve import PORTS, Ports
-from core.backbone.source import wanted_folder
+from core.base.data_source import DataSource
 from core.base.ids import fingerprint
-from core.base.problems import BadInput
-from core.cli.charter import link_of
+from core.base.problems import BadInput, Busy
+from core.cli.charter import DAY_S, link_of
+from core.cli.found_questions import FOUNDER, ask
 from core.cli.needs import needs_of, sentences
+from core.cli.recipe_commands import LINK_DAYS, LINK_USES
 from core.cli.recipes import Chosen
 from core.cli.say import say_json
 from core.engine.founding import Prepared, found
-from core.net.hosts import read_host
+from core.engine.own_text import own_text
+from core.net.clock import Clock
+from core.net.hosts import SAID, Reach, reach, read_host
 from core.system.atomic_files import make_directory, problem_of, write_atomic
+from core.system.file_lock import held
+from core.system.progress_bar import ProgressBar
 
-NAME_LETTERS = 80
-FOUNDER = "its founder"
+LOCK_S = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Founding:
+    """What is to be founded, and where.
+
+    Attributes:
+        chosen: The recipe, with what the person has said of it.
+        folder: Where the charter goes.
+        ports: Where the backbone is to be found.
+        invitation: Lets people in first.
+    """
+
+    chosen: Chosen
+    folder: Path
+    ports: Ports
+    invitation: Invitation
+
+
+@dataclass(frozen=True, slots=True)
+class Founded:
+    """What was founded, and what was found out on the way."""
+
+    charter: Charter
+    prepared: Prepared
+    cuts: tuple[dict[str, Any], ...]
 
 
 def run(args: argparse.Namespace) -> int:
     """`potluck found`; see `potluck found --help`."""
     host = read_host(args.host)
-    asked = {} if args.recipe is not None else _ask(args)
-    if args.recipe in resources.names("recipes"):
-        asked.setdefault("organiser", FOUNDER)  # the recipe's own words are the demo's
-    asked |= {field: said for field in ("name", "organiser") if (said := getattr(args, field))}
-    chosen = Chosen.of(args)
-    start = args.start.expanduser().absolute() if args.start is not None else None
-    chosen = replace(chosen, recipe=msgspec.structs.replace(chosen.recipe, **asked), start=start)
-    folder = (args.charter or Path(_folder(asked.get("name", chosen.path.stem)))).expanduser().absolute()
-    charter, prepared = _found(chosen, folder)
-    ports = Ports(desk=args.desk_port or _free_port(), host=host)
-    write_atomic(folder / PORTS, msgspec.json.encode(ports))
-    _say(args, charter, prepared, host=host)
+    if args.recipe is None:
+        ask(args)
+        host = args.host
+    chosen = _chosen(args)
+    folder = (args.charter or Path(_folder(args.name or chosen.path.stem))).expanduser().absolute()
+    peers, desk = _free_ports(2)
+    ports = Ports(peers=peers, desk=args.desk_port or desk, host=host)
+    _say(args, asyncio.run(_found(Founding(chosen, folder, ports, _invitation(args)))), ports)
     return 0
 
 
-def _found(chosen: Chosen, folder: Path) -> tuple[Charter, Prepared]:
+def _chosen(args: argparse.Namespace) -> Chosen:
+    """The recipe with the words that the person has said in the place of its own.
+
+    Raises:
+        BadInput: it cannot be used, or a word is too long.
+    """
+    asked = {field: said for field in ("name", "organiser", "summary") if (said := getattr(args, field))}
+    if args.recipe in resources.names("recipes"):
+        asked.setdefault("organiser", FOUNDER)  # the recipe's own words are the demo's
+    rights = {field: said for field in ("licence", "credit") if (said := getattr(args, field))}
+    chosen = Chosen.of(args)
+    recipe = msgspec.structs.replace(chosen.recipe, **asked)
+    if rights:
+        recipe = recipe.with_sources(tuple(msgspec.structs.replace(one, **rights) for one in recipe.sources))
+    try:
+        msgspec.convert(msgspec.to_builtins(recipe), type(recipe))
+    except msgspec.ValidationError as error:
+        raise BadInput(f"What was said cannot be used: {error}.", hint="Use fewer words.") from error
+    return replace(chosen, recipe=recipe, start=args.start.expanduser().absolute() if args.start is not None else None)
+
+
+def _invitation(args: argparse.Namespace) -> Invitation:
+    uses = LINK_USES if args.uses is None else args.uses
+    days = LINK_DAYS if args.days is None else args.days
+    return new_invitation(uses_max=uses or None, expires=Clock().now() + days * DAY_S if days else None)
+
+
+async def _found(asked: Founding) -> Founded:
     """Make the charter beside its place, and move it there when it is whole.
 
     Raises:
-        BadInput: something is at that place already.
+        BadInput: something is at that place already, or the text cannot be used.
+        Busy: another command founds a collaboration there.
+        NoSpace: the disk is full; nothing is left of the charter.
     """
+    folder, chosen = asked.folder, asked.chosen
+    _check_free(folder)
+    async with _workplace(folder) as work:
+        shards, bar = work / "shards", ProgressBar(json=chosen.json)
+        try:
+            text = await own_text(
+                chosen.recipe, shards, stage=lambda said, share: bar.show(share, said, part="Cutting the text")
+            )
+        finally:
+            bar.clear()
+        try:
+            prepared = await replace(chosen, recipe=text.recipe).prepare(work / "prepared")
+        except BadInput as problem:
+            raise _of_own_folders(problem, chosen.recipe.sources, text.recipe.sources) from problem
+        charter = found(text.recipe, prepared, work / "charter", shards=shards, invitation=asked.invitation)
+        write_atomic(charter.folder / PORTS, msgspec.json.encode(asked.ports))
+        move(charter.folder, folder)
+    return Founded(replace(charter, folder=folder), prepared, text.cuts)
+
+
+def _check_free(folder: Path) -> None:
     if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
         raise BadInput(
             f"{folder} is there already; nothing in it was changed.", hint="Name another folder with --charter."
         )
-    make_directory(folder.parent)
-    with tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as name:
-        prepared = asyncio.run(chosen.prepare(Path(name) / "prepared"))
-        charter = found(chosen.recipe, prepared, Path(name) / "charter")
-        try:
-            if folder.exists():
-                folder.rmdir()
-            shutil.move(charter.folder, folder)
-        except OSError as error:
-            raise problem_of(error, folder) from error
-    return replace(charter, folder=folder), prepared
 
 
-def _say(args: argparse.Namespace, charter: Charter, prepared: Prepared, *, host: str) -> None:
-    manifest = charter.manifest
-    needs = needs_of(prepared.costs, manifest, blob_bytes=sum(path.stat().st_size for path in charter.blobs.iterdir()))
-    link = link_of(charter, charter.invitations[0], host)
-    command = f"potluck backbone --charter {shlex.quote(str(charter.folder))} --host {host or 'ADDRESS'}"
-    text = wanted_folder(manifest)
+@contextlib.asynccontextmanager
+async def _workplace(folder: Path) -> AsyncIterator[Path]:
+    """A folder beside the charter's, for one command at a time; what one that was killed has left there goes."""
+    work = folder.with_name(f".{folder.name}.founding")
+    busy = Busy(f"Another command founds {folder.name} there.", hint="Wait for it, or name another folder: --charter.")
+    make_directory(work)
+    try:
+        async with held(work / "lock", patience_s=LOCK_S, otherwise=busy):
+            for name in ("shards", "prepared", "charter"):
+                shutil.rmtree(work / name, ignore_errors=True)
+            try:
+                yield work
+            finally:
+                for name in ("shards", "prepared", "charter"):
+                    shutil.rmtree(work / name, ignore_errors=True)
+    except Busy:
+        raise
+    except BaseException:
+        shutil.rmtree(work, ignore_errors=True)
+        raise
+    shutil.rmtree(work, ignore_errors=True)
+
+
+def move(charter: Path, folder: Path) -> None:
+    """Give a whole charter its place, where nothing is.
+
+    Raises:
+        BadInput: another collaboration has been founded there meanwhile.
+    """
+    try:
+        if folder.exists():
+            folder.rmdir()
+        charter.rename(folder)
+    except OSError as error:
+        _check_free(folder)
+        raise problem_of(error, folder) from error
+
+
+def _of_own_folders(problem: BadInput, own: tuple[DataSource, ...], cut: tuple[DataSource, ...]) -> BadInput:
+    """The problem with the names of the person's own folders in the place of those that were made of them."""
+    message = problem.message
+    for mine, made in zip(own, cut, strict=True):
+        message = message.replace(made.address, mine.address) if made.path else message
+    return BadInput(message, hint=problem.hint)
+
+
+def _say(args: argparse.Namespace, done: Founded, ports: Ports) -> None:
+    charter, manifest = done.charter, done.charter.manifest
+    blob_bytes = sum(path.stat().st_size for path in charter.blobs.iterdir())
+    needs = needs_of(done.prepared.costs, manifest, blob_bytes=blob_bytes)
+    invitation = charter.invitations[0]
+    link = link_of(charter, invitation, ports.host)
+    command = f"potluck backbone --charter {shlex.quote(str(charter.folder))}"
+    command += "" if ports.host else " --host ADDRESS"
     if args.json:
         facts = {"charter": str(charter.folder), "collaboration": manifest.id.hex(), "link": link, "command": command}
         facts["fingerprint"] = fingerprint(manifest.authority_id)
-        say_json({"event": "founded", **facts, "needs": needs})
+        facts |= {"host": ports.host, "reach": reach(ports.host) if ports.host else ""}
+        lasts = {"uses_max": invitation.uses_max, "expires": invitation.expires}
+        asked = {"ports": {"peers": ports.peers, "desk": ports.desk}, "invitation": lasts, "text": done.cuts}
+        say_json({"event": "founded", **facts, **asked, "needs": needs})
         return
-    print(f"Founded {manifest.name} in {charter.folder}.\n{sentences(needs)}")
+    print(f"Founded {manifest.name} in {charter.folder}.")
+    for cut in done.cuts:
+        print(
+            f"Its text: {amount(cut['documents'])} texts, {amount(cut['characters'])} characters; "
+            "the backbone gives it to volunteers."
+        )
+    print(sentences(needs))
     print(f"Fingerprint of its key, for volunteers to compare: {fingerprint(manifest.authority_id)}")
-    if text:
-        print(f"Each volunteer needs the text in the same folder, and allows it with: --text {shlex.quote(text)}")
     print(f"\nNext, where others can reach it:  {command}")
     print(f"Then hand out the link:           {link or 'that command prints it'}")
+    print(f"It lets in {_lasting(args, invitation)}; more links: potluck invite --help")
+    if ports.host:
+        print(f"{ports.host} can be reached {SAID[reach(ports.host)]}.")
+    if ports.host and reach(ports.host) is Reach.ANYWHERE:
+        print(f"A router must forward to this computer: port {ports.desk} (TCP), port {ports.peers} (TCP and UDP).")
 
 
-def _ask(args: argparse.Namespace) -> dict[str, str]:
-    """Ask for what matters, where a person sits in front of it; the answers go to the options and into the recipe.
-
-    Raises:
-        BadInput: nobody is there to answer.
-    """
-    names = resources.names("recipes")
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise BadInput("No recipe is named.", hint=f"Name a file, or one that comes along: {', '.join(names)}.")
-    name = _answer("What is the collaboration called?", lambda said: 0 < len(said) <= NAME_LETTERS, default="")
-    organiser = _answer("Who runs it?", lambda said: len(said) <= NAME_LETTERS, default=FOUNDER)
-    text = _answer(
-        "Which folder of text does it learn from? (empty: the recipe's own)",
-        lambda said: not said or Path(said).expanduser().is_dir(),
-        default="",
-    )
-    args.recipe = _answer(
-        f"Which recipe? ({', '.join(names)}; or a file)",
-        lambda said: said in names or Path(said).expanduser().is_file(),
-        default="first-words",
-    )
-    args.text = Path(text) if text else args.text
-    return {"name": name, "organiser": organiser}
-
-
-def _answer(question: str, fits: Callable[[str], bool], *, default: str) -> str:
-    """The person's answer, asked for until it fits."""
-    while True:
-        try:
-            said = input(f"{question}{f' [{default}]' if default else ''} ").strip() or default
-        except EOFError as error:
-            raise BadInput("The questions were not answered; nothing was founded.") from error
-        if fits(said):
-            return said
-        print("That cannot be used.")
+def _lasting(args: argparse.Namespace, invitation: Invitation) -> str:
+    days = LINK_DAYS if args.days is None else args.days
+    most = "any number of computers" if invitation.uses_max is None else f"{amount(invitation.uses_max)} computers"
+    return f"{most}, {f'for {amount(days)} days' if days else 'without an end'}"
 
 
 def _folder(name: str) -> str:
@@ -134,8 +231,10 @@ def _folder(name: str) -> str:
     return letters.strip("-") or "collaboration"
 
 
-def _free_port() -> int:
-    """A port that nothing listens at now: a backbone keeps it as long as nothing takes it meanwhile."""
-    with socket.socket() as made:
-        made.bind(("", 0))
-        return int(made.getsockname()[1])
+def _free_ports(count: int) -> list[int]:
+    """Ports that nothing listens at now: a backbone keeps them as long as nothing takes them meanwhile."""
+    with contextlib.ExitStack() as stack:
+        made = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for each in made:
+            each.bind(("", 0))
+        return [int(each.getsockname()[1]) for each in made]

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from core.api.numbers import amount
 from core.api.snapshot import LeaderboardRow
-from core.base.data_source import PYTHON_DOCS, DataSource
+from core.base.data_source import MEMBERS, PYTHON_DOCS, DataSource
 from core.base.manifest import Manifest
 from core.cli.tables import clean
 from core.ledger.ledger import Ledger
@@ -99,6 +99,8 @@ def _named(source: DataSource) -> str:
     name = PurePath(source.path.replace("\\", "/")).name
     if source.address == PYTHON_DOCS:
         named = "the documentation that comes with Python"
+    elif source.address == MEMBERS:
+        named = "texts that its organiser gave"
     elif source.path:
         named = f"the texts in the organiser's folder {_words(name)}"
     else:

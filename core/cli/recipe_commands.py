@@ -2,8 +2,13 @@
 
 import argparse
 from pathlib import Path
+from typing import Final
 
 from core.cli.options import Commands, add_home, add_json, add_metrics, calling, whole
+
+LINK_USES: Final = 20
+"""Number of computers that the link of a new collaboration lets in, where its organiser says nothing else."""
+LINK_DAYS: Final = 14
 
 
 def add(commands: Commands) -> None:
@@ -16,7 +21,8 @@ def add(commands: Commands) -> None:
 def _add_found(commands: Commands) -> None:
     found = commands.add_parser(
         "found",
-        description="Read the text, make keys and files, say what a volunteer needs.  Without a recipe it asks.",
+        description="Read the text, cut it into shards that the backbone gives to volunteers, make keys and files, "
+        "say what a volunteer needs.  Without a recipe it asks.",
     )
     _add_recipe(found, optional=True)
     found.add_argument(
@@ -24,8 +30,25 @@ def _add_found(commands: Commands) -> None:
     )
     found.add_argument("--name", default="", help="what the collaboration is called (default: as the recipe says)")
     found.add_argument("--organiser", default="", metavar="NAME", help="who runs it, for its volunteers to know")
+    found.add_argument("--summary", default="", metavar="WORDS", help="what it is for, in a sentence")
+    found.add_argument("--licence", default="", metavar="WORDS", help="of the text, such as CC BY-SA 4.0")
+    found.add_argument("--credit", default="", metavar="WORDS", help="who made the text")
+    found.add_argument(
+        "--uses",
+        type=whole(0, 1_000_000),
+        metavar="N",
+        help=f"number of computers that the first link lets in; 0: any number (default: {LINK_USES})",
+    )
+    found.add_argument(
+        "--days",
+        type=whole(0, 36_500),
+        metavar="N",
+        help=f"how long the first link lasts; 0: without end (default: {LINK_DAYS})",
+    )
     found.add_argument("--charter", type=Path, metavar="DIR", help="where it goes (default: here, by its name)")
-    found.add_argument("--host", default="", metavar="ADDRESS", help="address at which others find the backbone")
+    found.add_argument(
+        "--host", default="", metavar="ADDRESS", help="address at which others find the backbone; it is kept"
+    )
     found.add_argument(
         "--desk-port", type=whole(1, 65_535), metavar="N", help="port that the link names (default: a free one, kept)"
     )

@@ -80,8 +80,8 @@ class DataWatch:
 
     def _tell_stall(self, news: DataFlow, args: DataArgs) -> None:
         """Say why nothing comes; a server that is away is no trouble while rows are ready, and a verdict without."""
-        if news.code == DataCode.NO_ANSWER:
-            if news.rows_ready:
+        if news.code in {DataCode.NO_ANSWER, DataCode.NO_MEMBER}:
+            if news.rows_ready and news.code == DataCode.NO_ANSWER:
                 self._notices.tell("info", "data.away", host=args["host"], rows=news.rows_ready)
             return
         level: Level = "info" if news.code in {DataCode.NETWORK_RESTS, DataCode.CHANGED} else "warning"

@@ -10,8 +10,9 @@ import msgspec
 
 from core.backbone import charter as charters
 from core.backbone.charter import Charter
+from core.backbone.invitations import Invitation
 from core.backbone.support import check_averaging, check_sources
-from core.base.data_source import DataSource
+from core.base.data_source import MEMBERS, DataSource
 from core.base.manifest import Manifest, Numbers
 from core.base.problems import BadInput
 from core.base.recipe import Recipe
@@ -48,7 +49,13 @@ class Prepared(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def prepare(
-    recipe: Recipe, out: Path, *, called: str, stage: Stage, log: BinaryIO | None = None, start: Path | None = None
+    recipe: Recipe,
+    out: Path,
+    *,
+    called: str,
+    stage: Stage,
+    log: BinaryIO | None = None,
+    start: Path | None = None,
 ) -> Prepared:
     """Check a recipe, read its text and make what the task needs.
 
@@ -89,8 +96,23 @@ async def prepare(
     return msgspec.convert(found, Prepared)
 
 
-def found(recipe: Recipe, prepared: Prepared, folder: Path) -> Charter:
+def found(
+    recipe: Recipe,
+    prepared: Prepared,
+    folder: Path,
+    *,
+    shards: Path | None = None,
+    invitation: Invitation | None = None,
+) -> Charter:
     """Write the charter of what was prepared, in a folder where no other one is; the prepared files are deleted.
+
+    Args:
+        recipe: What was prepared.
+        prepared: What the preparation found out.
+        folder: The charter's.
+        shards: A folder for shards of the recipe's sources (`core.engine.own_text`), which goes into the charter, so
+            that no folder is named.  None: the collaboration stays on this computer.
+        invitation: Lets people in first; None: one for any number, without an end.
 
     Raises:
         BadInput: the recipe's averaging is not of this version.
@@ -99,6 +121,8 @@ def found(recipe: Recipe, prepared: Prepared, folder: Path) -> Charter:
     authority = charters.new_authority()
     files = {name: Path(path) for name, path in prepared.blobs.items()}
     sources, indexes = _indexed(recipe.sources)
+    if shards is not None:
+        sources = tuple(_nowhere(source) for source in sources)
     manifest = Manifest(
         name=recipe.name,
         summary=prepared.summary,
@@ -116,7 +140,9 @@ def found(recipe: Recipe, prepared: Prepared, folder: Path) -> Charter:
         evaluate_every=recipe.evaluate_every,
         authority=authority.peer_id.hex(),
     )
-    charter = charters.found(folder, manifest, authority)
+    if shards is not None and shards.is_dir():
+        shards.replace(folder / charters.SHARDS)
+    charter = charters.found(folder, manifest, authority, invitation)
     for out in {path.parent for path in files.values()}:
         shutil.rmtree(out, ignore_errors=True)
     return charter
@@ -146,6 +172,11 @@ def _indexed(sources: tuple[DataSource, ...]) -> tuple[tuple[DataSource, ...], d
         named.append(msgspec.structs.replace(source, index=name))
         files |= {name: Path(source.index)} if name else {}
     return tuple(named), files
+
+
+def _nowhere(source: DataSource) -> DataSource:
+    """The source as others can read it: shards of this computer come from the members."""
+    return msgspec.structs.replace(source, address=MEMBERS) if source.path else source
 
 
 def _unless_usual(sources: tuple[DataSource, ...]) -> tuple[DataSource, ...] | msgspec.UnsetType:

@@ -61,23 +61,23 @@ def catalogue_of(run: bytes, indexes: Mapping[int, ShardIndex]) -> Catalogue:
     return Catalogue(run, {place: tuple(_entries(index).values()) for place, index in indexes.items()})
 
 
-def seeds_of(indexes: Mapping[int, ShardIndex], folder: Path) -> dict[bytes, Path]:
-    """The shards that lie in an organiser's folder, by digest; all are read once, to be sure.
+def seeds_of(indexes: Mapping[int, ShardIndex], folders: Mapping[int, Path]) -> dict[bytes, Path]:
+    """The shards that lie in an organiser's folders, by digest; all are read once, to be sure.
 
     Args:
         indexes: See `indexes_of`.
-        folder: What `potluck data cut` has made.
+        folders: What `potluck data cut` has made, by the place of the source.
 
     Raises:
         BadInput: none of them lies there.
         Damaged: a file is not the shard that it is called.
     """
     found: dict[bytes, Path] = {}
-    for index in indexes.values():
-        found |= seeds_in(folder, _entries(index))
+    for place, folder in folders.items():
+        found |= seeds_in(folder, _entries(indexes[place]))
     if not found:
         raise BadInput(
-            f"No shard of this collaboration lies in {folder}.",
+            f"No shard of this collaboration lies in {next(iter(folders.values()))}.",
             hint="Name the folder that `potluck data cut` has made for it.",
         )
     return found

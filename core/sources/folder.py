@@ -1,5 +1,6 @@
 """A folder or file of this computer, where the person has named it, or the folder that it is in."""
 
+import contextlib
 import errno
 import os
 from collections.abc import Iterator
@@ -81,6 +82,15 @@ class Folder:
             elif size:
                 files.append(StoredFile(name, size))
         return FoundFiles(files, left_out)
+
+    def written(self) -> list[tuple[str, int, int]]:
+        """Path, size and time of the last change of each file, to be compared with what they are later."""
+        found: list[tuple[str, int, int]] = []
+        for path in self._paths():
+            with contextlib.suppress(OSError):  # it is gone since, or may not be read
+                stat = path.stat()
+                found.append((str(path), stat.st_size, stat.st_mtime_ns))
+        return found
 
     def read(self, name: str, start: int, end: int | None) -> Iterator[bytes]:
         """The bytes of a range of a file (`FilePlace.read`)."""

@@ -10,7 +10,7 @@ from typing import Final
 from urllib.parse import quote
 
 from core.api.data_state import DataCode
-from core.base.data_source import DataSource
+from core.base.data_source import MEMBERS, DataSource
 from core.data.filters import read_filters
 from core.data.shard_index import IndexedShard, ShardHash, ShardIndex
 from core.sources.buckets import bucket_of
@@ -54,10 +54,9 @@ class IndexedShards:
         self._index = index
         self._access = access
         self._columns = Columns("text", tuple(sorted(read_filters(source.filters).columns)))
-        self._origins = [
-            origin_of(address, access, seen=source.address) for address in (source.address, *index.mirrors)
-        ]
-        self.network = any(scheme_of(address) for address in (source.address, *index.mirrors))
+        own = () if source.address == MEMBERS else (source.address,)
+        self._origins = [origin_of(address, access, seen=source.address) for address in (*own, *index.mirrors)]
+        self.network = not own or any(scheme_of(address) for address in (*own, *index.mirrors))
 
     def listing(self) -> Listing:
         """What the index lists; nothing is asked."""
@@ -106,7 +105,7 @@ class IndexedShards:
         """
         listed = self._index.shard(shard)
         part = path.with_suffix(".part")
-        troubles: list[SourceTrouble] = []
+        troubles: list[SourceTrouble] = [] if self._origins else [SourceStalled(DataCode.NO_MEMBER, name=listed.name)]
         for origin in self._origins:
             begun = part.exists()
             trouble = self._tried(origin, listed, part, look)

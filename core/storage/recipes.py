@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 
 import resources
-from core.base.data_source import PYTHON_DOCS, DataSource
+from core.base.data_source import MEMBERS, PYTHON_DOCS, DataSource
 from core.base.problems import BadInput
 from core.base.recipe import RECIPE_BYTES_MAX, Recipe, read_recipe
 from core.system.atomic_files import read_bounded
@@ -52,12 +52,15 @@ def folder_name(path: Path, recipe: Recipe) -> str:
 
 
 def _absolute(source: DataSource, folder: Path) -> DataSource:
-    """A source whose folder and index, seen from the recipe's own, are named by their absolute paths."""
-    return msgspec.structs.replace(
-        source,
-        address=_beside(source.path, folder) if source.path else source.address,
-        index=_beside(source.index, folder) if source.index else "",
-    )
+    """A source whose folder and index, seen from the recipe's own, are named by their absolute paths.
+
+    Shards without an address lie beside their index.
+    """
+    index = _beside(source.index, folder) if source.index else ""
+    if source.address == MEMBERS:
+        return msgspec.structs.replace(source, address=str(Path(index).parent), index=index)
+    address = _beside(source.path, folder) if source.path else source.address
+    return msgspec.structs.replace(source, address=address, index=index)
 
 
 def _beside(named: str, folder: Path) -> str:

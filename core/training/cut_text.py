@@ -12,6 +12,7 @@ from core.data.shard_index import INDEX_BYTES_MAX, INDEX_FILE, IndexedShard, Sha
 from core.sources.cut_folder import CutFolder
 from core.sources.cut_journal import JOURNAL_BYTES_MAX, JOURNAL_FILE, CutJournal, read_journal
 from core.sources.cutting import CutResult, Cutting
+from core.sources.folder import Folder
 from core.sources.index_at import index_of
 from core.sources.requests import CutRequest, VerifyRequest
 from core.system.atomic_files import write_atomic
@@ -65,13 +66,15 @@ def cut(asked: CutRequest) -> SourceCut:
     """Cut a source, or go on where an earlier run was killed.
 
     Raises:
-        BadInput: the source cannot be read, or something else lies where the shards shall go.
+        BadInput: the source cannot be read, or changes meanwhile, or something else lies where the shards shall go.
         NoSpace: the disk is full.
     """
     secrets = given_secrets()
     store = CutFolder(asked.out, secrets)
     _may_replace(asked.index_copy, store)
     text = OpenedText(asked.source, secrets)
+    folder = Folder(Path(asked.source.path)) if asked.source.path else None
+    before = folder.written() if folder is not None else []
     begun = CutJournal(
         source=asked.source, listing=text.listing.digest, ending=asked.ending, shard_bytes=asked.shard_bytes
     )
@@ -90,6 +93,11 @@ def cut(asked: CutRequest) -> SourceCut:
             count, size = len(journal.shards), sum(one.size for one in journal.shards)
             words = f"Cutting: {count:,} shard{'' if count == 1 else 's'}, {size / 1e6:,.0f} MB"
             say("progress", text=words, fraction=text.share_read())
+    if folder is not None and folder.written() != before:
+        raise BadInput(
+            f"The files in {asked.source.address} have changed while they were cut.",
+            hint="Let what writes there come to its end, then cut them again, into an empty folder.",
+        )
     index = journal.index(asked.mirrors)
     store.write(INDEX_FILE, index.encode())
     if asked.index_copy:

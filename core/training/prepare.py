@@ -72,6 +72,8 @@ def _called(sources: tuple[DataSource, ...]) -> str:
     first = sources[0]
     if first.address == PYTHON_DOCS:
         words = "the documentation that came with Python"
+    elif first.path and first.index:
+        words = "the texts that its organiser gives"
     elif first.path:
         words = f"the texts in {Path(first.path).name}"
     else:

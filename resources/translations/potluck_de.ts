@@ -452,6 +452,10 @@
    <translation>Lücke {number}</translation>
   </message>
   <message>
+   <source>Bring them back.</source>
+   <translation>Bitte zurückbringen.</translation>
+  </message>
+  <message>
    <source>By day</source>
    <translation>Nach Tagen</translation>
   </message>
@@ -1248,6 +1252,10 @@
    <translation>Nie</translation>
   </message>
   <message>
+   <source>No backbone or volunteer that is here has the text. They are asked again in {seconds} s.</source>
+   <translation>Kein Backbone und niemand, der gerade da ist, hat den Text. In {seconds} s wird wieder gefragt.</translation>
+  </message>
+  <message>
    <source>No collaboration is left: nothing computes for others here until you join one.</source>
    <translation>Kein Projekt ist übrig: Bis zum nächsten Beitritt wird hier nichts für andere gerechnet.</translation>
   </message>
@@ -1794,6 +1802,10 @@
   <message>
    <source>Signed by nobody else</source>
    <translation>Nicht bezeugt</translation>
+  </message>
+  <message>
+   <source>Some of the shards that {0} lists do not lie beside it.</source>
+   <translation>Einige der Stücke, die {0} nennt, liegen nicht daneben.</translation>
   </message>
   <message>
    <source>Somebody is at this computer now.</source>
@@ -3150,6 +3162,10 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   <message>
    <source>taken by the processor, or by the card that computes</source>
    <translation>Leistung des Prozessors oder der Karte, die rechnet</translation>
+  </message>
+  <message>
+   <source>the backbone and other volunteers</source>
+   <translation>das Backbone und andere Freiwillige</translation>
   </message>
   <message>
    <source>the battery</source>

@@ -55,7 +55,10 @@ def test_a_founded_collaboration_is_served_at_the_printed_link(recipe: Path, tmp
     assert founded["needs"]["parameters"] > 100_000
     assert [path.name for path in tmp_path.iterdir()] == ["ours"]
     before = (tmp_path / "ours" / "manifest.json").read_bytes()
-    assert str(recipe.parent / "books").encode() in before
+    assert b'"address":"members"' in b"".join(before.split())
+    assert b"books" not in before  # nor any other name of a folder here
+    assert founded["text"][0]["documents"] > 0
+    assert founded["reach"] == "here"
     code, (problem,), _ = potluck(*words)
     assert (code, problem["code"]) == (2, "bad_input")
     assert (tmp_path / "ours" / "manifest.json").read_bytes() == before

@@ -4,7 +4,7 @@ import re
 import msgspec
 import pytest
 
-from core.base.data_source import DataSource
+from core.base.data_source import MEMBERS, DataSource
 from core.base.manifest import Manifest, read_manifest, sign_manifest
 from core.base.problems import BadInput
 from core.base.recipe import read_recipe
@@ -121,3 +121,25 @@ def test_wrong_source_in_a_recipe_is_a_sentence(tables: str, words: str) -> None
 def test_text_beside_sources_is_refused() -> None:
     with pytest.raises(BadInput, match="twice"):
         recipe("[[data]]\naddress = 'a'\n", head='text = "books"\n')
+
+
+@pytest.mark.parametrize(
+    "address", ["https://...", "https://texts.invalid/x", "http://a..b/", "https://files.example/"]
+)
+def test_recipe_refuses_an_address_that_no_server_has(address: str) -> None:
+    """What `data cut` used to print as a placeholder, and names that are reserved for examples."""
+    recipe = f'name = "a"\ntask = "gpt"\ntarget_samples = 1\n[[data]]\naddress = "{address}"\n[optimizer]\n'
+    with pytest.raises(BadInput, match=r"my\.toml: \[\[data\]\] 1: No server can be called"):
+        read_recipe(recipe.encode(), called="my.toml")
+
+
+def test_manifests_with_such_an_address_still_open() -> None:
+    assert DataSource(address="https://texts.invalid/x", index="shards-0").host == "texts.invalid"
+
+
+def test_index_alone_names_shards_that_members_give() -> None:
+    recipe = b'name = "a"\ntask = "gpt"\ntarget_samples = 1\n[[data]]\nindex = "shards/i"\n[optimizer]\n'
+    (source,) = read_recipe(recipe, called="my.toml").sources
+    assert (source.address, source.path, source.host) == (MEMBERS, "", "")
+    with pytest.raises(ValueError, match="Without an index"):
+        DataSource(address=MEMBERS)

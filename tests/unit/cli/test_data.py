@@ -64,6 +64,7 @@ def test_text_is_cut_verified_and_inspected(folder: Path, tmp_path: Path, capsys
     assert "is cut into 1 shard." in said
     (table,) = tomllib.loads(said[said.index("[[data]]") :])["data"]
     assert (table["licence"], table["credit"]) == ("CC0", 'the "Author"')
+    assert "address" not in table  # no placeholder that could be left in
     assert Path(table["index"]).is_file()
     assert run(["data", "verify", str(out)]) == 0
     assert "it is as the index says" in capsys.readouterr().out

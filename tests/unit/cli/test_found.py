@@ -1,13 +1,16 @@
 """What `potluck found` asks, and refuses before it reads any text."""
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from core.base.problems import BadInput
+from core.base.problems import BadInput, Busy
 from core.cli import found
 from core.cli.program import parser
+from core.net.clock import Clock
 
 
 @pytest.fixture
@@ -28,24 +31,89 @@ def answers(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return typed
 
 
-def test_questions_are_asked_again_until_they_fit(
-    answers: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    chosen = []
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[found.Founding]:
+    """What is to be founded, once all is asked; nothing is."""
+    chosen: list[found.Founding] = []
 
-    def founding(recipe: found.Chosen, folder: Path) -> None:
-        chosen.append((recipe, folder))
+    async def founding(what: found.Founding) -> None:
+        chosen.append(what)
         raise BadInput("enough")
 
     monkeypatch.setattr(found, "_found", founding)
     monkeypatch.chdir(tmp_path)
-    answers += ["", " Our Books! ", "Ada", "nowhere", str(tmp_path), "chess", "small-gpt"]
+    return chosen
+
+
+def test_questions_are_asked_again_until_they_fit(
+    answers: list[str], asked: list[found.Founding], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[str] = []
+    monkeypatch.setattr("builtins.print", lambda words, **_: told.append(str(words)))
+    answers += ["", " Our Books! ", "To learn from novels.", "Ada", "nowhere", str(tmp_path), "CC0", "Herman Melville"]
+    answers += ["chess", "small-gpt", "many", "3", "-1", "0", "256.1.1.1", "my_host", "192.168.1.7"]
     with pytest.raises(BadInput, match="enough"):
         found.run(parser().parse_args(["found"]))
-    ((recipe, folder),) = chosen
-    assert (recipe.recipe.name, recipe.recipe.organiser) == ("Our Books!", "Ada")
-    assert recipe.recipe.sources[0].path == str(tmp_path)
-    assert (recipe.path.stem, folder) == ("small-gpt", tmp_path / "our-books")
+    (what,) = asked
+    recipe = what.chosen.recipe
+    assert (recipe.name, recipe.summary, recipe.organiser) == ("Our Books!", "To learn from novels.", "Ada")
+    (source,) = recipe.sources
+    assert (source.path, source.licence, source.credit) == (str(tmp_path), "CC0", "Herman Melville")
+    assert (what.chosen.path.stem, what.folder) == ("small-gpt", tmp_path / "our-books")
+    assert (what.invitation.uses_max, what.invitation.expires) == (3, None)
+    assert what.ports.host == "192.168.1.7"
+    assert told[-1] == "  192.168.1.7 can be reached only from your home network."
+    assert sum("no address that others could call" in words for words in told) == 2
+
+
+def test_options_say_what_the_questions_would_ask(asked: list[found.Founding], tmp_path: Path) -> None:
+    words = ["--summary", "To learn.", "--licence", "CC0", "--uses", "0", "--days", "2", "--host", "[2001:db8::1]"]
+    with pytest.raises(BadInput, match="enough"):
+        found.run(parser().parse_args(["found", "small-gpt", "--text", str(tmp_path), *words]))
+    (what,) = asked
+    assert (what.chosen.recipe.summary, what.chosen.recipe.sources[0].licence) == ("To learn.", "CC0")
+    assert (what.invitation.uses_max, what.ports.host) == (None, "2001:db8::1")
+    assert what.invitation.expires == pytest.approx(Clock().now() + 2 * 86_400, abs=60)
+
+
+def test_link_of_a_new_collaboration_is_bounded(asked: list[found.Founding]) -> None:
+    with pytest.raises(BadInput, match="enough"):
+        found.run(parser().parse_args(["found", "small-gpt"]))
+    (what,) = asked
+    assert what.invitation.uses_max == 20
+    assert what.invitation.expires == pytest.approx(Clock().now() + 14 * 86_400, abs=60)
+    assert what.ports.peers != what.ports.desk
+
+
+def test_only_one_command_founds_at_a_place(tmp_path: Path) -> None:
+    """A lock of the operating system, as another process would hold it."""
+    command = "import fcntl, sys; file = open(sys.argv[1], 'w'); fcntl.flock(file, fcntl.LOCK_EX); print(1, flush=True)"
+    if sys.platform == "win32":
+        pytest.skip("the lock is taken with fcntl here")
+    work = tmp_path / ".ours.founding"
+    work.mkdir()
+    (work / "shards").mkdir()
+    with subprocess.Popen(
+        [sys.executable, "-c", f"{command}; sys.stdin.read()", str(work / "lock")],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline()
+        with pytest.raises(Busy, match="Another command founds ours"):
+            found.run(parser().parse_args(["found", "small-gpt", "--charter", str(tmp_path / "ours")]))
+        assert (work / "shards").is_dir()
+        other.communicate()
+
+
+def test_what_came_meanwhile_is_not_replaced(tmp_path: Path) -> None:
+    made, place = tmp_path / "made", tmp_path / "ours"
+    made.mkdir()
+    place.mkdir()
+    (place / "manifest.json").write_text("precious")
+    with pytest.raises(BadInput, match="is there already"):
+        found.move(made, place)
+    assert [path.name for path in place.iterdir()] == ["manifest.json"]
 
 
 def test_questions_that_end_found_nothing(answers: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -67,6 +135,8 @@ def test_without_a_terminal_a_recipe_must_be_named() -> None:
         (["chess"], "There is no recipe 'chess'. Name a file, or one"),
         (["small-gpt", "--text", "/nowhere"], "There is no folder"),
         (["small-gpt", "--host", "my home"], "no address that others could call"),
+        (["small-gpt", "--host", "192.168.1.300"], "no address that others could call"),
+        (["small-gpt", "--licence", "x" * 201], "What was said cannot be used"),
     ],
 )
 def test_a_wrong_word_is_refused_at_once(words: list[str], said: str) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from core.api.data_state import DataCode
 from core.base.content import root_digest
-from core.base.data_source import DataSource
+from core.base.data_source import MEMBERS, DataSource
 from core.data.shard_index import ShardHash, ShardIndex
 from core.sources.indexed import IndexedShards
 from core.sources.source import Access, SourceStalled
@@ -79,3 +79,11 @@ def test_a_mirror_leads_into_nobodys_own_network(tmp_path: Path) -> None:
 def test_a_mirror_that_no_source_could_be_is_refused(mirror: str) -> None:
     with pytest.raises(ValueError, match="address"):
         index_of(mirror)
+
+
+def test_text_of_the_members_lies_at_no_origin(tmp_path: Path) -> None:
+    shards = IndexedShards(DataSource(address=MEMBERS, index="shards-0"), index_of(), Access())
+    assert shards.network
+    with pytest.raises(SourceStalled) as caught:
+        shards.fetch(0, tmp_path / "0.shard", nothing)
+    assert caught.value.code == DataCode.NO_MEMBER

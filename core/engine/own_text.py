@@ -1,0 +1,116 @@
+"""Text on the organiser's own computer, made into shards that the backbone gives to members.
+
+Nobody else has the folder that a recipe names, so it is cut, or, where that was done already, its shards are taken as
+they are.  They lie in the charter; the manifest names their index, and no place of the organiser's computer.
+"""
+
+import asyncio
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from core.base.data_source import DataSource
+from core.base.problems import BadInput
+from core.base.recipe import Recipe
+from core.data.shard_index import INDEX_FILE
+from core.engine.founding import Stage, read_index_file
+from core.sources.requests import CutRequest
+from core.system.atomic_files import make_directory, problem_of
+from core.system.child_process import own_command
+from core.system.reports import answer
+
+SHARD_BYTES: Final = 4_000_000
+"""Of a shard as it lies on the disk, compressed: what a newcomer waits for before it computes."""
+
+
+@dataclass(frozen=True, slots=True)
+class OwnText:
+    """A recipe whose text is ready to be given to members.
+
+    Attributes:
+        recipe: Names the shards in the place of folders.
+        cuts: What cutting each folder has found, as `core.training.cut_text.SourceCut`.
+    """
+
+    recipe: Recipe
+    cuts: tuple[dict[str, Any], ...]
+
+
+async def own_text(recipe: Recipe, out: Path, *, stage: Stage) -> OwnText:
+    """Cut the folders of a recipe, and bring together the shards that were cut before.
+
+    Args:
+        recipe: Its folders absolute.
+        out: A folder for the shards: those of source N lie in its folder N.
+        stage: Told what is cut, and the share that is done.
+
+    Raises:
+        BadInput: a folder holds no text, or has changed while it was cut; shards are missing.
+        NoSpace: the disk is full.
+        WorkerProblem: the child failed.
+    """
+    sources: list[DataSource] = []
+    cuts: list[dict[str, Any]] = []
+    for place, source in enumerate(recipe.sources):
+        folder = out / str(place)
+        index = _index_of(source)
+        if index is not None:
+            whole = await asyncio.to_thread(_bring, index, folder)
+            if source.path and not whole:
+                raise BadInput(f"Some of the shards that {index} lists do not lie beside it.", hint="Bring them back.")
+        elif source.path:
+            cuts.append(await _cut(source, folder, stage))
+        if source.path:
+            given = DataSource(address=str(folder), index=str(folder / INDEX_FILE))
+            rights = {"share": source.share, "licence": source.licence, "credit": source.credit}
+            sources.append(msgspec.structs.replace(given, **rights))
+        else:
+            sources.append(source)
+    changed = tuple(sources) != recipe.sources
+    return OwnText(recipe.with_sources(tuple(sources)) if changed else recipe, tuple(cuts))
+
+
+def _index_of(source: DataSource) -> Path | None:
+    """The index of a source's shards on this computer; None: it was not cut."""
+    if source.index:
+        return Path(source.index)
+    beside = Path(source.path, INDEX_FILE)
+    return beside if source.path and beside.is_file() else None
+
+
+def _bring(index_file: Path, folder: Path) -> bool:
+    """Link the shards that lie beside an index into a folder, or copy them where the disk knows no links.
+
+    Returns:
+        False: not all of them lie there, and none was brought.
+
+    Raises:
+        NoSpace: the disk is full.
+        UserProblem: the system does not allow it.
+    """
+    index = read_index_file(index_file)
+    shards = [index_file.parent / index.shard(number).name for number in range(len(index))]
+    if not all(path.is_file() for path in shards):
+        return False
+    make_directory(folder)
+    try:
+        for path in shards:
+            try:
+                os.link(path, folder / path.name)
+            except OSError:
+                shutil.copyfile(path, folder / path.name)
+        shutil.copyfile(index_file, folder / INDEX_FILE)
+    except OSError as error:
+        raise problem_of(error, folder) from error
+    return True
+
+
+async def _cut(source: DataSource, folder: Path, stage: Stage) -> dict[str, Any]:
+    asked = CutRequest(source=source, out=str(folder), ending="jsonl.zst", shard_bytes=SHARD_BYTES)
+    words = ["--asked", msgspec.json.encode(asked).decode(), "--with-parent"]
+    command = [*own_command("data-work", "core.training.data"), *words]
+    return await answer(command, ("cut",), progress=lambda line: stage(line["text"], line.get("fraction", 0.0)))

@@ -1,0 +1,84 @@
+"""Folders of a recipe become shards that a backbone can give, with the real child that cuts."""
+
+import asyncio
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from core.base.data_source import DataSource
+from core.base.problems import BadInput
+from core.base.recipe import Recipe
+from core.data.shard_index import read_index
+from core.engine.own_text import OwnText, own_text
+from tests.small_task import text_folder
+
+
+def recipe(*sources: DataSource) -> Recipe:
+    return Recipe(name="n", task="gpt", target_samples=64, optimizer={}).with_sources(sources)
+
+
+def made(what: Recipe, out: Path, stage: Callable[[str, float], None] = lambda *_: None) -> OwnText:
+    return asyncio.run(own_text(what, out, stage=stage))
+
+
+@pytest.fixture
+def books(tmp_path: Path) -> Path:
+    return text_folder(tmp_path / "books", characters=60_000)
+
+
+def test_folder_is_cut_and_its_words_stay(books: Path, tmp_path: Path) -> None:
+    source = DataSource(address=str(books), share=0.5, licence="CC0", credit="Ada", filters={"characters_least": 3})
+    text = made(recipe(source, DataSource()), tmp_path / "out")
+    cut, docs = text.recipe.sources
+    assert (cut.share, cut.licence, cut.credit, cut.filters) == (0.5, "CC0", "Ada", {})
+    assert docs == DataSource()
+    index = read_index(Path(cut.index).read_bytes())
+    assert sum(index.characters) == text.cuts[0]["characters"] > 50_000
+    again = made(text.recipe, tmp_path / "again")  # shards that were cut before are taken as they are
+    assert not again.cuts
+    shard = Path(again.recipe.sources[0].address, index.shard(0).name)
+    assert shard.samefile(Path(cut.address, index.shard(0).name))  # linked: a large text takes its room once
+    (Path(cut.address) / index.shard(0).name).unlink()
+    with pytest.raises(BadInput, match="do not lie beside it"):
+        made(text.recipe, tmp_path / "third")
+
+
+def test_recipe_without_own_text_stays_as_it_is(tmp_path: Path) -> None:
+    what = Recipe(name="n", task="gpt", target_samples=64, optimizer={})
+    assert made(what, tmp_path / "out").recipe == what
+    assert not (tmp_path / "out").exists()
+
+
+def test_folder_without_any_text_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "pictures").mkdir()
+    (tmp_path / "pictures" / "a.png").write_bytes(b"\x89PNG")
+    with pytest.raises(BadInput, match="pictures holds no text files"):
+        made(recipe(DataSource(address=str(tmp_path / "pictures"))), tmp_path / "out")
+
+
+def test_folder_that_changes_while_it_is_cut_is_refused(books: Path, tmp_path: Path) -> None:
+    """Another program goes on writing into a file, which keeps its length."""
+
+    def writes(*_: object) -> None:
+        path = next(books.iterdir())
+        data = path.read_bytes()
+        path.write_bytes(bytes(reversed(data)))
+        os.utime(path, (1, 1))
+
+    with pytest.raises(BadInput, match=r"books have changed while they were cut.*into an empty folder"):
+        made(recipe(DataSource(address=str(books))), tmp_path / "out", writes)
+
+
+@pytest.mark.skipif(not Path("/dev/shm").is_dir(), reason="needs another file system")
+def test_shards_are_copied_where_no_link_can_be(books: Path, tmp_path: Path) -> None:
+    text = made(recipe(DataSource(address=str(books))), tmp_path / "out")
+    elsewhere = Path("/dev/shm", f"potluck-{os.getpid()}")
+    try:
+        away = made(text.recipe, elsewhere)
+        (shard,) = Path(away.recipe.sources[0].address).glob("0*")
+        assert shard.read_bytes() == Path(text.recipe.sources[0].address, shard.name).read_bytes()
+    finally:
+        shutil.rmtree(elsewhere, ignore_errors=True)
