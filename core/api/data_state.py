@@ -37,6 +37,8 @@ class DataCode(StrEnum):
     """A folder of this computer cannot be written: name, why (the system's words)."""
     TOO_MANY = "too-many"
     """A folder has more files than are read; this is the first that is not: name."""
+    TOO_LARGE = "too-large"
+    """A file unfolds to more memory than any text needs: name."""
     LINK = "link"
     """A link leads in a circle, to a folder, or out of the one that is read: name."""
     CHANGED = "changed"
@@ -82,6 +84,7 @@ LEFT_OUT: Final[Mapping[str, str]] = MappingProxyType(
         DataCode.NO_COLUMN: "Left out of the data: {name}, which has no column {column}.",
         DataCode.WRONG_BYTES: "Left out of the data: {name}, which is not what the organiser has signed.",
         DataCode.TOO_MANY: "Left out of the data: the files from {name} on, since there are too many.",
+        DataCode.TOO_LARGE: "Left out of the data: {name}, which unfolds to more memory than any text needs.",
         DataCode.LINK: "Left out of the data: {name}, a link that leads in a circle, to a folder or out of this one.",
         DataCode.LOST_PLACE: (
             "It is not known any more which data were read, so reading begins anew. "

@@ -11,12 +11,14 @@ from typing import Final, NoReturn
 
 from core.base.problems import Problem, WorkerProblem
 from core.reading.frames import BeginReading, ReadFailed, ToReader, decoder_of
+from core.system.memory_bound import OWN
 from core.workers.child_end import listen, speaker, step_back, take_pipe
 
 INBOX_MAX: Final = 1000
 MEMORY_BYTES_MAX: Final = 3 * 1024**3
-"""Of this process: ten times what it takes usually.  Two thousand bytes of Parquet can stand for more than a computer
-has; so the system refuses it here, and the shard is damaged, before it takes memory from everything else."""
+"""Of this process: ten times what it takes usually (`core.system.memory_bound`).  Where the system refuses what goes
+beyond, one shard is damaged; elsewhere this process ends, and begins anew."""
+TOO_MUCH: Final = "a file unfolds to more memory than any text needs"
 
 
 def main(*_: object) -> int:
@@ -33,7 +35,8 @@ def main(*_: object) -> int:
         if not isinstance(begin, BeginReading):
             raise WorkerProblem("The reading process was not started properly.")  # noqa: TRY301 - answered below
         step_back()
-        _limit_memory()
+        OWN.keep_within(MEMORY_BYTES_MAX)
+        OWN.watch(lambda: _end(say, MemoryError(TOO_MUCH)))
         threading.excepthook = lambda failed: _end(say, failed.exc_value)
         os.environ["TOKENIZERS_PARALLELISM"] = "false"  # one core
         from core.reading.reader import Reader  # noqa: PLC0415 - the parent is watched before anything slow is imported
@@ -51,16 +54,6 @@ def run(*_: object) -> NoReturn:
     code = main()
     sys.stderr.flush()
     os._exit(code)
-
-
-def _limit_memory() -> None:
-    """Have this process take no more than `MEMORY_BYTES_MAX`, where the system can do that."""
-    if sys.platform == "linux":
-        import resource  # noqa: PLC0415 - only there
-
-        soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
-        most = [limit for limit in (soft, hard, MEMORY_BYTES_MAX) if limit != resource.RLIM_INFINITY]
-        resource.setrlimit(resource.RLIMIT_DATA, (min(most), hard))
 
 
 def _end(say: Callable[[ReadFailed], None], error: BaseException | None) -> None:

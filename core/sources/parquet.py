@@ -5,12 +5,14 @@ from collections.abc import Iterator
 from typing import Any, Final, Self
 
 from core.api.data_state import DataCode
-from core.sources.records import NO_COLUMNS, Bytes, Columns, Row, Texts, gathered
+from core.sources.records import NO_COLUMNS, RECORD_BYTES_MAX, Bytes, Columns, Row, Texts, gathered
 from core.sources.source import READ_BYTES, NoColumn, ShardUnreadable, SourceTrouble
 from core.sources.spans import WHOLE, ByteBuffer
 
 FOOTER_BYTES_MAX: Final = 64 * 1024 * 1024
 """Of the list of a file's row groups: ten thousands of them with a thousand columns each."""
+PACKED_MAX: Final = 200
+"""By so much text can be packed at most; real text is by 3 to 10, the log of a machine by 50."""
 ROWS: Final = 64
 """Rows that are taken at a time."""
 _MARK: Final = b"PAR1"
@@ -108,10 +110,11 @@ def parquet_texts(file: Bytes, groups: tuple[int, int], columns: Columns) -> Ite
 
 def _rows(file: Bytes, groups: tuple[int, int], columns: Columns) -> Iterator[tuple[str, Row]]:
     with _Opened(file) as opened:
-        opened.columns(columns)
+        (text_place,) = opened.columns(columns)
         last = opened.parquet.metadata.num_row_groups if groups[1] == WHOLE else groups[1]
         names = [columns.text, *(name for name in columns.others if name in opened.parquet.schema_arrow.names)]
         for group in range(groups[0], last):
+            opened.check(group, text_place)
             batches = opened.parquet.iter_batches(ROWS, row_groups=[group], columns=names, use_threads=False)
             for batch in batches:
                 texts, *others = (batch.column(name).to_pylist() for name in names)
@@ -144,7 +147,9 @@ class _Opened:
     def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
         import pyarrow as pa  # noqa: PLC0415
 
-        if isinstance(error, pa.ArrowException | OSError | ValueError | MemoryError | UnicodeDecodeError):
+        if isinstance(error, MemoryError):
+            raise ShardUnreadable(DataCode.TOO_LARGE, name=self._name) from error
+        if isinstance(error, pa.ArrowException | OSError | ValueError | UnicodeDecodeError):
             raise self._trouble() from error
 
     def columns(self, columns: Columns) -> list[int]:
@@ -162,6 +167,21 @@ class _Opened:
             if types.is_string(kind) or types.is_large_string(kind):
                 return [place for place in range(len(stored)) if stored.column(place).path == columns.text]
         raise NoColumn(self._name, columns.text, schema.names)
+
+    def check(self, group: int, place: int) -> None:
+        """Refuse a column of a row group with a value longer than any text, before anything of it is unpacked.
+
+        Without a dictionary the mean length says so.  A value in a dictionary is stored once for all rows that have
+        it: there it is how tightly the column is packed.
+
+        Raises:
+            ShardUnreadable: it has such a value.
+        """
+        column = self.parquet.metadata.row_group(group).column(place)
+        packed, unpacked = column.total_compressed_size, column.total_uncompressed_size
+        least = PACKED_MAX * packed if column.has_dictionary_page else RECORD_BYTES_MAX * column.num_values
+        if unpacked > max(least, RECORD_BYTES_MAX):
+            raise ShardUnreadable(DataCode.TOO_LARGE, name=self._name)
 
     def _check_footer(self) -> None:
         """Refuse what would have to be read whole to be found wrong."""

@@ -9,7 +9,8 @@ from typing import Final
 
 from core.api.data_state import DataCode, why_stalled
 from core.base.back_off import BackOff
-from core.sources.source import Listing, Piece, SourceStalled, TextShards
+from core.sources.source import Listing, Piece, ShardUnreadable, SourceStalled, TextShards
+from core.system.memory_bound import GROWTH_BYTES_MAX, OWN, bounded
 
 RETRY_S: Final = 2.0
 RETRY_S_MAX: Final = 20.0
@@ -61,7 +62,10 @@ class PatientShards:
         """What the source has, once it answers (`TextShards.listing`)."""
         while True:
             try:
-                found = self._shards.listing()
+                with OWN.growing(GROWTH_BYTES_MAX):
+                    found = self._shards.listing()
+            except MemoryError as error:
+                raise ShardUnreadable(DataCode.TOO_LARGE, name="The list of its files") from error
             except SourceStalled as trouble:
                 self._stand(trouble)
             else:
@@ -75,7 +79,7 @@ class PatientShards:
         while True:
             again = given
             try:
-                for piece in self._shards.read(shard, block, copy=copy):
+                for piece in bounded(self._shards.read(shard, block, copy=copy)):
                     self._answered()
                     if again and piece.block == block:
                         again -= 1
@@ -85,6 +89,8 @@ class PatientShards:
                     yield piece
             except SourceStalled as trouble:
                 self._stand(trouble)
+            except MemoryError as error:
+                raise ShardUnreadable(DataCode.TOO_LARGE, name=self.listing().shards[shard].name) from error
             else:
                 return
 

@@ -29,6 +29,13 @@ _WEB_HINT: Final = (
     "No folder of a web server can be listed. Name a file, or many whose names count, as those of a cut do: "
     "https://.../{00000..00127}.jsonl.zst"
 )
+_WHY: Final = {
+    DataCode.TOO_LARGE: (
+        "unfolds to more memory than any text needs",
+        "Leave it out: it is damaged, or made to do harm.",
+    )
+}
+"""What is wrong with a file, and what to do, by code; other codes say it themselves."""
 NAMES_SHOWN: Final = 12
 """Names of columns, configurations or splits in a sentence, at most."""
 SHARDS_AT_A_TIME: Final = 32
@@ -171,7 +178,8 @@ def problem_of_trouble(trouble: SourceTrouble) -> BadInput:
         case DataCode.NO_ANSWER:
             said, hint = f"{name} does not answer.", "Check the address and the connection, and try again."
         case _:
-            said, hint = f"{name} cannot be read: {trouble.code.value}.", "Name another source."
+            why, hint = _WHY.get(trouble.code, (f"cannot be read: {trouble.code.value}", "Name another source."))
+            said = f"{name} {why}."
     return BadInput(said, hint=hint)
 
 

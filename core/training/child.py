@@ -8,7 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 from core.base.data_source import SECRETS
-from core.base.problems import Problem
+from core.base.problems import BadInput, Problem
+from core.system.memory_bound import OWN
 
 
 def reporting(work: Callable[[], None]) -> int:
@@ -30,6 +31,11 @@ def end_with_parent() -> None:
     threading.Thread(target=_watch_parent, name="parent watch", daemon=True).start()
 
 
+def bounded_memory() -> None:
+    """From now on a file that unfolds to too much memory ends this process with a sentence, where nothing else does."""
+    OWN.watch(_end_too_large)
+
+
 def given_secrets() -> dict[str, str]:
     """Credentials of sources that the parent gives (`core.system.reports`); no child of this process gets them."""
     found: dict[str, str] = json.loads(os.environ.pop(SECRETS, "{}"))
@@ -48,6 +54,12 @@ def say(event: str, **words: Any) -> None:
 def say_wait(why: str) -> None:
     """Report why nothing goes on; how far the work is stays as it was."""
     say("progress", text=why)
+
+
+def _end_too_large() -> None:
+    said = "A file unfolds to more memory than any text needs."
+    say("problem", code=BadInput.code, message=said, hint="Leave it out: it is damaged, or made to do harm.")
+    os._exit(2)
 
 
 def _watch_parent() -> None:

@@ -21,7 +21,7 @@ from core.sources.requests import (
     TokenizerRequest,
     VerifyRequest,
 )
-from core.training.child import end_with_parent, reporting, say
+from core.training.child import bounded_memory, end_with_parent, reporting, say
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -32,6 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen = parser.parse_args(arguments)
     if chosen.with_parent:
         end_with_parent()
+    bounded_memory()
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
     asked: DataRequest = msgspec.json.decode(chosen.asked, type=DataRequest)
     return reporting(lambda: _do(asked))

@@ -20,7 +20,7 @@ from core.base.recipe import Recipe
 from core.sources.index_at import index_of, listed
 from core.system.offline import offline
 from core.tasks.text import text_of
-from core.training.child import end_with_parent, given_secrets, reporting, say, say_wait
+from core.training.child import bounded_memory, end_with_parent, given_secrets, reporting, say, say_wait
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -34,6 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen = parser.parse_args(arguments)
     if chosen.with_parent:
         end_with_parent()
+    bounded_memory()
     recipe, secrets = msgspec.json.decode(chosen.recipe, type=Recipe), given_secrets()
     return reporting(lambda: _prepare(recipe, chosen.called, chosen.out, start=chosen.start, secrets=secrets))
 

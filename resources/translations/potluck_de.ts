@@ -1140,6 +1140,10 @@
    <translation>Ausgelassen: {name}, das dieser Computer nicht lesen darf.</translation>
   </message>
   <message>
+   <source>Left out of the data: {name}, which unfolds to more memory than any text needs.</source>
+   <translation>Nicht in den Daten: {name} braucht entpackt mehr Speicher als irgendein Text.</translation>
+  </message>
+  <message>
    <source>Let Potluck train until an epoch has ended, then try again.</source>
    <translation>Potluck trainieren lassen, bis eine Epoche zu Ende ist, dann noch einmal versuchen.</translation>
   </message>
