@@ -4,12 +4,13 @@ import random
 from collections.abc import Sequence
 from pathlib import Path
 
-from PySide6.QtCore import QObject, Qt, QTimer, Signal
+from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtWidgets import QApplication
 
 from app import reports, text
 from app.choices import Choices, Closing
 from app.client import Client
+from app.ending import EngineEnding
 from app.engine_process import OR_ALONE, EngineProcess, own_program
 from app.intents import Intents
 from app.notifier import Notifier
@@ -25,9 +26,7 @@ from app.views.tray import Tray
 from app.welcome import Welcome
 from core.api.commands import ModelEvaluation
 from core.api.snapshot import ProblemView
-
-QUIT_PATIENCE_MS = 4000
-"""How long the engine has to say that it stops."""
+from core.api.verdict import VerdictCode
 
 
 class Application(QObject):
@@ -71,10 +70,11 @@ class Application(QObject):
         self.process = EngineProcess(home, engine or (), self)
         self.starter = Starter(self.process, self.store, self.commands.quitting, may_start=engine is not None)
         self.window.start_page.may_restart = engine is not None
+        self.window.start_page.may_stop = not far
         self._welcome = Welcome(self.window.join, self.choices, self)
-        self._connected = False
+        self._connected = self._silent = False
         self._leaving = False
-        self._patience = QTimer(self, singleShot=True, interval=QUIT_PATIENCE_MS)
+        self.ending = EngineEnding(home, self.intents, self)
         self._wire()
         qt.commitDataRequest.connect(self._session_ends)
 
@@ -127,10 +127,11 @@ class Application(QObject):
         self.window.hide()
         self.tray.hide()
         if stop and self._connected:
-            self._patience.start()
-            self.intents.stop_engine()
+            self.ending.ask()
             return
-        if stop:
+        if stop and self._silent:
+            self.ending.force()
+        elif stop:
             self.process.stop()
         self.finish()
 
@@ -146,22 +147,19 @@ class Application(QObject):
         client.failed.connect(self._failed)
         window.start_asked.connect(self.starter.start)
         window.start_asked.connect(client.hurry)
+        window.stop_asked.connect(self._stop_now)
         window.close_asked.connect(self._close_asked)
         window.actions_.quit.triggered.connect(self.leave)
         self.question.answered.connect(self._choose)
-        self._patience.timeout.connect(self._lose_patience)
+        self.ending.ended.connect(self.finish)
 
     def _follow_link(self, reason: str) -> None:
-        self._connected = not reason
+        self._connected, self._silent = not reason, reason == VerdictCode.NO_ANSWER
         if not self._leaving:
             self.starter.follow(reason)
-        elif reason:
-            self.finish()
 
     def _answered(self, method: str, result: object) -> None:
-        if method == "quit" and self._leaving:
-            self.finish()
-        elif method in settings.METHODS:
+        if method in settings.METHODS:
             self.window.settings.show_answer(method, result)
         elif method in reports.KINDS:
             self.window.reports.put(method, result)
@@ -170,7 +168,6 @@ class Application(QObject):
 
     def _failed(self, method: str, problem: ProblemView) -> None:
         if self._leaving:
-            self.finish()
             return
         if method in settings.METHODS and self.window.settings.isVisible():
             self.window.settings.show_failure(method, problem)
@@ -182,7 +179,7 @@ class Application(QObject):
         self.window.show_failure(problem)
 
     def _close_asked(self) -> None:
-        if self._far or (not self._connected and not self.process.running):
+        if self._far or not (self._connected or self._silent or self.process.running):
             self.leave(stop=False)
         elif self.choices.closing is Closing.ASK:
             self.window.come_forward()
@@ -203,10 +200,12 @@ class Application(QObject):
         else:
             self.window.showMinimized()
 
-    def _lose_patience(self) -> None:
-        """The engine does not end by itself."""
-        self.process.stop()
-        self.finish()
+    def _stop_now(self) -> None:
+        """The person ends an engine that does not answer."""
+        self.starter.hold()
+        if not self.ending.force():
+            self.window.show_failure(text.not_ended())
+        self.client.hurry()
 
     def _session_ends(self) -> None:
         """The person logs out: no questions."""
@@ -214,7 +213,7 @@ class Application(QObject):
 
     def finish(self) -> None:
         """Stop the client and the timers, let the engine's process go, and say that the application has left."""
-        self._patience.stop()
+        self.ending.stop()
         self.client.stop()
         self.commands.stop()
         self.process.let_go()

@@ -1,4 +1,4 @@
-"""The person's intents, passed down to the engine.  Their effect shows in the next snapshots."""
+"""The person's intents, passed down to the engine.  Each is shown as a wish until a snapshot confirms it."""
 
 from typing import Protocol
 
@@ -9,7 +9,7 @@ from core.api.modes import UseSubject
 from core.api.settings import Wish
 
 PATIENCE_MS = 3000
-"""Time for which the switch shows the intent, even if snapshots still say otherwise."""
+"""An engine that says nothing for so long after the switch was put does not answer."""
 
 
 class Call(Protocol):
@@ -32,7 +32,7 @@ class Intents(QObject):
         self._call = call
         self._store = store
         self._patience = QTimer(self, singleShot=True, interval=PATIENCE_MS)
-        self._patience.timeout.connect(self.forget)
+        self._patience.timeout.connect(store.doubt)
 
     def contribute(self, wanted: bool) -> None:  # noqa: FBT001 - a Qt slot of `toggled(bool)`
         """Ask the engine to contribute, or to pause."""
@@ -85,6 +85,6 @@ class Intents(QObject):
         self._call("quit")
 
     def forget(self) -> None:
-        """The call failed, or took too long: the snapshot decides again."""
+        """The call failed: the snapshot decides again."""
         self._patience.stop()
         self._store.want(None)

@@ -21,7 +21,8 @@ GOOD_S = 120.0
 class Starter(QObject):
     """Starts an engine if none runs: when the window opens, after one was killed, and when the person asks.
 
-    An engine that was told to quit stays away.  After one that was killed the waits double.
+    An engine that was told to quit, or that the person has ended, stays away.  After one that was killed the waits
+    double.
 
     Args:
         process: The engine that it may start.
@@ -38,6 +39,8 @@ class Starter(QObject):
         self._may_start = may_start
         self._reason = "connecting"
         self._tried = False
+        self._ended = False
+        """Whether the person has ended the engine by force: that is no crash."""
         self._connected_at = 0.0
         self._wait_s = AGAIN_FIRST_S
         self._again = QTimer(self, singleShot=True)
@@ -62,15 +65,20 @@ class Starter(QObject):
         else:
             self._begin()
 
+    def hold(self) -> None:
+        """The person ends the engine by force: none is started until they ask for it."""
+        self._ended = True
+        self._again.stop()
+
     def _begin(self) -> None:
-        self._tried = True
+        self._tried, self._ended = True, False
         self._again.stop()
         why = self._process.start()
         self._store.miss(not_connected("refused", why=why) if why else not_connected("beginning"))
 
     def _consider(self) -> None:
         if not self._reason:
-            self._tried = True
+            self._tried, self._ended = True, False
             self._connected_at = time.monotonic()
             self._again.stop()
             self._process.forget_dead()
@@ -83,6 +91,8 @@ class Starter(QObject):
         code = self._process.code
         if self._process.running:
             self._store.miss(not_connected("beginning"))
+        elif self._ended:
+            self._store.miss(not_connected("stopped"))
         elif not self._may_start:
             self._store.miss(absence("absent", self._process.home))
         elif not self._tried:

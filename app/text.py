@@ -268,6 +268,13 @@ def engine_away() -> ProblemView:
     return ProblemView("away", tr("The engine cannot be reached right now."), tr("Try again in a moment."))
 
 
+def not_ended() -> ProblemView:
+    """Some of it was to be ended by force, and lives."""
+    return ProblemView(
+        "not_ended", tr("Not all of Potluck could be ended."), tr("End it with the system's task manager, or log out.")
+    )
+
+
 def disk_full(folder: str) -> str:
     """There is no room for an engine's files."""
     return tr("The disk is full: Potluck has no room for its files in {folder}. Free at least 200 MB there.").format(

@@ -51,6 +51,8 @@ class MainWindow(QMainWindow):
     close_asked = Signal()
     start_asked = Signal()
     """The person wants the engine started again."""
+    stop_asked = Signal()
+    """The person wants an engine ended that does not answer."""
 
     def __init__(
         self, store: Store, intents: Intents, commands: OwnCommands, *, theme: Theme, choices: Choices
@@ -171,6 +173,7 @@ class MainWindow(QMainWindow):
         self.reports.came.connect(self._tell_settings)
         self.banner.closed.connect(self._dismiss)
         self.start_page.start_asked.connect(self.start_asked)
+        self.start_page.stop_asked.connect(self.stop_asked)
         self.start_page.join_asked.connect(self.join.ask)
         self.join.joined.connect(self._joined)
         self._store.changed.connect(self._show)

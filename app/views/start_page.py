@@ -21,6 +21,8 @@ class StartPage(QWidget):
 
     start_asked = Signal()
     join_asked = Signal()
+    stop_asked = Signal()
+    """End an engine that does not answer."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -37,8 +39,12 @@ class StartPage(QWidget):
         self.start = QPushButton()
         self.may_restart = True
         """Whether an engine of another version may be ended for one of this window's."""
+        self.may_stop = True
+        """Whether an engine that does not answer can be ended from here."""
         self.join = QPushButton(tr("&Join with a link…"))
+        self.stop = QPushButton(tr("S&top it now"))
         self.start.clicked.connect(self.start_asked)
+        self.stop.clicked.connect(self.stop_asked)
         self.join.clicked.connect(self.join_asked)
         self._build()
 
@@ -53,7 +59,9 @@ class StartPage(QWidget):
         self._pot.show_icon(
             "pot-starting" if starts else "pot-problem" if verdict.reason == "refused" else "pot-paused"
         )
-        self._title.setText(text.tr("Warming up the pot") if starts else text.tr("The pot is cold"))
+        silent = verdict.code is VerdictCode.NO_ANSWER
+        cold = text.headline(verdict) if silent else text.tr("The pot is cold")
+        self._title.setText(text.tr("Warming up the pot") if starts else cold)
         self._sentence.setText(text.sentence(verdict))
         other = verdict.reason == "version" and self.may_restart
         startable = verdict.reason in STARTABLE or other
@@ -62,6 +70,9 @@ class StartPage(QWidget):
         self.start.setVisible(startable)
         if appears:
             self.start.setFocus()
+        if silent and self.may_stop and self.stop.isHidden():
+            self.stop.setFocus()
+        self.stop.setVisible(silent and self.may_stop)
         self._bar.setVisible(starts)
         step = STEPS.get(verdict.reason, 0)
         percent = verdict.args.get("percent", 50)
@@ -89,6 +100,7 @@ class StartPage(QWidget):
         buttons = QHBoxLayout()
         buttons.setSpacing(8)
         buttons.addWidget(self.start)
+        buttons.addWidget(self.stop)
         buttons.addWidget(self.join)
         column.addLayout(_centred(buttons))
         column.addStretch(3)

@@ -67,12 +67,13 @@ def living(file: EngineFile) -> "psutil.Process | None":
         return None  # another person's process has that number, or the system does not tell
 
 
-def end_by_force(file: EngineFile) -> bool:
+def end_by_force(home: Path, file: EngineFile) -> bool:
     """End an engine and all that it started, without asking; what was saved last stays.
 
     An engine of another computer is left alone: none of its processes can be reached from here.
 
     Args:
+        home: Its home, whose `engine.json` goes with it: nobody is to take that for a crash.
         file: What the engine says about itself.
 
     Returns:
@@ -94,11 +95,14 @@ def end_by_force(file: EngineFile) -> bool:
         with contextlib.suppress(psutil.Error):
             process.kill()  # psutil looks first whether the number is still the same process's
     end = time.monotonic() + KILLED_S
-    while alive := [process for process in doomed if _runs(process)]:
+    while any(map(_runs, doomed)):
         if time.monotonic() > end:
             return False
         time.sleep(LOOK_S)
-    return not alive
+    if read_engine_file(home) == file:
+        with contextlib.suppress(OSError):
+            engine_file(home).unlink()
+    return True
 
 
 def _runs(process: "psutil.Process") -> bool:

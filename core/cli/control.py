@@ -129,7 +129,7 @@ def _quit(home: Home, args: argparse.Namespace) -> None:
     """End the engine: as it does itself, or by force where it does not answer, does not end, or is to end now."""
     file = engine_of(home, any_version=True)
     forced = args.now or not _told_to_end(home, file)
-    if forced and not end_by_force(file):
+    if forced and not end_by_force(home.directory, file):
         raise UserProblem("Not all of Potluck could be ended.", hint=FAR if file.far else f"End process {file.pid}.")
     if args.json:
         say_json({"event": "quit", "forced": forced})

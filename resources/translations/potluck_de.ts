@@ -772,6 +772,10 @@
    <translation>Strom</translation>
   </message>
   <message>
+   <source>End it with the system's task manager, or log out.</source>
+   <translation>Mit der Aufgabenverwaltung des Systems beenden, oder abmelden.</translation>
+  </message>
+  <message>
    <source>End programs that you do not need.</source>
    <translation>Programme beenden, die nicht gebraucht werden.</translation>
   </message>
@@ -1348,6 +1352,10 @@
    <translation>Jetzt wird keiner gelesen.</translation>
   </message>
   <message>
+   <source>Not all of Potluck could be ended.</source>
+   <translation>Nicht alles von Potluck ließ sich beenden.</translation>
+  </message>
+  <message>
    <source>Not at all</source>
    <translation>Gar nicht</translation>
   </message>
@@ -1762,6 +1770,10 @@
   <message>
    <source>Rules about what the system does not tell stop nothing here: {0}.</source>
    <translation>Regeln zu dem, was das System nicht sagt, halten hier nichts an: {0}.</translation>
+  </message>
+  <message>
+   <source>S&amp;top it now</source>
+   <translation>Sofort s&amp;toppen</translation>
   </message>
   <message>
    <source>Samples</source>

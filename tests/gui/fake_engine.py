@@ -48,6 +48,10 @@ class _Once:
         self.said = text
 
 
+NOBODY = 2**22 + 1
+"""The number of no process: a service in a thread of a test is not to be waited for."""
+
+
 class FakeService:
     """Serves one home, like core/control: a snapshot on connect, answers, notifications."""
 
@@ -57,6 +61,7 @@ class FakeService:
         self.protocol = protocol
         self.calls: list[str] = []
         self.settings = _examples().settings()
+        self.pid = NOBODY
         self.headers: list[Headers] = []
         self.refuse: ProblemView | None = None
         self.quit_asked = threading.Event()
@@ -69,7 +74,7 @@ class FakeService:
         self._socket_handler, self._server.handler = self._server.handler, self._receive
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
         port = self._server.socket.getsockname()[1]
-        file = EngineFile(pid=os.getpid(), port=port, token=TOKEN, protocol=self.protocol, started=1.0)
+        file = EngineFile(pid=self.pid, port=port, token=TOKEN, protocol=self.protocol, started=1.0)
         self.home.mkdir(parents=True, exist_ok=True)
         engine_file(self.home).write_bytes(msgspec.json.encode(file))
         return self
@@ -215,7 +220,9 @@ def main() -> int:
         sys.stderr.write(f"{options.fail}\n")
         return 2
     examples = _examples()
-    with FakeService(options.home, examples.starting()) as service:
+    service = FakeService(options.home, examples.starting())
+    service.pid = os.getpid()
+    with service:
         step = 0
         while not service.quit_asked.wait(0.2):
             step += 1

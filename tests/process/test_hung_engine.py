@@ -82,6 +82,6 @@ def test_hung_engine_computes_nothing_goes_on_and_is_ended(tmp_path: Path) -> No
                 assert not list(filter(runs, processes))
                 sys.stdout.write(f"quit took {time.monotonic() - since:.2f} s\n")
                 assert time.monotonic() - since < GONE_S
-                assert why_none_answers(ada.home.directory) == "killed"
+                assert why_none_answers(ada.home.directory) == "stopped"
 
     asyncio.run(run())

@@ -52,10 +52,11 @@ def test_a_hung_engine_is_told_from_one_that_ended(hung, tmp_path):
     assert why_none_answers(tmp_path) == "stopped"
 
 
-def test_end_by_force_leaves_no_process(hung):
+def test_end_by_force_leaves_no_process(hung, tmp_path):
     file, child = hung
-    assert end_by_force(file)
+    assert end_by_force(tmp_path, file)
     assert living(file) is None
+    assert why_none_answers(tmp_path) == "stopped", "the person has ended it"
     assert not psutil.pid_exists(child) or psutil.Process(child).status() == psutil.STATUS_ZOMBIE
 
 
@@ -63,7 +64,7 @@ def test_a_process_that_got_the_number_later_is_spared(hung, tmp_path):
     file, child = hung
     earlier = msgspec.structs.replace(file, started=file.started - 100, port=1)
     assert living(earlier) is None
-    assert end_by_force(earlier)
+    assert end_by_force(tmp_path, earlier)
     assert psutil.pid_exists(file.pid)
     assert psutil.pid_exists(child)
 
@@ -73,8 +74,8 @@ def test_engine_is_known_by_its_port_when_the_clock_moved(hung):
     assert living(msgspec.structs.replace(file, started=file.started + 7200)) is not None
 
 
-def test_the_way_to_another_computer_is_not_ended(hung):
+def test_the_way_to_another_computer_is_not_ended(hung, tmp_path):
     file, child = hung
-    assert not end_by_force(msgspec.structs.replace(file, far=True))
+    assert not end_by_force(tmp_path, msgspec.structs.replace(file, far=True))
     assert psutil.pid_exists(file.pid)
     assert psutil.pid_exists(child)
