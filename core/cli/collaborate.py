@@ -109,7 +109,7 @@ def _add_engine(commands: Commands) -> None:
     add_metrics(engine)
     engine.add_argument("--name", metavar="NAME", help="how the leaderboard calls this computer")
     engine.add_argument("--threads", type=whole(0, 1024), metavar="N", help="processor threads for training")
-    _add_address(engine, told="")
+    _add_address(engine, told="the one that they see")
     engine.add_argument("--port", type=whole(0, 65_535), metavar="N", help="port for peers (default: drawn once, kept)")
     engine.add_argument(
         "--patience",
@@ -131,10 +131,13 @@ def _add_backbone(commands: Commands) -> None:
     )
     add_json(backbone)
     _add_charter(backbone)
-    _add_address(backbone, told="127.0.0.1")
+    _add_address(backbone, told="its last one")
     _add_averaging_memory(backbone, words="0: only welcome and watch")
     backbone.add_argument(
-        "--shards", type=Path, metavar="DIR", help="give members the shards of this folder (of potluck data cut)"
+        "--shards",
+        type=Path,
+        metavar="DIR",
+        help="give members the shards of this folder (default: those of the charter)",
     )
     port = whole(0, 65_535)
     backbone.add_argument("--port", type=port, metavar="N", default=0, help="port for peers (default: kept)")
@@ -219,6 +222,6 @@ def _add_address(command: argparse.ArgumentParser, *, told: str) -> None:
     command.add_argument(
         "--bind", metavar="ADDRESS", help="address to listen on (default: all; embedded: this computer's own)"
     )
-    meaning = f"default: {told}" if told else "default: the one that they see"
-    command.add_argument("--host", default=told, metavar="ADDRESS", help=f"address that others are told ({meaning})")
+    meaning = f"address that others are told (default: {told})"
+    command.add_argument("--host", default="", metavar="ADDRESS", help=meaning)
     command.add_argument("--with-parent", action="store_true", help="end when standard input closes")

@@ -17,7 +17,7 @@ from core.api.snapshot import Notice
 from core.backbone.charter import Charter, load_charter
 from core.backbone.link import Link, parse_link
 from core.backbone.offers import Offers
-from core.backbone.serve import PORTS, Backbone, Ports, serve_backbone
+from core.backbone.serve import PORTS, Backbone, Ports, kept_ports, serve_backbone
 from core.base.problems import BadInput, Problem
 from core.cli.options import recipe_file, text_folder
 from core.cli.say import say_json
@@ -28,7 +28,7 @@ from core.engine.engine import FAILED, Engine
 from core.engine.options import EngineOptions
 from core.engine.turn_taking import TurnTaking
 from core.net.clock import Clock
-from core.net.hosts import read_host
+from core.net.hosts import SAID, reach, read_host
 from core.net.interfaces import is_loopback
 from core.schedule.sense_source import NoSenses, SenseSource
 from core.schedule.senses.child import SensesChild
@@ -52,7 +52,8 @@ def run_backbone(args: argparse.Namespace) -> int:
     """`potluck backbone`; see `potluck backbone --help`."""
     _log_to_stderr()
     charter = load_charter(args.charter.expanduser().absolute())
-    bind, host = args.bind or EVERYWHERE, read_host(args.host or LOOPBACK)
+    told = args.host or kept_ports(charter.folder / PORTS).host or LOOPBACK
+    bind, host = args.bind or EVERYWHERE, read_host(told)
     if is_loopback(host) and not is_loopback(bind):
         print(
             "potluck: This link works on this computer only. "
@@ -82,7 +83,9 @@ def _tell_link(charter: Charter, link: Link) -> None:
     print(f"The backbone of {clean(charter.manifest.name)} runs at {link.where}. It takes part, and trains nothing.")
     print(f"\nHand out the link:            {link}")
     print("Others paste it in the window, or: potluck join LINK")
-    print(f"Its ports, to be forwarded where there is a router: {charter.folder / PORTS}")
+    peers = kept_ports(charter.folder / PORTS).peers
+    print(f"It can be reached {SAID[reach(link.host)]}.")
+    print(f"Ports that a router forwards: {link.port} (TCP), {peers} (TCP and UDP)")
     print(f"More links, or fewer:         potluck invite --charter {folder}")
     print(f"To shut somebody out:         potluck revoke --charter {folder} NAME")
     print("To stop it:                   Ctrl-C; its key, its ports and its links stay.", flush=True)
