@@ -1,0 +1,157 @@
+"""An organiser's first day: a folder of text, and a volunteer on another computer who has nothing but a link.
+
+The volunteer's programs run in a network namespace of their own, with another home; the folder of text is deleted
+before they begin, so that nothing of it can be read but what the backbone gives.
+"""
+
+import contextlib
+import json
+import lzma
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+import resources
+from tests.process.small_disk import small_disk
+from tests.process.swarm import CORE, ENVIRONMENT, end, start
+from tests.small_task import text_folder
+
+pytestmark = pytest.mark.process
+BACKBONE, VOLUNTEER = "10.213.7.1", "10.213.7.2"
+LONGEST_S = 180.0
+LANGUAGES: Mapping[str, str] = {
+    "english": "the sea was calm and every sailor looked for the white whale under a low grey sky at dawn",
+    "german": "die Köchin stellte den großen Topf auf das Feuer und erzählte dabei von ihrer Zeit am Fluß",
+    "bengali": "নদীর ধারে ছোট গ্রামে সকালের আলো এসে পড়ে আর মানুষ কাজের জন্য ঘর থেকে বের হয়",
+}
+
+
+@contextlib.contextmanager
+def other_computer() -> Iterator[Sequence[str]]:
+    """What a command begins with that runs in a network namespace, at the other end of a cable."""
+    name = f"potluck-{os.getpid()}"
+    cable = f"pv{os.getpid()}"[:14]
+
+    def ip(*words: str) -> None:
+        subprocess.run(["ip", *words], check=True, capture_output=True)
+
+    try:
+        ip("netns", "add", name)
+        ip("link", "add", cable, "type", "veth", "peer", "name", "eth0", "netns", name)
+        ip("addr", "add", f"{BACKBONE}/30", "dev", cable)
+        ip("link", "set", cable, "up")
+        for words in (("addr", "add", f"{VOLUNTEER}/30", "dev", "eth0"), ("link", "set", "eth0", "up")):
+            ip("-n", name, *words)
+        ip("-n", name, "link", "set", "lo", "up")
+        yield ("ip", "netns", "exec", name)
+    finally:
+        subprocess.run(["ip", "netns", "del", name], check=False, capture_output=True)  # and with it the cable
+
+
+def lacking() -> str:
+    """Why there can be no other computer here; empty: there can."""
+    if sys.platform != "linux" or os.geteuid() or shutil.which("ip") is None:
+        return "Another computer is a network namespace: this needs Linux, root and iproute2."
+    try:
+        with other_computer():
+            return ""
+    except subprocess.CalledProcessError as error:
+        return f"This kernel makes no network namespace: {error.stderr.decode().strip()}"
+
+
+@pytest.fixture
+def books(tmp_path: Path) -> Path:
+    """Three languages, one of the files packed, and one that is damaged."""
+    folder, random = tmp_path / "books", Random(5)
+    folder.mkdir()
+    for language, words in LANGUAGES.items():
+        known = words.split()
+        paragraphs = [" ".join(random.choices(known, k=60)).capitalize() + "." for _ in range(160)]
+        (folder / f"{language}.txt").write_text("\n\n".join(paragraphs), encoding="utf-8")
+    (folder / "packed.txt.xz").write_bytes(lzma.compress(b"A text that is packed.\n\n" * 40))
+    (folder / "torn.jsonl.gz").write_bytes(b"\x1f\x8bno gzip at all")
+    return folder
+
+
+def potluck(*words: object, before: Sequence[str] = ()) -> str:
+    command = [*before, *CORE, *map(str, words)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=ENVIRONMENT, timeout=LONGEST_S)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_a_link_alone_brings_another_computer_to_its_first_contribution(tmp_path: Path, books: Path) -> None:
+    """The organiser's commands are `found` and `backbone`; the volunteer's `join` and `engine`."""
+    if why := lacking():
+        pytest.skip(why)
+    began = time.monotonic()
+    ours, home = tmp_path / "ours", tmp_path / "elsewhere"
+    recipe = tmp_path / "letters.toml"
+    recipe.write_text(
+        resources.file("recipes", "small-gpt.toml").read_text().replace("_samples = 512", "_samples = 64")
+    )
+    where = ("--charter", ours, "--host", BACKBONE)
+    founded = json.loads(potluck("found", recipe, "--text", books, *where, "--json").splitlines()[-1])
+    assert founded["reach"] == "home"
+    assert str(tmp_path).encode() not in (ours / "manifest.json").read_bytes()
+    shutil.rmtree(books)
+    with other_computer() as there:
+        backbone = start(
+            [*founded["command"].split()[1:], "--with-parent", "--json"],
+            tmp_path / "backbone.log",
+            stdout=subprocess.PIPE,
+        )
+        engine = None
+        try:
+            assert backbone.stdout is not None
+            link = json.loads(backbone.stdout.readline())["link"]
+            assert link == founded["link"]
+            potluck("join", link, "--yes", "--home", home, before=there)
+            engine = start(
+                ["engine", "--home", str(home), "--with-parent"], tmp_path / "v.log", program=(*there, *CORE)
+            )
+            first = contribution(home, there, until=began + LONGEST_S)
+        finally:
+            if engine is not None:
+                end(engine)
+            end(backbone)
+    assert first["me"]["samples"] > 0
+    assert time.monotonic() - began < LONGEST_S
+    admitted = [json.loads(line) for line in (ours / "admitted.log").read_text().splitlines() if line]
+    assert len(admitted) == 2  # the backbone itself, and the volunteer
+
+
+def contribution(home: Path, there: Sequence[str], *, until: float) -> dict[str, Any]:
+    """The volunteer's first status that tells of something given."""
+    last = ""
+    while time.monotonic() < until:
+        words = [*there, *CORE, "status", "--home", str(home), "--json"]
+        last = subprocess.run(words, capture_output=True, text=True, check=False, env=ENVIRONMENT).stdout
+        with contextlib.suppress(ValueError, KeyError, TypeError):
+            found: dict[str, Any] = json.loads(last)["snapshot"]
+            if found["me"]["samples"] > 0:
+                return found
+        time.sleep(0.5)
+    raise AssertionError(f"nothing was given in time; last was {last}")
+
+
+def test_a_disk_that_fills_while_text_is_cut_leaves_nothing(tmp_path: Path) -> None:
+    folder = text_folder(tmp_path / "books")
+    with small_disk(tmp_path / "disk", mib=1) as mounted:
+        if not mounted:
+            pytest.skip("needs the right to mount a file system")
+        (tmp_path / "disk" / "ballast").write_bytes(bytes(253 * 4096))  # of 256 pages
+        command = [*CORE, "found", "small-gpt", "--text", str(folder), "--charter", str(tmp_path / "disk" / "ours")]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env=ENVIRONMENT, timeout=LONGEST_S)
+        assert done.returncode == 2
+        assert "The disk is full" in done.stderr.splitlines()[-1]
+        assert "Traceback" not in done.stderr
+        assert [path.name for path in (tmp_path / "disk").iterdir()] == ["ballast"]
