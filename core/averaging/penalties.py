@@ -62,7 +62,7 @@ NOTHING = Remembered()
 """There was no round before."""
 
 
-class Reputation:
+class Penalties:
     """What one peer holds against others, by what it has observed itself; no message carries it, and none changes it.
 
     A failed round costs its members as long as a round may last.  If that were attributed to nobody, one peer could

@@ -20,14 +20,14 @@ from core.base.bounds import Epoch, Loss, Norm, Samples, SamplesPerS
 from core.base.ids import PeerId
 from core.base.wire import Message
 
-WHOLE_GIFT: Final = 256
+WHOLE_PORTION: Final = 256
 """A member that gives its whole contribution gives so many 256ths of its chunks."""
 PACED_CHUNK_MIN: Final = 2048
 """Numbers in the smallest chunk that is cut for paced links: in raw its message's own bytes are then 1 of 100."""
 STAGES_MAX: Final = 4
 """Iterations of one round at most: four of groups of four are enough for 256 peers."""
 Count = Annotated[int, Meta(ge=0, lt=SHARE_CHUNKS_MAX)]
-Gift = Annotated[int, Meta(ge=0, le=WHOLE_GIFT)]
+Portion = Annotated[int, Meta(ge=0, le=WHOLE_PORTION)]
 Rate = Annotated[int, Meta(ge=0, lt=1 << 50)]
 """Whole bytes a second."""
 LIMITS_MAX: Final = 1024
@@ -115,11 +115,11 @@ class Plan(Message, frozen=True, kw_only=True, tag="averaging.plan"):
     """Each member's line, from which the shares follow; empty: all are unknown."""
     limits: Annotated[tuple[PairLimit, ...], Meta(max_length=LIMITS_MAX)] = ()
     """Slow pairs, in ascending order."""
-    gifts: Annotated[tuple[Gift, ...], Meta(max_length=GROUP_MAX)] = ()
-    """How many 256ths of its chunks each member gives (`balance.gifts`); empty: all give everything."""
+    portions: Annotated[tuple[Portion, ...], Meta(max_length=GROUP_MAX)] = ()
+    """How many 256ths of its chunks each member gives (`balance.portions`); empty: all give everything."""
     stages: Annotated[int, Meta(ge=1, le=STAGES_MAX)] = 1
     """In how many stages it averages.  With one, all members are one butterfly; with more they are a grid, and `chunks`
-    and `gifts` are those of the first stage's groups."""
+    and `portions` are those of the first stage's groups."""
 
     weight_share: Annotated[float, Meta(gt=0, le=1)] = 1.0
     """Upper bound on a member's share of all weights."""
@@ -144,9 +144,9 @@ class Plan(Message, frozen=True, kw_only=True, tag="averaging.plan"):
         """The peer that has published the plan, once it was checked (`check_plan`)."""
         return self.peers[self.leaders[0]]
 
-    def gift(self, member: int) -> int:
+    def portion(self, member: int) -> int:
         """How many 256ths of its chunks the member with this index gives."""
-        return self.gifts[member] if self.gifts else WHOLE_GIFT
+        return self.portions[member] if self.portions else WHOLE_PORTION
 
     def span(self, chunk: int) -> slice:
         """Where chunk number `chunk` of the whole vector lies."""

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
-from core.averaging.balance.gifts import divided
+from core.averaging.balance.portions import divided
 from core.averaging.balance.traffic import Line, Work, fleet
 
 

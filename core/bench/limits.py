@@ -6,11 +6,11 @@ from collections.abc import Sequence
 import msgspec
 
 from core.averaging.balance import traffic
-from core.averaging.balance.gifts import best_gifts
+from core.averaging.balance.portions import best_portions
 from core.averaging.balance.solver import round_seconds
 from core.averaging.balance.traffic import Work
 from core.averaging.matchmaking.division import work_of
-from core.averaging.plan import WHOLE_GIFT
+from core.averaging.plan import WHOLE_PORTION
 from core.bench.children import children, hear_all
 from core.bench.fleets import Computer
 from core.bench.flows import Flown, FlowsListening, Listen, SendBytes, sizes
@@ -66,10 +66,10 @@ async def flown(
     work = work_of(numel, codec)
     known = [computer.line for computer in fleet]
     members = traffic.fleet(known, work)
-    best = best_gifts(members)
-    gifts = last.gifts or [WHOLE_GIFT if line.gives else 0 for line in known]
-    tcp_s = await _tcp_s(lines, bytes_between(fleet, work, last.chunks, gifts))
-    planned_s = round_seconds(members, chunks=last.chunks, gifts=gifts)
+    best = best_portions(members)
+    portions = last.portions or [WHOLE_PORTION if line.gives else 0 for line in known]
+    tcp_s = await _tcp_s(lines, bytes_between(fleet, work, last.chunks, portions))
+    planned_s = round_seconds(members, chunks=last.chunks, portions=portions)
     return FleetLimits(
         bound_s=round(best.seconds, 3),
         planned_s=round(planned_s, 3),
@@ -80,14 +80,14 @@ async def flown(
 
 
 def bytes_between(
-    fleet: Sequence[Computer], work: Work, chunks: Sequence[int], gifts: Sequence[int]
+    fleet: Sequence[Computer], work: Work, chunks: Sequence[int], portions: Sequence[int]
 ) -> list[list[float]]:
     """Bytes from each (row) to each (column) in a round with these shares."""
     total = sum(chunks)
     shares = [work.numel * count / total for count in chunks]
 
     def between(i: int, j: int) -> float:
-        part = 0.0 if fleet[i].helps else shares[j] * work.number_bytes * gifts[i] / WHOLE_GIFT
+        part = 0.0 if fleet[i].helps else shares[j] * work.number_bytes * portions[i] / WHOLE_PORTION
         mean = 0.0 if fleet[j].helps else shares[i] * work.number_bytes
         return part + mean
 

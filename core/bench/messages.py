@@ -81,7 +81,7 @@ class RoundDone(msgspec.Struct, frozen=True, kw_only=True):
     """By how much the process grew during the round, at most."""
     chunks: list[int]
     """How many chunks each member reduced at first."""
-    gifts: list[int]
+    portions: list[int]
     """How many 256ths of its chunks each gave."""
     expected_s: float
     """Duration of the round according to the plan's own bandwidths, seconds; 0: it knew none."""

@@ -233,8 +233,8 @@ async def serve(setup: Setup) -> None:
                 facts=encode_facts(machine.rounds.lines.facts()),
                 growth_bytes=growth.bytes,
                 chunks=in_order(machine.plan, machine.plan.chunks, peers=setup.peers) if machine.plan else [],
-                gifts=in_order(machine.plan, machine.plan.gifts, peers=setup.peers)
-                if machine.plan and machine.plan.gifts
+                portions=in_order(machine.plan, machine.plan.portions, peers=setup.peers)
+                if machine.plan and machine.plan.portions
                 else [],
             )
         )

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from core.averaging.balance.gifts import best_gifts, divided
+from core.averaging.balance.portions import best_portions, divided
 from core.averaging.balance.solver import check_balance, share_chunks
 from core.averaging.balance.traffic import Line, Work, fleet
 from core.bench import plan_exact, plan_fleets
@@ -65,7 +65,7 @@ class MeasuredFleet(msgspec.Struct, frozen=True, kw_only=True):
     expected_s: float
 
 
-class Gifts(msgspec.Struct, frozen=True, kw_only=True):
+class Portions(msgspec.Struct, frozen=True, kw_only=True):
     """Gain of partial contributions on home lines: steps a second, medians over fleets."""
 
     peers: int
@@ -79,7 +79,7 @@ class Gifts(msgspec.Struct, frozen=True, kw_only=True):
     whole_gap: float | None
     """How far the choice of whole givers is from the best of all, at most."""
     partial_gap: float | None
-    """How far partial gifts are from a bound that none exceeds: median."""
+    """How far partial portions are from a bound that none exceeds: median."""
     partial_gap_most: float | None
 
 
@@ -102,7 +102,7 @@ class PlanReport(msgspec.Struct, frozen=True, kw_only=True):
     bench: str = "plan"
     solved: list[Solved]
     known: list[MeasuredFleet]
-    gifts: list[Gifts]
+    portions: list[Portions]
     every: list[Every]
 
 
@@ -116,7 +116,8 @@ def run(args: argparse.Namespace) -> int:
 
 def measure(sizes: Sequence[int], *, repeats: int, seed: int) -> PlanReport:
     """All of it; the same fleets for the same seed."""
-    best_gifts(fleet(plan_fleets.homes(np.random.default_rng(0), 4), Work(numel=1, number_bytes=1, target_samples=9)))
+    homes = plan_fleets.homes(np.random.default_rng(0), 4)
+    best_portions(fleet(homes, Work(numel=1, number_bytes=1, target_samples=9)))
     ways = [(limited, target) for target in (False, True) for limited in (False, True)]
     return PlanReport(
         solved=[
@@ -125,11 +126,11 @@ def measure(sizes: Sequence[int], *, repeats: int, seed: int) -> PlanReport:
             for size in sizes
         ],
         known=[
-            MeasuredFleet(fleet=name, seconds=round(best_gifts(fleet(lines, work)).seconds, 3), expected_s=expected)
+            MeasuredFleet(fleet=name, seconds=round(best_portions(fleet(lines, work)).seconds, 3), expected_s=expected)
             for name, (lines, work, expected) in plan_fleets.known().items()
         ],
-        gifts=[
-            _gifts(size, compute_s=compute_s, overlaps=overlaps, trials=[(seed, size, t) for t in range(repeats)])
+        portions=[
+            _portions(size, compute_s=compute_s, overlaps=overlaps, trials=[(seed, size, t) for t in range(repeats)])
             for size in (6, 12, 32)
             if size <= max(sizes)
             for compute_s in (*COMPUTE_S, SLOW_COMPUTE_S)
@@ -147,10 +148,10 @@ def _solved(size: int, *, limited: bool, target: bool, trials: Sequence[Any]) ->
         limits = plan_fleets.limits(chance, size) if limited else {}
         work = plan_fleets.batch(lines, numel=NUMEL, compute_s=COMPUTE_S[trial % len(COMPUTE_S)] if target else None)
         with balancing:
-            found = best_gifts(fleet(lines, work, limits))
+            found = best_portions(fleet(lines, work, limits))
         chunks = share_chunks(fleet(lines, work, limits), found, total=CHUNKS)
         with checking:
-            check_balance(fleet(lines, work, limits), chunks=chunks, gifts=found.gifts)
+            check_balance(fleet(lines, work, limits), chunks=chunks, portions=found.portions)
         if not target and (not limited or size <= EXACT_LIMITED_MAX):
             gaps.append(found.seconds / plan_exact.shares_seconds(lines, work, limits) - 1)
     return Solved(
@@ -186,7 +187,7 @@ class _Watch:
         )
 
 
-def _gifts(size: int, *, compute_s: float, overlaps: bool, trials: Sequence[Any]) -> Gifts:
+def _portions(size: int, *, compute_s: float, overlaps: bool, trials: Sequence[Any]) -> Portions:
     everybody, whole, partial, whole_gaps, partial_gaps = [], [], [], [], []
     for seed in trials:
         lines = plan_fleets.homes(np.random.default_rng(seed), size)
@@ -194,12 +195,12 @@ def _gifts(size: int, *, compute_s: float, overlaps: bool, trials: Sequence[Any]
         members = fleet(lines, work)
         everybody.append(divided(members, members.gives).steps_per_s)
         whole.append(plan_exact.best_givers(members).steps_per_s)
-        partial.append(best_gifts(members).steps_per_s)
+        partial.append(best_portions(members).steps_per_s)
         if size <= EXACT_GIVERS_MAX:
             whole_gaps.append(1 - whole[-1] / plan_exact.whole_givers_steps(lines, work))
         if size <= EXACT_PARTS_MAX:
             partial_gaps.append(1 - partial[-1] / plan_exact.free_parts_steps(lines, work))
-    return Gifts(
+    return Portions(
         peers=size,
         compute_s=compute_s,
         overlaps=overlaps,
@@ -222,7 +223,7 @@ def _every(name: str, slow: Line, between: Between) -> Every:
         between=between.value,
         steps_per_s={one.every: round(one.steps_per_s, 5) for one in tried},
         best=best_cadence(tried).every,
-        partial=round(best_gifts(members).steps_per_s, 5),
+        partial=round(best_portions(members).steps_per_s, 5),
     )
 
 
@@ -237,14 +238,14 @@ def _sentences(report: PlanReport) -> str:
             f"(processor {one.check.median_cpu_ms}){gap}."
         )
     lines += [f"{one.fleet}: {one.seconds:.2f} s, where {one.expected_s} s were found before." for one in report.known]
-    for gifts in report.gifts:
-        whole = "" if gifts.whole_gap is None else f" (the best choice has {gifts.whole_gap:.2%} more at most)"
-        bound = "" if gifts.partial_gap is None else f" ({gifts.partial_gap:.2%} under a bound)"
-        then = "while" if gifts.overlaps else "before"
+    for portions in report.portions:
+        whole = "" if portions.whole_gap is None else f" (the best choice has {portions.whole_gap:.2%} more at most)"
+        bound = "" if portions.partial_gap is None else f" ({portions.partial_gap:.2%} under a bound)"
+        then = "while" if portions.overlaps else "before"
         lines.append(
-            f"{gifts.peers} home lines that compute a batch in {gifts.compute_s:g} s {then} they average: "
-            f"{gifts.everybody:.4f} steps/s if everybody gives all, {gifts.whole_givers:.4f} if some do{whole}, "
-            f"{gifts.partial:.4f} with parts{bound}."
+            f"{portions.peers} home lines that compute a batch in {portions.compute_s:g} s {then} they average: "
+            f"{portions.everybody:.4f} steps/s if everybody gives all, {portions.whole_givers:.4f} if some do{whole}, "
+            f"{portions.partial:.4f} with parts{bound}."
         )
     for every in report.every:
         lines.append(

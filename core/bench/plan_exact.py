@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from core.averaging.balance.gifts import Choice, all_give, divided, line_steps
+from core.averaging.balance.portions import Choice, all_give, divided, line_steps
 from core.averaging.balance.traffic import Fleet, Floats, Line, Work, fleet
 
 PREFIXES: Final = 32
@@ -65,12 +65,12 @@ def whole_givers_steps(lines: Sequence[Line], work: Work) -> float:
 
 
 def free_parts_steps(lines: Sequence[Line], work: Work) -> float:
-    """A bound from above on the steps a second of partial gifts: each member gives any part to each reducer.
+    """A bound from above on the steps a second of partial portions: each member gives any part to each reducer.
 
     For a time that is a linear program in the parts; the time is bisected.  Where computing stands still while a round
     is averaged, the samples are a concave function of the round's time, so that the step's time has one minimum, which
-    is searched.  A gift, which is spread over all shares, cannot always follow, since here a member's own share costs
-    it nothing.
+    is searched.  A portion, which is spread over all shares, cannot always follow, since here a member's own share
+    costs it nothing.
     """
     program = _parts(lines, work)
     if not work.overlaps:
@@ -142,7 +142,7 @@ def _parts(lines: Sequence[Line], work: Work) -> Any:
 
 
 def best_givers(members: Fleet) -> Choice:
-    """The choice with the most steps a second, of those tried, with gifts of 1 and 0 only.
+    """The choice with the most steps a second, of those tried, with portions of 1 and 0 only.
 
     Exact for up to 8 givers without pair limits.
     """

@@ -5,7 +5,7 @@ from typing import Final
 from core.api.hints import Hint
 from core.averaging.bandwidth.demand import demand_of
 from core.averaging.codecs.registry import number_bytes
-from core.averaging.plan import WHOLE_GIFT, Plan
+from core.averaging.plan import WHOLE_PORTION, Plan
 from core.base.ids import PeerId
 from core.swarm.view import ParticipantView
 
@@ -40,7 +40,7 @@ def upload_hint(
     if 0 < line < OF_THE_LIMIT * limit_bytes_s:
         return None
     computing_s = settings.target_samples / samples_per_s
-    gives = plan.gift(mine) / WHOLE_GIFT * bool(plan.members[mine].samples)
+    gives = plan.portion(mine) / WHOLE_PORTION * bool(plan.members[mine].samples)
     sending_s = gives * plan.stages * plan.numel * number_bytes(plan.codec) / limit_bytes_s
     shorter, longer = (
         max(computing_s, averaging_s) if settings.averaging.overlaps else computing_s + averaging_s

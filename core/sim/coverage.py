@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Collection
 from typing import Any
 
-from core.averaging.plan import WHOLE_GIFT, Plan
+from core.averaging.plan import WHOLE_PORTION, Plan
 from core.base.ids import PeerId
 from core.sim.checkers import Checker
 from core.sim.node import Node
@@ -50,7 +50,7 @@ def kinds_of(plan: Plan, record: RoundRecord) -> list[str]:
     kinds = {
         "committed": True,
         "helped": helped,
-        "partial": any(gift < WHOLE_GIFT for gift in plan.gifts),
+        "partial": any(portion < WHOLE_PORTION for portion in plan.portions),
         "grid": plan.stages > 1,
         "truncated": bool(record.missing),
     }

@@ -108,11 +108,11 @@ class WholeMeans(Checker):
     def _given(self, peer: PeerId, plan: Plan | None) -> NDArray[np.float64]:
         """1 where the plan has the peer's contribution in the mean."""
         given = np.ones(self._numel)
-        if plan is None or not plan.gifts or peer not in plan.peers:
+        if plan is None or not plan.portions or peer not in plan.peers:
             return given
         member = plan.peers.index(peer)
         for chunk in range(plan.chunk_total):
-            given[plan.span(chunk)] = gives_chunk(plan.epoch, member, chunk, plan.gift(member))
+            given[plan.span(chunk)] = gives_chunk(plan.epoch, member, chunk, plan.portion(member))
         return given
 
     def _compare(self, absorbed: Absorbed, record: RoundRecord, *, wrong: NDArray[np.bool_], chunk: int) -> None:

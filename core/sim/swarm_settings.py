@@ -10,7 +10,7 @@ from core.sim.swarm_liars import LIES
 EPOCH_S = 8.0
 """How long an epoch takes with everybody here."""
 PARTIAL_EPOCHS = 6
-"""Number of epochs in which some plan has partial gifts, once the lines are known."""
+"""Number of epochs in which some plan has partial portions, once the lines are known."""
 SLOW_BYTES_PER_S = (20e3, 320e3)
 """Uplinks on which the vector of such a world takes longer than its batch."""
 

@@ -104,7 +104,7 @@ class Grouping:
         self._full_at = now + max(eta_s or 0.0, SOON_LEAST_S) if soon else None
         full = training and missing == 0 and now >= self._enough_at
         full = full and not self._stragglers.awaits(state, self._membership, now)
-        helpers = [peer for peer in self._membership.helpers(now) if self._rounds.reputation.may_reduce(peer, now)]
+        helpers = [peer for peer in self._membership.helpers(now) if self._rounds.penalties.may_reduce(peer, now)]
         return list(self._rounds.position(state, candidates, full=full, now=now, helpers=helpers))
 
     # --- what changes it ---------------------------------------------------------------------------------------------

@@ -50,5 +50,5 @@ class Committed:
     @classmethod
     def of(cls, plan: Plan, member: int, record: RoundRecord) -> Self:
         """What the round of a plan came to for one of its members."""
-        before, gives = StateName(plan.epoch, plan.lineage), plan.gift(member) > 0
+        before, gives = StateName(plan.epoch, plan.lineage), plan.portion(member) > 0
         return cls(plan.round, before, record, gives=gives, untaken=untaken_of(plan, member))

@@ -29,7 +29,7 @@ from core.averaging.matchmaking.attempts import RoundConfig
 from core.averaging.matchmaking.matchmaker import Matchmaker
 from core.averaging.messages import ROUND_MESSAGES, Leaving
 from core.averaging.outcome import Outcome, RoundFailed, RoundFinished
-from core.averaging.penalties import Reputation
+from core.averaging.penalties import Penalties
 from core.averaging.plan import Member, Plan
 from core.averaging.receipts.exchange import Attesting, Receipted
 from core.averaging.receipts.receipt import Attested, statement_of
@@ -139,7 +139,7 @@ class Rounds:
         """How often peers have failed in rounds of ours."""
         self.earned = EarnedSpeeds(settings.averaging.weight_share_max)
         """How much of what peers say of their samples is believed."""
-        self.reputation = Reputation(self._me, round_timeout_s=settings.averaging.round_timeout_s)
+        self.penalties = Penalties(self._me, round_timeout_s=settings.averaging.round_timeout_s)
         """Whom rounds of ours that failed are put down to, and who costs those that hold time."""
         self.current: bytes | None = None
         """The round for which a contribution was asked."""
@@ -159,7 +159,7 @@ class Rounds:
             run_id=self._settings.run,
             numbers=self._settings.averaging,
             lines=self.lines,
-            penalties=self.reputation,
+            penalties=self.penalties,
             failures=self.failures,
             earned=self.earned,
             numel=None if vectors.contribution is None else len(vectors.contribution),
@@ -263,7 +263,7 @@ class Rounds:
                 case RoundFinished(outcome=outcome):
                     followed += self._committed(outcome, now)
                 case Receipted(split_by=leader, sure=sure) if leader is not None:
-                    self.reputation.split(leader, now, sure=sure)
+                    self.penalties.split(leader, now, sure=sure)
                     followed.append(output)
                 case _:
                     followed.append(output)
@@ -280,7 +280,7 @@ class Rounds:
 
     def _begin(self, plan: Plan, now: float) -> Sequence[Any]:
         try:
-            remembered = self.reputation.remembered(plan.peers, usual=self.lines.usual)
+            remembered = self.penalties.remembered(plan.peers, usual=self.lines.usual)
             work = self._vectors.round_input(plan, self._me, self._aggregator)
             work = replace(work, secret=self._secret, remembered=remembered)
             begun = (Butterfly if plan.stages == 1 else Grid)(self._me, plan, work, trace=self._trace)
@@ -310,7 +310,7 @@ class Rounds:
             plan = None if ours or self.plan is None or self.plan.round != failed.round else self.plan
             if plan is not None:
                 self.lines.failed(plan, now)
-                self.reputation.failed(plan, failed.suspects, now)
+                self.penalties.failed(plan, failed.suspects, now)
             self._matchmaker.round_over(failed=plan)
         if failed.round != self.current:
             return []
@@ -325,7 +325,7 @@ class Rounds:
         plan = self._round.plan
         self.lines.finished(plan, outcome, now)
         self.failures.finished(plan, outcome)
-        self.reputation.committed(plan, outcome.versions, self._round.leader, now, seen=outcome.seen)
+        self.penalties.committed(plan, outcome.versions, self._round.leader, now, seen=outcome.seen)
         name = state_after(plan, outcome)
         counted, after = counted_in(plan, outcome.contributors), (name.epoch, name.lineage)
         self.earned.committed((plan.epoch, plan.lineage), after, counted, began_at=now - outcome.seconds)

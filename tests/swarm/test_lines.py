@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from core.averaging.balance.gifts import best_gifts
+from core.averaging.balance.portions import best_portions
 from core.averaging.balance.traffic import Line, fleet
 from core.averaging.bandwidth.demand import demand_of
 from core.averaging.matchmaking.division import work_of
@@ -82,7 +82,7 @@ def bound_s(swarm: Swarm, plan: Plan) -> float:
                 gives=member.samples > 0,
             )
         )
-    return best_gifts(fleet(lines, work_of(plan.numel, plan.codec))).seconds
+    return best_portions(fleet(lines, work_of(plan.numel, plan.codec))).seconds
 
 
 @pytest.mark.parametrize("seed", [1, 2])

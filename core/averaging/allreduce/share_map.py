@@ -6,7 +6,7 @@ from itertools import accumulate
 from typing import Final
 
 from core.averaging.messages import Members
-from core.averaging.plan import WHOLE_GIFT, Plan
+from core.averaging.plan import WHOLE_PORTION, Plan
 from core.base.ids import PeerId
 from core.base.untaken import Untaken
 
@@ -40,8 +40,8 @@ class ShareMap:
         """Members that need the mean; the others are helpers."""
         self.samples = tuple(plan.weights)
         """Each member's weight, in samples."""
-        self._partial = tuple(m for m in members if self.samples[m] and 0 < plan.gift(m) < WHOLE_GIFT)
-        self._always: Members = frozenset(m for m in members if self.samples[m] and plan.gift(m) == WHOLE_GIFT)
+        self._partial = tuple(m for m in members if self.samples[m] and 0 < plan.portion(m) < WHOLE_PORTION)
+        self._always: Members = frozenset(m for m in members if self.samples[m] and plan.portion(m) == WHOLE_PORTION)
         self.givers: Members = self._always | frozenset(self._partial)
         """Members that contribute to any chunk."""
 
@@ -92,22 +92,22 @@ class ShareMap:
         return sum(self.samples[member] for member in members)
 
     def _in_turn(self, member: int, number: int) -> bool:
-        return gives_chunk(self.plan.epoch, member, number, self.plan.gift(member))
+        return gives_chunk(self.plan.epoch, member, number, self.plan.portion(member))
 
 
-def gives_chunk(epoch: int, member: int, number: int, gift: int) -> bool:
+def gives_chunk(epoch: int, member: int, number: int, portion: int) -> bool:
     """Whether a member that gives a part of its contribution gives its numbers of one chunk.
 
-    Of 256 chunks in a row it gives exactly `gift`, evenly spread; and each of them in exactly `gift` of 256 epochs, as
-    evenly spread, so that what is carried on does not wait for long.
+    Of 256 chunks in a row it gives exactly `portion`, evenly spread; and each of them in exactly `portion` of 256
+    epochs, as evenly spread, so that what is carried on does not wait for long.
 
     Args:
         epoch: The plan's.
         member: The giver's place in the plan.
         number: The chunk's number in the whole vector.
-        gift: Number of 256ths that it gives: 0 never, 256 always.
+        portion: Number of 256ths that it gives: 0 never, 256 always.
     """
-    return (number - member + epoch) * STRIDE % WHOLE_GIFT < gift
+    return (number - member + epoch) * STRIDE % WHOLE_PORTION < portion
 
 
 def untaken_of(plan: Plan, member: int) -> Untaken | None:
@@ -115,8 +115,8 @@ def untaken_of(plan: Plan, member: int) -> Untaken | None:
 
     Of what has no weight in the plan nobody wants anything later.
     """
-    gift = plan.gift(member)
-    if gift == WHOLE_GIFT or not plan.members[member].samples or plan.chunk_total > CARRIED_CHUNKS_MAX:
+    portion = plan.portion(member)
+    if portion == WHOLE_PORTION or not plan.members[member].samples or plan.chunk_total > CARRIED_CHUNKS_MAX:
         return None
-    kept = [not gives_chunk(plan.epoch, member, number, gift) for number in range(plan.chunk_total)]
+    kept = [not gives_chunk(plan.epoch, member, number, portion) for number in range(plan.chunk_total)]
     return Untaken.of(kept, chunk_numel=plan.chunk_numel)

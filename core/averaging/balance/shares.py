@@ -1,8 +1,8 @@
-"""The shares that make a round shortest for given gifts, and the whole chunks that come nearest to them.
+"""The shares that make a round shortest for given portions, and the whole chunks that come nearest to them.
 
 Where only the lines limit the round, each member's seconds are a convex function of its own share alone, the larger of
 two straight lines.  So for a time T each share has an interval, and T can be kept when the intervals admit a sum of 1:
-T is bisected.  No solver is needed, many choices of gifts are solved at once, and equal members get equal shares.
+T is bisected.  No solver is needed, many choices of portions are solved at once, and equal members get equal shares.
 
 Where pairs of members are limited too, it is a linear program for HiGHS, with a row for each limited pair.
 """
@@ -39,7 +39,7 @@ def level_shares(lines: Rows, low: Floats, high: Floats) -> Floats:
     gets the share at which it is fastest, mostly none.
 
     Args:
-        lines: The lines' seconds, for N members, or for K choices of gifts at once.
+        lines: The lines' seconds, for N members, or for K choices of portions at once.
         low: The least that each may reduce, at most 1 in sum; shape N.
         high: The most that each may reduce, at least 1 in sum; shape N.
 

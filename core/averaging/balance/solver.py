@@ -2,7 +2,7 @@
 
 The constraints are laid out in `traffic`.  Where only the lines limit a round, bisection divides it exactly; where
 pairs are limited too, it is a linear program (`shares`).  Where a target batch is computed sooner than a round is over,
-members give less, or only assist (`gifts`).  `docs/decisions/0007-balance.md` says why it is so.
+members give less, or only assist (`portions`).  `docs/decisions/0007-balance.md` says why it is so.
 """
 
 from collections.abc import Sequence
@@ -11,10 +11,19 @@ from typing import Final
 
 import numpy as np
 
-from core.averaging.balance.gifts import FREE, Choice, all_give, best_gifts, covers, divided, free_raises, weights_of
+from core.averaging.balance.portions import (
+    FREE,
+    Choice,
+    all_give,
+    best_portions,
+    covers,
+    divided,
+    free_raises,
+    weights_of,
+)
 from core.averaging.balance.shares import apportion, level_shares, whole_shares
 from core.averaging.balance.traffic import Fleet, Floats, rows, seconds_of
-from core.averaging.plan import WHOLE_GIFT
+from core.averaging.plan import WHOLE_PORTION
 from core.base.problems import RemoteProblem
 
 AS_SHORT: Final = 0.01
@@ -47,24 +56,24 @@ def share_chunks(members: Fleet, best: Choice, *, total: int, shown: Fleet | Non
     return whole_shares(members, best.gives, weights=weights, total=total, shown=proven)
 
 
-def round_seconds(members: Fleet, *, chunks: Sequence[int], gifts: Sequence[int]) -> float:
+def round_seconds(members: Fleet, *, chunks: Sequence[int], portions: Sequence[int]) -> float:
     """How long a round with given shares takes where nothing but the lines counts.
 
     Args:
         members: The members of the round.
         chunks: What each reduces, in units of any size.
-        gifts: How many 256ths of its chunks each gives.
+        portions: How many 256ths of its chunks each gives.
     """
-    return seconds_of(members, gives=_given(members, gifts), shares=_parts(chunks))
+    return seconds_of(members, gives=_given(members, portions), shares=_parts(chunks))
 
 
-def check_balance(members: Fleet, *, chunks: Sequence[int], gifts: Sequence[int], tolerance: float = 0.01) -> None:
+def check_balance(members: Fleet, *, chunks: Sequence[int], portions: Sequence[int], tolerance: float = 0.01) -> None:
     """Refuse how another peer divided a round, where it is worse than this one's optimum by more than `tolerance`.
 
     Args:
         members: The members of the round.
         chunks: What each reduces, in chunks: one number for each member, not all 0.
-        gifts: How many 256ths of its chunks each gives.
+        portions: How many 256ths of its chunks each gives.
         tolerance: How much worse it may be, as a part of our own.
 
     Raises:
@@ -72,16 +81,16 @@ def check_balance(members: Fleet, *, chunks: Sequence[int], gifts: Sequence[int]
     """
     if any(share for share, may in zip(chunks, members.cap, strict=True) if not may):
         raise RemoteProblem("the plan gives a share to a member that reduces none")
-    gives = _given(members, gifts)
-    if members.gives.any() and not covers([int(gift) for gift in gives * WHOLE_GIFT]):
+    gives = _given(members, portions)
+    if members.gives.any() and not covers([int(portion) for portion in gives * WHOLE_PORTION]):
         raise RemoteProblem("the plan leaves chunks that nobody gives")
     theirs = divided(members, gives)
     _check_shares(members, chunks, theirs=theirs, tolerance=tolerance)
-    _check_gifts(members, chunks, theirs=theirs, tolerance=tolerance)
+    _check_portions(members, chunks, theirs=theirs, tolerance=tolerance)
 
 
 def _check_shares(members: Fleet, chunks: Sequence[int], *, theirs: Choice, tolerance: float) -> None:
-    """Refuse a round that is longer than the plan's gifts need."""
+    """Refuse a round that is longer than the plan's portions need."""
     seconds = seconds_of(members, gives=theirs.gives, shares=_parts(chunks))
     if seconds <= theirs.seconds * (1 + tolerance):
         return
@@ -91,16 +100,16 @@ def _check_shares(members: Fleet, chunks: Sequence[int], *, theirs: Choice, tole
         raise RemoteProblem(f"the plan's round takes {seconds:.3g} s where {enough_s:.3g} s are enough")
 
 
-def _check_gifts(members: Fleet, chunks: Sequence[int], *, theirs: Choice, tolerance: float) -> None:
-    """Refuse gifts where better ones are found, or a member is left out that costs nothing."""
+def _check_portions(members: Fleet, chunks: Sequence[int], *, theirs: Choice, tolerance: float) -> None:
+    """Refuse portions where better ones are found, or a member is left out that costs nothing."""
     if all_give(members, theirs):
         return
     if not members.target_samples:
         raise RemoteProblem("the plan leaves out contributions though there is no target batch")
-    ours = best_gifts(members)
+    ours = best_portions(members)
     if theirs.steps_per_s < ours.steps_per_s * (1 - tolerance):
         raise RemoteProblem(
-            f"the plan's gifts allow {theirs.steps_per_s:.3g} steps a second where ours allow {ours.steps_per_s:.3g}"
+            f"the plan's portions allow {theirs.steps_per_s:.3g} steps a second where ours allow {ours.steps_per_s:.3g}"
         )
     starved = free_raises(members, theirs, cost=FREE / 2)
     if len(starved) and len(members.rate):
@@ -114,6 +123,6 @@ def _parts(chunks: Sequence[int]) -> Floats:
     return np.array(chunks, dtype=np.float64) / sum(chunks)
 
 
-def _given(members: Fleet, gifts: Sequence[int]) -> Floats:
+def _given(members: Fleet, portions: Sequence[int]) -> Floats:
     """What is given: nothing by those that have nothing."""
-    return np.array(gifts) / WHOLE_GIFT * members.gives
+    return np.array(portions) / WHOLE_PORTION * members.gives

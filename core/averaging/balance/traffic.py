@@ -146,7 +146,7 @@ def fleet(lines: Sequence[Line], work: Work, limits: PairLimits | None = None) -
 class Rows:
     """How long each line is busy: `base + slope * w`, in seconds, w the member's own share.
 
-    Both arrays have the shape 2 (up, down) x that of the gifts: N members, or K x N for K choices of gifts at once.
+    Both arrays have the shape 2 (up, down) x that of the portions: N members, or K x N for K choices at once.
     """
 
     base: Floats
@@ -165,7 +165,7 @@ class Rows:
 
 
 def rows(members: Fleet, gives: Floats) -> Rows:
-    """The lines' seconds for fixed gifts.
+    """The lines' seconds for fixed portions.
 
     Args:
         members: The members of the round.

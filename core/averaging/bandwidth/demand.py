@@ -10,7 +10,7 @@ import numpy as np
 from core.averaging.balance.traffic import Floats
 from core.averaging.codecs.registry import number_bytes
 from core.averaging.matchmaking.division import lines_of
-from core.averaging.plan import WHOLE_GIFT, Plan, is_paced
+from core.averaging.plan import WHOLE_PORTION, Plan, is_paced
 from core.base.ids import PeerId
 from core.base.machine import Transfer
 
@@ -52,7 +52,7 @@ def demand_of(plan: Plan, *, among: Collection[PeerId] | None = None) -> Demand:
     members = len(plan.members)
     if plan.stages > 1:  # what the later stages ask is settled on the way
         return Demand(np.zeros((members, members)), None)
-    gives = np.array([plan.gift(i) / WHOLE_GIFT * bool(member.samples) for i, member in enumerate(plan.members)])
+    gives = np.array([plan.portion(i) / WHOLE_PORTION * bool(member.samples) for i, member in enumerate(plan.members)])
     receives = np.array([member.receives for member in plan.members], dtype=np.float64)
     shares = np.array(plan.chunks) / plan.chunk_total
     link_bytes = number_bytes(plan.codec) * plan.numel * (np.outer(gives, shares) + np.outer(shares, receives))

@@ -26,7 +26,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from core.averaging.outcome import Outcome
-from core.averaging.plan import STAGES_MAX, WHOLE_GIFT, Plan
+from core.averaging.plan import STAGES_MAX, WHOLE_PORTION, Plan
 from core.base.ids import hashed_key
 
 KEPT: Final = 0.97
@@ -112,7 +112,7 @@ class FailureRate:
     def finished(self, plan: Plan, outcome: Outcome) -> None:
         """Take in a committed round: a member whose contribution lacks anything that it was to give has failed."""
         lacking = {peer for peer, _ in outcome.missing}
-        whole = [m.peer for i, m in enumerate(plan.members) if m.samples and plan.gift(i) == WHOLE_GIFT]
+        whole = [m.peer for i, m in enumerate(plan.members) if m.samples and plan.portion(i) == WHOLE_PORTION]
         if whole:
             failed = len(lacking.intersection(whole)) / len(whole)
             self.value = KEPT * self.value + (1 - KEPT) * failed

@@ -90,7 +90,7 @@ def first_plan(plan: Plan, group: Group) -> Plan:
         members=tuple(msgspec.structs.replace(plan.members[member], samples=weights[member]) for member in members),
         chunks=tuple(plan.chunks[member] for member in members),
         leaders=tuple(members.index(member) for member in plan.leaders if member in members),
-        gifts=tuple(plan.gifts[member] for member in members) if plan.gifts else (),
+        portions=tuple(plan.portions[member] for member in members) if plan.portions else (),
     )
 
 
@@ -112,7 +112,7 @@ def later_plan(plan: Plan, word: StagePlan, group: Group) -> Plan:
         members=tuple(rows),
         chunks=word.chunks,
         leaders=tuple(range(len(rows))),
-        gifts=(),
+        portions=(),
     )
 
 

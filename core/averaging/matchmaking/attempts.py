@@ -16,7 +16,7 @@ from core.averaging.matchmaking import (
 )
 from core.averaging.matchmaking.plans import PlanRequest, check_division
 from core.averaging.messages import ATTEMPT_MAX
-from core.averaging.penalties import Reputation
+from core.averaging.penalties import Penalties
 from core.averaging.plan import Member, Plan
 from core.averaging.weights import EarnedSpeeds, check_weights, claims_of
 from core.base.back_off import BackOff
@@ -36,7 +36,7 @@ class RoundConfig:
     """Names the collaboration: the manifest's id."""
     numbers: AveragingNumbers
     lines: LineBook
-    penalties: Reputation
+    penalties: Penalties
     earned: EarnedSpeeds = field(default_factory=EarnedSpeeds)
     """What members may bring, by the rounds before."""
     failures: FailureRate

@@ -1,15 +1,15 @@
-"""How a round is divided between its members: shares and gifts, from their lines (S000 appendix B)."""
+"""How a round is divided between its members: shares and portions, from their lines (S000 appendix B)."""
 
 from collections.abc import Sequence
 from statistics import median
 
-from core.averaging.balance.gifts import best_gifts
+from core.averaging.balance.portions import best_portions
 from core.averaging.balance.shares import apportion
 from core.averaging.balance.solver import AS_SHORT, check_balance, round_seconds, share_chunks
 from core.averaging.balance.traffic import Line, PairLimits, Work, fleet
 from core.averaging.codecs.registry import number_bytes
 from core.averaging.matchmaking import BROUGHT_FACTOR, SLOWER_TOLERANCE
-from core.averaging.plan import WHOLE_GIFT, Member, Plan, Rates
+from core.averaging.plan import WHOLE_PORTION, Member, Plan, Rates
 from core.base.problems import RemoteProblem
 
 
@@ -91,7 +91,7 @@ def divide(
     """Divide a round: the balance of S000 appendix B for the members' lines.
 
     Args:
-        plan: Of a butterfly, with all but its shares and gifts.
+        plan: Of a butterfly, with all but its shares and portions.
         shown: What its members' lines have carried: decides between divisions that are as short by the plan's lines.
         target_samples: As in `work_of`.
         overlaps: As there.
@@ -106,18 +106,18 @@ def divide(
         return even, ()
     work = work_of(plan.numel, plan.codec, target_samples=target_samples, overlaps=overlaps)
     offered = fleet(lines, work, pair_limits(plan))
-    found = best_gifts(offered)
-    whole = all(gift == WHOLE_GIFT for gift, line in zip(found.gifts, lines, strict=True) if line.gives)
+    found = best_portions(offered)
+    whole = all(portion == WHOLE_PORTION for portion, line in zip(found.portions, lines, strict=True) if line.gives)
     known = None if plan.limits else lines_of(members, shown)
     proven = None if known is None else fleet(known, work)
     shares = share_chunks(offered, found, total=plan.chunk_total, shown=proven)
     if not plan.limits and all(
-        round_seconds(each, chunks=even, gifts=found.gifts)
-        <= (1 + AS_SHORT) * round_seconds(each, chunks=shares, gifts=found.gifts)
+        round_seconds(each, chunks=even, portions=found.portions)
+        <= (1 + AS_SHORT) * round_seconds(each, chunks=shares, portions=found.portions)
         for each in (offered, proven or offered)
     ):
         shares = even
-    return shares, () if whole else found.gifts
+    return shares, () if whole else found.portions
 
 
 def check_shares(plan: Plan, *, target_samples: int = 0, overlaps: bool = True) -> None:
@@ -133,12 +133,12 @@ def check_shares(plan: Plan, *, target_samples: int = 0, overlaps: bool = True) 
     """
     lines = lines_of(plan.members, plan.lines)
     if lines is None:
-        if plan.gifts or plan.chunks != equal_shares(plan):
+        if plan.portions or plan.chunks != equal_shares(plan):
             raise RemoteProblem("the plan has no lines, and other than equal shares")
         return
     work = work_of(plan.numel, plan.codec, target_samples=target_samples, overlaps=overlaps)
-    members, gifts = fleet(lines, work, pair_limits(plan)), plan.gifts or (WHOLE_GIFT,) * len(lines)
-    check_balance(members, chunks=plan.chunks, gifts=gifts, tolerance=SLOWER_TOLERANCE)
+    members, portions = fleet(lines, work, pair_limits(plan)), plan.portions or (WHOLE_PORTION,) * len(lines)
+    check_balance(members, chunks=plan.chunks, portions=portions, tolerance=SLOWER_TOLERANCE)
 
 
 def _middle(rates: Sequence[int]) -> float | None:

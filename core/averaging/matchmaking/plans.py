@@ -24,7 +24,7 @@ from core.averaging.matchmaking import (
 from core.averaging.matchmaking.division import check_shares, divide, lines_of
 from core.averaging.plan import (
     LIMITS_MAX,
-    WHOLE_GIFT,
+    WHOLE_PORTION,
     Member,
     PairLimit,
     Plan,
@@ -134,16 +134,16 @@ def make_plan(
     )
     target_samples = request.target_samples if stages == 1 else 0
     chunks: dict[PeerId, int] = {}
-    gifts: dict[PeerId, int] = {}
+    portions: dict[PeerId, int] = {}
     for group in butterflies(draft):
         shown = _rates(group.peers, known.shown)
         shares, given = divide(group, shown=shown, target_samples=target_samples, overlaps=request.numbers.overlaps)
         chunks |= zip(group.peers, shares, strict=True)
-        gifts |= zip(group.peers, given, strict=False)
+        portions |= zip(group.peers, given, strict=False)
     return msgspec.structs.replace(
         draft,
         chunks=tuple(chunks[peer] for peer in places),
-        gifts=tuple(gifts.get(peer, WHOLE_GIFT) for peer in places) if gifts else (),
+        portions=tuple(portions.get(peer, WHOLE_PORTION) for peer in places) if portions else (),
     )
 
 
@@ -191,8 +191,9 @@ def check_plan(plan: Plan, request: PlanRequest, mine: Member | None, *, leader:
     able = sum(m.reduces or m.spared for m in plan.members)
     if any(m.reduces and m.spared for m in plan.members) or spared > spared_most(able):
         raise RemoteProblem("the plan spares too many, or one that is to reduce")
-    if len(plan.chunks) != len(peers) or any(len(column) not in {0, len(peers)} for column in (plan.lines, plan.gifts)):
-        raise RemoteProblem("the plan's shares, lines or gifts are not one for each member")
+    columns = (plan.lines, plan.portions)
+    if len(plan.chunks) != len(peers) or any(len(column) not in {0, len(peers)} for column in columns):
+        raise RemoteProblem("the plan's shares, lines or portions are not one for each member")
     if any(sum(group.chunks) != plan.chunk_total for group in butterflies(plan)):
         raise RemoteProblem("the plan's shares do not make up the vector")
     pairs = [(limit.sender, limit.receiver) for limit in plan.limits]

@@ -8,12 +8,12 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from core.averaging.balance.gifts import best_gifts, covers
+from core.averaging.balance.portions import best_portions, covers
 from core.averaging.balance.solver import share_chunks
 from core.averaging.balance.traffic import Line, Work, fleet
 from core.averaging.codecs.registry import CODECS
 from core.averaging.outcome import Outcome
-from core.averaging.plan import WHOLE_GIFT, Plan
+from core.averaging.plan import WHOLE_PORTION, Plan
 from core.sim.rounds.fleet_plan import RoundTask, fleet_plan, vectors
 from core.sim.rounds.fleets import log_uniform
 from core.sim.rounds.network import NetworkSettings
@@ -21,7 +21,7 @@ from core.sim.rounds.report import RoundReport, relative_error, report_of
 from core.sim.rounds.run import Death, DeathWay, Round
 
 MEMBERS = (4, 16)
-GIFTS_SHARE = 1 / 3
+PORTIONS_SHARE = 1 / 3
 BYTES_PER_S = (15e3, 150e3)
 """So slow that a round of a small vector takes about as long as that of a model on home lines: 1 to 10 s."""
 NETWORK = NetworkSettings(packet_bytes=4096)
@@ -90,11 +90,11 @@ def drawn_round(seed: int) -> tuple[Random, list[Line], RoundTask]:
     return random, lines, task
 
 
-def drawn_gifts(seed: int, lines: Sequence[Line]) -> list[int] | None:
+def drawn_portions(seed: int, lines: Sequence[Line]) -> list[int] | None:
     """In every third round some give only a part of their contribution, or nothing; None: everybody gives all."""
     random = Random(f"gifts {seed}")  # noqa: S311 - to be repeated from its seed
-    gifts = [random.choice([0, 64, 128, 200, WHOLE_GIFT, WHOLE_GIFT]) if line.gives else 0 for line in lines]
-    return gifts if random.random() < GIFTS_SHARE and covers(gifts) else None
+    portions = [random.choice([0, 64, 128, 200, WHOLE_PORTION, WHOLE_PORTION]) if line.gives else 0 for line in lines]
+    return portions if random.random() < PORTIONS_SHARE and covers(portions) else None
 
 
 def drawn_deaths(random: Random, members: int, *, share: float, seconds: float) -> list[Death]:
@@ -117,9 +117,9 @@ def death_round(seed: int, *, share: float) -> DeathVerdict:
     number_bytes = CODECS[task.codec].max_bytes(task.numel) / task.numel
     work = Work(numel=task.numel, number_bytes=number_bytes)
     members = fleet(lines, work)
-    chunks = share_chunks(members, best_gifts(members), total=task.chunk_total)
+    chunks = share_chunks(members, best_portions(members), total=task.chunk_total)
     samples = [random.randint(1, 100) if line.gives else 0 for line in lines]
-    plan = fleet_plan(lines, task, seed=seed, chunks=chunks, gifts=drawn_gifts(seed, lines), samples=samples)
+    plan = fleet_plan(lines, task, seed=seed, chunks=chunks, portions=drawn_portions(seed, lines), samples=samples)
     calm = Round(plan, lines, task, contributions=vectors(plan, seed), settings=NETWORK)
     calm.run()
     undisturbed = report_of(calm)
@@ -145,7 +145,7 @@ def _verdict(seed: int, task: RoundTask, going: Round, undisturbed: RoundReport)
         failed=len(alive) - len(holders),
         seconds=round(report.seconds, 3),
         lost_s=round(report.seconds - undisturbed.seconds, 3),
-        partial=bool(going.plan.gifts),
+        partial=bool(going.plan.portions),
         truncated=any(_lacks(report.outcomes[holder], going.plan, alive) for holder in holders[:1]),
         error=report.relative_error,
         survivors_error=_survivors_error(going, alive, holders),

@@ -62,7 +62,7 @@ def fleet_plan(
     *,
     seed: int,
     chunks: Sequence[int],
-    gifts: Sequence[int] | None = None,
+    portions: Sequence[int] | None = None,
     samples: Sequence[int] | None = None,
 ) -> Plan:
     """Plan a round of members with these lines, in this order.
@@ -72,7 +72,7 @@ def fleet_plan(
         task: The vector to average.
         seed: Decides the members' keys, the round's name and the order of the leaders.
         chunks: Number of chunks that each member reduces.
-        gifts: Number of 256ths of its chunks that each member contributes; None: all, where the line contributes at
+        portions: Number of 256ths of its chunks that each member contributes; None: all, where the line contributes at
             all.
         samples: Each member's weight; None: 1 where its line contributes, else 0.
     """
@@ -97,7 +97,7 @@ def fleet_plan(
         chunks=tuple(chunks),
         leaders=tuple(leaders),
         lines=tuple(Rates(*_scaled(line, task.scale)) for line in lines),
-        gifts=tuple(gifts or ()),
+        portions=tuple(portions or ()),
     )
 
 

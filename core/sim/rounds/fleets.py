@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from random import Random
 
-from core.averaging.balance.gifts import best_gifts
+from core.averaging.balance.portions import best_portions
 from core.averaging.balance.solver import round_seconds, share_chunks
 from core.averaging.balance.traffic import Line, Work, fleet
 from core.averaging.codecs.registry import CODECS
@@ -91,17 +91,17 @@ def fleet_round(seed: int, task: RoundTask, *, settings: NetworkSettings | None 
     number_bytes = codec.max_bytes(task.numel) / task.numel
     work = Work(numel=task.numel, number_bytes=number_bytes)
     members = fleet(lines, work)
-    best = best_gifts(members)
+    best = best_portions(members)
     chunks = share_chunks(members, best, total=task.chunk_total)
     task = with_time(task, best.seconds)
-    report = simulate_round(lines, task, seed=seed, chunks=chunks, gifts=best.gifts, settings=settings)
+    report = simulate_round(lines, task, seed=seed, chunks=chunks, portions=best.portions, settings=settings)
     return FleetVerdict(
         seed=seed,
         members=len(lines),
         clients=sum(not line.reduces for line in lines),
         helpers=sum(not line.gives for line in lines),
         bound_s=round(best.seconds, 3),
-        whole_s=round(round_seconds(members, chunks=chunks, gifts=best.gifts), 3),
+        whole_s=round(round_seconds(members, chunks=chunks, portions=best.portions), 3),
         round_s=round(report.seconds, 3),
         ratio=round(report.seconds / best.seconds, 4),
         finished=report.finished,

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
 
-from core.averaging.balance.gifts import best_gifts
+from core.averaging.balance.portions import best_portions
 from core.averaging.balance.traffic import Line, fleet
 from core.averaging.bandwidth.book import LineBook
 from core.averaging.bandwidth.demand import demand_of
@@ -99,7 +99,7 @@ class Learning:
                 self.books[peer].failed(plan, ended_s * self._overrun)
         self._now += report.seconds + 10.0
         self._tell()
-        best = best_gifts(fleet(self.lines, work_of(plan.numel, plan.codec)))
+        best = best_portions(fleet(self.lines, work_of(plan.numel, plan.codec)))
         return Lesson(
             seconds=report.seconds,
             predicted_s=demand_of(plan).seconds,

@@ -13,7 +13,7 @@ from statistics import fmean, pstdev
 from types import MappingProxyType
 from typing import Final
 
-from core.averaging.balance.gifts import best_gifts
+from core.averaging.balance.portions import best_portions
 from core.averaging.balance.solver import round_seconds, share_chunks
 from core.averaging.balance.traffic import Line, Work, fleet
 from core.averaging.codecs.registry import CODECS
@@ -126,7 +126,7 @@ def _one(lines: Sequence[Line], numel: int, strategy: Strategy, *, seed: int, ch
     number_bytes = CODECS[CODEC].max_bytes(numel) / numel
     work = Work(numel=numel, number_bytes=number_bytes)
     members = fleet(lines, work)
-    best = best_gifts(members)
+    best = best_portions(members)
     if strategy is Strategy.ADAPTIVE:
         weights: Sequence[int] = best.weights
         chunks = share_chunks(members, best, total=task.chunk_total)
@@ -134,7 +134,7 @@ def _one(lines: Sequence[Line], numel: int, strategy: Strategy, *, seed: int, ch
         fastest = max(range(len(lines)), key=lambda i: min(lines[i].up_bytes_per_s, lines[i].down_bytes_per_s))
         weights = [int(strategy is Strategy.ALL_REDUCE or i == fastest) for i in range(len(lines))]
         chunks = shares(lines, task, weights)
-    bound_s = round_seconds(members, chunks=weights, gifts=best.gifts)
+    bound_s = round_seconds(members, chunks=weights, portions=best.portions)
     packet = NetworkSettings().fragment_bytes if len(lines) > 64 else NetworkSettings().packet_bytes
     report = simulate_round(
         lines, with_time(task, bound_s), seed=seed, chunks=chunks, settings=NetworkSettings(packet_bytes=packet)

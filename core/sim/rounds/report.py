@@ -104,7 +104,7 @@ def simulate_round(
     *,
     seed: int,
     chunks: Sequence[int] | None = None,
-    gifts: Sequence[int] | None = None,
+    portions: Sequence[int] | None = None,
     settings: NetworkSettings | None = None,
 ) -> RoundReport:
     """Run one round among members with these lines.
@@ -114,10 +114,10 @@ def simulate_round(
         task: What is averaged.
         seed: Decides the vectors, the leaders and everybody's name.
         chunks: How many chunks each member reduces; None: equally many for those who reduce.
-        gifts: How many 256ths of its chunks each member gives (`Balance.gifts`); None: all.
+        portions: How many 256ths of its chunks each member gives (`Balance.portions`); None: all.
         settings: The network's; None: its defaults.
     """
-    plan = fleet_plan(lines, task, seed=seed, chunks=chunks or shares(lines, task, None), gifts=gifts)
+    plan = fleet_plan(lines, task, seed=seed, chunks=chunks or shares(lines, task, None), portions=portions)
     going = Round(plan, lines, task, contributions=vectors(plan, seed), settings=settings)
     going.run()
     return report_of(going)

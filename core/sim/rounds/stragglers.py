@@ -22,7 +22,7 @@ from core.averaging.codecs.registry import codec_of
 from core.averaging.commit import coordinator
 from core.averaging.matchmaking.division import divide
 from core.averaging.outcome import Outcome, RoundFailed, RoundFinished
-from core.averaging.penalties import Reputation
+from core.averaging.penalties import Penalties
 from core.averaging.plan import Plan, Rates
 from core.sim.rounds import hostile
 from core.sim.rounds.fleet_plan import RoundTask, fleet_plan, vectors
@@ -180,7 +180,7 @@ class Series:
         self.random = Random(self.seed)  # noqa: S311 - a pretended world must be repeatable
         self.now = 1000.0
         self.peers = self._bare_plan().peers
-        self.ledgers = {p: Reputation(p, round_timeout_s=self.task.round_timeout_s) for p in self.peers}
+        self.ledgers = {p: Penalties(p, round_timeout_s=self.task.round_timeout_s) for p in self.peers}
 
     @property
     def honest(self) -> list[int]:
@@ -195,10 +195,10 @@ class Series:
         members = tuple(ledger.without_excluded(bare.members, self.now)) if spares else bare.members
         rates = tuple(self.rates) if self.rates is not None else bare.lines
         bare = msgspec.structs.replace(bare, members=members, lines=rates)
-        chunks, gifts = divide(bare)
+        chunks, portions = divide(bare)
         order = (leader, *(member for member in range(self.count) if member != leader))
         number = len(self.results).to_bytes(32, "big")
-        return msgspec.structs.replace(bare, round=number, chunks=chunks, gifts=gifts, leaders=order)
+        return msgspec.structs.replace(bare, round=number, chunks=chunks, portions=portions, leaders=order)
 
     def round(self, leader: int, scenario: Scenario = SCENARIOS[0]) -> RoundResult:
         """Plays one round under `leader`; what its members learn holds in the next one."""

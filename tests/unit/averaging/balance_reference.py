@@ -75,7 +75,7 @@ def _rate_rows(lines, work, *, gives, limits):
 def free_parts_steps(lines: list[Line], work: Work, *, whole: bool = False) -> float:
     """The most steps a second if each member could give to each reducer as it likes (c a mean over reducers).
 
-    With `whole`, c is 0 or 1 for each member, which the gifts of a round can follow; without, a bound from above.
+    With `whole`, c is 0 or 1 for each member, which the portions of a round can follow; without, a bound from above.
     Where computing and averaging take turns, the best of 150 times of the round, 1 to 1000 s, each 5 % above the last.
     """
     table = _free_rows(lines, whole=whole)

@@ -13,7 +13,7 @@ from core.averaging.matchmaking import GROUP_MESSAGES, Call, ContributionWanted,
 from core.averaging.matchmaking.attempts import RoundConfig, attempt_key, by_distance, round_id
 from core.averaging.matchmaking.calls import LedCall
 from core.averaging.matchmaking.matchmaker import Matchmaker
-from core.averaging.penalties import Reputation
+from core.averaging.penalties import Penalties
 from core.averaging.plan import Member, Plan, Rates
 from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Send, Tick
@@ -95,7 +95,7 @@ class Group:
         self.peers, self.helpers = everybody[:count], everybody[count:]
         self.random = Random(seed)
         self.traces = {p: Trace() for p in everybody}
-        self.held = {p: Reputation(p, round_timeout_s=NUMBERS.round_timeout_s) for p in everybody}
+        self.held = {p: Penalties(p, round_timeout_s=NUMBERS.round_timeout_s) for p in everybody}
         self.configs = {
             p: RoundConfig(
                 me=p,

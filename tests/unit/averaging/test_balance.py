@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.averaging.balance.gifts import WEIGHT_UNIT, Choice, best_gifts
+from core.averaging.balance.portions import WEIGHT_UNIT, Choice, best_portions
 from core.averaging.balance.shares import apportion
 from core.averaging.balance.solver import round_seconds, share_chunks
 from core.averaging.balance.traffic import Line, Work, fleet
@@ -49,25 +49,25 @@ WORKS = st.builds(
 
 @pytest.mark.parametrize("size", [3, 4, 8, 16, 256])
 def test_equal_peers_do_a_butterfly_all_reduce(size):
-    divided = best_gifts(fleet([line(100)] * size, RAW))
+    divided = best_portions(fleet([line(100)] * size, RAW))
     assert set(divided.weights) == {divided.weights[0]}
     assert divided.seconds == pytest.approx(2 * (size - 1) / size * 4e6 / (100 * MEGA))
 
 
 def test_one_fast_helper_is_a_parameter_server():
-    divided = best_gifts(fleet([*[line(100)] * 3, helper(2000)], RAW))
+    divided = best_portions(fleet([*[line(100)] * 3, helper(2000)], RAW))
     assert shares(divided) == pytest.approx([0, 0, 0, 1], abs=1e-5)
     assert divided.seconds == pytest.approx(4e6 / (100 * MEGA))
 
 
 def test_as_many_equal_helpers_are_byteps():
-    divided = best_gifts(fleet([*[line(100)] * 4, *[helper(100)] * 4], RAW))
+    divided = best_portions(fleet([*[line(100)] * 4, *[helper(100)] * 4], RAW))
     assert shares(divided) == pytest.approx([0] * 4 + [1 / 4] * 4, abs=1e-5)
     assert divided.seconds == pytest.approx(4e6 / (100 * MEGA))
 
 
 def test_fewer_helpers_share_with_the_workers():
-    divided = best_gifts(fleet([*[line(100)] * 6, helper(300)], RAW))
+    divided = best_portions(fleet([*[line(100)] * 6, helper(300)], RAW))
     server = np.linspace(0, 1, 100_001)
     worker = (1 - server) / 6
     best = np.min(np.maximum((1 + 4 * worker) / 100, 6 * server / 300)) * 4e6 / MEGA
@@ -75,7 +75,7 @@ def test_fewer_helpers_share_with_the_workers():
 
 
 def test_two_peers_average_as_in_decentralised_sgd():
-    divided = best_gifts(fleet([line(100), line(100)], RAW))
+    divided = best_portions(fleet([line(100), line(100)], RAW))
     assert shares(divided) == pytest.approx([0.5, 0.5])
     assert divided.seconds == pytest.approx(4e6 / (100 * MEGA))
 
@@ -84,18 +84,18 @@ def test_two_peers_average_as_in_decentralised_sgd():
 
 
 def test_clients_get_no_share_and_the_others_get_equal_ones():
-    divided = best_gifts(fleet([*[line(10, reduces=False)] * 3, *[line(10)] * 3], RAW))
+    divided = best_portions(fleet([*[line(10, reduces=False)] * 3, *[line(10)] * 3], RAW))
     assert divided.weights[:3] == (0, 0, 0)
     assert shares(divided)[3:] == pytest.approx([1 / 3] * 3, abs=1e-6)
     assert divided.seconds == pytest.approx((1 - 1 / 3 + 5 / 3) * 4e6 / (10 * MEGA))
 
 
 def test_where_nobody_may_reduce_everybody_does():
-    assert set(best_gifts(fleet([line(10, reduces=False)] * 4, RAW)).weights) == {WEIGHT_UNIT // 4}
+    assert set(best_portions(fleet([line(10, reduces=False)] * 4, RAW)).weights) == {WEIGHT_UNIT // 4}
 
 
 def test_member_that_is_always_slowest_gets_nothing_to_reduce():
-    divided = best_gifts(fleet([line(1), *[line(100)] * 4], RAW))
+    divided = best_portions(fleet([line(1), *[line(100)] * 4], RAW))
     assert divided.weights[0] == 0
     assert len(set(divided.weights[1:])) == 1
     assert divided.seconds == pytest.approx(4e6 / MEGA)
@@ -113,17 +113,17 @@ def test_member_that_is_always_slowest_gets_nothing_to_reduce():
 )
 def test_fleets_whose_bound_is_known(lines, numel, seconds):
     work = Work(numel=int(numel), number_bytes=4)
-    assert best_gifts(fleet(lines, work)).seconds == pytest.approx(seconds, rel=0.005)
+    assert best_portions(fleet(lines, work)).seconds == pytest.approx(seconds, rel=0.005)
 
 
 def test_a_peer_alone_takes_no_time():
-    alone = best_gifts(fleet([line(10)], RAW))
-    assert (alone.weights, alone.gifts, alone.seconds) == ((WEIGHT_UNIT,), (256,), 0.0)
+    alone = best_portions(fleet([line(10)], RAW))
+    assert (alone.weights, alone.portions, alone.seconds) == ((WEIGHT_UNIT,), (256,), 0.0)
 
 
 def test_rates_from_a_modem_to_a_data_centre():
     lines = [Line(up_bytes_per_s=1e3, down_bytes_per_s=1e3), *[Line(up_bytes_per_s=1e10, down_bytes_per_s=1e10)] * 255]
-    divided = best_gifts(fleet(lines, RAW))
+    divided = best_portions(fleet(lines, RAW))
     assert divided.seconds == pytest.approx(4e6 / 1e3)
     assert divided.weights[0] == 0
     assert len(set(divided.weights[1:])) == 1
@@ -131,7 +131,7 @@ def test_rates_from_a_modem_to_a_data_centre():
 
 def test_a_round_without_members_is_our_own_mistake():
     with pytest.raises(ValueError, match="at least one member"):
-        best_gifts(fleet([], RAW))
+        best_portions(fleet([], RAW))
 
 
 # --- against independent references ----------------------------------------------------------------------------------
@@ -140,26 +140,26 @@ def test_a_round_without_members_is_our_own_mistake():
 @settings(deadline=None, max_examples=60)
 @given(LINES, WORKS)
 def test_it_is_the_optimum_of_the_pairwise_program(lines, work):
-    divided = best_gifts(fleet(lines, work))
+    divided = best_portions(fleet(lines, work))
     assert divided.seconds == pytest.approx(pairwise_seconds(lines, work), rel=1e-5, abs=1e-9)
 
 
 @settings(deadline=None, max_examples=30)
 @given(st.lists(st.builds(line, RATES, RATES, gives=st.booleans()), min_size=2, max_size=4), WORKS)
 def test_no_division_on_a_grid_is_better(lines, work):
-    gifts = [256 * one.gives for one in lines]
+    portions = [256 * one.gives for one in lines]
     steps = 12
     cuts = itertools.combinations_with_replacement(range(steps + 1), len(lines) - 1)
     grid = [np.diff([0, *cut, steps]).tolist() for cut in cuts]
-    best = min(round_seconds(fleet(lines, work), chunks=chunks, gifts=gifts) for chunks in grid)
-    assert best_gifts(fleet(lines, work)).seconds <= best * (1 + 1e-9)
+    best = min(round_seconds(fleet(lines, work), chunks=chunks, portions=portions) for chunks in grid)
+    assert best_portions(fleet(lines, work)).seconds <= best * (1 + 1e-9)
 
 
 @settings(deadline=None, max_examples=60)
 @given(LINES, WORKS)
 def test_its_weights_take_the_time_that_it_says(lines, work):
-    divided = best_gifts(fleet(lines, work))
-    taken_s = round_seconds(fleet(lines, work), chunks=divided.weights, gifts=divided.gifts)
+    divided = best_portions(fleet(lines, work))
+    taken_s = round_seconds(fleet(lines, work), chunks=divided.weights, portions=divided.portions)
     assert taken_s == pytest.approx(divided.seconds, rel=1e-4, abs=1e-9)
 
 
@@ -179,8 +179,8 @@ def test_lines_k_times_as_fast_divide_the_time_by_k(lines, work, k):
         )
         for one in lines
     ]
-    assert best_gifts(fleet(faster, work)).seconds == pytest.approx(
-        best_gifts(fleet(lines, work)).seconds / k, rel=1e-9, abs=1e-12
+    assert best_portions(fleet(faster, work)).seconds == pytest.approx(
+        best_portions(fleet(lines, work)).seconds / k, rel=1e-9, abs=1e-12
     )
 
 
@@ -189,7 +189,7 @@ def test_lines_k_times_as_fast_divide_the_time_by_k(lines, work, k):
 def test_members_in_another_order_get_the_same(lines, work, chance):
     order = list(range(len(lines)))
     chance.shuffle(order)
-    one, other = best_gifts(fleet(lines, work)), best_gifts(fleet([lines[i] for i in order], work))
+    one, other = best_portions(fleet(lines, work)), best_portions(fleet([lines[i] for i in order], work))
     assert np.array(other.weights) == pytest.approx(np.array(one.weights)[order], abs=2)
 
 
@@ -198,15 +198,15 @@ def test_members_in_another_order_get_the_same(lines, work, chance):
 def test_one_more_helper_makes_it_no_slower(lines, work, rate):
     if any(one.reduces for one in lines):
         assert (
-            best_gifts(fleet([*lines, helper(rate)], work)).seconds
-            <= best_gifts(fleet(lines, work)).seconds * (1 + 1e-9) + 1e-12
+            best_portions(fleet([*lines, helper(rate)], work)).seconds
+            <= best_portions(fleet(lines, work)).seconds * (1 + 1e-9) + 1e-12
         )
 
 
 @settings(deadline=None, max_examples=50)
 @given(LINES, WORKS)
 def test_equal_members_get_equal_weights(lines, work):
-    divided = best_gifts(fleet([*lines, *lines], work))
+    divided = best_portions(fleet([*lines, *lines], work))
     assert divided.weights[: len(lines)] == divided.weights[len(lines) :]
 
 
@@ -216,19 +216,20 @@ def test_equal_members_get_equal_weights(lines, work):
 @settings(deadline=None, max_examples=40)
 @given(st.lists(st.builds(line, RATES, RATES, gives=st.booleans()), min_size=2, max_size=4), st.integers(1, 9))
 def test_no_other_division_into_whole_chunks_is_better(lines, total):
-    divided = best_gifts(fleet(lines, RAW))
+    divided = best_portions(fleet(lines, RAW))
     found = share_chunks(fleet(lines, RAW), divided, total=total)
     assert sum(found) == total
     cuts = itertools.combinations_with_replacement(range(total + 1), len(lines) - 1)
     best = min(
-        round_seconds(fleet(lines, RAW), chunks=np.diff([0, *cut, total]).tolist(), gifts=divided.gifts) for cut in cuts
+        round_seconds(fleet(lines, RAW), chunks=np.diff([0, *cut, total]).tolist(), portions=divided.portions)
+        for cut in cuts
     )
-    assert round_seconds(fleet(lines, RAW), chunks=found, gifts=divided.gifts) <= best * (1 + 1e-5)
+    assert round_seconds(fleet(lines, RAW), chunks=found, portions=divided.portions) <= best * (1 + 1e-5)
 
 
 def test_many_chunks_are_divided_as_the_weights_say():
     lines = [line(100, 40), line(50, 10), line(20, 5), line(400)]
-    divided = best_gifts(fleet(lines, RAW))
+    divided = best_portions(fleet(lines, RAW))
     found = share_chunks(fleet(lines, RAW), divided, total=10_000)
     assert np.array(found) == pytest.approx(apportion(10_000, divided.weights), abs=1)
 
@@ -242,6 +243,6 @@ def test_a_round_is_divided_in_little_time(size, seconds):
     took = []
     for _ in range(5):
         began = time.process_time()
-        best_gifts(fleet(lines, RAW))
+        best_portions(fleet(lines, RAW))
         took.append(time.process_time() - began)
     assert min(took) < seconds

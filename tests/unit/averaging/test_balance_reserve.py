@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from core.averaging.balance.gifts import best_gifts
+from core.averaging.balance.portions import best_portions
 from core.averaging.balance.solver import AS_SHORT, round_seconds, share_chunks
 from core.averaging.balance.traffic import Line, Work, fleet, rows
-from core.averaging.plan import WHOLE_GIFT
+from core.averaging.plan import WHOLE_PORTION
 
 WORK = Work(numel=1_000_000, number_bytes=4.0)
 TOTAL = 400
@@ -20,8 +20,8 @@ def line(up: float, down: float | None = None, *, gives: bool = True, reduces: b
     return Line(up_bytes_per_s=up * 1e6, down_bytes_per_s=(down or up) * 1e6, gives=gives, reduces=reduces)
 
 
-def seconds(lines: list[Line], chunks: tuple[int, ...], gifts: tuple[int, ...]) -> float:
-    return round_seconds(fleet(lines, WORK), chunks=chunks, gifts=gifts)
+def seconds(lines: list[Line], chunks: tuple[int, ...], portions: tuple[int, ...]) -> float:
+    return round_seconds(fleet(lines, WORK), chunks=chunks, portions=portions)
 
 
 def busy(lines: list[Line], chunks: tuple[int, ...]) -> list[float]:
@@ -34,29 +34,29 @@ def test_offer_that_does_not_shorten_the_round_is_not_taken() -> None:
     """Two of 80 that offer 160 beside four of 40, all waiting for two of 20: nobody needs the second 80."""
     true = [line(80)] * 2 + [line(40)] * 4 + [line(20)] * 2
     offered = [line(160)] * 2 + true[2:]
-    best = best_gifts(fleet(offered, WORK))
+    best = best_portions(fleet(offered, WORK))
     greedy = share_chunks(fleet(offered, WORK), best, total=TOTAL)
     chunks = share_chunks(fleet(offered, WORK), best, total=TOTAL, shown=fleet(true, WORK))
-    assert seconds(offered, chunks, best.gifts) <= best.seconds * (1 + AS_SHORT)
+    assert seconds(offered, chunks, best.portions) <= best.seconds * (1 + AS_SHORT)
     slowest = max(busy(true, chunks)[:6])
     assert max(busy(true, greedy)[:6]) > 1.1 * slowest, "or there would be nothing to reserve"
     assert slowest == pytest.approx(
-        max(busy(true, share_chunks(fleet(true, WORK), best_gifts(fleet(true, WORK)), total=TOTAL))[:6])
+        max(busy(true, share_chunks(fleet(true, WORK), best_portions(fleet(true, WORK)), total=TOTAL))[:6])
     )
 
 
 def test_an_offer_that_shortens_the_round_is_taken() -> None:
     shown = [line(40)] * 8 + [line(40, gives=False)]
     offered = [line(40)] * 8 + [line(80, gives=False)]
-    best = best_gifts(fleet(offered, WORK))
+    best = best_portions(fleet(offered, WORK))
     chunks = share_chunks(fleet(offered, WORK), best, total=TOTAL, shown=fleet(shown, WORK))
-    assert seconds(offered, chunks, best.gifts) <= (1 + AS_SHORT) * best.seconds * 1.01
+    assert seconds(offered, chunks, best.portions) <= (1 + AS_SHORT) * best.seconds * 1.01
     assert chunks[-1] >= 0.9 * share_chunks(fleet(offered, WORK), best, total=TOTAL)[-1]
 
 
 def test_where_all_is_shown_it_is_the_shortest_round() -> None:
     lines = [line(16), line(8), line(4, 40), line(4, reduces=False), line(2)]
-    best = best_gifts(fleet(lines, WORK))
+    best = best_portions(fleet(lines, WORK))
     chunks = share_chunks(fleet(lines, WORK), best, total=TOTAL, shown=fleet(lines, WORK))
     assert chunks == share_chunks(fleet(lines, WORK), best, total=TOTAL)
 
@@ -77,18 +77,18 @@ def test_division_is_shortest_by_shown_rates_within_the_offers_time(seed: int) -
         )
         for one in shown
     ]
-    best = best_gifts(fleet(offered, WORK))
+    best = best_portions(fleet(offered, WORK))
     chunks = share_chunks(fleet(offered, WORK), best, total=100_000, shown=fleet(shown, WORK))
     limit = best.seconds * (1 + AS_SHORT)
-    assert best.gifts == (WHOLE_GIFT,) * len(shown)
-    assert seconds(offered, chunks, best.gifts) <= limit * 1.001
+    assert best.portions == (WHOLE_PORTION,) * len(shown)
+    assert seconds(offered, chunks, best.portions) <= limit * 1.001
     least = _least(offered, shown, limit)
     greedy = share_chunks(fleet(offered, WORK), best, total=100_000)
     members = fleet(offered, WORK)
     found = rows(members, members.gives)
     if found.slope.min() >= 0:
-        assert seconds(shown, chunks, best.gifts) <= 1.001 * least
-    assert seconds(shown, chunks, best.gifts) <= 1.001 * seconds(shown, greedy, best.gifts)
+        assert seconds(shown, chunks, best.portions) <= 1.001 * least
+    assert seconds(shown, chunks, best.portions) <= 1.001 * seconds(shown, greedy, best.portions)
 
 
 def _least(offered: list[Line], shown: list[Line], limit_s: float) -> float:

@@ -16,8 +16,8 @@ def plan_of(offered: list[Rates]) -> Plan:
 
 
 def shares(offered: list[Rates], shown: list[Rates]) -> tuple[int, ...]:
-    chunks, gifts = divide(plan_of(offered), shown=shown)
-    assert gifts == ()
+    chunks, portions = divide(plan_of(offered), shown=shown)
+    assert portions == ()
     return chunks
 
 

@@ -1,4 +1,4 @@
-"""Gifts, helpers and sums that depend on nothing but who is in them."""
+"""Portions, helpers and sums that depend on nothing but who is in them."""
 
 import msgspec
 import numpy as np
@@ -16,8 +16,8 @@ def outcomes(round_: Round) -> list[Outcome]:
     return [e.outcome for events in round_.pump.events.values() for e in events if isinstance(e, RoundFinished)]
 
 
-def test_gift_counts_as_partial_contribution_and_not_as_a_loss() -> None:
-    plan = msgspec.structs.replace(make_plan([3, 5, 2], 16 * 300), gifts=(256, 100, 0))
+def test_portion_counts_as_partial_contribution_and_not_as_a_loss() -> None:
+    plan = msgspec.structs.replace(make_plan([3, 5, 2], 16 * 300), portions=(256, 100, 0))
     round_ = Round(plan).run()
     giving = ShareMap(plan)
     first, *rest = outcomes(round_)

@@ -18,7 +18,7 @@ from core.averaging.matchmaking import GROUP_MESSAGES, ContributionWanted
 from core.averaging.matchmaking.attempts import RoundConfig
 from core.averaging.matchmaking.matchmaker import Matchmaker
 from core.averaging.messages import ROUND_MESSAGES
-from core.averaging.penalties import Reputation
+from core.averaging.penalties import Penalties
 from core.averaging.plan import Member, PairLimit, Rates
 from core.base.machine import Lost, Received, Tick
 from core.base.manifest import AveragingNumbers
@@ -76,7 +76,7 @@ FIELDS: dict[str, st.SearchStrategy[object]] = {
     "payload": payloads,
     "lines": st.lists(st.builds(Rates, small, small), max_size=5).map(tuple),
     "limits": st.lists(st.builds(PairLimit, st.integers(0, 4), st.integers(0, 4), st.just(9)), max_size=3).map(tuple),
-    "gifts": st.lists(st.integers(0, 256), max_size=5).map(tuple),
+    "portions": st.lists(st.integers(0, 256), max_size=5).map(tuple),
     "present": numbers,
     "versions": st.one_of(numbers, st.just((0, 0, 0, 0)), st.lists(small, min_size=4, max_size=4).map(tuple)),
     "reducers": st.one_of(
@@ -189,7 +189,7 @@ def test_matchmaker_survives_anything(happenings: list[object], me: int, step_s:
         run_id=b"r" * 32,
         numbers=numbers,
         lines=LineBook(PEERS[me]),
-        penalties=Reputation(PEERS[me], round_timeout_s=numbers.round_timeout_s),
+        penalties=Penalties(PEERS[me], round_timeout_s=numbers.round_timeout_s),
         failures=FailureRate(),
         numel=PLAN.numel,
     )

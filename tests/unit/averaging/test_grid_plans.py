@@ -186,9 +186,9 @@ def test_the_failure_rate_counts_those_whose_contribution_lacks_something() -> N
     counted = FailureRate()
     counted.finished(PLAN, outcome)
     assert counted.value == pytest.approx((1 - KEPT) * 2 / 9)
-    given = msgspec.structs.replace(PLAN, gifts=(256, 256, 128, *[256] * 6))
+    given = msgspec.structs.replace(PLAN, portions=(256, 256, 128, *[256] * 6))
     counted = FailureRate()
     counted.finished(given, outcome)
     assert counted.value == pytest.approx((1 - KEPT) * 1 / 8)
-    counted.finished(msgspec.structs.replace(PLAN, gifts=(0,) * 9), outcome)
+    counted.finished(msgspec.structs.replace(PLAN, portions=(0,) * 9), outcome)
     assert counted.value == pytest.approx((1 - KEPT) * 1 / 8), "nobody was to give all"

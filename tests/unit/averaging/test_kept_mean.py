@@ -82,7 +82,7 @@ def test_mean_of_a_round_is_kept_whatever_its_plan(codec: str, lines: int, case:
     plan = publish(request, members, peers, known=known)
     assert (plan.chunk_numel < most) == bool(lines)
     if case == "partial":
-        plan = msgspec.structs.replace(plan, gifts=(64, 64))  # most chunks are of one member, or of none
+        plan = msgspec.structs.replace(plan, portions=(64, 64))  # most chunks are of one member, or of none
     used = codec_of(codec, (numel,))
     given = [uneven(numel, seed) for seed in range(len(peers))]
     means = [np.full(numel, np.nan, dtype=np.float32) for _ in peers]

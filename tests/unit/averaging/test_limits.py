@@ -7,7 +7,7 @@ that is changed out of its range makes it fail.
 import pytest
 
 from core.averaging.allreduce.all_gather import REDUCER_PATIENCE
-from core.averaging.balance import gifts, solver
+from core.averaging.balance import portions, solver
 from core.averaging.commit.coordinator import HEARTBEATS
 from core.averaging.failure_detector import ASKED_AT, PROBATION, STAGES, Stage, Timetable
 from core.averaging.grid.gathering import ATTEMPT_STALLS
@@ -64,8 +64,8 @@ def test_exclusions_grow_and_end() -> None:
 
 
 def test_checks_tolerate_more_than_planning_leaves() -> None:
-    assert gifts.FREE < solver.AS_SHORT
-    assert 2 * (gifts.FREE + solver.AS_SHORT) < SLOWER_TOLERANCE
+    assert portions.FREE < solver.AS_SHORT
+    assert 2 * (portions.FREE + solver.AS_SHORT) < SLOWER_TOLERANCE
     assert 1 < OWN_FACTOR < OTHERS_FACTOR
 
 

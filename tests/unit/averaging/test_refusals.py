@@ -45,14 +45,14 @@ def slowest(plan: Plan) -> int:
     return min(range(len(plan.lines)), key=lambda i: plan.lines[i].up)
 
 
-def foreign_gifts(plan: Plan) -> Plan:
-    return msgspec.structs.replace(plan, gifts=tuple(0 if i == 1 else 256 for i in range(len(plan.members))))
+def foreign_portions(plan: Plan) -> Plan:
+    return msgspec.structs.replace(plan, portions=tuple(0 if i == 1 else 256 for i in range(len(plan.members))))
 
 
 def divided(plan: Plan, lines: tuple[Rates, ...]) -> Plan:
     plan = msgspec.structs.replace(plan, lines=lines)
-    chunks, gifts = divide(plan)
-    return msgspec.structs.replace(plan, chunks=chunks, gifts=gifts)
+    chunks, portions = divide(plan)
+    return msgspec.structs.replace(plan, chunks=chunks, portions=portions)
 
 
 def false_lines(plan: Plan) -> Plan:
@@ -63,7 +63,7 @@ def false_lines(plan: Plan) -> Plan:
 
 
 @pytest.mark.parametrize(
-    "change", [lambda plan: all_on(plan, slowest(plan)), foreign_gifts, false_lines, lambda p: all_on(p, 0)]
+    "change", [lambda plan: all_on(plan, slowest(plan)), foreign_portions, false_lines, lambda p: all_on(p, 0)]
 )
 @pytest.mark.parametrize("count", [3, 8])
 def test_bad_plan_is_replaced_within_a_second(count: int, change: Any) -> None:
@@ -198,12 +198,12 @@ def test_good_plan_is_accepted_by_members_with_similar_knowledge() -> None:
     "plan",
     [
         all_on(good(), 0),
-        foreign_gifts(good()),
+        foreign_portions(good()),
         false_lines(good()),
         msgspec.structs.replace(good(), lines=()),
         msgspec.structs.replace(good(), limits=(PairLimit(1, 2, 10),)),
         msgspec.structs.replace(PLAN, limits=(PairLimit(0, 2, 10),)),
-        msgspec.structs.replace(PLAN, gifts=(0, 256, 256, 256)),
+        msgspec.structs.replace(PLAN, portions=(0, 256, 256, 256)),
         msgspec.structs.replace(PLAN, lines=(Rates(),) * 4, chunks=good().chunks),
     ],
 )

@@ -1,6 +1,6 @@
 import pytest
 
-from core.averaging.balance.gifts import best_gifts
+from core.averaging.balance.portions import best_portions
 from core.averaging.balance.traffic import Work, fleet
 from core.bench.cadence import Between, best_cadence, cadences
 from tests.unit.averaging.test_balance import MEGA, line
@@ -19,14 +19,14 @@ def tried(slow, work, between, **more):
 def test_in_every_round_is_the_round_of_all():
     slow = line(100, 1, samples_per_s=1)
     found = tried(slow, task(0), Between.LISTENS)
-    assert found[0].steps_per_s == pytest.approx(1 / best_gifts(fleet([*FAST, slow], task(0))).seconds)
+    assert found[0].steps_per_s == pytest.approx(1 / best_portions(fleet([*FAST, slow], task(0))).seconds)
 
 
 def test_slow_upload_sending_every_kth_round_costs_a_kth():
     slow = line(100, 1, samples_per_s=1)
     found = tried(slow, task(0), Between.LISTENS)
-    without_s = best_gifts(fleet([*FAST, line(100, 1, gives=False)], task(0))).seconds
-    with_s = best_gifts(fleet([*FAST, slow], task(0))).seconds
+    without_s = best_portions(fleet([*FAST, line(100, 1, gives=False)], task(0))).seconds
+    with_s = best_portions(fleet([*FAST, slow], task(0))).seconds
     for one in found:
         assert 1 / one.steps_per_s == pytest.approx(((one.every - 1) * without_s + with_s) / one.every)
     assert best_cadence(found).every == 12
@@ -59,6 +59,6 @@ def test_partial_contributions_are_no_worse_than_every_kth_round():
     slow = line(100, 1, samples_per_s=20)
     work = task(300)
     best = best_cadence(tried(slow, work, Between.LISTENS))
-    divided = best_gifts(fleet([*FAST, slow], work))
-    given = 300 + 20 * divided.gifts[3] / 256
+    divided = best_portions(fleet([*FAST, slow], work))
+    given = 300 + 20 * divided.portions[3] / 256
     assert min(given / 300, 1 / divided.seconds) >= 0.99 * best.steps_per_s

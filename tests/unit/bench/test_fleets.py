@@ -4,7 +4,7 @@ import pytest
 
 from core.averaging.balance.solver import round_seconds
 from core.averaging.balance.traffic import Work, fleet
-from core.averaging.plan import WHOLE_GIFT
+from core.averaging.plan import WHOLE_PORTION
 from core.base.problems import BadInput
 from core.bench.fleets import FLEETS, Computer, fleet_of
 from core.bench.flows import sizes
@@ -83,8 +83,8 @@ def test_the_flows_take_as_long_as_the_plan_says(name):
     computers = fleet_of(name)
     work = Work(numel=1_000_000, number_bytes=4.0)
     chunks = [0 if one.client else 10 for one in computers]
-    gifts = [0 if one.helps else WHOLE_GIFT for one in computers]
-    matrix = bytes_between(computers, work, chunks, gifts)
+    portions = [0 if one.helps else WHOLE_PORTION for one in computers]
+    matrix = bytes_between(computers, work, chunks, portions)
     sent = [sum(row) - row[i] for i, row in enumerate(matrix)]
     taken = [sum(row[i] for row in matrix) - matrix[i][i] for i in range(len(computers))]
     seconds = max(
@@ -92,7 +92,7 @@ def test_the_flows_take_as_long_as_the_plan_says(name):
         for one, out, into in zip(computers, sent, taken, strict=True)
     )
     lines = [one.line for one in computers]
-    assert seconds == pytest.approx(round_seconds(fleet(lines, work), chunks=chunks, gifts=gifts))
+    assert seconds == pytest.approx(round_seconds(fleet(lines, work), chunks=chunks, portions=portions))
 
 
 def test_each_sends_its_row_to_all_but_itself():

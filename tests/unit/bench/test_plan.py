@@ -3,7 +3,7 @@ import json
 import numpy as np
 import pytest
 
-from core.averaging.balance.gifts import best_gifts
+from core.averaging.balance.portions import best_portions
 from core.averaging.balance.traffic import fleet
 from core.bench import plan, plan_exact, plan_fleets
 from core.cli.program import parser
@@ -20,7 +20,7 @@ def test_its_references_agree_with_the_pairwise_program(seed):
 
 
 @pytest.mark.parametrize("overlaps", [True, False])
-def test_its_bound_of_partial_gifts_agrees_with_another(overlaps):
+def test_its_bound_of_partial_portions_agrees_with_another(overlaps):
     lines = plan_fleets.homes(np.random.default_rng(3), 4)
     work = plan_fleets.batch(lines, numel=18_000_000, compute_s=9.0, overlaps=overlaps)
     precision = 1e-4 if overlaps else 1e-2  # its times are 5 % apart
@@ -29,7 +29,7 @@ def test_its_bound_of_partial_gifts_agrees_with_another(overlaps):
 
 def test_the_known_fleets_take_what_is_known():
     for lines, work, expected_s in plan_fleets.known().values():
-        assert best_gifts(fleet(lines, work)).seconds == pytest.approx(expected_s, rel=0.005)
+        assert best_portions(fleet(lines, work)).seconds == pytest.approx(expected_s, rel=0.005)
 
 
 def test_it_measures_and_says_so(capsys):
@@ -39,7 +39,7 @@ def test_it_measures_and_says_so(capsys):
     report = json.loads(capsys.readouterr().out)
     assert [one["peers"] for one in report["solved"]] == [4, 8] * 4
     assert all(abs(one["gap"]) < 1e-6 for one in report["solved"] if one["gap"] is not None)
-    assert all(one["partial"] >= 0.99 * one["whole_givers"] for one in report["gifts"])
-    assert [one["overlaps"] for one in report["gifts"]] == [True, False] * 4
+    assert all(one["partial"] >= 0.99 * one["whole_givers"] for one in report["portions"])
+    assert [one["overlaps"] for one in report["portions"]] == [True, False] * 4
     assert plan.run(parser().parse_args(options)) == 0
     assert "home8: 12.80 s" in capsys.readouterr().out

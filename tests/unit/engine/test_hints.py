@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from core.api.hints import Hint, hint_sentence
-from core.averaging.plan import WHOLE_GIFT, Member, Plan, Rates
+from core.averaging.plan import WHOLE_PORTION, Member, Plan, Rates
 from core.base.ids import PeerId
 from core.base.manifest import AveragingNumbers
 from core.engine.hints import upload_hint
@@ -64,7 +64,7 @@ def test_more_receivers_keep_the_reducer_busier() -> None:
         {"limit": 4e6},
         {"samples_per_s": 0.0},
         {"samples_per_s": 1.0, "delayed": True},
-        {"averaged": plan(gifts=(0, 0))},
+        {"averaged": plan(portions=(0, 0))},
         {"averaged": plan(lines=own_line(LIMIT // 4))},
         {"averaged": plan(lines=(Rates(LIMIT // 2, LIMIT // 2),) * 2)},
     ],
@@ -74,7 +74,7 @@ def test_no_hint_where_the_limit_costs_the_others_little(quiet: dict[str, object
 
 
 def test_part_of_a_contribution_takes_part_of_the_time() -> None:
-    assert told(plan(gifts=(WHOLE_GIFT // 2,) * 2)).args["longer"] == 30
+    assert told(plan(portions=(WHOLE_PORTION // 2,) * 2)).args["longer"] == 30
 
 
 def test_hint_is_seen_while_this_computer_works() -> None:

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 from core.averaging.aggregators import Vector, WeightedMean
-from core.averaging.balance.gifts import best_gifts
+from core.averaging.balance.portions import best_portions
 from core.averaging.balance.traffic import Work, fleet
 from core.base.problems import BadInput
 from core.cli.program import run as potluck
 from core.sim import rounds_program
 from core.sim.record import VerdictRecord
-from core.sim.rounds.deaths import death_round, drawn_gifts, drawn_round
+from core.sim.rounds.deaths import death_round, drawn_portions, drawn_round
 from core.sim.rounds.fleet_plan import RoundTask
 from core.sim.rounds.fleets import drawn_fleet, fleet_round
 from core.sim.rounds.summaries import death_report, death_summary, fleet_summary, spread
@@ -47,7 +47,7 @@ def test_fleets_are_repeatable_and_can_average() -> None:
 
 def test_a_fleets_round_is_held_against_the_optimum() -> None:
     verdict = fleet_round(5, RoundTask(numel=40_000, chunk_numel=512))
-    best = best_gifts(fleet(drawn_fleet(5), Work(numel=40_000, number_bytes=4.0)))
+    best = best_portions(fleet(drawn_fleet(5), Work(numel=40_000, number_bytes=4.0)))
     assert verdict.bound_s == round(best.seconds, 3)
     assert verdict.ratio == pytest.approx(verdict.round_s / best.seconds, rel=0.01)
     assert verdict.ratio >= 1.0
@@ -65,7 +65,7 @@ def test_rounds_with_deaths_are_as_they_should_be() -> None:
 
 
 def test_rounds_with_partial_contributions_pass_their_checks() -> None:
-    seeds = [seed for seed in range(40) if drawn_gifts(seed, drawn_round(seed)[1])][:5]
+    seeds = [seed for seed in range(40) if drawn_portions(seed, drawn_round(seed)[1])][:5]
     verdicts = [death_round(seed, share=0.1) for seed in seeds]
     assert len(verdicts) == 5
     assert all(verdict.partial and not verdict.problem and verdict.error < 1e-3 for verdict in verdicts)

@@ -259,8 +259,8 @@ def test_leader_that_signed_another_outcome_is_excluded_for_a_while(
     stage.tell(1, Attested(mine.round, (word,)))
     [receipted] = [output for output in stage.said if isinstance(output, Receipted)]
     assert receipted.split_by == (peer(1) if splits else None)
-    assert stage.actor.rounds.reputation.may_lead(peer(1), stage.now) is not splits
-    assert stage.actor.rounds.reputation.may_lead(peer(1), stage.now + ROUND_S)
+    assert stage.actor.rounds.penalties.may_lead(peer(1), stage.now) is not splits
+    assert stage.actor.rounds.penalties.may_lead(peer(1), stage.now + ROUND_S)
 
 
 def test_a_round_combines_parts_as_the_manifest_says(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -197,7 +197,7 @@ def test_helper_that_leaves_its_share_is_excluded_for_a_while():
         members = [Member(peer(n), 0 if n > 1 else 4, 0.0, receives=n < 2) for n in (0, 1, 3, 4)]
         plan = plan_of(bytes(32), 1, members, stage.actor.settings.averaging)
         anew = tuple(int(not member.receives) for member in plan.members)
-        stage.actor.rounds.reputation.committed(plan, anew, peer(1), stage.now, seen=seen)
+        stage.actor.rounds.penalties.committed(plan, anew, peer(1), stage.now, seen=seen)
 
     assert helpers() == [True, True]
     ended(seen={})

@@ -2,9 +2,9 @@
 
 A slow peer's contribution can cost the others more time than its samples are worth; then it gives a part of it, or
 assists only.  S000 chooses whole givers by a mixed integer program, and leaves parts (c between 0 and 1) to others.
-Times the shares, a gift is a product of two variables.  So the program is solved as a row of linear ones, each near the
-last one's answer: gifts move by no more than a step that shrinks when it does not help, and shares are found anew for
-every choice: each is divided exactly.  It starts from members that give all they have.
+Times the shares, a portion is a product of two variables.  So the program is solved as a row of linear ones, each near
+the last one's answer: portions move by no more than a step that shrinks when it does not help, and shares are found
+anew for every choice: each is divided exactly.  It starts from members that give all they have.
 
 At last, contributions that a round could take along for nothing are filled in.
 """
@@ -19,16 +19,16 @@ from numpy.typing import NDArray
 from core.averaging.allreduce.share_map import STRIDE
 from core.averaging.balance.shares import best_shares, level_shares
 from core.averaging.balance.traffic import Fleet, Floats, rows, seconds_of
-from core.averaging.plan import WHOLE_GIFT
+from core.averaging.plan import WHOLE_PORTION
 
 STEPS: Final = 12
 """Upper bound on the linear programs of a search."""
 STEP_MIN: Final = 1 / 32
-"""Part of a contribution: a smaller step is not worth a linear program, since gifts are raised by as much at last."""
+"""Part of a contribution: a smaller step is not worth a linear program: portions are raised by as much at last."""
 STARTS: Final = 16
 """Number of times, and for each of numbers of givers, that are tried for the first choice."""
 RAISE: Final = 32
-"""256ths by which a gift is raised to see whether that costs anything."""
+"""256ths by which a portion is raised to see whether that costs anything."""
 WEIGHT_UNIT: Final = 1 << 30
 """A share of the whole vector as a weight; less than half of one of these is none."""
 FREE: Final = 2e-4
@@ -38,7 +38,7 @@ that verifies uses half of it."""
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """How a round is divided: gifts, with the shares that make their round shortest.
+    """How a round is divided: portions, with the shares that make their round shortest.
 
     Equal input gives equal output on one machine; others verify, they do not recompute.
     """
@@ -54,9 +54,9 @@ class Choice:
     """What is given of what is computed."""
 
     @property
-    def gifts(self) -> tuple[int, ...]:
-        """How many 256ths of its chunks each member gives; `WHOLE_GIFT`: all (c_i = 1), 0: none (c_i = 0)."""
-        return tuple(int(gift) for gift in np.rint(self.gives * WHOLE_GIFT))
+    def portions(self) -> tuple[int, ...]:
+        """How many 256ths of its chunks each member gives; `WHOLE_PORTION`: all (c_i = 1), 0: none (c_i = 0)."""
+        return tuple(int(portion) for portion in np.rint(self.gives * WHOLE_PORTION))
 
     @property
     def weights(self) -> tuple[int, ...]:
@@ -71,7 +71,7 @@ class Choice:
 
 
 def divided(members: Fleet, gives: Floats) -> Choice:
-    """These gifts with their best shares.
+    """These portions with their best shares.
 
     Args:
         members: The members of the round.
@@ -83,8 +83,8 @@ def divided(members: Fleet, gives: Floats) -> Choice:
     return Choice(gives, shares, seconds, float(steps_per_s_of(members, samples, seconds)), samples)
 
 
-def best_gifts(members: Fleet) -> Choice:
-    """The gifts with the most steps a second that are found, in whole 256ths that give every chunk."""
+def best_portions(members: Fleet) -> Choice:
+    """The portions with the most steps a second that are found, in whole 256ths that give every chunk."""
     best = divided(members, members.gives)
     if all_give(members, best) or members.gives.sum() < 2:
         return best
@@ -92,7 +92,7 @@ def best_gifts(members: Fleet) -> Choice:
 
 
 def _better(members: Fleet, best: Choice, gives: Floats) -> Choice:
-    """The best so far, or a choice near these gifts that beats it by more than nothing."""
+    """The best so far, or a choice near these portions that beats it by more than nothing."""
     for choice in covering(gives):
         found = divided(members, choice)
         best = found if found.beats(best, by=FREE) else best
@@ -108,25 +108,25 @@ def all_give(members: Fleet, choice: Choice) -> bool:
     return bool((in_time or not members.target_samples) and choice.gives.sum() == members.gives.sum())
 
 
-def covers(gifts: Sequence[int]) -> bool:
+def covers(portions: Sequence[int]) -> bool:
     """Whether every chunk of a long vector has a giver (`allreduce.share_map.gives_chunk`).
 
-    That depends on the gifts alone: from epoch to epoch all members' chunks turn together.
+    That depends on the portions alone: from epoch to epoch all members' chunks turn together.
     """
-    chunks = (np.arange(WHOLE_GIFT)[:, None] - np.arange(len(gifts))) * STRIDE
-    return bool((chunks % WHOLE_GIFT < np.array(gifts)).any(axis=1).all())
+    chunks = (np.arange(WHOLE_PORTION)[:, None] - np.arange(len(portions))) * STRIDE
+    return bool((chunks % WHOLE_PORTION < np.array(portions)).any(axis=1).all())
 
 
 def covering(gives: Floats) -> list[Floats]:
-    """These gifts in whole 256ths; where they leave chunks without a giver, with all raised, or the largest whole."""
-    gifts = np.floor(gives * WHOLE_GIFT + 1e-6).astype(np.int64)
-    if covers(gifts.tolist()):
-        return [gifts / WHOLE_GIFT]
-    whole = gifts.copy()
-    whole[int(gives.argmax())] = WHOLE_GIFT
-    while gifts.any() and not covers(gifts.tolist()):
-        gifts = np.where(gifts > 0, np.minimum(WHOLE_GIFT, gifts + 1), 0)
-    return [whole / WHOLE_GIFT, gifts / WHOLE_GIFT] if gifts.any() else [whole / WHOLE_GIFT]
+    """Portions in whole 256ths; where they leave chunks without a giver, with all raised, or the largest whole."""
+    portions = np.floor(gives * WHOLE_PORTION + 1e-6).astype(np.int64)
+    if covers(portions.tolist()):
+        return [portions / WHOLE_PORTION]
+    whole = portions.copy()
+    whole[int(gives.argmax())] = WHOLE_PORTION
+    while portions.any() and not covers(portions.tolist()):
+        portions = np.where(portions > 0, np.minimum(WHOLE_PORTION, portions + 1), 0)
+    return [whole / WHOLE_PORTION, portions / WHOLE_PORTION] if portions.any() else [whole / WHOLE_PORTION]
 
 
 def line_steps(members: Fleet, gives: Floats) -> Floats:
@@ -149,11 +149,11 @@ def free_raises(members: Fleet, choice: Choice, *, cost: float = FREE) -> NDArra
 
     With pair limits that is asked of the shares as they are, so that it takes no linear program.
     """
-    who = np.flatnonzero(choice.gives < members.gives - 0.5 / WHOLE_GIFT)
+    who = np.flatnonzero(choice.gives < members.gives - 0.5 / WHOLE_PORTION)
     if not len(who):
         return who
     raised = np.repeat(choice.gives[None], len(who), axis=0)
-    raised[np.arange(len(who)), who] = np.minimum(members.gives[who], choice.gives[who] + RAISE / WHOLE_GIFT)
+    raised[np.arange(len(who)), who] = np.minimum(members.gives[who], choice.gives[who] + RAISE / WHOLE_PORTION)
     if len(members.rate):
         seconds = np.array([seconds_of(members, gives=gives, shares=choice.shares) for gives in raised])
         steps = steps_per_s_of(members, raised @ members.samples, seconds)
@@ -168,7 +168,7 @@ def filled(members: Fleet, choice: Choice) -> Choice:
         free = free[np.argsort(-members.samples[free], kind="stable")]
         while True:
             gives = choice.gives.copy()
-            gives[free] = np.minimum(members.gives[free], gives[free] + RAISE / WHOLE_GIFT)
+            gives[free] = np.minimum(members.gives[free], gives[free] + RAISE / WHOLE_PORTION)
             raised = divided(members, gives)
             if len(free) == 1 or raised.steps_per_s >= choice.steps_per_s * (1 - FREE):
                 break
@@ -205,17 +205,17 @@ def _searched(members: Fleet, best: Choice) -> Choice:
 
 
 def _nearby(members: Fleet, here: Choice, *, near: Floats, step: float) -> Floats:
-    """The gifts that solve the linear program near a choice: products are replaced by their tangents.
+    """The portions that solve the linear program near a choice: products are replaced by their tangents.
 
-    Its variables are shares, gifts, and the round's time over the present one; its rows are lines, pairs, the target
+    Its variables are shares, portions, and the round's time over the present one; its rows are lines, pairs, the target
     batch (samples a round, whose tangent in the time is used), and a giver for every chunk.  Where a step takes the sum
-    of computing and averaging, the batch is no row: the tangent of its seconds, B / S(c), is a cost of the gifts.
+    of computing and averaging, the batch is no row: the tangent of its seconds, B / S(c), is a cost of the portions.
 
     Args:
         members: The members of the round.
         here: The choice.
         near: Shares near which products are replaced.
-        step: The most that a gift may move.
+        step: The most that a portion may move.
     """
     from scipy.optimize import linprog  # noqa: PLC0415 - an idle engine does without it
 

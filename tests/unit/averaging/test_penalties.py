@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from core.averaging.outcome import RoundFinished
-from core.averaging.penalties import LONGEST, NOTHING, REST_ROUNDS, Kind, Observations, Remembered, Reputation
+from core.averaging.penalties import LONGEST, NOTHING, REST_ROUNDS, Kind, Observations, Penalties, Remembered
 from core.averaging.plan import Member, Plan
 from core.base.back_off import THINGS_MAX as PEERS_MAX
 from core.base.ids import PeerId
@@ -19,8 +19,8 @@ ME, A, B = [peer for peer in PLAN.peers if peer != LEADER]
 WHOLE = (0,) * 4
 
 
-def reputation() -> Reputation:
-    return Reputation(ME, round_timeout_s=ROUND_S)
+def penalties() -> Penalties:
+    return Penalties(ME, round_timeout_s=ROUND_S)
 
 
 def seen(**kinds: set[PeerId]) -> Observations:
@@ -31,11 +31,11 @@ def members(plan: Plan = PLAN) -> list[Member]:
     return list(plan.members)
 
 
-def spared(held: Reputation, now: float, *, among: list[Member] | None = None) -> set[PeerId]:
+def spared(held: Penalties, now: float, *, among: list[Member] | None = None) -> set[PeerId]:
     return {PeerId(m.peer) for m in held.without_excluded(among or members(), now) if m.spared}
 
 
-def rest_s(held: Reputation, peer: PeerId, now: float) -> float:
+def rest_s(held: Penalties, peer: PeerId, now: float) -> float:
     """How long it does not lead."""
     low, high = 0.0, 100_000.0
     for _ in range(60):
@@ -45,19 +45,19 @@ def rest_s(held: Reputation, peer: PeerId, now: float) -> float:
 
 
 def test_unnamed_failure_penalises_the_leader_less_than_a_named_one() -> None:
-    held = reputation()
+    held = penalties()
     held.failed(PLAN, (), 100.0)
     assert not held.may_lead(LEADER, 100.0)
     assert round(rest_s(held, LEADER, 100.0), 3) == ROUND_S / 2
     assert spared(held, 100.0) == set()
-    named = reputation()
+    named = penalties()
     named.failed(PLAN, (LEADER,), 100.0)
     assert round(rest_s(named, LEADER, 100.0), 3) == ROUND_S
     assert spared(named, 100.0) == {LEADER}, "it reduces too"
 
 
 def test_named_reducer_reduces_nothing_for_a_while_but_may_lead() -> None:
-    held = reputation()
+    held = penalties()
     held.failed(PLAN, (A,), 100.0)
     assert held.may_lead(A, 100.0)
     assert held.may_lead(LEADER, 100.0)
@@ -68,7 +68,7 @@ def test_named_reducer_reduces_nothing_for_a_while_but_may_lead() -> None:
 
 
 def test_rests_double_up_to_a_limit_and_fade_with_time() -> None:
-    held, now, rests = reputation(), 100.0, []
+    held, now, rests = penalties(), 100.0, []
     for _ in range(6):
         held.failed(PLAN, (LEADER,), now)
         rests.append(round(rest_s(held, LEADER, now), 3))
@@ -78,12 +78,12 @@ def test_rests_double_up_to_a_limit_and_fade_with_time() -> None:
 
 
 def test_member_is_excluded_longer_for_repeated_failures_than_for_one() -> None:
-    held = reputation()
+    held = penalties()
     for now in range(100, 120, 2):
         held.failed(PLAN, (LEADER, A), float(now))
         held.committed(PLAN, WHOLE, LEADER, now + 1.0)
     assert rest_s(held, LEADER, 118.0) > 8 * ROUND_S
-    once = reputation()
+    once = penalties()
     once.failed(PLAN, (LEADER, A), 100.0)
     for _ in range(2):
         once.committed(PLAN, WHOLE, LEADER, 130.0)
@@ -95,7 +95,7 @@ def test_member_is_excluded_longer_for_repeated_failures_than_for_one() -> None:
 def test_leader_is_excluded_ever_longer_only_for_proven_splits() -> None:
     """A few members that sign something else each time cannot keep an honest leader from leading."""
     for sure in (False, True):
-        held, now, rests = reputation(), 1000.0, []
+        held, now, rests = penalties(), 1000.0, []
         for _ in range(8):
             now += 10 * ROUND_S
             held.committed(PLAN, WHOLE, LEADER, now)
@@ -106,13 +106,13 @@ def test_leader_is_excluded_ever_longer_only_for_proven_splits() -> None:
 
 def test_share_recomputed_for_others_is_held_against_no_member() -> None:
     """A leader can have that done, or one that says it holds other means: this peer has waited for nobody."""
-    held = reputation()
+    held = penalties()
     held.committed(PLAN, (1,) * 4, LEADER, 100.0)
     assert spared(held, 100.0) == set()
 
 
 def test_member_is_penalised_for_a_round_without_its_work() -> None:
-    held = reputation()
+    held = penalties()
     versions = tuple(3 if peer == A else 0 for peer in PLAN.peers)
     held.committed(PLAN, versions, B, 100.0, seen=seen(late={A}))
     assert not held.may_lead(LEADER, 100.0)
@@ -124,7 +124,7 @@ def test_member_is_penalised_for_a_round_without_its_work() -> None:
 
 
 def test_late_reducer_gets_no_share_for_some_rounds() -> None:
-    held = reputation()
+    held = penalties()
     for times in (1, 2, 4, 4):
         held.committed(PLAN, WHOLE, LEADER, 100.0, seen=seen(late={B, ME}))
         for _ in range(times * REST_ROUNDS):
@@ -134,7 +134,7 @@ def test_late_reducer_gets_no_share_for_some_rounds() -> None:
 
 
 def test_member_slow_twice_is_on_probation_for_some_rounds() -> None:
-    held = reputation()
+    held = penalties()
     held.committed(PLAN, WHOLE, LEADER, 100.0, seen=seen(slow={A, ME}))
     for times in (1, 2, 4):
         assert held.remembered(PLAN.peers) == NOTHING
@@ -147,7 +147,7 @@ def test_member_slow_twice_is_on_probation_for_some_rounds() -> None:
 
 
 def test_dissenting_member_is_remembered_for_rounds_that_this_peer_leads() -> None:
-    held = reputation()
+    held = penalties()
     held.committed(PLAN, WHOLE, ME, 100.0, seen=seen(differed={A}, doubted={B, ME}))
     for _ in range(REST_ROUNDS):
         for _ in range(3):
@@ -160,7 +160,7 @@ def test_dissenting_member_is_remembered_for_rounds_that_this_peer_leads() -> No
 
 
 def test_who_is_seldom_late_is_forgiven() -> None:
-    held = reputation()
+    held = penalties()
     for _ in range(5):
         held.committed(PLAN, WHOLE, LEADER, 100.0, seen=seen(slow={A}))
         for _ in range(LONGEST * REST_ROUNDS):
@@ -183,11 +183,11 @@ def test_member_that_hangs_up_is_late_only_if_it_helps(*, helps: bool) -> None:
 
 
 def test_this_peer_and_strangers_are_never_blamed() -> None:
-    held = reputation()
+    held = penalties()
     held.failed(PLAN, (ME, PeerId(b"s" * 32)), 100.0)
     assert spared(held, 100.0) == set()
     assert all(held.may_lead(peer, 100.0) for peer in [*PLAN.peers, PeerId(b"s" * 32)])
-    own = Reputation(LEADER, round_timeout_s=ROUND_S)
+    own = Penalties(LEADER, round_timeout_s=ROUND_S)
     own.failed(PLAN, (), 100.0)
     own.committed(PLAN, (1,) * 4, A, 100.0, seen=seen(late=set(PLAN.peers)))
     assert own.may_lead(LEADER, 100.0)
@@ -197,7 +197,7 @@ def test_this_peer_and_strangers_are_never_blamed() -> None:
 def test_plan_spares_the_worst_reducers_up_to_its_limit() -> None:
     plan = make_plan([1] * 7, 16 * 14, round_timeout_s=ROUND_S)
     me, *others = plan.peers
-    held = Reputation(me, round_timeout_s=ROUND_S)
+    held = Penalties(me, round_timeout_s=ROUND_S)
     held.failed(plan, others, 100.0)
     held.failed(plan, others[3:5], 100.0)
     assert spared(held, 101.0, among=members(plan)) == set(others[3:5])
@@ -208,7 +208,7 @@ def test_plan_spares_the_worst_reducers_up_to_its_limit() -> None:
 
 
 def test_only_so_many_are_remembered() -> None:
-    held = reputation()
+    held = penalties()
     held.failed(PLAN, (LEADER,), 100.0)
     for number in range(PEERS_MAX // 2):
         other = [peer for peer in peer_ids(4) if peer != ME]
