@@ -29,6 +29,7 @@ from app.views.start_page import StartPage
 from app.views.status_line import StatusLine
 from app.widgets import icons
 from app.widgets.banner import Banner
+from app.widgets.calm_wheel import CalmWheel
 from core.api.snapshot import ProblemView
 from core.api.verdict import VerdictCode
 
@@ -91,6 +92,7 @@ class MainWindow(QMainWindow):
         self._stack = QStackedWidget()
         self._build()
         self._connect()
+        CalmWheel(self)
         self._show()
 
     @property

@@ -6,6 +6,7 @@ from PySide6.QtWidgets import QCheckBox, QGridLayout, QLineEdit, QMenu, QPushBut
 from app import page_text, text
 from app.views.settings_page import SettingsPage
 from app.widgets.field import Field
+from app.widgets.labels import sentence
 from app.widgets.mode_row import ModeRow
 from app.widgets.whole_box import WholeBox
 from core.api.modes import SUBJECTS, UseMode, UseSubject
@@ -31,6 +32,10 @@ class RulesPage(SettingsPage):
         }
         self.programs = QLineEdit(maxLength=PROGRAMS_MAX * (PROGRAM_LETTERS_MAX + 2), placeholderText="blender, steam")
         self._running: tuple[str, ...] = ()
+        self._untold: tuple[str, ...] = ()
+        self._grey = sentence(tone="muted")
+        self._grey.setText(tr("Your system does not tell what the grey rules need: they would stop nothing."))
+        self._grey.hide()
         self.add_program = QPushButton(tr("&Add one that runs…"))
         self.add_program.setAutoDefault(False)
         self.add_program.setEnabled(False)
@@ -40,17 +45,23 @@ class RulesPage(SettingsPage):
         other = self._make_otherwise(self.add_rows(tr("At other times")))
         rests = self._make_rests(self.add_rows(tr("Other reasons to rest")))
         self.align(used, other, rests)
+        self.column.addWidget(self._grey)
         self.column.addStretch(1)
         self.setFocusProxy(self.modes["computing"].buttons[self.modes["computing"].mode])
 
     def show_machine(self, machine: MachineView) -> None:
-        """Say which rules stop nothing here, and offer the programs that run."""
+        """Grey out the rules that stop nothing here, and offer the programs that run."""
+        self._untold = machine.untold
         for name, field in self.fields.items():
-            field.say_more(
-                text.tr("Your system does not tell that: the rule stops nothing.") if name in machine.untold else ""
-            )
+            field.enable(on=name not in machine.untold)
+        self._follow_battery()
+        self._grey.setVisible(bool(machine.untold))
         self._running = machine.programs
         self.add_program.setEnabled(bool(machine.programs))
+
+    def _follow_battery(self) -> None:
+        """A charge below which it rests means something only where it may run on the battery."""
+        self.fields["battery_percent"].enable(on="battery_percent" not in self._untold and not self.battery.isChecked())
 
     def running_menu(self) -> QMenu:
         """Programs that run and are not listed yet; choosing one lists it."""
@@ -104,7 +115,7 @@ class RulesPage(SettingsPage):
         self.bind_check("in_use", Field(grid, self.in_use, note=note), self.in_use, forbids=True)
         note = tr("A card knows no priority: what is on the screen may stutter while it computes.")
         self.bind_check("in_use_gpu", Field(grid, self.in_use_gpu, note=note), self.in_use_gpu, forbids=True)
-        share = Field(grid, self.in_use_share, name=tr("It computes in"), note=tr("of the time"))
+        share = Field(grid, self.in_use_share, name=tr("It computes"), note=tr("of the time"))
         self.bind_whole("in_use_share", share, self.in_use_share)
         threads = Field(grid, self.in_use_threads, name=tr("&Threads of the processor"))
         self.bind_whole("in_use_threads", threads, self.in_use_threads)
@@ -114,7 +125,7 @@ class RulesPage(SettingsPage):
         tr = text.tr
         self.share = WholeBox(unit="%", most=100, step=5)
         note = tr("of the time; less keeps the computer cool and quiet")
-        self.bind_whole("share", Field(grid, self.share, name=tr("Then it &computes in"), note=note), self.share)
+        self.bind_whole("share", Field(grid, self.share, name=tr("Then it &computes"), note=note), self.share)
         return grid
 
     def _make_rests(self, grid: QGridLayout) -> QGridLayout:
@@ -126,7 +137,7 @@ class RulesPage(SettingsPage):
         self.gpu_busy = WholeBox(unit="%", most=100, zero=free, step=5)
         self.heat = WholeBox(unit="°C", most=CELSIUS_MAX, zero=free, step=5)
         self.watts = WholeBox(unit="W", most=WATTS_MAX, zero=free, step=5)
-        self.battery.toggled.connect(self.charge.setDisabled)
+        self.battery.toggled.connect(self._follow_battery)
         self.bind_check("on_battery", Field(grid, self.battery), self.battery, forbids=True)
         note = tr("of the battery's charge, where Potluck may run on it")
         self.bind_whole("battery_percent", Field(grid, self.charge, name=tr("Rest be&low"), note=note), self.charge)
@@ -136,12 +147,10 @@ class RulesPage(SettingsPage):
         self.bind(
             "programs", programs, lambda view: self.programs.setText(", ".join(view.programs)), self._listed_programs
         )
-        note = tr("of the processor; they go first anyway")
-        self.bind_whole(
-            "busy_percent", Field(grid, self.busy, name=tr("When others need over"), note=note), self.busy, limit=True
-        )
-        note = tr("of its time are used by other programs")
-        gpu_busy = Field(grid, self.gpu_busy, name=tr("The card rests above"), note=note)
+        note, name = tr("of the processor"), tr("Rest when other programs need more than")
+        self.bind_whole("busy_percent", Field(grid, self.busy, name=name, note=note), self.busy, limit=True)
+        note, name = tr("of its time"), tr("Rest the card when they need more than")
+        gpu_busy = Field(grid, self.gpu_busy, name=name, note=note)
         self.bind_whole("gpu_busy_percent", gpu_busy, self.gpu_busy, limit=True)
         note = tr("in the processor, or in the card that computes")
         self.bind_whole(

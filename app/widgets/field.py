@@ -26,13 +26,13 @@ class Field:
     def __init__(self, grid: QGridLayout, control: QWidget, *, name: str = "", note: str = "") -> None:
         self.control = control
         self._note = sentence(factor=0.95, tone="muted")
-        self._said = self._more = ""
+        self._title: QWidget | None = None
         self._problem = sentence(tone="problem")
         row = grid.rowCount()
         if isinstance(control, QAbstractSpinBox):
             control.setMinimumHeight(round(control.fontMetrics().height() * 1.7))
         if name:
-            title = label(name)
+            title = self._title = label(name)
             title.setBuddy(control)
             control.setAccessibleName(name.replace("&", ""))
             grid.addWidget(title, row, 0)
@@ -55,20 +55,14 @@ class Field:
 
     def say(self, note: str) -> None:
         """Show another note below the control."""
-        self._said = note
-        self._show_note()
-
-    def say_more(self, words: str) -> None:
-        """Show a sentence after the note; empty: none."""
-        self._more = words
-        self._show_note()
-
-    def _show_note(self) -> None:
-        both = [self._said.removesuffix("."), self._more] if self._more else [self._said]
-        note = ". ".join(filter(None, both))
         self._note.setText(note)
         self._note.setVisible(bool(note))
         self.control.setAccessibleDescription(note)
+
+    def enable(self, *, on: bool) -> None:
+        """Grey the control and its words out, or not."""
+        for part in filter(None, (self._title, self.control, self._note)):
+            part.setEnabled(on)
 
     def show_problem(self, problem: ProblemView | None) -> None:
         """Say what is wrong with what was chosen; None: nothing."""

@@ -1,6 +1,5 @@
 """A number with a unit, or no limit."""
 
-from PySide6.QtGui import QWheelEvent
 from PySide6.QtWidgets import QAbstractSpinBox, QDoubleSpinBox, QWidget
 
 from app import text
@@ -51,13 +50,6 @@ class LimitBox(QDoubleSpinBox):
             value = self._above(value) if steps > 0 else self._below(value)
         self.setValue(value)
         self.selectAll()
-
-    def wheelEvent(self, event: QWheelEvent) -> None:
-        """Of Qt: without the keyboard's focus the wheel scrolls the page."""
-        if self.hasFocus():
-            super().wheelEvent(event)
-        else:
-            event.ignore()
 
     def _above(self, value: float) -> float:
         return next((rung for rung in self._rungs() if rung > value + 1e-9), value)

@@ -1,11 +1,10 @@
 """A whole number with a unit, whose zero may be a word."""
 
-from PySide6.QtGui import QWheelEvent
 from PySide6.QtWidgets import QAbstractSpinBox, QSpinBox, QWidget
 
 
 class WholeBox(QSpinBox):
-    """A number that the wheel changes only after a click or Tab, so that scrolling past it changes nothing.
+    """A number with arrow keys.
 
     Args:
         unit: Shown behind the number.
@@ -24,10 +23,3 @@ class WholeBox(QSpinBox):
         self.setGroupSeparatorShown(False)
         widest = max(zero, f"{most} {unit}", key=len)
         self.setMinimumWidth(self.fontMetrics().horizontalAdvance(widest) + 48)
-
-    def wheelEvent(self, event: QWheelEvent) -> None:
-        """Of Qt: without the keyboard's focus the wheel scrolls the page."""
-        if self.hasFocus():
-            super().wheelEvent(event)
-        else:
-            event.ignore()

@@ -6,8 +6,8 @@ import sys
 import msgspec
 import pytest
 from PySide6.QtCore import QDateTime, QPoint, QPointF, Qt
-from PySide6.QtGui import QWheelEvent
-from PySide6.QtWidgets import QAbstractButton, QAbstractSpinBox, QApplication, QComboBox, QLabel, QLineEdit
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QAbstractButton, QAbstractSpinBox, QComboBox, QLabel, QLineEdit, QScrollArea
 
 from app.language import LANGUAGES
 from core.api.modes import UseMode, UseSwitch
@@ -105,12 +105,14 @@ def test_running_program_is_added_to_the_list(asked, examples):
     assert sent(asked) == {"programs": ["steam", "blender"]}
 
 
-def test_rule_that_the_system_cannot_serve_says_so(asked, examples):
+def test_rules_that_the_system_cannot_serve_are_grey_with_one_sentence(asked, examples):
+    rules = asked.settings.rules
     asked.window.reports.put("machine", examples.reports()["machine"])
-    fields = asked.settings.fields
-    assert "the rule stops nothing" in fields["watts_max"].control.accessibleDescription()
-    assert "the rule stops nothing" in fields["full_screen"].control.accessibleDescription()
-    assert "the rule" not in fields["celsius_max"].control.accessibleDescription()
+    assert not rules.watts.isEnabled()
+    assert not rules.full_screen.isEnabled()
+    assert rules.heat.isEnabled()
+    said = [each.text() for each in rules.findChildren(QLabel) if "Your system does not tell" in each.text()]
+    assert len(said) == 1
 
 
 def test_memory_is_sent_in_bytes(asked):
@@ -237,17 +239,45 @@ def test_unchanged_pages_send_nothing(asked):
     assert asked.calls == []
 
 
-def test_wheel_scrolls_past_a_number_without_changing_it(asked):
+def shown(controls):
+    return [one.currentIndex() if isinstance(one, QComboBox) else one.value() for one in controls]
+
+
+def test_wheel_over_the_settings_changes_none_of_them(asked, qt):
+    """The wheel's events come from the window system, so that Qt moves the focus as it does for a person."""
+    settings = asked.settings
+    controls = [*settings.findChildren(QAbstractSpinBox), *settings.findChildren(QComboBox)]
+    before = shown(controls)
+    handle = settings.windowHandle()
+    passed = 0
+    for place in range(settings.pages.count()):
+        settings.pages.setCurrentIndex(place)
+        page = settings.pages.widget(place)
+        for control in controls:
+            if page.isAncestorOf(control):
+                control.setEnabled(True)
+                settings.save.setFocus()
+                if isinstance(page, QScrollArea):
+                    page.ensureWidgetVisible(control)
+                qt.processEvents()
+                middle = QPointF(control.mapTo(settings, control.rect().center()))
+                for turn in (120, -120, -120):
+                    QTest.wheelEvent(handle, middle, QPoint(0, turn))
+                passed += 1
+    assert passed == len(controls)
+    assert shown(controls) == before
+
+
+def test_wheel_changes_a_number_that_was_clicked(asked, qt):
     box = asked.settings.rules.share
+    asked.settings.pages.setCurrentWidget(asked.settings.rules)
+    asked.settings.rules.ensureWidgetVisible(box)
     box.setValue(50)
-    asked.settings.save.setFocus()
-    middle = QPointF(box.rect().center())
-    turn = QWheelEvent(
-        middle, box.mapToGlobal(middle), QPoint(), QPoint(0, 120), Qt.MouseButton.NoButton,
-        Qt.KeyboardModifier.NoModifier, Qt.ScrollPhase.NoScrollPhase, False
-    )  # fmt: skip
-    QApplication.sendEvent(box, turn)
-    assert box.value() == 50
+    qt.processEvents()
+    QTest.mouseClick(box.findChild(QLineEdit), Qt.MouseButton.LeftButton)
+    middle = QPointF(box.mapTo(asked.settings, box.rect().center()))
+    QTest.wheelEvent(asked.settings.windowHandle(), middle, QPoint(0, 120))
+    assert box.value() == 55
 
 
 def test_settings_open_at_a_field(parts, qt):
