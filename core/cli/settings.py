@@ -86,8 +86,9 @@ def _memory(shown: SettingsView) -> str:
     return f"{limit} (of the computer's memory, for training)"
 
 
-def _yes(on: bool) -> str:  # noqa: FBT001 - what is shown
-    return "yes" if on else "no"
+def _choice(field: str, *, yes: str, no: str) -> SettingRow:
+    """A setting that is on or off, with what each of the two means."""
+    return SettingRow(field, read_choice, lambda shown: f"yes ({yes})" if getattr(shown, field) else f"no ({no})")
 
 
 def _most(limit: int | None, unit: str) -> str:
@@ -109,15 +110,15 @@ ROWS: Final[Mapping[str, SettingRow]] = MappingProxyType(
         "upload": SettingRow("upload_bytes_s", read_rate, lambda shown: _limit(shown.upload_bytes_s)),
         "download": SettingRow("download_bytes_s", read_rate, lambda shown: _limit(shown.download_bytes_s)),
         "month": SettingRow("month_bytes", read_volume, _month),
-        "metered": SettingRow(
+        "metered": _choice(
             "use_metered",
-            read_choice,
-            lambda shown: f"{'yes' if shown.use_metered else 'no'} (connections that cost money by the megabyte)",
+            yes="connections that cost money by the megabyte are used",
+            no="Potluck rests while the connection costs money by the megabyte",
         ),
-        "relay": SettingRow(
+        "relay": _choice(
             "relay",
-            read_choice,
-            lambda shown: f"{'yes' if shown.relay else 'no'} (carrying connections of others, within small limits)",
+            yes="this computer carries connections for others who cannot be called",
+            no="nothing is carried for others",
         ),
         "hours": SettingRow("hours", str, lambda shown: shown.hours),
         "device": SettingRow("device", str, lambda shown: shown.device),
@@ -126,16 +127,16 @@ ROWS: Final[Mapping[str, SettingRow]] = MappingProxyType(
         "disk": SettingRow(
             "disk_gigabytes", read_gigabytes, lambda shown: f"{shown.disk_gigabytes} GB (of the disk, for data)"
         ),
-        "compile": SettingRow(
+        "compile": _choice(
             "compile",
-            read_choice,
-            lambda shown: f"{'yes' if shown.compile else 'no'} (training stands still first; pays on some devices)",
+            yes="training stands still first, and is faster then on some devices",
+            no="training begins at once",
         ),
         "keep": SettingRow("keep_minutes", read_whole, _keep),
-        "awake": SettingRow(
+        "awake": _choice(
             "keep_awake",
-            read_choice,
-            lambda shown: f"{_yes(shown.keep_awake)} (the computer does not fall asleep while it contributes)",
+            yes="the computer does not fall asleep while it contributes",
+            no="the system lets the computer fall asleep as ever",
         ),
         "energy-watts": SettingRow(
             "energy_watts", read_whole, lambda shown: f"{shown.energy_watts or 'as measured or estimated'} (W)"
@@ -145,10 +146,10 @@ ROWS: Final[Mapping[str, SettingRow]] = MappingProxyType(
         "computing": SettingRow("computing", str.lower, partial(_switch, "computing")),
         "gpu": SettingRow("gpu", str.lower, partial(_switch, "gpu")),
         "network": SettingRow("network", str.lower, partial(_switch, "network")),
-        "battery": SettingRow(
+        "battery": _choice(
             "on_battery",
-            read_choice,
-            lambda shown: f"{_yes(shown.on_battery)} (computing while the computer runs on its battery)",
+            yes="it computes also while the computer runs on its battery",
+            no="it rests while the computer runs on its battery",
         ),
         "charge": SettingRow(
             "battery_percent", read_whole, lambda shown: f"{shown.battery_percent} % (it rests below, on the battery)"
@@ -158,11 +159,15 @@ ROWS: Final[Mapping[str, SettingRow]] = MappingProxyType(
             read_whole,
             lambda shown: f"{shown.idle_minutes} min (the computer is in use for so long after the last key)",
         ),
-        "in-use": SettingRow(
-            "in_use", read_choice, lambda shown: f"{_yes(shown.in_use)} (the processor computes while it is in use)"
+        "in-use": _choice(
+            "in_use",
+            yes="the processor computes also while the computer is in use",
+            no="the processor rests while the computer is in use",
         ),
-        "in-use-gpu": SettingRow(
-            "in_use_gpu", read_choice, lambda shown: f"{_yes(shown.in_use_gpu)} (a graphics card computes meanwhile)"
+        "in-use-gpu": _choice(
+            "in_use_gpu",
+            yes="a graphics card computes also while the computer is in use",
+            no="a graphics card rests while the computer is in use",
         ),
         "in-use-share": SettingRow(
             "in_use_share", read_whole, lambda shown: f"{shown.in_use_share} % of the time (while it is in use)"
@@ -172,10 +177,10 @@ ROWS: Final[Mapping[str, SettingRow]] = MappingProxyType(
         ),
         "share": SettingRow("share", read_whole, lambda shown: f"{shown.share} % of the time"),
         "programs": SettingRow("programs", read_names, lambda shown: ", ".join(shown.programs) or "none"),
-        "full-screen": SettingRow(
+        "full-screen": _choice(
             "full_screen",
-            read_choice,
-            lambda shown: f"{_yes(shown.full_screen)} (computing while a program fills the screen)",
+            yes="it computes also while a program fills the screen",
+            no="it rests while a program fills the screen",
         ),
         "busy": SettingRow(
             "busy_percent", read_limit, lambda shown: _most(shown.busy_percent, "% of the processor in other programs")

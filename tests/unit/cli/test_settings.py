@@ -2,12 +2,15 @@
 
 import json
 
+import msgspec
 import pytest
 
 from core.__main__ import main
 from core.api.modes import OFF
 from core.base.problems import BadInput
 from core.cli.quantities import read_choice, read_gigabytes, read_rate, read_volume, read_whole
+from core.cli.settings import ROWS
+from core.engine.preferences import view
 from core.storage.settings import Settings, load_settings, save_settings
 
 
@@ -183,3 +186,14 @@ def test_the_port_is_tested_by_an_engine_only(home, capsys):
 def test_rules_are_said_as_people_say_them(home, capsys, words, shown):
     assert main(["settings", *words.split()]) == 0
     assert said(capsys).split(maxsplit=1)[1].startswith(shown)
+
+
+def test_yes_and_no_of_a_setting_are_explained_in_words_of_their_own():
+    shown = view(Settings())
+    choices = [name for name, row in ROWS.items() if isinstance(getattr(shown, row.field), bool)]
+    assert {"in-use", "battery", "metered", "awake"} <= set(choices)
+    for name in choices:
+        yes, no = (ROWS[name].show(msgspec.structs.replace(shown, **{ROWS[name].field: on})) for on in (True, False))
+        assert yes.startswith("yes (")
+        assert no.startswith("no (")
+        assert yes.removeprefix("yes") != no.removeprefix("no"), name
