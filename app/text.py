@@ -179,7 +179,16 @@ def window_title(snapshot: Snapshot | None, *, far: str = "") -> str:
     parts = [plain(far)] if far else []
     if snapshot is not None and snapshot.collaboration is not None:
         parts.append(plain(tr(snapshot.collaboration.name)))
-    return " – ".join([*parts, "Potluck"])  # noqa: RUF001 - the dash of window titles
+    return title(" – ".join(parts))  # noqa: RUF001 - as below
+
+
+def title(about: str) -> str:
+    """The title of a window.
+
+    Args:
+        about: What it shows; empty: Potluck as a whole.
+    """
+    return f"{about} – Potluck" if about else "Potluck"  # noqa: RUF001 - the dash of window titles
 
 
 def where_it_hides(*, tray: bool) -> str:

@@ -1,6 +1,7 @@
 """The left rail: the entries of the window's pages, with icons and words."""
 
 from collections.abc import Sequence
+from functools import partial
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QAction, QIcon
@@ -41,6 +42,7 @@ class Rail(QFrame):
             button = self._button(action)
             self._group.addButton(button)
             column.addWidget(button)
+            action.toggled.connect(partial(self._follow_focus, button))
         column.addStretch(1)
         for action, _ in others:
             column.addWidget(self._button(action))
@@ -62,6 +64,11 @@ class Rail(QFrame):
         button.setAccessibleName(name)
         self.buttons.append(button)
         return button
+
+    def _follow_focus(self, button: QToolButton, marked: bool) -> None:  # noqa: FBT001 - a Qt slot of `toggled(bool)`
+        """A page that a key opens takes the rail's focus along: two marked entries would be one too many."""
+        if marked and self.window().focusWidget() in self.buttons:
+            button.setFocus()
 
     def _paint(self) -> None:
         """Icons in the colours of now."""

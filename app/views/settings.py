@@ -176,7 +176,7 @@ class SettingsDialog(QDialog):
 
     def _build(self) -> None:
         tr = text.tr
-        self.setWindowTitle(tr("Settings"))
+        self.setWindowTitle(text.title(tr("Settings")))
         self.pages.addTab(self.rules, tr("&When to run"))
         self.pages.addTab(self.hours, tr("&Hours"))
         self.pages.addTab(self.network, tr("Networ&k"))

@@ -89,7 +89,7 @@ async def look(link: Link, now: Callable[[], float], *, member: bool = False) ->
     except (RemoteProblem, aiohttp.ClientError, TimeoutError, OSError) as error:
         raise LinkProblem(
             "unreachable",
-            f"The backbone at {link.where} does not answer as one.",
+            f"No backbone answers at {link.where}.",
             hint="Check the link and your connection, and try again later.",
         ) from error
     _check(manifest, present)

@@ -178,3 +178,13 @@ def test_odd_snapshots_do_not_hurt(parts, examples):
     parts.store.put(msgspec.structs.replace(whole, collaboration=None, peers=[], leaderboard=[]))
     parts.store.put(msgspec.structs.replace(whole, verdict=verdicts.problem("x", "<b>Bold</b>")))
     assert "<b>Bold</b>" in words(parts.window)
+
+
+def test_page_that_a_key_opens_takes_the_rails_focus_along(parts, qt):
+    """Without an engine nothing else moves it: the frame would stay on the entry that was marked before."""
+    parts.window.show()
+    home, model = parts.window.rail.buttons[:2]
+    home.setFocus()
+    parts.window.actions_.pages["model"].trigger()
+    qt.processEvents()
+    assert parts.window.focusWidget() is model

@@ -78,7 +78,8 @@ class JoinDialog(QDialog):
         copied = QGuiApplication.clipboard().text().strip()
         self.link.setText(link or (copied if copied.startswith(SCHEME) else ""))
         self._changed()
-        self.setWindowTitle(text.tr("Welcome to Potluck") if self._first else text.tr("Join a collaboration"))
+        tr = text.tr
+        self.setWindowTitle(tr("Welcome to Potluck") if self._first else text.title(tr("Join a collaboration")))
         self.no.setText(text.tr("&Quit") if self._first else text.tr("&Cancel"))
         self.links.offer_alone(offered=self._first)
         self.link.setFocus()
