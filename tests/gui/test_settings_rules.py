@@ -105,7 +105,7 @@ def test_running_program_is_added_to_the_list(asked, examples):
     assert sent(asked) == {"programs": ["steam", "blender"]}
 
 
-def test_rules_that_the_system_cannot_serve_are_grey_with_one_sentence(asked, examples):
+def test_rules_that_the_system_cannot_serve_are_grey(asked, examples):
     rules = asked.settings.rules
     asked.window.reports.put("machine", examples.reports()["machine"])
     assert not rules.watts.isEnabled()

@@ -188,7 +188,7 @@ def test_rules_are_said_as_people_say_them(home, capsys, words, shown):
     assert said(capsys).split(maxsplit=1)[1].startswith(shown)
 
 
-def test_yes_and_no_of_a_setting_are_explained_in_words_of_their_own():
+def test_yes_and_no_are_explained_each_in_its_words():
     shown = view(Settings())
     choices = [name for name, row in ROWS.items() if isinstance(getattr(shown, row.field), bool)]
     assert {"in-use", "battery", "metered", "awake"} <= set(choices)
