@@ -209,7 +209,7 @@
   </message>
   <message>
    <source>&amp;Threads of the processor</source>
-   <translation>S&amp;tränge des Prozessors</translation>
+   <translation>Kerne des &amp;Prozessors</translation>
   </message>
   <message>
    <source>&amp;Try again</source>
@@ -901,7 +901,7 @@
   </message>
   <message>
    <source>Helped to average</source>
-   <translation>Half beim Mitteln</translation>
+   <translation>Mitgeholfen</translation>
   </message>
   <message>
    <source>Helper</source>
@@ -980,8 +980,8 @@
    <translation>Sie beginnt mit dem ersten Schritt.</translation>
   </message>
   <message>
-   <source>It computes in</source>
-   <translation>Rechnet in</translation>
+   <source>It computes</source>
+   <translation>Er rechnet</translation>
   </message>
   <message>
    <source>It does not cost by the megabyte.</source>
@@ -1258,6 +1258,10 @@
   <message>
    <source>Never</source>
    <translation>Nie</translation>
+  </message>
+  <message>
+   <source>No backbone answers at {0}.</source>
+   <translation>Unter {0} antwortet kein Backbone.</translation>
   </message>
   <message>
    <source>No backbone or volunteer that is here has the text. They are asked again in {seconds} s.</source>
@@ -1732,8 +1736,16 @@
    <translation>Ruht &amp;unter</translation>
   </message>
   <message>
+   <source>Rest the card when they need more than</source>
+   <translation>Karte ruhen lassen, wenn diese mehr brauchen als</translation>
+  </message>
+  <message>
    <source>Rest when h&amp;otter than</source>
    <translation>Ruht, wenn &amp;heißer als</translation>
+  </message>
+  <message>
+   <source>Rest when other programs need more than</source>
+   <translation>Ruhen, wenn andere Programme mehr brauchen als</translation>
   </message>
   <message>
    <source>Rest while a program &amp;fills the screen</source>
@@ -1897,7 +1909,7 @@
   </message>
   <message>
    <source>Text to learn from</source>
-   <translation>Text zum Lernen</translation>
+   <translation>Lerntext</translation>
   </message>
   <message>
    <source>Text: {flow}</source>
@@ -1930,10 +1942,6 @@
   <message>
    <source>The backbone answered {0} to {1}.</source>
    <translation>Das Backbone hat auf {1} mit {0} geantwortet.</translation>
-  </message>
-  <message>
-   <source>The backbone at {0} does not answer as one.</source>
-   <translation>Das Backbone bei {0} antwortet nicht wie eines.</translation>
   </message>
   <message>
    <source>The backbone at {where} is not ready yet: {why}</source>
@@ -1970,10 +1978,6 @@
   <message>
    <source>The battery is charged to {0}.</source>
    <translation>Der Akku ist zu {0} geladen.</translation>
-  </message>
-  <message>
-   <source>The card rests above</source>
-   <translation>Die Karte ruht, wenn über</translation>
   </message>
   <message>
    <source>The check could not be run. On the command line it is: potluck doctor</source>
@@ -2125,7 +2129,7 @@
   </message>
   <message>
    <source>The model, as numbers, files that the collaboration names by their digest, such as a vocabulary, and text to learn from, from the addresses that you saw before you joined. Never programs: new code comes with a new version of Potluck only, which you install yourself.</source>
-   <translation>Das Modell, in Zahlen, Dateien, die das Projekt mit ihrem Fingerabdruck nennt, etwa ein Wortschatz, und Text zum Lernen, von den Adressen, die Sie vor dem Beitritt gesehen haben. Nie Programme: Neuer Code kommt nur mit einer neuen Version von Potluck, die Sie selbst installieren.</translation>
+   <translation>Das Modell, in Zahlen, Dateien, die das Projekt mit ihrem Fingerabdruck nennt, etwa ein Wortschatz, und Lerntext von den Adressen, die Sie vor dem Beitritt gesehen haben. Nie Programme: Neuer Code kommt nur mit einer neuen Version von Potluck, die Sie selbst installieren.</translation>
   </message>
   <message>
    <source>The month's limit for the network is used up. Potluck continues with the next month.</source>
@@ -2149,7 +2153,7 @@
   </message>
   <message>
    <source>The organiser does not say.</source>
-   <translation>Die Leitung sagt es nicht.</translation>
+   <translation>Keine Angabe.</translation>
   </message>
   <message>
    <source>The organiser has shut this computer out of the collaboration.</source>
@@ -2157,7 +2161,7 @@
   </message>
   <message>
    <source>The organiser's computer does not say.</source>
-   <translation>Der Rechner der Leitung sagt es nicht.</translation>
+   <translation>Keine Angabe.</translation>
   </message>
   <message>
    <source>The others have signed that it became part of the model.</source>
@@ -2328,8 +2332,8 @@
    <translation>Das Fenster, verborgen</translation>
   </message>
   <message>
-   <source>Then it &amp;computes in</source>
-   <translation>Rechnet &amp;dann in</translation>
+   <source>Then it &amp;computes</source>
+   <translation>Dann rechnet &amp;er</translation>
   </message>
   <message>
    <source>There are no such times: {0}.</source>
@@ -2569,7 +2573,7 @@
   </message>
   <message>
    <source>Threads that train</source>
-   <translation>Stränge, die trainieren</translation>
+   <translation>Kerne, die trainieren</translation>
   </message>
   <message>
    <source>Three volunteers on this computer train a small model together, at low priority. Nothing leaves this computer; you can join others at any time.</source>
@@ -2773,7 +2777,7 @@
   </message>
   <message>
    <source>Waiting for the first text to learn from.</source>
-   <translation>Wartet auf den ersten Text zum Lernen.</translation>
+   <translation>Wartet auf den ersten Lerntext.</translation>
   </message>
   <message>
    <source>Wants to read</source>
@@ -2848,10 +2852,6 @@
    <translation>Wann es lief</translation>
   </message>
   <message>
-   <source>When others need over</source>
-   <translation>Wenn andere mehr brauchen als</translation>
-  </message>
-  <message>
    <source>When the window c&amp;loses</source>
    <translation>Beim &amp;Schließen des Fensters</translation>
   </message>
@@ -2873,7 +2873,7 @@
   </message>
   <message>
    <source>Who lets people in</source>
-   <translation>Wer andere einlässt</translation>
+   <translation>Verwaltet von</translation>
   </message>
   <message>
    <source>Who may take part</source>
@@ -2964,8 +2964,8 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
    <translation>Name</translation>
   </message>
   <message>
-   <source>Your system does not tell that: the rule stops nothing.</source>
-   <translation>Das sagt dieses System nicht: Die Regel hält nichts auf.</translation>
+   <source>Your system does not tell what the grey rules need: they would stop nothing.</source>
+   <translation>Was die grauen Regeln brauchen, verrät dieses System nicht: Sie würden nichts anhalten.</translation>
   </message>
   <message>
    <source>Your upload limit of {limit} makes everybody's steps longer, about {longer} s instead of {shorter} s: the others wait until this computer has sent its part. You can raise it in the settings.</source>
@@ -3116,8 +3116,8 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
    <translation>noch niemand da</translation>
   </message>
   <message>
-   <source>of its time are used by other programs</source>
-   <translation>ihrer Zeit von anderen Programmen belegt sind</translation>
+   <source>of its time</source>
+   <translation>ihrer Zeit</translation>
   </message>
   <message>
    <source>of the battery's charge, where Potluck may run on it</source>
@@ -3128,8 +3128,8 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
    <translation>des Rechners, nicht einer Grafikkarte</translation>
   </message>
   <message>
-   <source>of the processor; they go first anyway</source>
-   <translation>des Prozessors; sie haben ohnehin Vorrang</translation>
+   <source>of the processor</source>
+   <translation>des Prozessors</translation>
   </message>
   <message>
    <source>of the time</source>
@@ -3425,7 +3425,7 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   </message>
   <message>
    <source>{money} in your money</source>
-   <translation>{money} in eigener Währung</translation>
+   <translation>{money} in Ihrer Währung</translation>
   </message>
   <message>
    <source>{name} (comes first)</source>
