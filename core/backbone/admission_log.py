@@ -15,6 +15,7 @@ from typing import Annotated, Final
 import msgspec
 from msgspec import Meta
 
+from core.backbone.held_uses import HeldUses
 from core.backbone.invitations import Invitation, found_in
 from core.backbone.names import check_name, skeleton
 from core.base.ids import PeerId
@@ -42,10 +43,11 @@ class BadInvitation(NotTrusted):
     Args:
         why: Completes the code `link.WHY`.
         message: The same as a sentence.
+        hint: What to do.
     """
 
-    def __init__(self, why: str, message: str) -> None:
-        super().__init__(message, hint="Ask the organiser for a new link.")
+    def __init__(self, why: str, message: str, *, hint: str = "Ask the organiser for a new link.") -> None:
+        super().__init__(message, hint=hint)
         self.code = f"link.{why}"
 
 
@@ -67,6 +69,8 @@ class AdmissionLog:
         self._by_key: dict[PeerId, Admitted] = {}
         self._by_name: dict[str, PeerId] = {}
         self._used: Counter[str] = Counter()
+        self.held = HeldUses()
+        """For newcomers who are about to come in."""
         for line in (read_bounded(self._path, _BYTES_MAX) or b"").splitlines():
             try:
                 self._enter(msgspec.json.decode(line, type=Admitted))
@@ -112,16 +116,21 @@ class AdmissionLog:
         known = self.name_of(key)
         if known is not None:
             return known
-        self.enter(key, name, invitation=self.valid(invitations, secret, now=now).id, now=now)
+        invitation = self.valid(invitations, secret, now=now, peer=key)
+        self.enter(key, name, invitation=invitation.id, now=now)
+        self.held.release(invitation.id, key)
         return name
 
-    def valid(self, invitations: list[Invitation], secret: str, *, now: float) -> Invitation:
+    def valid(
+        self, invitations: list[Invitation], secret: str, *, now: float, peer: PeerId | None = None
+    ) -> Invitation:
         """The invitation with this secret, if it lets somebody in now.
 
         Args:
             invitations: Those that hold.
             secret: What the newcomer says.
             now: Unix seconds.
+            peer: The newcomer, for whom a use may be held; None: somebody who only looks.
 
         Raises:
             BadInvitation: it is wrong, used up, or has expired.
@@ -131,8 +140,12 @@ class AdmissionLog:
             raise BadInvitation("withdrawn", "This invitation is not valid; the organiser may have withdrawn it.")
         if invitation.has_expired(now):
             raise BadInvitation("expired", "This invitation has expired.")
-        if invitation.is_used_up(self.used(invitation)):
+        used = self.used(invitation)
+        if invitation.is_used_up(used):
             raise BadInvitation("full", "This invitation has been used as often as it may be.")
+        if invitation.is_used_up(used + self.held.by_others(invitation.id, peer, now)):
+            said = "The last places of this invitation are held for computers that are about to come in."
+            raise BadInvitation("full", said, hint="Try again in some minutes, or ask the organiser for a new link.")
         return invitation
 
     def enter(self, key: PeerId, name: str, *, invitation: str, now: float) -> None:

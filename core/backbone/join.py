@@ -22,6 +22,7 @@ from core.backbone.welcome import (
     NEWER,
     OLDER,
     REFUSALS,
+    InvitationCheck,
     KnownPeer,
     PassGrant,
     PassRequest,
@@ -83,9 +84,19 @@ class Joining:
     Args:
         folder: Where this collaboration's things are kept.
         blobs: Where blobs are kept, named by their digests.
+        willing: Raises where this computer cannot, or may not, take part: then no use of the invitation is spent.
     """
 
-    def __init__(self, *, link: Link, key: KeyPair, folder: Path, blobs: Path) -> None:
+    def __init__(
+        self,
+        *,
+        link: Link,
+        key: KeyPair,
+        folder: Path,
+        blobs: Path,
+        willing: Callable[[Manifest], None] = lambda _: None,
+    ) -> None:
+        self._willing = willing
         self._link = link
         self._key = key
         self._folder = folder
@@ -140,9 +151,11 @@ class Joining:
         introduced = await introduce(self._link, now)
         manifest, authority = introduced.manifest, introduced.authority
         check_manifest(manifest)
+        self._willing(manifest)
         proven = introduced.verifier(now)
         write_atomic(self._folder / "manifest.json", introduced.signed)
         async with session_with(self._link, trusting(authority, proven)) as session:
+            await self._hold_place(session)
             await fetch_blobs(session, manifest.blobs.values(), self._blobs)
             try:
                 grant = await self._ask_pass(session, username, device)
@@ -163,6 +176,12 @@ class Joining:
             grant.records,
             introduced.clock_ahead_s,
         )
+
+    async def _hold_place(self, session: aiohttp.ClientSession) -> None:
+        """Have the invitation wait while files come.  Whether it holds, the answer about the pass says."""
+        check = InvitationCheck(self._link.invite, PROTOCOL, self._key.peer_id)
+        async with session.post("/v1/invitation", data=msgspec.json.encode(check)):
+            pass
 
     async def _ask_pass(self, session: aiohttp.ClientSession, username: str, device: str) -> PassGrant:
         request = PassRequest(self._link.invite, pass_request(self._key), username, device, PROTOCOL)

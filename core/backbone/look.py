@@ -20,7 +20,6 @@ from core.backbone.welcome import (
 )
 from core.base.manifest import Manifest
 from core.base.problems import BadInput, NotTrusted, RemoteProblem, UserProblem, WireProblem
-from core.base.tasks import TASKS
 from core.base.wire import PROTOCOL, Schema
 
 UPDATE: Final = "Update Potluck, then open the link again."
@@ -108,9 +107,6 @@ def _check(manifest: Manifest, present: CollaborationNow | None) -> None:
         raise LinkProblem("older", problem.message, hint=problem.hint) from problem
     except BadInput as problem:
         raise LinkProblem("newer", problem.message, hint=UPDATE) from problem
-    if manifest.task not in TASKS:
-        message = f"This version of Potluck does not know the task {manifest.task!r} of {manifest.name}."
-        raise LinkProblem("newer", message, hint=UPDATE)
     if present is not None and manifest.last_epoch is not None and present.epoch >= manifest.last_epoch:
         message = f"{manifest.name} has come to its end; there is nothing left to compute."
         raise LinkProblem("ended", message, hint="Ask the organiser for the link of another collaboration.")

@@ -7,6 +7,7 @@ from core.averaging.codecs.registry import check_codec
 from core.base.data_source import DataSource
 from core.base.manifest import AveragingNumbers, Manifest
 from core.base.problems import BadInput, unknown_name
+from core.base.tasks import TASKS
 from core.data.filters import read_filters
 
 
@@ -27,10 +28,12 @@ def check_manifest(manifest: Manifest) -> None:
 
     Raises:
         FoundedEarlier: the text stands among the task's numbers.
-        BadInput: as in `check_averaging` and `check_sources`.
+        BadInput: it has no such task, or as in `check_averaging` and `check_sources`.
     """
     if "source" in manifest.numbers:
         raise FoundedEarlier
+    if manifest.task not in TASKS:
+        raise unknown_name("task", manifest.task, TASKS)
     check_averaging(manifest.averaging)
     check_sources(manifest.sources)
 

@@ -4,7 +4,8 @@ GET  /v1/manifest      the signed manifest; checked by the newcomer against the 
 GET  /v1/authority     the authority's certificate; checked against the key in the manifest
 GET  /v1/time/<nonce>  the time, signed by the authority for this nonce in hex (core.backbone.signed_time)
 GET  /v1/blobs/<hex>   a blob; checked against its digest
-POST /v1/invitation    InvitationCheck in, CollaborationNow out: whether an invitation holds, and what goes on
+POST /v1/invitation    InvitationCheck in, CollaborationNow out: whether an invitation holds, and what goes on; a use is
+                       held for a newcomer that names itself (core.backbone.held_uses)
 POST /v1/pass          PassRequest in, PassGrant out: invitation and certificate request for a short-lived pass
 
 What the worst stranger gains: from one address so many answers about passes as `ASKED_PER_S` says, and so many new
@@ -28,6 +29,7 @@ from core.backbone.charter import Charter, read_charter_records
 from core.backbone.signed_time import TIME_NONCE_BYTES, TIMES
 from core.base.authority_records import RECORDS_BYTES_MAX
 from core.base.contact import HOST_CHARACTERS_MAX, Peer32
+from core.base.ids import PeerId
 from core.base.problems import BadInput, Busy, NotTrusted, Problem, ProofProblem, WireProblem
 from core.base.rate_limit import RateLimit, household
 from core.base.trace import Trace
@@ -45,9 +47,9 @@ NAMES_MAX: Final = 500
 REQUEST_S: Final = 5.0
 """Seconds for a request to arrive."""
 ASKED_PER_S: Final = 2.0
-ASKED_BURST: Final = 64
+ASKED_BURST: Final = 128
 """Requests for a pass of one address, with renewals: a household has few computers, a school behind one router has a
-hundred, which renew every three hours."""
+hundred, which renew every three hours, or 30 that join at once with three requests each."""
 ADMITTED_S: Final = 30
 ADMITTED_BURST: Final = 32
 """New passes and wrong invitations of one address, one in so many seconds: a class of 30 joins at once, a program that
@@ -74,6 +76,8 @@ class InvitationCheck(msgspec.Struct, frozen=True):
     invite: Annotated[str, Meta(max_length=128)]
     protocol: Annotated[int, Meta(ge=0, lt=2**53)]
     """Of the program."""
+    peer: Peer32 | None = None
+    """Of a computer that is about to ask for its first pass, and has a use of the invitation held until then."""
 
 
 class CollaborationNow(msgspec.Struct, frozen=True):
@@ -231,13 +235,25 @@ class WelcomeDesk:
         if isinstance(asked, web.Response):
             return asked
         try:
-            self._admission_log.valid(self._charter.invitations, asked.invite, now=self._now())
+            self._hold(asked, household(request.remote or "::"), self._now())
         except NotTrusted as problem:
             return self._refuse(403, JoinRefusal(problem.code, problem.message, problem.hint))
         except Problem as problem:
             _LOG.warning("no invitation can be looked at: %s", problem)
             return self._refuse(503, OUT_OF_ORDER)
         return web.Response(body=msgspec.json.encode(self.presence()), content_type="application/json")
+
+    def _hold(self, asked: InvitationCheck, host: str, now: float) -> None:
+        """See whether an invitation holds, and hold a use of it for a newcomer that names itself.
+
+        Raises:
+            NotTrusted: it lets nobody in.
+            Damaged: the charter is unreadable.
+        """
+        peer, log = None if asked.peer is None else PeerId(asked.peer), self._admission_log
+        invitation = log.valid(self._charter.invitations, asked.invite, now=now, peer=peer)
+        if peer is not None and invitation.uses_max is not None and log.name_of(peer) is None:
+            log.held.hold(invitation.id, peer, household=host, now=now)
 
     async def _pass(self, request: web.Request) -> web.Response:
         now = self._now()

@@ -8,6 +8,7 @@ from core.api.verdict import Verdict
 from core.backbone.join import Joining
 from core.backbone.link import Link
 from core.backbone.source import check_source
+from core.base.manifest import Manifest
 from core.engine.installation import Installation
 from core.engine.session import VolunteerSession
 from core.system.atomic_files import make_directory
@@ -30,7 +31,12 @@ async def join(
     options = installation.options
     folder = options.home.state(link.manifest_id.hex())
     make_directory(folder)
-    joining = Joining(link=link, key=installation.key, folder=folder, blobs=options.home.blobs)
+
+    def willing(manifest: Manifest) -> None:
+        if not options.help_bytes:
+            check_source(manifest, options.text)
+
+    joining = Joining(link=link, key=installation.key, folder=folder, blobs=options.home.blobs, willing=willing)
     joined = await joining.join(
         username=installation.name,
         device=platform.node()[:40],
@@ -38,8 +44,6 @@ async def join(
         random=SystemRandom(),
         waiting=waiting,
     )
-    if not options.help_bytes:
-        check_source(joined.manifest, options.text)
     installation.notices.tell("info", "engine.joined", name=joined.manifest.name)
     if joined.name != installation.name:
         installation.notices.tell("info", "engine.name", name=joined.name)

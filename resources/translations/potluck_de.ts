@@ -2080,6 +2080,10 @@
    <translation>Die letzten 14 Tage</translation>
   </message>
   <message>
+   <source>The last places of this invitation are held for computers that are about to come in.</source>
+   <translation>Die letzten Plätze dieser Einladung werden für Computer freigehalten, die gerade dazukommen.</translation>
+  </message>
+  <message>
    <source>The last steps up to epoch {epoch} that this computer took were not kept: most others had gone on from an earlier one without it. It goes on with theirs.</source>
    <translation>Die letzten Schritte dieses Rechners bis Epoche {epoch} wurden nicht behalten: Die meisten anderen waren ohne ihn von einer früheren aus weitergegangen. Er macht mit ihren weiter.</translation>
   </message>
@@ -2564,10 +2568,6 @@
    <translation>Diese Version von Potluck kann das Projekt nicht lesen.</translation>
   </message>
   <message>
-   <source>This version of Potluck does not know the task {0} of {1}.</source>
-   <translation>Diese Version von Potluck kennt die Aufgabe {0} von {1} nicht.</translation>
-  </message>
-  <message>
    <source>This version of Potluck reads its text in another way, so the collaboration on this computer begins anew; the earlier one was kept in {folder}.</source>
    <translation>Diese Version von Potluck liest den Text auf andere Weise, darum beginnt das Projekt auf diesem Computer neu; das frühere liegt in {folder}.</translation>
   </message>
@@ -2690,6 +2690,10 @@
   <message>
    <source>Try again in a moment.</source>
    <translation>Gleich noch einmal versuchen.</translation>
+  </message>
+  <message>
+   <source>Try again in some minutes, or ask the organiser for a new link.</source>
+   <translation>Bitte in einigen Minuten noch einmal versuchen oder die Leitung um einen neuen Link bitten.</translation>
   </message>
   <message>
    <source>Try again when more volunteers are here.</source>
