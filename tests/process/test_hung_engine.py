@@ -4,8 +4,10 @@ import asyncio
 import contextlib
 import os
 import signal
+import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 import psutil
@@ -14,7 +16,8 @@ import pytest
 from core.api.running import why_none_answers
 from core.api.snapshot import Snapshot
 from core.api.verdict import VerdictCode
-from tests.process.swarm import Volunteer, collaboration, found
+from tests.process.screens import screen
+from tests.process.swarm import CORE, ENVIRONMENT, Volunteer, collaboration, found
 from tests.process.test_when_to_run import cpu_s, potluck
 
 pytestmark = [
@@ -26,7 +29,7 @@ STILL_S = 6.0
 """After so long the worker of a silent engine computes nothing."""
 TOLD_S = 5.0
 GONE_S = 8.0
-WATCHED_S = 10.0 if os.environ.get("POTLUCK_LONG") else 2.0
+WATCHED_S = 4.0 if os.environ.get("POTLUCK_LONG") else 2.0
 
 
 def trains(news: Snapshot) -> bool:
@@ -85,3 +88,63 @@ def test_hung_engine_computes_nothing_goes_on_and_is_ended(tmp_path: Path) -> No
                 assert why_none_answers(ada.home.directory) == "stopped"
 
     asyncio.run(run())
+
+
+def keys(environ: Mapping[str, str], *words: str) -> None:
+    subprocess.run(["xdotool", "key", *words], env=environ, check=True, timeout=20)
+
+
+def opened(one: Volunteer, environ: Mapping[str, str]) -> subprocess.Popen[bytes]:
+    """A window on the engine, with the keyboard."""
+    words = [*CORE, "--home", str(one.home.directory)]
+    with (one.home.directory / "window.log").open("ab") as log:
+        window = subprocess.Popen(words, env={**ENVIRONMENT, **environ}, stdout=log, stderr=log)
+    find = ["xdotool", "search", "--sync", "--onlyvisible", "--name", "A test"]
+    shown = subprocess.run(find, env=environ, capture_output=True, timeout=60, check=True).stdout.split()
+    focus = ["xdotool", "windowactivate", "--sync", shown[-1].decode()]
+    subprocess.run(focus, env=environ, timeout=60, check=True)
+    return window
+
+
+def wait_until_gone(processes: list[psutil.Process]) -> None:
+    end = time.monotonic() + 2 * GONE_S
+    while any(map(runs, processes)):
+        assert time.monotonic() < end, "some of them run on"
+        time.sleep(0.05)
+
+
+@pytest.mark.skipif(
+    "POTLUCK_LONG" not in os.environ, reason="It takes minutes, and runs when asked for: POTLUCK_LONG=1."
+)
+@pytest.mark.parametrize("way", ["quit", "stop"])
+def test_window_ends_a_hung_engine_by_keys(tmp_path: Path, way: str) -> None:
+    """Ctrl+Q; or Ctrl+P, and then Space on the button that is there after five seconds."""
+
+    async def run(environ: Mapping[str, str]) -> None:
+        charter = found(tmp_path, target_samples=1_000_000)
+        async with collaboration(charter, tmp_path) as swarm, contextlib.AsyncExitStack() as finally_:
+            for _ in range(REPEATS):
+                ada = swarm.join("ada")
+                finally_.callback(lambda ada=ada: ada.process.send_signal(signal.SIGCONT))
+                await ada.until(trains)
+                window = await asyncio.to_thread(opened, ada, environ)
+                finally_.callback(window.kill)
+                processes, since = await hangs(ada)
+                if way == "quit":
+                    keys(environ, "ctrl+q")
+                else:
+                    keys(environ, "ctrl+p")
+                    await asyncio.sleep(TOLD_S)
+                    since = time.monotonic()
+                    keys(environ, "space")
+                ends = [*processes, psutil.Process(window.pid)] if way == "quit" else processes
+                await asyncio.to_thread(wait_until_gone, ends)
+                sys.stdout.write(f"{way} took {time.monotonic() - since:.2f} s\n")
+                assert time.monotonic() - since < GONE_S
+                await asyncio.sleep(2.0)
+                assert why_none_answers(ada.home.directory) == "stopped", "it is not started again"
+                window.kill()
+                window.wait()
+
+    with screen() as environ:
+        asyncio.run(run(environ))
