@@ -64,6 +64,6 @@ class Notifier(QObject):
 
 def _needs_somebody(verdict: Verdict) -> bool:
     """Whether the person would want to know, if it lasts."""
-    if verdict.code in {VerdictCode.PROBLEM, VerdictCode.NOT_CONNECTED}:
+    if verdict.code in {VerdictCode.PROBLEM, VerdictCode.NOT_CONNECTED, VerdictCode.NO_ANSWER}:
         return verdict.reason not in NEVER_TOLD
     return verdict.code is VerdictCode.RESTING and verdict.reason in THE_END

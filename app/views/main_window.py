@@ -184,7 +184,7 @@ class MainWindow(QMainWindow):
         snapshot, verdict = self._store.snapshot, self._store.verdict
         page = self.pages[self.open_page]
         known = self._store.last if page is not self.home else snapshot
-        prepares = verdict.code in {VerdictCode.STARTING, VerdictCode.NOT_CONNECTED}
+        prepares = verdict.code in {VerdictCode.STARTING, VerdictCode.NOT_CONNECTED, VerdictCode.NO_ANSWER}
         waits = page.needs_collaboration and prepares and known is not None and known.collaboration is None
         if page.needs_engine and (known is None or waits):
             self._stack.setCurrentWidget(self.start_page)

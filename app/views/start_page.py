@@ -56,10 +56,10 @@ class StartPage(QWidget):
     def show_verdict(self, verdict: Verdict) -> None:
         """Show how far the start is, or why nothing starts."""
         starts = verdict.code in {VerdictCode.STARTING, VerdictCode.NOT_CONNECTED} and verdict.reason in STEPS
-        self._pot.show_icon(
-            "pot-starting" if starts else "pot-problem" if verdict.reason == "refused" else "pot-paused"
-        )
         silent = verdict.code is VerdictCode.NO_ANSWER
+        self._pot.show_icon(
+            "pot-starting" if starts else "pot-problem" if silent or verdict.reason == "refused" else "pot-paused"
+        )
         cold = text.headline(verdict) if silent else text.tr("The pot is cold")
         self._title.setText(text.tr("Warming up the pot") if starts else cold)
         self._sentence.setText(text.sentence(verdict))
@@ -73,6 +73,7 @@ class StartPage(QWidget):
         if silent and self.may_stop and self.stop.isHidden():
             self.stop.setFocus()
         self.stop.setVisible(silent and self.may_stop)
+        self.join.setVisible(not silent)
         self._bar.setVisible(starts)
         step = STEPS.get(verdict.reason, 0)
         percent = verdict.args.get("percent", 50)

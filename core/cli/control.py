@@ -29,7 +29,7 @@ from core.storage.paths import Home
 Command = Callable[[Home, argparse.Namespace], None]
 EXIT_NOT_CONNECTED = 2
 """No engine could be asked."""
-STATUS_S: Final = 3.0
+STATUS_S: Final = 2.5
 """An engine that says nothing for so long does not answer."""
 ANSWER_S: Final = 5.0
 """An engine that was told to quit, and says nothing for so long, is ended by force."""

@@ -105,6 +105,13 @@ def test_problem_that_lasts_is_told_once(told, examples, until):
     assert "no connection" in said[0][1]
 
 
+def test_silence_that_lasts_is_told(told, until):
+    _, store, _, said, _ = told
+    store.miss(verdicts.no_answer())
+    until(lambda: said)
+    assert said[0][0] == "Potluck does not answer"
+
+
 @pytest.mark.parametrize("why", ["it passes", "somebody looks", "not wanted", "nothing is wrong"])
 def test_desktop_is_not_bothered_when_need_not_be(told, examples, until, why):
     _, store, choices, said, looks = told
