@@ -57,6 +57,10 @@ class Site:
     """Path, range and authorization of each question."""
     answer: Callable[[str], tuple[int, bytes] | None] = lambda _: None
     """Answers some paths otherwise."""
+    slips: list[str] = field(default_factory=list)
+    """How the next answers are wrong, one after the other: "page", "range", "" for one that is right."""
+    tag: str = ""
+    """ETag of all files."""
     sent: int = 0
     url: str = ""
 
@@ -97,10 +101,11 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_response(site.status or 404)
             self.end_headers()
             return
-        content = site.files[path]
+        slip = site.slips.pop(0) if site.slips else ""
+        content = site.files[path] if slip != "page" else b"<html>Log in!</html>"
         start, end = 0, len(content)
         found = re.fullmatch(r"bytes=(\d+)-(\d*)", asked)
-        if found and site.ranges:
+        if found and site.ranges and slip != "page":
             start = int(found[1])
             end = min(end, int(found[2]) + 1) if found[2] else end
             if start >= len(content):
@@ -108,10 +113,13 @@ class _Handler(BaseHTTPRequestHandler):
                 self.end_headers()
                 return
             self.send_response(206)
-            self.send_header("Content-Range", f"bytes {start}-{end - 1}/{site.total or len(content)}")
+            self.send_header(
+                "Content-Range", f"bytes {start + 7 * (slip == 'range')}-{end - 1}/{site.total or len(content)}"
+            )
         else:
             self.send_response(200)
-        self.send_header("Content-Type", site.kind)
+        self.send_header("Content-Type", "text/html" if slip == "page" else site.kind)
+        self.send_header("ETag", site.tag)
         self.send_header("Content-Length", str(end - start))
         self.end_headers()
         stop = min(end, start + site.cut) if site.cut else end

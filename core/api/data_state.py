@@ -15,6 +15,10 @@ class DataCode(StrEnum):
     """The server does not answer, or breaks off: host, retry_s."""
     NO_MEMBER = "no-member"
     """Nobody who is here has the shard that is wanted, and it lies nowhere else: name, retry_s."""
+    WRONG_ANSWER = "wrong-answer"
+    """The server gives something else than was asked for, such as a page to log in at: host, name, retry_s."""
+    FILE_CHANGED = "file-changed"
+    """A file is another one than it was when reading it began: name."""
     REFUSED = "refused"
     """The server wants other rights: host, status."""
     CERTIFICATE = "certificate"
@@ -51,6 +55,11 @@ STALLED: Final[Mapping[str, str]] = MappingProxyType(
     {
         DataCode.NO_ANSWER: "{host}, where the text is, does not answer. It is asked again in {seconds} s.",
         DataCode.NO_MEMBER: "No backbone or volunteer that is here has the text. They are asked again in {seconds} s.",
+        DataCode.WRONG_ANSWER: (
+            "{host}, where the text is, answers with something else than was asked for. "
+            "It is asked again in {seconds} s."
+        ),
+        DataCode.FILE_CHANGED: "Data wait: {name} has changed while it was read. It is read again from its start.",
         DataCode.REFUSED: (
             "Data stalled: {host} does not let this computer read ({status}). "
             "The command potluck data login keeps a password for it."
@@ -78,6 +87,8 @@ STALLED: Final[Mapping[str, str]] = MappingProxyType(
 LEFT_OUT: Final[Mapping[str, str]] = MappingProxyType(
     {
         DataCode.NO_ANSWER: "Left out of the data for now: {name}, which could not be read to its end.",
+        DataCode.WRONG_ANSWER: "Left out of the data for now: {name}, for which the server gave something else.",
+        DataCode.FILE_CHANGED: "Left out of the data: {name}, which has changed since it was listed.",
         DataCode.REFUSED: "Left out of the data: {name}, which this computer may not read.",
         DataCode.MISSING: "Left out of the data: {name}, which is not there any more.",
         DataCode.DAMAGED: "Left out of the data: {name}, which is damaged or holds no text.",

@@ -4,6 +4,7 @@ import contextlib
 import errno
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -13,6 +14,7 @@ from core.base.problems import BadInput
 from core.sources.file_shards import FileShards, FoundFiles, StoredFile, read_file
 from core.sources.source import Access, LeftOut, SourceStalled
 from core.sources.unpack import CODECS
+from core.sources.versions import SeenVersions, Version
 
 FILES_MAX: Final = 200_000
 """Number of files of a folder that are read, in the order of their names; that there are more is said."""
@@ -62,6 +64,7 @@ class Folder:
     def __init__(self, root: Path, *, suffix: str = "") -> None:
         self._root = root
         self._suffix = suffix
+        self._versions = SeenVersions()
 
     def found(self) -> FoundFiles:
         """Its files, sorted; those that hold no text are told (`FilePlace.found`)."""
@@ -80,6 +83,7 @@ class Folder:
             if reason is not None:
                 left_out.append(LeftOut(name, reason))
             elif size:
+                self._versions.check(name, _version(path), name=name)
                 files.append(StoredFile(name, size))
         return FoundFiles(files, left_out)
 
@@ -95,7 +99,9 @@ class Folder:
     def read(self, name: str, start: int, end: int | None) -> Iterator[bytes]:
         """The bytes of a range of a file (`FilePlace.read`)."""
         path = self._root if self._root.is_file() else self._root / name
-        return read_file(path, start, end)
+        for chunk in read_file(path, start, end):
+            self._versions.check(name, _version(path), name=name)
+            yield chunk
 
     def _paths(self) -> Iterator[Path]:
         if self._root.is_file():
@@ -125,6 +131,14 @@ class Folder:
         with path.open("rb") as file:
             head = file.read(4096)
         return None if _looks_like_text(head) else DataCode.DAMAGED
+
+
+def _version(path: Path) -> Version:
+    """What changes with a file's bytes; empty: it cannot be looked at, as reading it tells."""
+    with suppress(OSError):
+        found = path.stat()
+        return (f"{found.st_size} {found.st_mtime_ns}",)
+    return ("",)
 
 
 def _within(path: Path, root: Path) -> bool:

@@ -5,12 +5,11 @@ from collections.abc import Iterator
 from typing import Final
 from urllib.parse import urlsplit
 
-from core.api.data_state import DataCode
 from core.base.data_source import SHARDS_MAX, DataSource
 from core.base.problems import BadInput
 from core.sources.file_shards import FileShards, FoundFiles, StoredFile
-from core.sources.source import Access, SourceStalled, secret_name
-from core.sources.web import Web, WebAnswer, authorization, web_name
+from core.sources.source import Access, authorization, secret_name
+from core.sources.web import Web
 
 LOOKED_AT_MAX: Final = 16
 """Number of files whose sizes are asked for before any is read; where there are more, each is one shard."""
@@ -69,8 +68,6 @@ class WebFiles:
         files = []
         for name, url in self._urls.items():
             answer = self._web.look(url)
-            if _is_page(answer, name):
-                raise SourceStalled(DataCode.DAMAGED, name=web_name(url))
             self._sizes[name] = answer.size
             files.append(StoredFile(name, answer.size, ranges=answer.ranges))
         return FoundFiles(files)
@@ -83,8 +80,3 @@ class WebFiles:
     def _name(url: str) -> str:
         parts = urlsplit(url)
         return f"{parts.hostname}{parts.path}"
-
-
-def _is_page(answer: WebAnswer, name: str) -> bool:
-    """Whether a server answers with a page for people instead of a file."""
-    return answer.kind == "text/html" and not name.lower().endswith((".html", ".htm"))

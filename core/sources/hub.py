@@ -17,9 +17,9 @@ from core.api.data_state import DataCode
 from core.base.data_source import DataSource
 from core.sources.file_shards import FileShards, FoundFiles, StoredFile
 from core.sources.hub_split import MEANINGLESS, SplitAnswer, SplitQuestion
-from core.sources.source import Access, LeftOut, NoSplit, SourceStalled, secret_name
+from core.sources.source import Access, LeftOut, NoSplit, SourceStalled, authorization, secret_name
 from core.sources.unpack import CODECS
-from core.sources.web import Web, authorization
+from core.sources.web import Web
 from core.system.child_process import own_command
 
 HUB: Final = "https://huggingface.co"

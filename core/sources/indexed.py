@@ -27,12 +27,13 @@ from core.sources.source import (
     ShardUnreadable,
     SourceStalled,
     SourceTrouble,
+    authorization,
     below,
     listing_digest,
     scheme_of,
     secret_name,
 )
-from core.sources.web import Web, authorization
+from core.sources.web import Web
 from core.system.file_chunks import file_chunks
 
 _JSON: Final = ".jsonl"

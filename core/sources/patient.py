@@ -1,4 +1,4 @@
-"""A source that is asked again while it does not answer, for what reads it once and in order."""
+"""A source that is asked again while it does not answer, or answers wrongly, for what reads it once and in order."""
 
 import math
 import time
@@ -18,6 +18,9 @@ FIRST_S: Final = 30.0
 """How long a source is asked that has not answered yet, seconds: its address may be wrong."""
 PATIENCE_S: Final = 300.0
 """How long one is asked that did."""
+WRONG_ANSWERS: Final = 2
+"""Wrong answers in a row of a server that is asked again; one in between is a slip."""
+_ASKED_AGAIN: Final = frozenset({DataCode.NO_ANSWER, DataCode.WRONG_ANSWER})
 
 Tell = Callable[[str], None]
 """Told in a sentence why nothing comes, and when the source is asked again."""
@@ -52,6 +55,8 @@ class PatientShards:
         self._failures = BackOff[str](first=RETRY_S, longest=RETRY_S_MAX, random=Random())  # noqa: S311 - jitter
         self._silent_since: float | None = None
         self._patience_s = FIRST_S
+        self._wrong = 0
+        """Wrong answers in a row."""
 
     @property
     def network(self) -> bool:
@@ -97,7 +102,7 @@ class PatientShards:
     def _answered(self) -> None:
         if self._silent_since is not None:
             self._failures.clear("")
-        self._silent_since, self._patience_s = None, PATIENCE_S
+        self._silent_since, self._patience_s, self._wrong = None, PATIENCE_S, 0
 
     def _stand(self, trouble: SourceStalled) -> None:
         """Wait until it is time to ask again.
@@ -108,7 +113,8 @@ class PatientShards:
         now = self._now()
         self._silent_since = now if self._silent_since is None else self._silent_since
         left_s = self._silent_since + self._patience_s - now
-        if trouble.code != DataCode.NO_ANSWER or left_s <= 0:
+        self._wrong += trouble.code == DataCode.WRONG_ANSWER
+        if trouble.code not in _ASKED_AGAIN or left_s <= 0 or self._wrong > WRONG_ANSWERS:
             raise trouble
         wait_s = min(left_s, self._failures.fail("", now) - now)
         host = str(trouble.arguments.get("host", ""))

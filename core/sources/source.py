@@ -9,6 +9,7 @@
 Shards, blocks and pieces follow from names, sizes and bytes of the files alone, so they are the same for everybody.
 """
 
+import base64
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -274,3 +275,12 @@ def secret_name(address: str) -> str:
     """
     parts = urlsplit(address)
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}" if parts.scheme else ""
+
+
+def authorization(secret: str) -> dict[str, str]:
+    """The header for a credential: "USER:PASSWORD", or else a token."""
+    if not secret:
+        return {}
+    if ":" in secret:
+        return {"Authorization": "Basic " + base64.b64encode(secret.encode()).decode()}
+    return {"Authorization": f"Bearer {secret}"}

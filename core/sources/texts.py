@@ -30,10 +30,15 @@ _WEB_HINT: Final = (
     "https://.../{00000..00127}.jsonl.zst"
 )
 _WHY: Final = {
+    DataCode.WRONG_ANSWER: (
+        "is not what the server gives: that is a page for people, or another part of it",
+        _WEB_HINT,
+    ),
+    DataCode.FILE_CHANGED: ("changed while it was read", "Give the command again when nobody writes there any more."),
     DataCode.TOO_LARGE: (
         "unfolds to more memory than any text needs",
         "Leave it out: it is damaged, or made to do harm.",
-    )
+    ),
 }
 """What is wrong with a file, and what to do, by code; other codes say it themselves."""
 NAMES_SHOWN: Final = 12
@@ -158,8 +163,6 @@ def problem_of_trouble(trouble: SourceTrouble) -> BadInput:
             said, hint = f"{name} is not there, or has no files.", _split_hint(trouble)
         case DataCode.MISSING if web:
             said, hint = f"The server has no file {name}.", _WEB_HINT
-        case DataCode.DAMAGED if web:
-            said, hint = f"{name} is a page for people, or damaged.", _WEB_HINT
         case DataCode.MISSING:
             there = "://" in str(name) or Path(str(name)).exists()
             said = f"{name} holds no text files that can be read." if there else f"There is no folder {name}."

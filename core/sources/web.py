@@ -6,7 +6,6 @@ reach.  A private or loopback address is asked only where the manifest itself ha
 saw before joining; a link-local one, where clouds keep their secrets, never.
 """
 
-import base64
 import http.client
 import ipaddress
 import socket
@@ -19,6 +18,7 @@ from urllib.parse import SplitResult, quote, urljoin, urlsplit
 
 from core.api.data_state import DataCode
 from core.sources.source import READ_BYTES, Access, ShardUnreadable, SourceStalled
+from core.sources.versions import SeenVersions, Version
 from core.sources.web_line import TooSlowError, WebLine
 
 CONNECT_S: Final = 8.0
@@ -40,8 +40,8 @@ class WebAnswer:
     """Of the whole file, bytes; 0: it does not say."""
     ranges: bool
     """Whether it gives the range that was asked for, else the whole file."""
-    kind: str
-    """Its Content-Type."""
+    version: Version
+    """Its ETag and Last-Modified."""
 
 
 class Web:
@@ -61,6 +61,9 @@ class Web:
         self._access = access
         self._headers = headers
         self._tls = ssl.create_default_context()
+        self._versions = SeenVersions()
+        self._ranged: set[str] = set()
+        """Files of which a range was given once."""
 
     def look(self, url: str) -> WebAnswer:
         """What there is at an address.
@@ -70,6 +73,7 @@ class Web:
         """
         connection, answer = self._ask(url, 0, 1)
         connection.close()
+        self._versions.check(url, answer.version, name=web_name(url))
         return answer
 
     def read(self, url: str, start: int, end: int | None, *, size: int) -> Iterator[bytes]:
@@ -83,7 +87,7 @@ class Web:
 
         Raises:
             SourceStalled: it cannot be had now.
-            ShardUnreadable: the file is not the one that it was.
+            ShardUnreadable: the file has another size than it had.
         """
         end = end if end is not None else (size or None)
         at = start
@@ -92,9 +96,16 @@ class Web:
             connection, answer = self._again(url, at, end)
             try:
                 if size and answer.size not in {0, size}:
-                    raise ShardUnreadable(DataCode.DAMAGED, name=web_name(url))
-                if not answer.ranges and at:
-                    raise ShardUnreadable(DataCode.DAMAGED, name=web_name(url))
+                    raise ShardUnreadable(DataCode.FILE_CHANGED, name=web_name(url))
+                self._versions.check(url, answer.version, name=web_name(url))
+                if answer.ranges:
+                    self._ranged.add(url)
+                elif at:
+                    raise (
+                        self._wrong(url)
+                        if url in self._ranged
+                        else ShardUnreadable(DataCode.DAMAGED, name=web_name(url))
+                    )
                 for chunk in self._body(connection, None if end is None else end - at):
                     at += len(chunk)
                     yield chunk
@@ -140,13 +151,14 @@ class Web:
             raise
 
     def _ask(self, url: str, start: int, end: int | None) -> tuple["_Connection", WebAnswer]:
+        asked = url
         for _ in range(REDIRECTIONS_MAX + 1):
             parts = urlsplit(url)
             connection = self._connect(parts)
             try:
                 response = connection.get(self._path(parts), self._headers_for(parts, start, end))
                 if response.status not in _MOVED:
-                    return connection, self._answer(response, url, start)
+                    return connection, self._answer(response, url, start, asked)
                 moved = urljoin(url, response.getheader("Location", ""))
                 scheme = urlsplit(moved).scheme
             except (OSError, http.client.HTTPException, ValueError) as error:
@@ -161,8 +173,14 @@ class Web:
             url = moved
         raise SourceStalled(DataCode.REFUSED, host=_host(urlsplit(url)), status=310)
 
-    def _answer(self, response: http.client.HTTPResponse, url: str, start: int) -> WebAnswer:
+    def _answer(self, response: http.client.HTTPResponse, url: str, start: int, asked: str) -> WebAnswer:
         """What an answer means.
+
+        Args:
+            response: The answer.
+            url: Where it comes from.
+            start: The first byte that was asked for.
+            asked: The file that was asked for, before the server moved it.
 
         Raises:
             SourceStalled: nothing can be had now.
@@ -174,19 +192,21 @@ class Web:
             raise self._stalled(parts)
         kind = response.getheader("Content-Type", "").partition(";")[0].strip().lower()
         if status == 416:  # it is shorter than where the range begins
-            raise ShardUnreadable(DataCode.DAMAGED, name=web_name(url)) if start else _missing(url)
+            raise ShardUnreadable(DataCode.FILE_CHANGED, name=web_name(asked)) if start else _missing(url)
         if status not in {200, 206}:
             raise _missing(url)
-        if response.getheader("Content-Encoding", "identity").lower() != "identity":
-            raise SourceStalled(DataCode.DAMAGED, name=web_name(url))
+        is_page = kind == "text/html" and not urlsplit(asked).path.lower().endswith((".html", ".htm"))
+        if is_page or response.getheader("Content-Encoding", "identity").lower() != "identity":
+            raise self._wrong(asked)
+        version = (response.getheader("ETag", ""), response.getheader("Last-Modified", ""))
         if status == 200:
-            return WebAnswer(response.length or 0, ranges=False, kind=kind)
+            return WebAnswer(response.length or 0, ranges=False, version=version)
         unit, _, said = response.getheader("Content-Range", "").partition(" ")
         given, _, total = said.partition("/")
         first = given.partition("-")[0]
         if unit != "bytes" or not total.isdecimal() or first != str(start) or len(total) > 18:
-            raise SourceStalled(DataCode.DAMAGED, name=web_name(url))
-        return WebAnswer(int(total), ranges=True, kind=kind)
+            raise self._wrong(asked)
+        return WebAnswer(int(total), ranges=True, version=version)
 
     def _headers_for(self, parts: SplitResult, start: int, end: int | None) -> dict[str, str]:
         own = (parts.scheme, parts.netloc) == (self._own.scheme, self._own.netloc)
@@ -233,6 +253,12 @@ class Web:
 
     def _stalled(self, parts: SplitResult | None = None) -> SourceStalled:
         return SourceStalled(DataCode.NO_ANSWER, host=(parts or self._own).netloc.rpartition("@")[2])
+
+    @staticmethod
+    def _wrong(url: str) -> SourceStalled:
+        """The server answered with something else than the part of the file that was asked for."""
+        host = urlsplit(url).netloc.rpartition("@")[2]
+        return SourceStalled(DataCode.WRONG_ANSWER, host=host, name=web_name(url))
 
     @staticmethod
     def _path(parts: SplitResult) -> str:
@@ -288,15 +314,6 @@ def is_own_network(host: str) -> bool:
         return not ipaddress.ip_address(host).is_global
     except ValueError:
         return False
-
-
-def authorization(secret: str) -> dict[str, str]:
-    """The header for a credential: "USER:PASSWORD", or else a token."""
-    if not secret:
-        return {}
-    if ":" in secret:
-        return {"Authorization": "Basic " + base64.b64encode(secret.encode()).decode()}
-    return {"Authorization": f"Bearer {secret}"}
 
 
 def _open(family: int, address: tuple[Any, ...]) -> socket.socket:

@@ -732,6 +732,10 @@
    <translation>Die Daten warten: Ihre Regeln erlauben das Netz jetzt nicht.</translation>
   </message>
   <message>
+   <source>Data wait: {name} has changed while it was read. It is read again from its start.</source>
+   <translation>Die Daten warten: {name} wurde geändert, während es gelesen wurde. Es wird von vorn gelesen.</translation>
+  </message>
+  <message>
    <source>Day</source>
    <translation>Tag</translation>
   </message>
@@ -1112,6 +1116,10 @@
    <translation>Mindestens eine Stunde übrig lassen oder Potluck mit dem Schalter anhalten.</translation>
   </message>
   <message>
+   <source>Left out of the data for now: {name}, for which the server gave something else.</source>
+   <translation>Vorerst nicht in den Daten: {name}; der Server gab stattdessen etwas anderes.</translation>
+  </message>
+  <message>
    <source>Left out of the data for now: {name}, which could not be read to its end.</source>
    <translation>Vorerst ausgelassen: {name}, das nicht bis zum Ende gelesen werden konnte.</translation>
   </message>
@@ -1122,6 +1130,10 @@
   <message>
    <source>Left out of the data: {name}, a link that leads in a circle, to a folder or out of this one.</source>
    <translation>Nicht in den Daten: {name} ist eine Verknüpfung, die im Kreis, zu einem Ordner oder aus diesem hinaus führt.</translation>
+  </message>
+  <message>
+   <source>Left out of the data: {name}, which has changed since it was listed.</source>
+   <translation>Nicht in den Daten: {name} wurde geändert, seit es aufgelistet wurde.</translation>
   </message>
   <message>
    <source>Left out of the data: {name}, which has no column {column}.</source>
@@ -3402,6 +3414,10 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   <message>
    <source>{hosts}, about {size} a day</source>
    <translation>{hosts}, etwa {size} am Tag</translation>
+  </message>
+  <message>
+   <source>{host}, where the text is, answers with something else than was asked for. It is asked again in {seconds} s.</source>
+   <translation>{host}, wo der Text liegt, antwortet mit etwas anderem als gefragt. In {seconds} s wird wieder gefragt.</translation>
   </message>
   <message>
    <source>{host}, where the text is, does not answer. It is asked again in {seconds} s.</source>

@@ -107,7 +107,7 @@ def test_what_a_web_server_has_not_is_said(tmp_path: Path, capsys: pytest.Captur
         assert f"The server has no file {address}/nope.jsonl" in said
         assert run(["data", "inspect", f"{address}/en"]) == 2
         said = capsys.readouterr().err
-        assert f"{address}/en is a page for people" in said
+        assert f"{address}/en is not what the server gives: that is a page for people" in said
         assert "{00000..00127}" in said
 
 

@@ -57,6 +57,16 @@ def test_binary_files_are_told_and_hidden_ones_not_read(tmp_path: Path) -> None:
     )
 
 
+def test_file_that_changes_while_it_is_read_is_told(tmp_path: Path) -> None:
+    path = write(tmp_path, "a.txt", "Some text. " * 500_000)
+    pieces = opened(path).read(0)
+    next(pieces)
+    write(tmp_path, "a.txt", "Other text." * 500_000)
+    with pytest.raises(SourceStalled) as caught:
+        list(pieces)
+    assert (caught.value.code, caught.value.arguments["name"]) == (DataCode.FILE_CHANGED, "a.txt")
+
+
 def test_links_out_of_the_folder_are_not_followed(tmp_path: Path) -> None:
     write(tmp_path, "diary.txt", "Dear diary.")
     inside = write(tmp_path / "texts", "a.txt", "Some text.")

@@ -10,6 +10,7 @@ import pytest
 from core.api.data_state import DataCode
 from core.base.data_source import DataSource
 from core.sources import web, web_line
+from core.sources.patient import PatientShards, untold
 from core.sources.source import (
     READ_BYTES,
     Access,
@@ -19,6 +20,8 @@ from core.sources.source import (
     TextShards,
     open_source,
 )
+from core.sources.texts import problem_of_trouble
+from core.sources.versions import SeenVersions
 from core.sources.web import may_ask
 from tests.web_server import Repeated, Site, web_server
 
@@ -85,7 +88,7 @@ def test_packed_files_and_numbered_ones_are_read(site: Site) -> None:
         ({"status": 404}, DataCode.MISSING),
         ({"status": 500}, DataCode.NO_ANSWER),
         ({"status": 429}, DataCode.NO_ANSWER),
-        ({"kind": "text/html; charset=utf-8"}, DataCode.DAMAGED),
+        ({"kind": "text/html; charset=utf-8"}, DataCode.WRONG_ANSWER),
     ],
 )
 def test_what_cannot_be_listed_is_a_state(site: Site, how: dict[str, Any], code: DataCode) -> None:
@@ -102,8 +105,8 @@ def test_what_cannot_be_listed_is_a_state(site: Site, how: dict[str, Any], code:
         ({"status": 404}, ShardUnreadable, DataCode.MISSING),
         ({"status": 403}, SourceStalled, DataCode.REFUSED),
         ({"status": 503}, SourceStalled, DataCode.NO_ANSWER),
-        ({"total": 99}, ShardUnreadable, DataCode.DAMAGED),
-        ({"files": {"/a.txt": TEXT[: 5 << 20]}}, ShardUnreadable, DataCode.DAMAGED),
+        ({"total": 99}, ShardUnreadable, DataCode.FILE_CHANGED),
+        ({"files": {"/a.txt": TEXT[: 5 << 20]}}, ShardUnreadable, DataCode.FILE_CHANGED),
     ],
 )
 def test_a_server_that_changes_its_mind_is_a_state(
@@ -207,6 +210,45 @@ def test_credentials_go_to_their_own_server_alone(site: Site) -> None:
         assert {secret for _, _, secret in site.asked} == {"Bearer token"}
         assert {secret for _, _, secret in other.asked} == {""}
         assert "token" not in repr(access)
+
+
+@pytest.mark.parametrize("slips", [["page"], ["", "page"], ["range"], ["", "range", "page", "", "range"]])
+def test_wrong_answer_is_asked_again(site: Site, slips: list[str]) -> None:
+    said: list[str] = []
+    site.slips = list(slips)
+    source = PatientShards(opened(f"{site.url}/a.txt"), said.append, wait=lambda _: None)
+    assert "".join(text_of(source, number) for number in range(len(source.listing().shards))) == TEXT.decode()
+    assert all("answers with something else than was asked for" in each for each in said)
+    assert len(said) == sum(map(bool, slips))
+
+
+def test_server_that_is_always_wrong_is_named(site: Site) -> None:
+    site.slips = ["page"] * 9
+    with pytest.raises(SourceStalled) as caught:
+        PatientShards(opened(f"{site.url}/a.txt"), untold, wait=lambda _: None).listing()
+    assert "that is a page for people" in problem_of_trouble(caught.value).message
+    assert len(site.asked) == 3
+
+
+def test_file_that_changes_is_never_half_of_both(site: Site) -> None:
+    site.tag = '"old"'
+    source = opened(f"{site.url}/a.txt")
+    assert len(source.listing().shards) == 3
+    text_of(source, 0)
+    site.files, site.tag = {"/a.txt": TEXT[::-1]}, '"new"'
+    with pytest.raises(SourceStalled) as caught:
+        text_of(source, 1)
+    assert caught.value.code == DataCode.FILE_CHANGED
+    assert "changed while it was read" in problem_of_trouble(caught.value).message
+    assert text_of(source, 1) == text_of(opened(f"{site.url}/a.txt"), 1)  # a member reads on in the new one alone
+
+
+def test_mark_that_servers_do_not_share_changes_nothing() -> None:
+    seen = SeenVersions()
+    for version in (("a", "Monday"), ("b", "Monday"), ("a", ""), ("", "Monday"), ("", "")):
+        seen.check("f", version, name="f")
+    with pytest.raises(SourceStalled):
+        seen.check("f", ("b", "Tuesday"), name="f")
 
 
 def test_huge_files_take_little_memory() -> None:
