@@ -21,7 +21,8 @@ schedule stays the same.  What the tables of model, optimiser and rule may hold 
 import math
 import tomllib
 from collections.abc import Mapping
-from typing import Annotated, Final, Literal
+from types import MappingProxyType
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 from msgspec import Meta
@@ -96,6 +97,11 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         return msgspec.structs.replace(self, text=PYTHON_DOCS, data=sources)
 
     @property
+    def text_work(self) -> bytes:
+        """What the preparation of the text follows from: recipes that have it alike share what is prepared."""
+        return msgspec.json.encode((self.task, self.sources, self.tokenizer_named, self.model, self.summary))
+
+    @property
     def epochs_optimizer(self) -> Numbers:
         """The optimiser's numbers with its schedule in epochs, as a manifest has them."""
         return in_epochs(self.optimizer, self.target_samples)
@@ -111,28 +117,24 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         }
 
 
-def read_recipe(data: bytes, *, called: str) -> Recipe:
+def read_recipe(data: bytes, *, called: str, changes: Mapping[str, Number] = MappingProxyType({})) -> Recipe:
     """The recipe in a file of TOML.
 
     Args:
         data: The file.
         called: How sentences call it.
+        changes: Values in the place of the file's, by dotted keys: "optimizer.learning_rate".
 
     Raises:
         BadInput: it is not a recipe; the sentence names the file, the key and what is allowed.
     """
-    if len(data) > RECIPE_BYTES_MAX:
-        raise BadInput(f"{called} has {len(data):,} bytes; a recipe has at most {RECIPE_BYTES_MAX:,}.")
-    try:
-        raw = tomllib.loads(data.decode())
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
-        raise BadInput(f"{called} is not a TOML file: {error}.", hint="See the recipes that come along.") from error
+    raw = _tables(data, changes, called=called)
     if "data" in raw:
         raw["data"] = _read_sources(raw, called=called)
     recipe = read_fields(raw, Recipe, where=f"{called}: ")
     if recipe.task not in TASKS:
         raise BadInput(f"{called}: task must be one of {', '.join(TASKS)}, not {quoted(recipe.task)}.")
-    tables = {"[optimizer]": recipe.optimizer}
+    tables: dict[str, Mapping[str, Number]] = {"[optimizer]": recipe.optimizer}
     for name, value in ({} if isinstance(recipe.rule, msgspec.UnsetType) else recipe.rule).items():
         tables |= {f"[rule.{name}]": value} if isinstance(value, dict) else {}
     for title, table in {"[model]": recipe.model, **tables}.items():
@@ -157,6 +159,37 @@ def in_epochs(numbers: Mapping[str, Number], target_samples: int) -> Numbers:
         )
         for name, number in numbers.items()
     }
+
+
+def _tables(data: bytes, changes: Mapping[str, Number], *, called: str) -> dict[str, Any]:
+    """What stands in a file, with some values changed.
+
+    Raises:
+        BadInput: it is no TOML, or has no table of that name.
+    """
+    if len(data) > RECIPE_BYTES_MAX:
+        raise BadInput(f"{called} has {len(data):,} bytes; a recipe has at most {RECIPE_BYTES_MAX:,}.")
+    try:
+        raw = tomllib.loads(data.decode())
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
+        raise BadInput(f"{called} is not a TOML file: {error}.", hint="See the recipes that come along.") from error
+    for key, value in changes.items():
+        _put(raw, key, value, called=called)
+    return raw
+
+
+def _put(raw: dict[str, Any], key: str, value: Number, *, called: str) -> None:
+    """Set a dotted key of a file.
+
+    Raises:
+        BadInput: what stands before a dot is no table.
+    """
+    *tables, name = key.split(".")
+    for depth, title in enumerate(tables, start=1):
+        raw = raw.setdefault(title, {})
+        if not isinstance(raw, dict):
+            raise BadInput(f"{called}: {'.'.join(tables[:depth])} is not a table.")
+    raw[name] = value
 
 
 def _read_sources(raw: Mapping[str, object], *, called: str) -> tuple[DataSource, ...]:

@@ -1,4 +1,4 @@
-"""Finds the model of a collaboration on this computer: that of a volunteer, or an organiser's copy of it."""
+"""Finds a model on this computer: a volunteer's, an organiser's copy of it, or that of a run of `potluck train`."""
 
 import argparse
 import shutil
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from core.backbone.admission_log import AdmissionLog
-from core.backbone.charter import load_charter
+from core.backbone.charter import MANIFEST, load_charter
 from core.backbone.kept_states import STATES
 from core.base.content import chunk_digests, root_digest
 from core.base.manifest import Manifest, read_manifest
@@ -17,7 +17,7 @@ from core.base.state_header import HEADER_BYTES_MAX, StateHeader, epoch_of, head
 from core.engine.collaborations import Collaborations
 from core.ledger.board import Board
 from core.ledger.ledger import ROWS_MAX
-from core.storage.paths import Home
+from core.storage.paths import ALONE, Home
 from core.system.atomic_files import problem_of
 from core.system.file_chunks import file_chunks
 
@@ -72,7 +72,7 @@ def kept_model(args: argparse.Namespace) -> KeptModel:
     if not found:
         called = f" called {quoted(args.collaboration, 60)}" if args.collaboration else ""
         raise BadInput(
-            f"This computer has taken part in no collaboration{called}.",
+            f"This computer has taken part in no collaboration{called}, and trained none alone.",
             hint="Take part with: potluck join LINK, or try it out with: potluck demo",
         )
     if len(found) > 1:
@@ -127,16 +127,19 @@ def _of_charter(folder: Path) -> KeptModel:
 
 
 def _in_home(home: Home) -> list[KeptModel]:
-    """All collaborations that have left something here, the one first that has trained last."""
+    """All collaborations and runs of `potluck train` that have left something here, the newest first."""
     found = []
-    for path in (home.directory / "state").glob("*/manifest.json"):
+    for path in (*home.directory.glob("state/*/manifest.json"), *home.directory.glob(f"{ALONE}/*/charter/{MANIFEST}")):
         try:
             manifest = read_manifest(path.read_bytes(), Ed25519Verifier())
         except (OSError, Problem):
             continue
         name = manifest.id.hex()
+        joined = path.parent == home.state(name)
         board = Board(home.board(name), target_samples=manifest.target_samples)
-        found.append(KeptModel(manifest, path, home.blobs, home.state(name) / "states", board))
+        blobs = home.blobs if joined else path.parent / "blobs"
+        states = (path.parent if joined else path.parent.parent) / "states"
+        found.append(KeptModel(manifest, path, blobs, states, board))
     return sorted(found, key=lambda kept: _changed_at(kept.states), reverse=True)
 
 

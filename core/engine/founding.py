@@ -2,7 +2,7 @@
 
 import asyncio
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -72,10 +72,7 @@ async def prepare(
         NoSpace: the disk is full.
         WorkerProblem: the child failed.
     """
-    try:
-        check_averaging(recipe.averaging)
-    except BadInput as problem:
-        raise BadInput(f"{called}: [averaging] {problem.message}", hint=problem.hint) from problem
+    _check_averaging(recipe, called)
     check_sources(recipe.sources, called=f"{called}: ")
     for source in recipe.sources:
         if source.index:
@@ -96,6 +93,29 @@ async def prepare(
     return msgspec.convert(found, Prepared)
 
 
+async def check(recipes: Mapping[str, Recipe]) -> None:
+    """Hold every number of some recipes against its bounds.
+
+    Args:
+        recipes: By how sentences call them.
+
+    Raises:
+        BadInput: a number cannot be used.
+    """
+    words: list[str] = []
+    for called, recipe in recipes.items():
+        _check_averaging(recipe, called)
+        words += ["--recipe", msgspec.json.encode(recipe).decode(), "--called", called]
+    await answer([*own_command("prepare", "core.training.prepare"), *words, "--with-parent"], ["checked"])
+
+
+def _check_averaging(recipe: Recipe, called: str) -> None:
+    try:
+        check_averaging(recipe.averaging)
+    except BadInput as problem:
+        raise BadInput(f"{called}: [averaging] {problem.message}", hint=problem.hint) from problem
+
+
 def found(
     recipe: Recipe,
     prepared: Prepared,
@@ -103,6 +123,7 @@ def found(
     *,
     shards: Path | None = None,
     invitation: Invitation | None = None,
+    keep: bool = False,
 ) -> Charter:
     """Write the charter of what was prepared, in a folder where no other one is; the prepared files are deleted.
 
@@ -113,6 +134,7 @@ def found(
         shards: A folder for shards of the recipe's sources (`core.engine.own_text`), which goes into the charter, so
             that no folder is named.  None: the collaboration stays on this computer.
         invitation: Lets people in first; None: one for any number, without an end.
+        keep: Whether the prepared files stay, for the charter of another recipe with the same `text_work`.
 
     Raises:
         BadInput: the recipe's averaging is not of this version.
@@ -143,7 +165,7 @@ def found(
     if shards is not None and shards.is_dir():
         shards.replace(folder / charters.SHARDS)
     charter = charters.found(folder, manifest, authority, invitation)
-    for out in {path.parent for path in files.values()}:
+    for out in set() if keep else {path.parent for path in files.values()}:
         shutil.rmtree(out, ignore_errors=True)
     return charter
 

@@ -7,6 +7,8 @@ from core.api.places import collaborations_file, engine_file, home_dir
 from core.system.atomic_files import delete_torn, make_directory
 
 _COLLABORATION_LETTERS = 16
+ALONE = "alone"
+"""The folder of the runs of `potluck train` in a home, each with charter, states and metrics."""
 
 
 @dataclass(frozen=True, slots=True)

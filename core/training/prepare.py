@@ -1,9 +1,10 @@
 """What the organiser does once: check the recipe, read text, make what the task needs beside its numbers.
 
     python -m core.training.prepare --recipe JSON --called FILE --out FOLDER [--start DIR]
+    python -m core.training.prepare --recipe JSON --called FILE [--recipe JSON --called FILE ...]
 
 prints one JSON object a line: `progress` (text, fraction unless it is as before), then `prepared` (numbers, blobs,
-notes, summary, costs) or `problem` (code, message, hint; exit code 2).
+notes, summary, costs), without a folder `checked`, or `problem` (code, message, hint; exit code 2).
 """
 
 import argparse
@@ -26,17 +27,28 @@ from core.training.child import bounded_memory, end_with_parent, given_secrets, 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The program; see the module's docstring."""
     parser = argparse.ArgumentParser(prog="prepare", description="Prepare text for a collaboration.")
-    parser.add_argument("--recipe", required=True, help="core.base.recipe.Recipe as JSON")
-    parser.add_argument("--called", default="recipe", help="how sentences call it")
-    parser.add_argument("--out", type=Path, required=True, help="where the files go")
+    parser.add_argument("--recipe", required=True, action="append", help="core.base.recipe.Recipe as JSON")
+    parser.add_argument("--called", required=True, action="append", help="how sentences call it")
+    parser.add_argument("--out", type=Path, help="where the files go; without it the recipes are only checked")
     parser.add_argument("--start", type=Path, metavar="DIR", help="go on from the model that transformers wrote there")
     parser.add_argument("--with-parent", action="store_true", help="end when standard input closes")
     chosen = parser.parse_args(arguments)
     if chosen.with_parent:
         end_with_parent()
     bounded_memory()
-    recipe, secrets = msgspec.json.decode(chosen.recipe, type=Recipe), given_secrets()
-    return reporting(lambda: _prepare(recipe, chosen.called, chosen.out, start=chosen.start, secrets=secrets))
+    recipes, secrets = [msgspec.json.decode(recipe, type=Recipe) for recipe in chosen.recipe], given_secrets()
+    if chosen.out is None:
+        return reporting(lambda: _check(recipes, chosen.called))
+    return reporting(lambda: _prepare(recipes[0], chosen.called[0], chosen.out, start=chosen.start, secrets=secrets))
+
+
+def _check(recipes: Sequence[Recipe], called: Sequence[str]) -> None:
+    os.environ["USE_TORCH"] = "0"
+    from core.training.checks import checked_recipe  # noqa: PLC0415 - after what it looks at
+
+    for recipe, name in zip(recipes, called, strict=True):
+        checked_recipe(recipe, called=name)
+    say("checked")
 
 
 def _prepare(recipe: Recipe, called: str, out: Path, *, start: Path | None, secrets: dict[str, str]) -> None:

@@ -2432,8 +2432,8 @@
    <translation>Dieser Rechner hat keinen Speicher mehr frei.</translation>
   </message>
   <message>
-   <source>This computer has taken part in no collaboration{0}.</source>
-   <translation>Dieser Rechner hat an keinem Projekt{0} teilgenommen.</translation>
+   <source>This computer has taken part in no collaboration{0}, and trained none alone.</source>
+   <translation>Dieser Rechner hat an keinem Projekt{0} teilgenommen und keins allein trainiert.</translation>
   </message>
   <message>
    <source>This computer helps with averaging and holds no model.</source>

@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 
 import resources
+from core.__main__ import main
+from core.engine.founding import Prepared, prepare
 from tests.process.swarm import CORE, ENVIRONMENT
 from tests.small_task import text_folder
 
@@ -102,16 +104,73 @@ def test_a_recipe_is_trained_alone_and_goes_on(recipe: Path, tmp_path: Path) -> 
     assert lines[1]["loss_heldout"] > 0 < lines[1]["tokens_per_s"]
 
 
-def test_two_runs_of_one_seed_have_equal_losses(recipe: Path, tmp_path: Path) -> None:
+def epochs_said(capsys: pytest.CaptureFixture[str]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """The epochs that a command in this process has told, and all lines."""
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines() if line.startswith("{")]
+    return [line for line in lines if line["event"] == "epoch"], lines
+
+
+def test_a_sweep_prepares_text_once_and_repeats_by_seed(
+    recipe: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    prepared: list[Path] = []
+
+    async def counted(*words: Any, **more: Any) -> Prepared:
+        prepared.append(words[1])
+        return await prepare(*words, **more)
+
+    monkeypatch.setattr("core.cli.recipes.prepare", counted)
+    rates = "optimizer.learning_rate=0.001,0.002,0.05"
+    words = ["--home", str(tmp_path / "a"), "--seed", "7", "--epochs", "2", "--json"]
+    assert main(["train", str(recipe), *words, "--set", rates]) == 0
+    epochs, lines = epochs_said(capsys)
+    assert len(prepared) == 1
+    assert not prepared[0].exists()
+    runs = lines[-1]["runs"]
+    assert [row["set"] for row in runs] == [{"optimizer.learning_rate": r, "seed": 7} for r in (0.001, 0.002, 0.05)]
+    assert [row["epoch"] for row in runs] == [2, 2, 2]
+    assert len({row["loss"] for row in runs}) == 3
+
     seeded = recipe.with_name("seeded.toml")
-    runs = []
-    for number, seed in enumerate((7, 7)):
-        seeded.write_text(f"seed = {seed}\n{recipe.read_text()}")
-        code, lines, errors = potluck("train", seeded, "--home", tmp_path / str(number), "--epochs", 3, "--json")
-        assert code == 0, errors
-        runs.append([(line["loss"], line["loss_heldout"]) for line in lines if line["event"] == "epoch"])
-    assert len(runs[0]) == 3
-    assert runs[0] == runs[1]
+    seeded.write_text("seed = 7\n" + re.sub("learning_rate = .*", "learning_rate = 0.002", recipe.read_text()))
+    assert main(["train", str(seeded), "--home", str(tmp_path / "b"), "--epochs", "2", "--json"]) == 0
+    again, _ = epochs_said(capsys)
+    measured = ("loss", "loss_heldout", "gradient_norm")
+    assert [[line[name] for name in measured] for line in again] == [
+        [line[name] for name in measured] for line in epochs[2:4]
+    ]
+
+    out = tmp_path / "model"
+    assert main(["export", str(out), "--home", str(tmp_path / "a"), "--collaboration", runs[2]["collaboration"]]) == 0
+    capsys.readouterr()
+    words = ["--home", str(tmp_path / "b"), "--start", str(out), "--seed", "7", "--epochs", "1", "--json"]
+    assert main(["train", str(recipe), *words]) == 0
+    (begun,), _ = epochs_said(capsys)
+    assert begun["epoch"] == 1
+    assert begun["loss"] < epochs[4]["loss"] - 0.1
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["optimizer.learning_rat=1"], "my.toml with optimizer.learning_rat=1: [optimizer] learning_rat is unknown"),
+        (["optimizer.beta2=x"], "my.toml with optimizer.beta2=x: [optimizer] beta2 must be a number"),
+        (["target_samples=8", "seed=-1"], "my.toml with target_samples=8, seed=-1: seed must be a whole number from 0"),
+        (["name.short=a"], "my.toml with name.short=a: name is not a table."),
+        (["seed"], "--set 'seed' sets nothing. Write KEY=VALUE"),
+        (["seed="], "--set 'seed=' sets nothing."),
+        (["seed=1,2"], "Several runs come one after the other, so each needs an end. Add --epochs N."),
+        (["seed=1,2,3,4,5", "target_samples=1,2,3,4"], "These are 20 runs; 16 are allowed."),
+        (["model.layers=1,0"], "my.toml with model.layers=0: [model] layers must be a whole number from 1"),
+    ],
+)
+def test_a_value_that_cannot_be_set_is_a_sentence(
+    words: list[str], says: str, recipe: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    end = [] if words == ["seed=1,2"] else ["--epochs", "1"]
+    options = [option for word in words for option in ("--set", word)]
+    assert main(["train", str(recipe), "--home", str(tmp_path), *options, *end]) == 2
+    assert f"potluck: {says}" in capsys.readouterr().err
 
 
 def test_a_plan_measures_the_real_model(recipe: Path) -> None:

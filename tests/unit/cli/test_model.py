@@ -22,7 +22,7 @@ from core.cli.kept_model import kept_model, newest_state
 from core.cli.model_card import model_card
 from core.engine.collaborations import Collaborations
 from core.ledger.ledger import Ledger, LedgerRow
-from core.storage.paths import Home
+from core.storage.paths import ALONE, Home
 from tests.unit.training.small import MANIFEST, learner
 
 AUTHORITY = KeyPair(b"k" * 32)
@@ -105,6 +105,20 @@ def test_current_collaboration_goes_before_later_ones(home: Home) -> None:
         kept(home, named(name), 0)
         Collaborations(home).keep(Link("localhost", 1, named("one").id, "s" * 24))
         assert kept_model(asked(home)).manifest.name == "one"
+
+
+def test_a_model_of_a_run_alone_is_found(home: Home, tmp_path: Path) -> None:
+    manifest, run = named("mine"), home.directory / ALONE / "my-0123456789ab"
+    charters.found(run / "charter", manifest, AUTHORITY)
+    trained(run / "states", manifest, 2)
+    for wanted in (None, "mine", manifest.id.hex()[:8]):
+        model = kept_model(asked(home, wanted))
+        assert newest_state(model, tmp_path).header.epoch == 2
+        assert model.blobs == run / "charter" / "blobs"
+    kept(home, named("joined"), 0)
+    Collaborations(home).keep(Link("localhost", 1, named("joined").id, "s" * 24))
+    assert kept_model(asked(home)).manifest.name == "joined"
+    assert kept_model(asked(home, "mine")).manifest_path == run / "charter" / "manifest.json"
 
 
 def test_no_collaboration_and_no_state_are_sentences(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
