@@ -34,6 +34,7 @@ from core.schedule.sense_source import NoSenses, SenseSource
 from core.schedule.senses.child import SensesChild
 from core.storage.paths import Home
 from core.system.atomic_files import make_directory
+from core.system.file_limit import raise_file_limit
 from core.system.parent_watch import stop_on_signals, watch_parent
 from core.workers.frames import MetricFiles
 
@@ -45,12 +46,14 @@ EVERYWHERE = "0.0.0.0"  # noqa: S104 - a peer is there to be reached
 def run_engine(args: argparse.Namespace) -> int:
     """`potluck engine`; see `potluck engine --help`."""
     _log_to_stderr()
+    raise_file_limit()
     return asyncio.run(_run_engine(args))
 
 
 def run_backbone(args: argparse.Namespace) -> int:
     """`potluck backbone`; see `potluck backbone --help`."""
     _log_to_stderr()
+    raise_file_limit()
     charter = load_charter(args.charter.expanduser().absolute())
     told = args.host or kept_ports(charter.folder / PORTS).host or LOOPBACK
     bind, host = args.bind or EVERYWHERE, read_host(told)

@@ -14,7 +14,6 @@ from aiohttp.typedefs import Handler
 
 from core.api.commands import MESSAGE_BYTES_MAX
 from core.net.connection_limit import ConnectionLimit
-from core.system.file_limit import connections_within
 
 PATH = "/control"
 LOOPBACK = "127.0.0.1"
@@ -47,9 +46,7 @@ class Server:
         self._serve = serve
         self._answered = answered
         self._clients = 0
-        self._strangers: ConnectionLimit[Any] = ConnectionLimit(
-            most=connections_within(STRANGERS_MAX, of=2), most_of_one=STRANGERS_MAX
-        )
+        self._strangers: ConnectionLimit[Any] = ConnectionLimit(most=STRANGERS_MAX, most_of_one=STRANGERS_MAX)
         """Transports of connections that are not admitted."""
         self._waiting: dict[Any, asyncio.TimerHandle] = {}
         app = web.Application(middlewares=[self._guard, self._room], client_max_size=MESSAGE_BYTES_MAX)

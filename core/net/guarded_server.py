@@ -13,11 +13,8 @@ from typing import Any, Final
 
 from core.base.rate_limit import household
 from core.net.connection_limit import ConnectionLimit
-from core.system.file_limit import connections_within
 
 CONNECTIONS_MAX: Final = 256
-DOORS: Final = 2
-"""Number of doors for strangers in one process: this one, and that for peers."""
 CONNECTIONS_OF_ONE_MAX: Final = 64
 """Connections of one address: a class behind one router joins together."""
 HANDSHAKE_S: Final = 5.0
@@ -44,7 +41,7 @@ class GuardedServer:
         self._context = context
         self._protocol = protocol
         self._limit: ConnectionLimit[asyncio.Task[None]] = ConnectionLimit(
-            most=connections_within(CONNECTIONS_MAX, of=DOORS), most_of_one=CONNECTIONS_OF_ONE_MAX
+            most=CONNECTIONS_MAX, most_of_one=CONNECTIONS_OF_ONE_MAX
         )
         self._tasks: set[asyncio.Task[None]] = set()
         self._unserved: set[socket.socket] = set()

@@ -15,11 +15,8 @@ from core.net.ports import has_address
 from core.net.punch import Put, Rendezvous
 from core.net.stream_terms import StreamTerms
 from core.net.streams import CLOSE_S, PeerStream, Way
-from core.system.file_limit import connections_within
 
 HANDSHAKES_MAX = 256
-DOORS = 2
-"""Number of doors for strangers in one process: this one, and a backbone's desk or an engine's control door."""
 HANDSHAKES_OF_ONE_MAX = 32
 """Number of connections at a time whose handshake is not complete, of all and of one address."""
 LINKS_MAX = 1024
@@ -64,7 +61,7 @@ class Links:
         self.connections: set[PeerStream] = set()
         """Streams of all connections, also of those whose handshake is not complete."""
         self.handshaking: ConnectionLimit[PeerStream] = ConnectionLimit(
-            most=connections_within(HANDSHAKES_MAX, of=DOORS), most_of_one=HANDSHAKES_OF_ONE_MAX
+            most=HANDSHAKES_MAX, most_of_one=HANDSHAKES_OF_ONE_MAX
         )
         """Incoming connections without a complete handshake."""
         self.stream_heard = self.handshaking.spoke
