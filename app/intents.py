@@ -2,14 +2,11 @@
 
 from typing import Protocol
 
-from PySide6.QtCore import QObject, QTimer
+from PySide6.QtCore import QObject
 
 from app.store import Store
 from core.api.modes import UseSubject
 from core.api.settings import Wish
-
-PATIENCE_MS = 3000
-"""An engine that says nothing for so long after the switch was put does not answer."""
 
 
 class Call(Protocol):
@@ -24,29 +21,25 @@ class Intents(QObject):
 
     Args:
         call: Asks the engine.
-        store: Where the wish shows until the engine has heard of it.
+        store: Where the wish shows until the engine has confirmed it; silence of the engine is the client's to notice.
     """
 
     def __init__(self, call: Call, store: Store, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._call = call
         self._store = store
-        self._patience = QTimer(self, singleShot=True, interval=PATIENCE_MS)
-        self._patience.timeout.connect(store.doubt)
 
     def contribute(self, wanted: bool) -> None:  # noqa: FBT001 - a Qt slot of `toggled(bool)`
         """Ask the engine to contribute, or to pause."""
         if wanted == self._store.contributing:
             return
         self._store.want(wanted)
-        self._patience.start()
         self._call("resume" if wanted else "pause")
 
     def pause_until(self, moment: float, what: UseSubject = "computing") -> None:
         """Ask the engine to pause something, and to go on by itself at a moment, unix seconds."""
         if what == "computing":
             self._store.want(False)
-            self._patience.start()
         self._call("pause", {"what": what, "until": moment})
 
     def switch(self, what: UseSubject, *, on: bool) -> None:
@@ -57,7 +50,6 @@ class Intents(QObject):
         """Ask the engine to contribute until a moment, unix seconds, in spite of the person's rules."""
         if not self._store.contributing:
             self._store.want(True)
-            self._patience.start()
         self._call("resume", {"until": moment})
 
     def evaluate(self) -> None:
@@ -86,5 +78,4 @@ class Intents(QObject):
 
     def forget(self) -> None:
         """The call failed: the snapshot decides again."""
-        self._patience.stop()
         self._store.want(None)

@@ -19,8 +19,6 @@ class Store(QObject):
         """The last one of any engine, which may be gone by now; None: there was none."""
         self._absence = verdicts.not_connected("connecting")
         self._wanted: bool | None = None
-        self._heard = False
-        """Whether the engine has said anything since the person put the switch."""
         self._told_at = 0.0
 
     @property
@@ -48,7 +46,6 @@ class Store(QObject):
         """Replace the snapshot as a whole.  Where only counters ran on, views hear of it once in a few seconds."""
         news = self._wanted is not None or not snapshot.says_the_same(self._snapshot)
         self._snapshot = self.last = snapshot
-        self._heard = True
         if snapshot.contributing == self._wanted:
             self._wanted = None
         if news or abs(snapshot.time - self._told_at) >= COUNTERS_S:
@@ -63,12 +60,6 @@ class Store(QObject):
 
     def want(self, contributing: bool | None) -> None:  # noqa: FBT001 - where the switch stands
         """The person has put the switch there; None: the engine's word counts again."""
-        self._heard = False
         if contributing is not self._wanted:
             self._wanted = contributing
             self.changed.emit()
-
-    def doubt(self) -> None:
-        """The engine had time to confirm where the switch stands: one that has not said anything does not answer."""
-        if self._wanted is not None and not self._heard:
-            self.miss(verdicts.no_answer())

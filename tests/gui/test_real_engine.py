@@ -115,9 +115,11 @@ def test_hung_engine_is_stopped_and_stays_away(window, tmp_path, until):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="as above")
-def test_quit_leaves_no_process_of_a_hung_engine(window, until):
+@pytest.mark.parametrize("code", ["not_connected", "no_answer"], ids=["at once", "once it is told"])
+def test_quit_leaves_no_process_of_a_hung_engine(window, until, code):
     until(lambda: window.store.verdict.reason == "backbone", WAIT_MS)
     processes = hung(window)
+    until(lambda: window.store.verdict.code == code, TOLD_MS)
     window.window.actions_.quit.trigger()
     until(lambda: window.gone, GONE_MS)
     assert not list(filter(runs, processes))
