@@ -91,7 +91,7 @@ def run_cut(args: argparse.Namespace) -> int:
         f"{args.source} is cut into {_shards(found)}{resumed}.\n"
         f"  size       {volume(found['bytes'])}\n"
         f"  texts      {amount(found['documents'])}, {amount(found['characters'])} characters\n"
-        f"{left_out}"
+        f"{left_out}{unread_of(found)}"
         f"  index      {clean(found['index'])}, {volume(found['index_bytes'])}\n"
         f"Write in the recipe, above its tables{'' if away else GIVEN}:\n\n"
         f"{_table(source, found['index'], out if away else '')}"
@@ -265,6 +265,14 @@ def _place(address: str) -> list[DataSource]:
         return [DataSource(address=address)]
     except ValueError:
         return []
+
+
+def unread_of(cut: dict[str, Any]) -> str:
+    """A line that names the files which a cut could not read; empty: it has read all."""
+    if not cut["unread"]:
+        return ""
+    more = f", and {amount(left)} more" if (left := cut["unread_count"] - len(cut["unread"])) else ""
+    return f"  not read   {', '.join(map(clean, cut['unread']))}{more}\n"
 
 
 def _charter_index(charter: Path, address: str) -> Path:

@@ -22,6 +22,7 @@ from core.base.data_source import DataSource
 from core.base.ids import fingerprint
 from core.base.problems import BadInput, Busy
 from core.cli.charter import DAY_S, link_of
+from core.cli.data_commands import unread_of
 from core.cli.found_questions import FOUNDER, ask
 from core.cli.needs import needs_of, sentences
 from core.cli.recipe_commands import LINK_DAYS, LINK_USES
@@ -206,7 +207,8 @@ def _say(args: argparse.Namespace, done: Founded, ports: Ports) -> None:
     for cut in done.cuts:
         print(
             f"Its text: {amount(cut['documents'])} texts, {amount(cut['characters'])} characters; "
-            "the backbone gives it to volunteers."
+            f"the backbone gives it to volunteers.\n{unread_of(cut)}",
+            end="",
         )
     print(sentences(needs))
     print(f"Fingerprint of its key, for volunteers to compare: {fingerprint(manifest.authority_id)}")
