@@ -39,7 +39,6 @@ from core.system.reports import answer
 MB = 10**6
 WRONG_SHOWN = 20
 EXIT_WRONG = 2
-GIVEN = " (the backbone gives these shards; where a server gives them, too, add its address)"
 ANSWERS = ("inspected", "cut", "verified", "trained", "sampled")
 _SAMPLE = re.compile(r"(\d{1,9})/(\d{1,9})/(\d{1,12})")
 
@@ -93,7 +92,7 @@ def run_cut(args: argparse.Namespace) -> int:
         f"  texts      {amount(found['documents'])}, {amount(found['characters'])} characters\n"
         f"{left_out}{unread_of(found)}"
         f"  index      {clean(found['index'])}, {volume(found['index_bytes'])}\n"
-        f"Write in the recipe, above its tables{'' if away else GIVEN}:\n\n"
+        f"Write in the recipe, above its tables{'' if away else ' (the backbone gives the shards)'}:\n\n"
         f"{_table(source, found['index'], out if away else '')}"
     )
     return 0
@@ -267,12 +266,10 @@ def _place(address: str) -> list[DataSource]:
         return []
 
 
-def unread_of(cut: dict[str, Any]) -> str:
-    """A line that names the files which a cut could not read; empty: it has read all."""
-    if not cut["unread"]:
-        return ""
-    more = f", and {amount(left)} more" if (left := cut["unread_count"] - len(cut["unread"])) else ""
-    return f"  not read   {', '.join(map(clean, cut['unread']))}{more}\n"
+def unread_of(found: dict[str, Any]) -> str:
+    """A line that names the first files which could not be read; empty: all were."""
+    more = ", ..." if found.get("unread_count", 0) > len(found["unread"]) else ""
+    return f"  not read   {', '.join(map(clean, found['unread']))}{more}\n" if found["unread"] else ""
 
 
 def _charter_index(charter: Path, address: str) -> Path:
@@ -316,9 +313,7 @@ def _inspected(found: dict[str, Any], *, line: str) -> str:
         said.append(f"  download   {lasting(found['download_s'])} of all of it, on a line of {line}")
     if found["kept_share"] < 1:
         said.append(f"  filters    keep {found['kept_share']:.1%} of the texts")
-    if found["unread"]:
-        said.append(f"  not read   {', '.join(map(clean, found['unread']))}")
-    said.append(f"Reckoned from {amount(found['sample_characters'])} characters of it. Examples:")
+    said.append(f"{unread_of(found)}Reckoned from {amount(found['sample_characters'])} characters of it. Examples:")
     said += [f"  {clean(example)}" for example in found["examples"]]
     if found["tokenizer"]:
         said.append(_report(found["tokenizer"]))
