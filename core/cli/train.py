@@ -249,6 +249,7 @@ def _epoch_sentence(line: dict[str, Any]) -> str:
     if line["loss_heldout"] is not None:
         simpler = "".join(f", {name} {loss:.3f}" for name, loss in line["baselines"].items())
         parts.append(f"held-out {line['loss_heldout']:.3f}{simpler}")
+        parts += [f"order {line['order_heldout']:.0%}"] if line["order_heldout"] is not None else []
     parts += [f"rate {line['learning_rate']:.3g}", f"norm {line['gradient_norm']:.3g}"]
     parts += [f"clipped {line['clipped']:.0%}"] if line["clipped"] else []
     parts += [f"{amount(line['samples_per_s'])} samples/s", f"{line['seconds']:.1f} s"]

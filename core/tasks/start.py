@@ -2,14 +2,18 @@
 
 import math
 from collections.abc import Sequence
+from functools import cache
+from statistics import NormalDist
 from typing import TypeVar
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 Model = TypeVar("Model", bound=torch.nn.Module)
 GRID = 1024
-"""Logarithms are rounded to this grid, because computers do not agree on their last digits."""
+"""Logarithms and quantiles are rounded to this grid, because computers do not agree on their last digits."""
+QUANTILES = 2**16
 
 
 def log_shares(counts: Sequence[int]) -> torch.Tensor:
@@ -34,6 +38,25 @@ def start_evenly(name: str, parameter: torch.Tensor, *, spread: float, generator
         steps = generator.integers(-(2**23), 2**23, tuple(parameter.shape), dtype=np.int32)
         factor = np.float32(spread * math.sqrt(3.0) / 2**23)
         parameter.copy_(torch.from_numpy(steps.astype(np.float32) * factor))
+
+
+def start_normally(name: str, parameter: torch.Tensor, *, spread: float, generator: np.random.Generator) -> None:
+    """Like `start_evenly`, with numbers of a normal distribution: one of its quantiles each, drawn by its place."""
+    with torch.no_grad():
+        if parameter.ndim < 2:
+            start_evenly(name, parameter, spread=spread, generator=generator)
+            return
+        drawn = generator.integers(0, QUANTILES, tuple(parameter.shape), dtype=np.int32)
+        parameter.copy_(torch.from_numpy(_quantiles()[drawn] * np.float32(spread)))
+
+
+@cache
+def _quantiles() -> NDArray[np.float32]:
+    """The quantiles of the normal distribution in the middle of as many equal shares, rounded to the grid."""
+    inverse = NormalDist().inv_cdf
+    return np.array(
+        [round(inverse((place + 0.5) / QUANTILES) * GRID) / GRID for place in range(QUANTILES)], dtype=np.float32
+    )
 
 
 def started(model: Model, *, spread: float, seed: int) -> Model:

@@ -72,6 +72,8 @@ class Evaluation:
     """What models reach that know only one thing, at the same places, by that thing: "word frequencies"."""
     filled: tuple[Filled, ...] = ()
     """The same few pieces of text each time, as the model fills them now; empty where a task has nothing to fill."""
+    order_right: float | None = None
+    """The share of samples of which the model says right in which order their parts stand; None: they have no order."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -154,7 +154,7 @@ class Alone:
             profile = None
             due = learner.state.epoch % self._manifest.evaluate_every == 0 or learner.state.epoch == last
             evaluation = learner.evaluate() if due else None
-            metrics = self._meter.epoch_ends(loss_heldout=None if evaluation is None else evaluation.score.loss)
+            metrics = self._meter.epoch_ends(evaluation=evaluation)
             write_all(self._sinks, metrics)
             baselines = {} if evaluation is None else {name: one.loss for name, one in evaluation.baselines.items()}
             say("epoch", **msgspec.to_builtins(metrics), baselines=baselines, loss_name=learner.task.loss_name)

@@ -15,6 +15,7 @@ from core.base.manifest import Manifest
 from core.base.problems import BadInput
 from core.base.schedule import learning_rate
 from core.system.atomic_files import append_synced, make_directory, write_atomic
+from core.tasks.task import Evaluation
 from core.training.noise_scale import NoiseScale, SquaredNorm
 from core.training.round import Learner
 from core.workers.frames import MetricFiles, RoundMetrics
@@ -33,6 +34,8 @@ class EpochMetrics(msgspec.Struct, frozen=True, kw_only=True):
     loss: float
     """Mean over the epoch's training samples."""
     loss_heldout: float | None
+    order_heldout: float | None = None
+    """Share of the held-out samples whose order was told right, where the task has one."""
     learning_rate: float
     gradient_norm: float
     """Euclidean norm of the contribution with which the step was taken."""
@@ -66,6 +69,7 @@ HELP: Final = {
     "seconds": "Duration of the last epoch",
     "loss": "Training loss of the last epoch",
     "loss_heldout": "Loss on held-out data, when it was last measured",
+    "order_heldout": "Share of held-out samples whose order was told right, when it was last measured",
     "learning_rate": "Learning rate of the last step",
     "gradient_norm": "Euclidean norm of the last averaged contribution",
     "clipped": "Share of that norm that was cut off",
@@ -125,11 +129,11 @@ class EpochMeter:
         """The step was taken, and computing may go on."""
         self._step_s = self._clock() - self._step_began
 
-    def epoch_ends(self, *, loss_heldout: float | None = None, averaged: RoundMetrics | None = None) -> EpochMetrics:
+    def epoch_ends(self, *, evaluation: Evaluation | None = None, averaged: RoundMetrics | None = None) -> EpochMetrics:
         """The epoch's numbers; the next one begins.
 
         Args:
-            loss_heldout: Of the new state, where it was measured.
+            evaluation: Of the new state, where it was measured.
             averaged: The round's, where there was one.
         """
         learner, now = self._learner, self._clock()
@@ -140,7 +144,8 @@ class EpochMeter:
             samples=self._samples,
             seconds=seconds,
             loss=self._loss,
-            loss_heldout=loss_heldout,
+            loss_heldout=None if evaluation is None else evaluation.score.loss,
+            order_heldout=None if evaluation is None else evaluation.order_right,
             learning_rate=self._rate,
             gradient_norm=self._norm,
             clipped=learner.optimizer.clipping.clipped,
@@ -200,14 +205,15 @@ class PrometheusFile:
             )
         self._path = path
         self._label = f'{{collaboration="{collaboration}"}}'
-        self._heldout: float | None = None
+        self._measured: dict[str, float | None] = {}
+        """What is not measured in each epoch, when it last was."""
 
     def write(self, metrics: EpochMetrics) -> None:
         """Replace the file."""
         numbers = msgspec.structs.asdict(metrics)
-        self._heldout = numbers["loss_heldout"] = (
-            self._heldout if metrics.loss_heldout is None else metrics.loss_heldout
-        )
+        if metrics.loss_heldout is not None:
+            self._measured = {name: numbers[name] for name in ("loss_heldout", "order_heldout")}
+        numbers |= self._measured
         lines = []
         for name, number in numbers.items():
             if number is not None:

@@ -74,14 +74,20 @@ def test_the_large_recipes_overlap_and_send_parts() -> None:
     assert {"first-words", "small-gpt", "albert-base", "albert-large", "sahajbert"} <= set(FILES)
 
 
-def test_sahajbert_has_the_numbers_of_the_run() -> None:
+@pytest.mark.parametrize("name", ["albert-base", "albert-large", "sahajbert"])
+def test_large_recipes_have_the_numbers_of_the_runs(name: str) -> None:
+    recipe = open_recipe(FILES[name])
+    optimizer, averaging = recipe.epochs_optimizer, recipe.averaging
+    names = ("learning_rate", "warmup_epochs", "warmup_start", "total_epochs", "debias")
+    assert [optimizer[name] for name in names] == [0.00176, 5000, 0.0, 1_000_000, "outside"]
+    assert (averaging.codec, averaging.gather_timeout_s, averaging.round_timeout_s) == ("fp16", 5.0, 120.0)
+    assert (recipe.target_samples, recipe.model["sequence_length"], recipe.model["init"]) == (4096, 512, "paper")
+    assert not any("spread" in key for key in recipe.model)
+    assert recipe.tokenizer_named == ("bengali" if name == "sahajbert" else "albert")
+
+
+def test_sahajbert_has_the_text_of_the_run() -> None:
     recipe = open_recipe(FILES["sahajbert"])
-    optimizer = recipe.epochs_optimizer
-    assert (optimizer["learning_rate"], optimizer["warmup_epochs"], optimizer["total_epochs"]) == (
-        0.00176,
-        5000,
-        125_000,
-    )
     assert (recipe.target_samples, recipe.model["sequence_length"], recipe.model["vocab_size"]) == (4096, 512, 32_000)
     assert [source.share for source in recipe.sources] == [0.23, 0.77]
     assert all(source.licence and source.credit and source.host for source in recipe.sources)

@@ -1,8 +1,12 @@
-"""The model: ALBERT (`core.tasks.albert.network`), started so that few and large steps already teach it something.
+"""The model: ALBERT (`core.tasks.albert.network`) with one of two starts.
 
-Two things differ from the usual start.  A constant, the logarithm of each piece's frequency, is added to what the model
-says, so that it starts with the knowledge of a unigram model.  And the first attention heads look at neighbours from
-the beginning: positions are pairs of cosine and sine, and head h asks for the position that is OFFSETS[h] further on.
+By `init = "paper"` it starts as ALBERT of `transformers` does: normal numbers of standard deviation 0.02, zeros for
+biases and for the vector of padding.
+
+By `init = "quick"` few and large steps already teach it something, and two things differ from that.  A constant, the
+logarithm of each piece's frequency, is added to what the model says, so that it starts with the knowledge of a unigram
+model.  And the first attention heads look at neighbours from the beginning: positions are pairs of cosine and sine, and
+head h asks for the position that is OFFSETS[h] further on.
 
 Every number of the start comes from integers and single roundings, so it has the same bits on every computer.
 """
@@ -19,12 +23,14 @@ from torch import nn
 
 from core.tasks.albert.network import Network
 from core.tasks.albert.numbers import AlbertNumbers
-from core.tasks.start import start_evenly
+from core.tasks.start import start_evenly, start_normally
+from core.tasks.tokenizers.unigram import PAD_ID
 
 OFFSETS: Final = (1, -1, 2, -2, 3, -3)
 """Where the first heads look at first; at most all but one of the heads."""
 GRID: Final = 4096
 """Cosines are rounded to this grid, because computers do not agree on their last digits."""
+PAPER_SPREAD: Final = 0.02
 
 
 class PretrainedAlbert(nn.Module):
@@ -32,7 +38,7 @@ class PretrainedAlbert(nn.Module):
 
     Args:
         numbers: The sizes.
-        log_frequencies_V: Natural logarithms of the pieces' frequencies, float32.
+        log_frequencies_V: Natural logarithms of the pieces' frequencies, float32; or zeros (`added`).
     """
 
     def __init__(self, numbers: AlbertNumbers, log_frequencies_V: torch.Tensor) -> None:
@@ -60,13 +66,23 @@ def build(numbers: AlbertNumbers, log_frequencies_V: torch.Tensor, *, seed: int)
     with torch.device("meta"):
         model = PretrainedAlbert(numbers, log_frequencies_V)
     model.to_empty(device="cpu")
-    model.log_frequencies_V = log_frequencies_V
+    model.log_frequencies_V = added(numbers, log_frequencies_V)
     generator = np.random.Generator(np.random.PCG64(seed))
     with torch.no_grad():
+        if numbers.init == "paper":
+            for name, parameter in model.named_parameters():
+                start_normally(name, parameter, spread=PAPER_SPREAD, generator=generator)
+            model.network.albert.embeddings.word_embeddings.weight[PAD_ID].zero_()
+            return model
         for name, parameter in model.named_parameters():
             start_evenly(name, parameter, spread=_spread(name, numbers), generator=generator)
         look_at_neighbours(model, numbers)
     return model
+
+
+def added(numbers: AlbertNumbers, log_frequencies_V: torch.Tensor) -> torch.Tensor:
+    """What the model adds to the scores of words, shape (V,): nothing, where it starts as in the paper."""
+    return torch.zeros_like(log_frequencies_V) if numbers.init == "paper" else log_frequencies_V
 
 
 def look_at_neighbours(model: PretrainedAlbert, numbers: AlbertNumbers) -> None:

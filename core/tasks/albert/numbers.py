@@ -1,6 +1,6 @@
 """The task's own numbers, as they stand in a manifest, and what they cost."""
 
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal
 
 import msgspec
 from msgspec import Meta
@@ -26,6 +26,9 @@ class AlbertNumbers(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     layers: Annotated[int, Meta(ge=1, le=48)] = 1
     """All layers share one set of weights."""
     heads: Annotated[int, Meta(ge=1, le=64)] = 4
+    init: Literal["quick", "paper"] = "quick"
+    """How weights start: "paper" as ALBERT's of `transformers`, so that no spread below counts; "quick" so that few and
+    large steps already teach something (`core.tasks.albert.model`)."""
     embedding_spread: Annotated[float, Meta(gt=0, le=1)] = 0.1
     """Standard deviation of the word vectors at first."""
     spread: Annotated[float, Meta(gt=0, le=1)] = 0.05

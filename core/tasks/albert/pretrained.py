@@ -18,7 +18,7 @@ from transformers.tokenization_utils_tokenizers import PreTrainedTokenizerFast
 from core.base.manifest import Numbers
 from core.base.problems import BadInput
 from core.base.tasks import TOKENIZERS
-from core.tasks.albert.model import PretrainedAlbert, log_frequencies
+from core.tasks.albert.model import PretrainedAlbert, added, log_frequencies
 from core.tasks.albert.numbers import AlbertNumbers, albert_numbers
 from core.tasks.albert.prepare import UNIGRAM, contents_of
 from core.tasks.parameters import START, write_parameters
@@ -118,7 +118,7 @@ def _with_blanks(tokenizer: Tokenizer) -> Tokenizer:
 
 def _unfolded(network: AlbertForPreTraining, numbers: AlbertNumbers, counts: list[int]) -> PretrainedAlbert:
     """The task's model that gives the same scores as plain ALBERT."""
-    model = PretrainedAlbert(numbers, log_frequencies(counts))
+    model = PretrainedAlbert(numbers, added(numbers, log_frequencies(counts)))
     theirs = network.state_dict()
     model.network.load_state_dict({name: theirs[name] for name in model.network.state_dict()})
     with torch.no_grad():

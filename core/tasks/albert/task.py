@@ -131,11 +131,12 @@ class Albert:
 
     def evaluate(self, model: torch.nn.Module) -> Evaluation:
         """Masked words of the held-out text, at places that are the same for everybody, always."""
-        words = 0.0
+        words = ordered = 0.0
         said: list[NDArray[np.int64]] = []
         with torch.no_grad():
             for batch in self.held_out:
-                words_MV, _ = self._scores(model, batch)
+                words_MV, order_B2 = self._scores(model, batch)
+                ordered += float((order_B2.argmax(1).cpu().numpy() == batch.swapped_B).sum())
                 words += self._error(words_MV, batch.words_M).item()
                 said.append(words_MV.argmax(1).cpu().numpy())
         meant = np.concatenate([batch.words_M for batch in self.held_out])
@@ -145,7 +146,8 @@ class Albert:
         shown = range(0, len(self.held_out), max(1, len(self.held_out) // SHOWN))[:SHOWN]
         filled = [fill(self.held_out[number], said[number], self._tokenizer) for number in shown]
         score = Score(words / len(meant), float((meant == np.concatenate(said)).mean()))
-        return Evaluation(score, baselines, tuple(each for each in filled if each is not None))
+        order_right = ordered / sum(batch.samples for batch in self.held_out)
+        return Evaluation(score, baselines, tuple(each for each in filled if each is not None), order_right)
 
     def _scores(self, model: torch.nn.Module, batch: MaskedBatch) -> tuple[torch.Tensor, torch.Tensor]:
         """Scores of the words (M, V) and of the orders (B, 2), float32."""

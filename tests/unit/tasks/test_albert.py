@@ -7,6 +7,7 @@ import msgspec
 import numpy as np
 import pytest
 import torch
+from scipy import stats
 from transformers import AlbertConfig, AlbertForPreTraining
 
 from core.base.content import digest
@@ -17,9 +18,10 @@ from core.tasks import task_of
 from core.tasks.albert.masking import MaskedBatch
 from core.tasks.albert.model import OFFSETS, PretrainedAlbert, build
 from core.tasks.albert.numbers import AlbertNumbers, albert_costs, albert_numbers
+from core.tasks.albert.pretrained import albert_config
 from core.tasks.albert.task import Albert
 from core.tasks.task import Blobs, PreparedTask
-from core.tasks.tokenizers.unigram import FIRST_WORD_ID
+from core.tasks.tokenizers.unigram import FIRST_WORD_ID, PAD_ID
 from tests.small_task import small_data, small_task
 
 
@@ -94,6 +96,42 @@ def test_a_new_model_looks_at_neighbours(task: Albert) -> None:
     middle = range(4, task.numbers.sequence_length - 4)
     hits = sum(int(scores[t, t - 4 : t + 5].argmax()) - 4 == OFFSETS[0] for t in middle)
     assert hits >= 0.9 * len(middle)
+
+
+def test_paper_start_is_that_of_transformers(prepared: PreparedTask) -> None:
+    """Against what `transformers` itself draws, parameter by parameter."""
+    manifest = manifest_of(prepared, init="paper")
+    made = task_of(manifest, Blobs(folder_of(prepared), manifest.blobs))
+    assert isinstance(made, Albert)
+    model = made.model(7)
+    torch.manual_seed(1)
+    theirs = dict(AlbertForPreTraining(albert_config(made.numbers)).named_parameters())
+    assert not model.log_frequencies_V.any()
+    for name, parameter in model.network.named_parameters():
+        ours, other = parameter.detach().numpy().ravel(), theirs[name].detach().numpy().ravel()
+        if parameter.ndim < 2:
+            np.testing.assert_array_equal(ours, other, err_msg=name)
+        else:
+            assert stats.ks_2samp(ours, other).pvalue > 1e-4, name
+            assert abs(ours.std() / 0.02 - 1) < 5 / np.sqrt(2 * ours.size) + 1e-3, name
+    assert not model.network.albert.embeddings.word_embeddings.weight[PAD_ID].any()
+    weights = [dict(made.model(seed).named_parameters())["network.albert.pooler.weight"] for seed in (7, 7, 8)]
+    assert torch.equal(weights[0], weights[1])
+    assert not torch.equal(weights[0], weights[2])
+    exported = made.pretrained(model).network.predictions.bias
+    assert not exported.any()
+
+
+def test_order_score_is_that_of_the_order_head(task: Albert) -> None:
+    model = task.model(3)
+    right = 0
+    for batch in task.held_out:
+        arrays = (batch.pieces_BT, batch.types_BT, batch.present_BT, batch.places_M)
+        _, order_B2 = model(*map(torch.from_numpy, arrays))
+        right += int((order_B2[:, 1] > order_B2[:, 0]).eq(torch.from_numpy(batch.swapped_B) > 0).sum())
+    found = task.evaluate(model).order_right
+    assert found == pytest.approx(right / sum(batch.samples for batch in task.held_out))
+    assert 0 < found < 1
 
 
 def test_loss_and_evaluation_against_the_plain_forward_pass(task: Albert) -> None:

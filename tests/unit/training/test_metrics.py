@@ -46,7 +46,7 @@ def test_an_epoch_is_measured_as_plain_numpy_computes_it(tmp_path: Path) -> None
         meter.step_begins(mean, samples=samples, loss=loss)
         peer.absorb(mean, epoch=epoch, lineage=bytes(32))
         meter.step_taken()
-        found = meter.epoch_ends(loss_heldout=None)
+        found = meter.epoch_ends()
         noise.add(single, SquaredNorm(float(np.square(mean.astype(np.float64)).sum()), samples))
         assert found.noise_scale == pytest.approx(noise.samples)
         rates.append(meter.learning_rate)
