@@ -3,7 +3,7 @@
 import asyncio
 import os
 import shutil
-from collections.abc import Callable
+import threading
 from pathlib import Path
 
 import pytest
@@ -21,8 +21,8 @@ def recipe(*sources: DataSource) -> Recipe:
     return Recipe(name="n", task="gpt", target_samples=64, optimizer={}).with_sources(sources)
 
 
-def made(what: Recipe, out: Path, stage: Callable[[str, float], None] = lambda *_: None) -> OwnText:
-    return asyncio.run(own_text(what, out, stage=stage))
+def made(what: Recipe, out: Path) -> OwnText:
+    return asyncio.run(own_text(what, out, stage=lambda *_: None))
 
 
 @pytest.fixture
@@ -70,16 +70,23 @@ def test_folder_without_any_text_is_refused(tmp_path: Path) -> None:
 
 
 def test_folder_that_changes_while_it_is_cut_is_refused(books: Path, tmp_path: Path) -> None:
-    """Another program goes on writing into a file, which keeps its length."""
+    """Another program goes on bringing files into it for as long as it is cut."""
+    ended = threading.Event()
 
-    def writes(*_: object) -> None:
-        path = next(books.iterdir())
-        data = path.read_bytes()
-        path.write_bytes(bytes(reversed(data)))
-        os.utime(path, (1, 1))
+    def write() -> None:
+        number = 0
+        while not ended.wait(0.001):
+            number += 1
+            (books / f"more-{number}.txt").write_text("One more text.")
 
-    with pytest.raises(BadInput, match=r"books have changed while they were cut.*into an empty folder"):
-        made(recipe(DataSource(address=str(books))), tmp_path / "out", writes)
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        with pytest.raises(BadInput, match=r"books have changed while they were cut.*into an empty folder"):
+            made(recipe(DataSource(address=str(books))), tmp_path / "out")
+    finally:
+        ended.set()
+        writer.join()
 
 
 @pytest.mark.skipif(not Path("/dev/shm").is_dir(), reason="needs another file system")
