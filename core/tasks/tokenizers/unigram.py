@@ -10,6 +10,7 @@ from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_toke
 
 from core.base.problems import BadInput, unknown_name
 from core.tasks.tokenizers import normalisers
+from core.tasks.tokenizers.unspaced import BETWEEN, divided
 
 PAD, UNKNOWN, BEGIN, END, MASK = SPECIAL = ("<pad>", "<unk>", "[CLS]", "[SEP]", "[MASK]")
 PAD_ID, UNKNOWN_ID, BEGIN_ID, END_ID, MASK_ID = range(len(SPECIAL))
@@ -78,11 +79,13 @@ def train_unigram(texts: Iterator[str], *, vocab_size: int, recipe: str = normal
     made = recipe_of(recipe)
     tokenizer = Tokenizer(models.Unigram())
     tokenizer.normalizer = made.normaliser()
-    tokenizer.pre_tokenizer = pre_tokenizer_of(made)
+    apart = pre_tokenizers.Split(BETWEEN, "removed")
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizer_of(made), apart])
     trainer = trainers.UnigramTrainer(
         vocab_size=vocab_size, special_tokens=list(SPECIAL), unk_token=UNKNOWN, show_progress=False
     )
-    tokenizer.train_from_iterator(texts, trainer=trainer)
+    tokenizer.train_from_iterator(divided(texts), trainer=trainer)
+    tokenizer.pre_tokenizer = pre_tokenizer_of(made)
     tokenizer.model = _in_order(tokenizer)
     tokenizer.post_processor = processors.TemplateProcessing(
         single=f"{BEGIN} $A {END}",
