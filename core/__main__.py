@@ -1,5 +1,6 @@
 """`python -m core`: the same program as `potluck`."""
 
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -10,6 +11,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     What this process and its children create is for its owner only: logs and folders too.
     """
+    _speak_utf8()
     os.environ.setdefault("POTLUCK_UMASK", f"{os.umask(0o077):o}")  # for what is made to be served
     try:
         from core.cli.program import run  # noqa: PLC0415 - so that an import of this module stays cheap
@@ -17,6 +19,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         return run(sys.argv[1:] if argv is None else argv)
     except KeyboardInterrupt:
         return 130
+
+
+def _speak_utf8() -> None:
+    """Have words leave as UTF-8 whatever the terminal's encoding lacks, and come in so from another program."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a program without a terminal has none
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+    if isinstance(sys.stdin, io.TextIOWrapper) and not sys.stdin.isatty():
+        sys.stdin.reconfigure(encoding="utf-8", errors="surrogateescape")
 
 
 if __name__ == "__main__":

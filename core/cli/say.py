@@ -20,5 +20,5 @@ def say_problem(problem: Problem, *, json: bool) -> None:
 
 
 def say_json(event: dict[str, Any]) -> None:
-    """One JSON object on one line of stdout, at once; msgspec structs inside it become objects."""
-    print(json_module.dumps(msgspec.to_builtins(event), ensure_ascii=False), flush=True)
+    """One JSON object on one line of stdout, at once, in ASCII; msgspec structs inside it become objects."""
+    print(json_module.dumps(msgspec.to_builtins(event)), flush=True)
