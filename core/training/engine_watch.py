@@ -1,6 +1,6 @@
 """The engine watch: a worker whose engine says nothing computes nothing, since nobody could tell it to stop.
 
-An engine that runs pings its worker every three seconds (core.workers.worker).
+An engine that runs pings its worker every second (core.workers.worker).
 """
 
 import threading

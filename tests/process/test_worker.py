@@ -21,7 +21,7 @@ def run(program: str, folder: Path, *, kill: bool = False) -> tuple[int, list[fr
 
     async def go() -> tuple[int, Worker]:
         worker = Worker(
-            log=folder / "log", on_frame=heard.append, command=[sys.executable, "-c", PRELUDE + program], ping_s=0.2
+            log=folder / "log", on_frame=heard.append, command=[sys.executable, "-c", PRELUDE + program], ping_s=0.1
         )
         running = asyncio.create_task(worker.run(START))
         while kill and worker.pid is None:  # noqa: ASYNC110 - the process has no event before it is there
