@@ -28,7 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """The program; see the module's docstring."""
     parser = argparse.ArgumentParser(prog="prepare", description="Prepare text for a collaboration.")
     parser.add_argument("--recipe", required=True, action="append", help="core.base.recipe.Recipe as JSON")
-    parser.add_argument("--called", required=True, action="append", help="how sentences call it")
+    parser.add_argument("--called", action="append", default=[], help="how sentences call it")
     parser.add_argument("--out", type=Path, help="where the files go; without it the recipes are only checked")
     parser.add_argument("--start", type=Path, metavar="DIR", help="go on from the model that transformers wrote there")
     parser.add_argument("--with-parent", action="store_true", help="end when standard input closes")
@@ -36,10 +36,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if chosen.with_parent:
         end_with_parent()
     bounded_memory()
+    called = chosen.called or ["recipe"]
     recipes, secrets = [msgspec.json.decode(recipe, type=Recipe) for recipe in chosen.recipe], given_secrets()
     if chosen.out is None:
-        return reporting(lambda: _check(recipes, chosen.called))
-    return reporting(lambda: _prepare(recipes[0], chosen.called[0], chosen.out, start=chosen.start, secrets=secrets))
+        return reporting(lambda: _check(recipes, called))
+    return reporting(lambda: _prepare(recipes[0], called[0], chosen.out, start=chosen.start, secrets=secrets))
 
 
 def _check(recipes: Sequence[Recipe], called: Sequence[str]) -> None:

@@ -19,7 +19,7 @@ from core.base.tasks import TASKS
 from core.tasks import module_of, task_of
 from core.tasks.parameters import START, read_parameters
 from core.tasks.task import Blobs, PreparedTask
-from core.tasks.text import text_of
+from core.tasks.text import GivenText, text_of
 from core.training.prepare import main as prepare_main
 from tests.process.plain_transformers import plain_loss
 from tests.small_task import sources_in, text_folder
@@ -219,3 +219,21 @@ def test_program_prepares_from_a_model(
     assert prepare_main(words) == 0
     said = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert Path(said["blobs"][START]).is_file()
+
+
+def test_start_keeps_its_own_tokenizer(made: Trained, folder: Path, tmp_path: Path) -> None:
+    if made.manifest.task != "albert":
+        pytest.skip("it has no tokenizers to choose from")
+    prepare_from = module_of("albert").prepare_from
+
+    def text(tokenizer: str) -> GivenText:
+        return text_of(sources_in(text_folder(tmp_path / "text")), tokenizer=tokenizer)
+
+    paper = dict(KEPT, init="paper")
+    done = prepare_from(folder, paper, text("albert"), tmp_path / "out", progress=lambda *_: None)
+    assert "The model has its tokenizer" in done.notes[0]
+    manifest, task = founded(done, tmp_path / "blobs", "albert")
+    found = task.evaluate(task.model(0)).score.loss
+    assert found == pytest.approx(plain_loss(str(folder), held_out(manifest, task, tmp_path / "blobs")), abs=1e-4)
+    with pytest.raises(BadInput, match="has its tokenizer"):
+        prepare_from(folder, {}, text("/some/file.json"), tmp_path / "x", progress=lambda *_: None)

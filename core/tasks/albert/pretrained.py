@@ -96,7 +96,7 @@ def prepare_from(start: Path, numbers: Numbers, text: GivenText, out_dir: Path, 
             f"The model knows {read.vocab_size} pieces of text, and its tokenizer {tokenizer.get_vocab_size()}.",
             hint="Bring the tokenizer that belongs to the model.",
         )
-    if text.tokenizer != TOKENIZERS[0]:
+    if text.tokenizer not in TOKENIZERS:
         raise BadInput("The model to begin with has its tokenizer.", hint="Leave tokenizer out of the recipe.")
     train, held_out = read_text(text, lambda stage, share: progress(stage, 0.1 + 0.5 * share))
     progress("Counting words", 0.6)
@@ -105,7 +105,9 @@ def prepare_from(start: Path, numbers: Numbers, text: GivenText, out_dir: Path, 
     blobs[START] = out_dir / f"{START}.safetensors"
     write_parameters(blobs[START], _unfolded(network, read, contents[UNIGRAM]))
     progress("Ready", 1.0)
-    return PreparedTask(numbers=msgspec.to_builtins(read), blobs=blobs)
+    own = f"The model has its tokenizer, so none is made as the recipe says ({text.tokenizer})."
+    notes = (own,) if text.tokenizer != TOKENIZERS[0] else ()
+    return PreparedTask(numbers=msgspec.to_builtins(read), blobs=blobs, notes=notes)
 
 
 def _with_blanks(tokenizer: Tokenizer) -> Tokenizer:

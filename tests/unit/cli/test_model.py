@@ -39,7 +39,7 @@ EXPORTED = {
 
 
 def named(name: str) -> Manifest:
-    return msgspec.structs.replace(MANIFEST, name=name, authority=AUTHORITY.peer_id.hex())
+    return msgspec.structs.replace(MANIFEST, name=name, task="albert", authority=AUTHORITY.peer_id.hex())
 
 
 def trained(states: Path, manifest: Manifest, epochs: int) -> list[Path]:
