@@ -12,13 +12,14 @@ from core.tasks.task import ModelCosts
 MASKED_SHARE: Final = 0.15
 """Of all pieces so many are to be guessed: 80 % of them hidden, 10 % replaced, 10 % left as they are."""
 SWAPPED_SHARE: Final = 0.5
+VOCAB_MIN: Final = 64
 VOCAB_MAX: Final = 65_536
 
 
 class AlbertNumbers(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Sizes of the model and of what it is fed."""
 
-    vocab_size: Annotated[int, Meta(ge=64, le=VOCAB_MAX)] = 1024
+    vocab_size: Annotated[int, Meta(ge=VOCAB_MIN, le=VOCAB_MAX)] = 1024
     sequence_length: Annotated[int, Meta(ge=16, le=512)] = 64
     embedding_size: Annotated[int, Meta(ge=8, le=4096)] = 128
     hidden_size: Annotated[int, Meta(ge=8, le=4096)] = 128

@@ -13,7 +13,7 @@ from core.base.problems import BadInput
 from core.data.documents import Document
 from core.tasks.albert.cutting import TOKENIZER
 from core.tasks.albert.held_out import measuring_batches
-from core.tasks.albert.numbers import VOCAB_MAX, AlbertNumbers, albert_numbers
+from core.tasks.albert.numbers import VOCAB_MAX, VOCAB_MIN, AlbertNumbers, albert_numbers
 from core.tasks.neighbour import NEIGHBOUR, Neighbour
 from core.tasks.task import PreparedTask
 from core.tasks.text import READ_CHARS, GivenText, Progress, count_chars, read_text, write_blobs
@@ -51,6 +51,12 @@ def prepare(numbers: Numbers, text: GivenText, out_dir: Path, *, progress: Progr
         progress("Training the tokenizer", 0.6)
         documents = (" ".join(document) for document in train)
         tokenizer = train_unigram(documents, vocab_size=wanted.vocab_size, recipe=text.tokenizer)
+        if tokenizer.get_vocab_size() < VOCAB_MIN:
+            raise BadInput(
+                f"The text in {text.called} has too little in it to learn: of {chars:,} characters come "
+                f"{tokenizer.get_vocab_size()} different pieces, and {VOCAB_MIN} are the least.",
+                hint="Give text in which more words differ.",
+            )
     else:
         tokenizer = given
     progress("Counting words, and pairs of them", 0.9)
@@ -75,8 +81,8 @@ def _given(path: str) -> Tokenizer:
         BadInput: the file cannot be used.
     """
     tokenizer = read_unigram_file(Path(path))
-    if tokenizer.get_vocab_size() > VOCAB_MAX:
-        raise BadInput(f"The tokenizer {path} has {tokenizer.get_vocab_size():,} pieces; {VOCAB_MAX:,} are the most.")
+    if not VOCAB_MIN <= (size := tokenizer.get_vocab_size()) <= VOCAB_MAX:
+        raise BadInput(f"The tokenizer {path} has {size:,} pieces, not {VOCAB_MIN} to {VOCAB_MAX:,}.")
     return tokenizer
 
 

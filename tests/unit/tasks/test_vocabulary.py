@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from core.base.problems import BadInput
 from core.tasks.albert.prepare import chars_for, prepare
 from core.tasks.text import text_of
 from tests.small_task import sources_in, text_folder
@@ -23,6 +24,15 @@ def test_fewer_pieces_than_wished_are_a_sentence(tmp_path: Path) -> None:
     (note,) = prepared.notes
     assert prepared.numbers["vocab_size"] < 5000
     assert f"gives {prepared.numbers['vocab_size']:,} pieces where the recipe asks for 5,000" in note
+
+
+def test_text_of_few_words_is_to_blame(tmp_path: Path) -> None:
+    (tmp_path / "text").mkdir()
+    for number in range(40):
+        (tmp_path / f"text/{number}.txt").write_text("ab ba " * 400 + "abba " * number)
+    text = text_of(sources_in(tmp_path / "text"))
+    with pytest.raises(BadInput, match=r"has too little in it to learn: of .* different pieces, and 64 are the least"):
+        prepare({"vocab_size": 5000}, text, tmp_path / "out", progress=lambda *_: None)
 
 
 @pytest.mark.skipif(not all((DATA / name).is_file() for name in ENGLISH), reason="no large text is here")
