@@ -148,6 +148,8 @@ class Application(QObject):
         window.start_asked.connect(self.starter.start)
         window.start_asked.connect(client.hurry)
         window.stop_asked.connect(self._stop_now)
+        window.start_page.alone_asked.connect(self.starter.start_alone)
+        window.start_page.alone_asked.connect(client.hurry)
         window.close_asked.connect(self._close_asked)
         window.actions_.quit.triggered.connect(self.leave)
         self.question.answered.connect(self._choose)

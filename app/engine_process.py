@@ -86,6 +86,11 @@ class EngineProcess(QObject):
         self._looking.start()
         return ""
 
+    @property
+    def alone(self) -> bool:
+        """Whether an engine trains alone where no collaboration was joined."""
+        return OR_ALONE in self._command
+
     def add_word(self, word: str) -> None:
         """Start engines with a further word from now on, before those of the person."""
         at = len(engine_command(self.home))

@@ -72,6 +72,10 @@ class Intents(QObject):
         """Have other peers call this computer's port."""
         self._call("test_port")
 
+    def try_now(self) -> None:
+        """Have the engine ask the backbone that does not answer now."""
+        self._call("try_now")
+
     def stop_engine(self) -> None:
         """Ask the engine to end its program."""
         self._call("quit")

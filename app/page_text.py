@@ -55,6 +55,9 @@ def pot(snapshot: Snapshot) -> str:
     target = snapshot.collaboration.target_samples if snapshot.collaboration is not None else 0
     if target <= 0:
         return ""
+    if snapshot.verdict.code is VerdictCode.NOT_CONNECTED:
+        mine = tr("{mine} samples from this computer wait until others are there again.")
+        return mine.format(mine=count(snapshot.me.samples_pending))
     if snapshot.epoch_samples >= target:
         return tr("The pot is full: everyone's samples become the next step of the model.")
     return tr("{samples} of {target} samples for the model's next step, {mine} from this computer").format(

@@ -4,11 +4,11 @@ import time
 
 from PySide6.QtCore import QObject, QTimer
 
-from app.engine_process import EngineProcess
+from app.engine_process import OR_ALONE, EngineProcess
 from app.line_command import LineCommand
 from app.store import Store
 from core.api.joined import absence
-from core.api.verdict import not_connected
+from core.api.verdict import VerdictCode, not_connected
 
 REFUSED = 2
 """Exit code of an engine that said in a sentence what a person has to mend."""
@@ -65,6 +65,11 @@ class Starter(QObject):
         else:
             self._begin()
 
+    def start_alone(self) -> None:
+        """The person has left the last collaboration, and wants to train alone."""
+        self._process.add_word(OR_ALONE)
+        self.start()
+
     def hold(self) -> None:
         """The person ends the engine by force: none is started until they ask for it."""
         self._ended = True
@@ -93,6 +98,8 @@ class Starter(QObject):
             self._store.miss(not_connected("beginning"))
         elif self._ended:
             self._store.miss(not_connected("stopped"))
+        elif (gone := absence("stopped", self._process.home)).code is VerdictCode.RESTING and not self._process.alone:
+            self._store.miss(gone)
         elif not self._may_start:
             self._store.miss(absence("absent", self._process.home))
         elif not self._tried:

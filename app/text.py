@@ -272,6 +272,11 @@ def problem(view: ProblemView) -> str:
     return one_line(f"{tr(view.message)} {tr(view.hint)}")
 
 
+def left(name: str) -> str:
+    """The person has left a collaboration."""
+    return tr("You have left {collaboration}. What you gave stays in its model.").format(collaboration=plain(name))
+
+
 def engine_away() -> ProblemView:
     """Asked while there was no connection."""
     return ProblemView("away", tr("The engine cannot be reached right now."), tr("Try again in a moment."))

@@ -70,13 +70,14 @@ class MainWindow(QMainWindow):
         self.reports = Reports(intents, self)
         self.home = HomePage(store, self.reports, intents, self.actions_, commands.trying_at_home, theme=theme)
         self.model = ModelPage(store, commands.trying, theme)
+        self.computer = ComputerPage(store, self.reports, self.actions_, commands.doctor)
         self.people = PeoplePage(store, self.reports, theme)
         self.pages: dict[str, Page] = {
             "home": self.home,
             "model": self.model,
             "people": self.people,
             "gift": GiftPage(store, self.reports, theme),
-            "computer": ComputerPage(store, self.reports, self.actions_, commands.doctor),
+            "computer": self.computer,
             "activity": ActivityPage(store, self.reports, theme),
             "about": AboutPage(store, self.reports),
         }
@@ -91,7 +92,7 @@ class MainWindow(QMainWindow):
         self.join = JoinDialog(commands.joining, self)
         self._stack = QStackedWidget()
         self._build()
-        self._connect()
+        self._connect(intents)
         CalmWheel(self)
         self._show()
 
@@ -156,7 +157,7 @@ class MainWindow(QMainWindow):
         whole.addWidget(self.status)
         self.setCentralWidget(centre)
 
-    def _connect(self) -> None:
+    def _connect(self, intents: Intents) -> None:
         actions = self.actions_
         actions.close.triggered.connect(self.close)
         actions.open.triggered.connect(self.come_forward)
@@ -177,6 +178,10 @@ class MainWindow(QMainWindow):
         self.start_page.start_asked.connect(self.start_asked)
         self.start_page.stop_asked.connect(self.stop_asked)
         self.start_page.join_asked.connect(self.join.ask)
+        self.start_page.try_asked.connect(intents.try_now)
+        self.start_page.check_asked.connect(self.actions_.pages["computer"].trigger)
+        self.start_page.check_asked.connect(self.computer.check.click)
+        self.join.links.kept.left.connect(lambda name: self.status.tell(text.left(name)))
         self.join.joined.connect(self._joined)
         self._store.changed.connect(self._show)
 

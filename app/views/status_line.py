@@ -1,5 +1,7 @@
 """The last line of the window: the connection, the company, and what just happened."""
 
+from typing import Final
+
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QWidget
 
@@ -7,12 +9,15 @@ from app import page_text, text
 from app.widgets.icons import Picture
 from app.widgets.labels import Elided, label
 from core.api.snapshot import Notice, Snapshot
-from core.api.verdict import Verdict
+from core.api.verdict import Verdict, VerdictCode
 
 NEWS_MS = 10_000
 """Time for which a piece of news is shown."""
 NEWS_PRESSING_MS = 120_000
 """Time for which a warning, a problem, or the answer to the person's request is shown."""
+
+ICONS: Final = {VerdictCode.NOT_CONNECTED: "disconnected", VerdictCode.PROBLEM: "problem"}
+"""By verdict of an engine that answers; of all others the line is in order."""
 
 
 class StatusLine(QFrame):
@@ -21,7 +26,7 @@ class StatusLine(QFrame):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("status")
-        self._icon = Picture("disconnected", 1.0)
+        self.icon = Picture("disconnected", 1.0)
         self._words = label(tone="muted")
         self._news = Elided(tone="muted")
         self._headline = self._sentence = ""
@@ -30,7 +35,7 @@ class StatusLine(QFrame):
         row = QHBoxLayout(self)
         row.setContentsMargins(6, 0, 6, 0)
         row.setSpacing(6)
-        row.addWidget(self._icon)
+        row.addWidget(self.icon)
         row.addWidget(self._words)
         row.addSpacing(12)
         row.addWidget(self._news, stretch=1)
@@ -50,7 +55,7 @@ class StatusLine(QFrame):
         self._headline, self._sentence = text.headline(verdict), text.sentence(verdict)
         if self._is_said(self._news.text()):
             self._forget()
-        self._icon.show_icon("connected" if snapshot is not None else "disconnected")
+        self.icon.show_icon("disconnected" if snapshot is None else ICONS.get(verdict.code, "connected"))
         parts = [self._headline]
         if snapshot is not None:
             parts.append(text.here(snapshot))

@@ -69,15 +69,15 @@ class Picture(QWidget):
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
-        self._name = name
+        self.name = name
         self._size = size
         self._role = role
         self.setFixedSize(self.sizeHint())
 
     def show_icon(self, name: str) -> None:
         """Show another icon in its place."""
-        if name != self._name:
-            self._name = name
+        if name != self.name:
+            self.name = name
             self.update()
 
     def sizeHint(self) -> QSize:
@@ -89,5 +89,5 @@ class Picture(QWidget):
         """Draw the icon, when Qt asks for it."""
         painter = QPainter(self)
         colour = self.palette().color(self._role).name()
-        painter.drawPixmap(0, 0, pixmap(self._name, self.width(), colour, scale=self.devicePixelRatioF()))
+        painter.drawPixmap(0, 0, pixmap(self.name, self.width(), colour, scale=self.devicePixelRatioF()))
         painter.end()

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Meta
 
 from core.api.places import collaborations_file
-from core.api.verdict import Verdict, VerdictCode, no_answer, not_connected
+from core.api.verdict import Verdict, VerdictCode, no_answer, not_connected, resting
 
 LINKS_MAX: Final = 100
 LETTERS_MAX: Final = 600
@@ -40,6 +40,9 @@ class KeptLinks(msgspec.Struct, frozen=True):
     refused: Annotated[dict[_Text, KeptRefusal], Meta(max_length=LINKS_MAX)] = {}
     """By link; a link that is not in it has let this computer in, or was not asked yet."""
 
+    left: _Text = ""
+    """Name of the collaboration that was left last; empty: one was joined since then, or none was left."""
+
     @property
     def in_the_way(self) -> KeptRefusal | None:
         """The current one's refusal, where no other collaboration is left to be asked; None: a start may succeed."""
@@ -65,7 +68,9 @@ def embedded_folder(home: Path) -> Path:
 
 
 def absence(reason: str, home: Path) -> Verdict:
-    """The verdict where no engine answers, for window, tray and commands: the refusal that ended it, if one did.
+    """The verdict where no engine answers, for window, tray and commands: first what ended it, if that is known.
+
+    A refusal of the current collaboration did, or that the person has left the last one.
 
     Args:
         reason: Why none answers: `core.api.running.why_none_answers`, or a reason that `core.api.verdict` names.
@@ -74,6 +79,8 @@ def absence(reason: str, home: Path) -> Verdict:
     if reason == VerdictCode.NO_ANSWER:
         return no_answer()
     kept = kept_links(home)
+    if kept is not None and kept.left and not kept.links:
+        return resting("left", collaboration=kept.left)
     refusal = None if kept is None else kept.in_the_way
     return not_connected(reason) if refusal is None else not_connected("refused", why=str(refusal))
 

@@ -4,6 +4,7 @@ The engine decides and puts the verdict into each snapshot; where no engine answ
 the same function.  Headline and sentence follow from the verdict alone.
 """
 
+import math
 from collections.abc import Callable, Mapping
 from enum import StrEnum
 from types import MappingProxyType
@@ -40,7 +41,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     reason: str = ""
     """Which of the code's sentences; of a problem its own code."""
     until: float | None = None
-    """Unix seconds at which a rest ends; None: no moment is known."""
+    """Unix seconds at which a rest ends, or the others are looked for again; None: no moment is known."""
     args: dict[str, str | int] = {}
 
 
@@ -90,6 +91,7 @@ SENTENCES: Final[Mapping[tuple[VerdictCode, str], str]] = MappingProxyType(
         (VerdictCode.RESTING, "month"): (
             "The month's limit for the network is used up. Potluck continues with the next month."
         ),
+        (VerdictCode.RESTING, "left"): "You have left {collaboration}. What you gave stays in its model.",
         (VerdictCode.RESTING, "finished"): "Finished: epoch {epoch} was the last that was asked for.",
         (VerdictCode.RESTING, "ended"): (
             "Finished: with epoch {epoch} the collaboration has reached the end of its schedule. Nothing is computed."
@@ -261,8 +263,23 @@ def sentence(verdict: Verdict, translate: Callable[[str], str] = str) -> str:
     made: dict[str, str | int] = {"pieces": _pieces(verdict, translate), "moment": _moment(verdict, translate)}
     made |= {name: translate(str(verdict.args[name])) for name in WHOLE if name in verdict.args}
     if "stage" in made:
-        made["stage"] = _stage(str(made["stage"]), {**verdict.args, **made})
+        stage = _stage(str(made["stage"]), {**verdict.args, **made, "whose": _whose(verdict, translate)})
+        made["stage"] = f"{stage} {_goes_on(verdict, translate)}".rstrip()
     return translate(template).format_map({**verdict.args, **made})
+
+
+def next_try(verdict: Verdict, now: float, translate: Callable[[str], str] = str) -> str:
+    """When the others are looked for again; empty: that is not known.
+
+    Args:
+        verdict: As it was decided.
+        now: Unix seconds.
+        translate: As for `sentence`.
+    """
+    if verdict.code is not VerdictCode.NOT_CONNECTED or verdict.until is None:
+        return ""
+    left_s = math.ceil(verdict.until - now)
+    return translate("Next try in {seconds} s.").format(seconds=left_s) if left_s > 0 else translate("Trying now…")
 
 
 def _counted(verdict: Verdict, translate: Callable[[str], str]) -> str:
@@ -290,9 +307,21 @@ def _pieces(verdict: Verdict, translate: Callable[[str], str]) -> str:
 
 def _stage(sentence: str, values: Mapping[str, str | int]) -> str:
     """What is prepared or waited for, and how far it is; other braces in it stay as they are."""
-    for name in ("where", "why"):
+    for name in ("whose", "where", "why"):
         sentence = sentence.replace(f"{{{name}}}", str(values.get(name, "")))
     return f"{sentence} ({values['percent']} %)" if "percent" in values else sentence
+
+
+def _whose(verdict: Verdict, translate: Callable[[str], str]) -> str:
+    """Whose computer a link leads to, as far as that is known."""
+    whose = translate("{organiser}'s computer ({where})"), translate("The computer at {where}")
+    return whose["organiser" not in verdict.args].format_map({"where": "", **verdict.args})
+
+
+def _goes_on(verdict: Verdict, translate: Callable[[str], str]) -> str:
+    """What happens without anybody's doing."""
+    known = "collaboration" in verdict.args
+    return translate("{collaboration} goes on by itself when it does.").format_map(verdict.args) if known else ""
 
 
 def _moment(verdict: Verdict, translate: Callable[[str], str]) -> str:

@@ -1,7 +1,7 @@
 """Joining a collaboration by its link: manifest, blobs and pass, each checked, each kept for the next start."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -101,6 +101,8 @@ class Joining:
         self._key = key
         self._folder = folder
         self._blobs = blobs
+        self.rest: Callable[[float], Awaitable[object]] = asyncio.sleep
+        """Waits so many seconds before the backbone is asked again, or less if a person does not want to wait."""
 
     async def join(
         self,
@@ -135,15 +137,15 @@ class Joining:
                     hint="Ask the organiser for a new link.",
                 ) from error
             except RemoteProblem as problem:
-                stage = "The backbone at {where} is not ready yet: {why}"
+                stage = "{whose} is not ready yet: {why}"
                 waiting(not_connected("backbone", stage=stage, where=where, why=problem.message))
             except aiohttp.ClientConnectorDNSError:
                 stage = "No computer is called {where}, as the link says. It is looked for again and again."
                 waiting(not_connected("backbone", stage=stage, where=where))
             except (aiohttp.ClientError, TimeoutError, OSError):
-                stage = "Waiting for the backbone at {where}, which does not answer yet."
+                stage = "{whose} does not answer."
                 waiting(not_connected("backbone", stage=stage, where=where))
-            await asyncio.sleep(delay_s * random.uniform(0.5, 1.5))
+            await self.rest(delay_s * random.uniform(0.5, 1.5))
             delay_s = min(2 * delay_s, 30.0)
 
     async def try_once(self, *, username: str, device: str, now: Callable[[], float]) -> JoinedCollaboration:

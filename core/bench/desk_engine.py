@@ -139,6 +139,9 @@ class PretenceEngine:
     async def quit(self) -> None:
         """Do nothing: the end of stdin is the end of this engine."""
 
+    def try_now(self) -> None:
+        """Do nothing: there is no backbone."""
+
     async def restart(self) -> None:
         """Do nothing: there is nothing to begin anew."""
 

@@ -86,7 +86,8 @@ def leave(args: argparse.Namespace) -> int:
     collaborations = Collaborations(home)
     left = collaborations.leave(args.which or "")
     said = (
-        f"You have left {clean(left.name)}. Its files stay in {left.folder}; delete that folder if you need the room."
+        f"You have left {clean(left.name)}. What you gave stays in its model. "
+        f"Its files stay in {left.folder}; delete that folder if you need the room."
     )
     running = asyncio.run(begin_again(home))
     if not args.json:

@@ -112,6 +112,8 @@ async def _run_engine(args: argparse.Namespace) -> int:
     alone = args.embedded
     while True:
         link = None if alone else named or collaborations.current
+        if link is None and running and not args.or_embedded:
+            return 0  # the last one was left
         if link is None and not args.embedded and not args.or_embedded:
             raise BadInput(
                 "This computer takes part in no collaboration.",

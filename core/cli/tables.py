@@ -9,7 +9,7 @@ from core.api.modes import SUBJECTS, UseMode, UseSwitch
 from core.api.numbers import amount, company, gathered, volume
 from core.api.snapshot import CurvePoint, LeaderboardRow, LossView, Notice, Snapshot
 from core.api.turns import WORDS
-from core.api.verdict import headline
+from core.api.verdict import headline, next_try
 from core.base.problems import printable
 
 
@@ -34,7 +34,8 @@ def status_text(snapshot: Snapshot) -> str:
     """The engine's state in a few lines."""
     collaboration = snapshot.collaboration
     training, heldout = newest_loss(snapshot.curve)
-    rows = [("", f"{headline(snapshot.verdict)}. {clean(snapshot.sentence)}")]
+    said = f"{snapshot.sentence} {next_try(snapshot.verdict, snapshot.time)}".rstrip()
+    rows = [("", f"{headline(snapshot.verdict)}. {clean(said)}")]
     if snapshot.problem is not None and snapshot.problem.hint:
         rows.append(("What to do", clean(snapshot.problem.hint)))
     if collaboration is not None:

@@ -45,6 +45,9 @@ class Intents(Protocol):
     async def resume(self, what: UseSubject = "computing", until: float | None = None) -> None:
         """Switch it on by the rules; until a moment, in spite of them."""
 
+    def try_now(self) -> None:
+        """Ask the backbone that does not answer now, instead of after the back-off."""
+
     async def quit(self) -> None:
         """Stop the engine; returns before it has stopped, so that the answer still goes out."""
 

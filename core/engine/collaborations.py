@@ -113,7 +113,8 @@ class Collaborations:
         """
         left = self.find(named)
         links, refused = self._links()
-        self._save([link for link in links if link.manifest_id != left.link.manifest_id], refused)
+        others = [link for link in links if link.manifest_id != left.link.manifest_id]
+        self._save(others, refused, left=left.name)
         return left
 
     def find(self, named: str) -> KeptCollaboration:
@@ -147,9 +148,9 @@ class Collaborations:
             hint="Join again with the organiser's link.",
         )
 
-    def _save(self, links: Sequence[Link], refused: Mapping[str, KeptRefusal]) -> None:
+    def _save(self, links: Sequence[Link], refused: Mapping[str, KeptRefusal], *, left: str = "") -> None:
         words = [str(link) for link in links]
-        kept = KeptLinks(words, {word: refused[word] for word in words if word in refused})
+        kept = KeptLinks(words, {word: refused[word] for word in words if word in refused}, left[:LETTERS_MAX])
         write_atomic(self._home.collaborations_file, msgspec.json.encode(kept))
 
     def _kept(self, link: Link, refusal: KeptRefusal | None) -> KeptCollaboration:

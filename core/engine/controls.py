@@ -28,6 +28,7 @@ class Life:
     Attributes:
         installation: What it knows from its first moment.
         quit: Set when it is to end.
+        hurry: Set when a person wants the backbone that does not answer to be asked now.
         again: A client wants it to begin anew after that, in the collaboration that is current by then.
         stage: What is being prepared, or waited for.
         failure: What keeps it from going on.
@@ -37,6 +38,7 @@ class Life:
 
     installation: Installation
     quit: asyncio.Event
+    hurry: asyncio.Event = field(default_factory=asyncio.Event)
     again: bool = False
     stage: Verdict = field(default_factory=lambda: verdicts.starting("preparing", stage="Potluck is starting."))
     failure: Problem | None = None
@@ -100,6 +102,10 @@ class Controls:
         """End, and begin anew in the same process; the call returns before the end."""
         self._life.again = True
         self._life.end()
+
+    def try_now(self) -> None:
+        """A client wants the backbone that does not answer to be asked now; while it answers, nothing follows."""
+        self._life.hurry.set()
 
     async def quit(self) -> None:
         """A client asks the engine to end; the call returns before it has."""

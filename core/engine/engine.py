@@ -162,6 +162,7 @@ class Engine:
                 self.life.installation,
                 changed=self._announce,
                 waiting=self._at,
+                hurry=self.life.hurry,
             )
             with contextlib.suppress(UserProblem):  # of a full disk: the list of collaborations says too much then
                 self.collaborations.note(link, None)

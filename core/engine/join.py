@@ -1,21 +1,72 @@
 """How an engine comes into a collaboration: with a pass, and with all that takes part put together."""
 
+import asyncio
+import contextlib
 import platform
 from collections.abc import Callable
 from random import SystemRandom
+
+import msgspec
 
 from core.api.verdict import Verdict
 from core.backbone.join import Joining
 from core.backbone.link import Link
 from core.backbone.source import check_source
 from core.base.manifest import Manifest
+from core.engine.collaborations import Collaborations
 from core.engine.installation import Installation
 from core.engine.session import VolunteerSession
 from core.system.atomic_files import make_directory
 
 
+class _Patience:
+    """Tells a person whose backbone does not answer, and when it is asked again.
+
+    Args:
+        link: Leads to the collaboration.
+        installation: Its home has the manifest, if the collaboration was reached before.
+        tell: Takes the verdict.
+        hurry: Set when a person wants it asked now.
+    """
+
+    def __init__(
+        self,
+        link: Link,
+        installation: Installation,
+        *,
+        tell: Callable[[Verdict], None],
+        hurry: asyncio.Event,
+    ) -> None:
+        home = installation.options.home
+        self._wall = installation.clock.wall
+        kept = next((each for each in Collaborations(home).all() if each.link.manifest_id == link.manifest_id), None)
+        known = kept.manifest if kept is not None else None
+        self._names = {} if known is None else {"collaboration": known.name, "organiser": known.organiser}
+        self._tell = tell
+        self._hurry = hurry
+        self._verdict: Verdict | None = None
+
+    def hear(self, verdict: Verdict) -> None:
+        """The backbone was asked in vain."""
+        self._verdict = msgspec.structs.replace(verdict, args={**verdict.args, **self._names})
+
+    async def rest(self, seconds: float) -> None:
+        """Wait until it is asked again."""
+        if self._verdict is not None:
+            self._tell(msgspec.structs.replace(self._verdict, until=self._wall() + seconds))
+        self._hurry.clear()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._hurry.wait()
+
+
 async def join(
-    link: Link, installation: Installation, *, changed: Callable[[], None], waiting: Callable[[Verdict], None]
+    link: Link,
+    installation: Installation,
+    *,
+    changed: Callable[[], None],
+    waiting: Callable[[Verdict], None],
+    hurry: asyncio.Event,
 ) -> VolunteerSession:
     """Get a pass, and put together what takes part; nothing listens yet.
 
@@ -24,6 +75,7 @@ async def join(
         installation: What all sessions of this computer have in common.
         changed: Called when something that people see has changed.
         waiting: Told what is waited for, as a verdict.
+        hurry: Set when a person wants the backbone to be asked now.
 
     Raises:
         UserProblem: the link, the pass or the disk is wrong; the sentence says what to do.
@@ -36,13 +88,15 @@ async def join(
         if not options.help_bytes:
             check_source(manifest, options.text)
 
+    patience = _Patience(link, installation, tell=waiting, hurry=hurry)
     joining = Joining(link=link, key=installation.key, folder=folder, blobs=options.home.blobs, willing=willing)
+    joining.rest = patience.rest
     joined = await joining.join(
         username=installation.name,
         device=platform.node()[:40],
         now=installation.clock.now,
         random=SystemRandom(),
-        waiting=waiting,
+        waiting=patience.hear,
     )
     installation.notices.tell("info", "engine.joined", name=joined.manifest.name)
     if joined.name != installation.name:

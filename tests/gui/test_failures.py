@@ -8,7 +8,7 @@ import sys
 
 import msgspec
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QDateTime, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel
@@ -60,11 +60,42 @@ def said(application):
 def test_killed_engine_is_told_with_a_way_to_start_it(opened, tmp_path, until):
     application = opened(tmp_path)
     until(lambda: application.store.verdict.reason == "backbone", WAIT_MS)
-    assert "does not answer yet" in said(application)
+    page = application.window.start_page
+    assert page.title == "Not connected"
+    assert "The computer at 127.0.0.1:1 does not answer." in said(application)
+    until(lambda: "Next try in" in page.next_try, WAIT_MS)
     application.process.child.kill()
     until(lambda: application.store.verdict.reason == "again", WAIT_MS)
     assert "Potluck ended unexpectedly: nothing is computed. It is started again in 1 s." in said(application)
     assert application.window.start_page.start.isVisibleTo(application.window)
+
+
+def test_try_now_asks_the_backbone_before_its_turn(opened, tmp_path, until):
+    application = opened(tmp_path)
+    until(lambda: (application.store.verdict.until or 0) - QDateTime.currentMSecsSinceEpoch() / 1000 > 3, WAIT_MS)
+    planned = application.store.verdict.until
+    QTest.mouseClick(application.window.start_page.try_now, Qt.MouseButton.LeftButton)
+    until(lambda: application.store.verdict.until != planned, WAIT_MS)
+    assert QDateTime.currentMSecsSinceEpoch() / 1000 < planned
+
+
+def test_leaving_the_last_one_is_told_calmly_and_starts_nothing(opened, tmp_path, until):
+    application = opened(tmp_path)
+    until(lambda: application.store.verdict.reason == "backbone", WAIT_MS)
+    page = application.window.start_page
+    dialog = application.window.join
+    dialog.ask()
+    until(lambda: dialog.links.kept.names.count() == 1, WAIT_MS)
+    for _ in range(2):
+        dialog.links.kept.leave.click()
+    until(lambda: application.store.verdict.reason == "left", WAIT_MS)
+    assert "You have left" in page.words
+    assert "What you gave stays in its model." in page.words
+    assert "potluck" not in page.words
+    until(lambda: not dialog.isVisible(), WAIT_MS)
+    assert page.alone.isVisibleTo(application.window)
+    assert page.join.isVisibleTo(application.window)
+    assert not application.process.running
 
 
 def test_cut_socket_shows_nothing_old_and_heals(qt, delete, fake_engine, tmp_path, until):
@@ -174,6 +205,6 @@ def test_no_network_at_first_run_is_told(parts, engines, tmp_path, until):
     dialog.link.setText(NOWHERE)
     dialog.yes.click()
     until(lambda: dialog.links.problem, WAIT_MS)
-    assert "does not answer" in dialog.links.problem or "network" in dialog.links.problem, dialog.links.problem
+    assert "No backbone answers" in dialog.links.problem or "network" in dialog.links.problem, dialog.links.problem
     assert dialog.links.again.isVisibleTo(dialog)
     dialog.reject()

@@ -57,7 +57,7 @@ def test_killed_engine_is_started_again_and_says_so(window, until):
 
 def test_pause_is_kept_over_a_crash_and_told_everywhere(window, tmp_path, until):
     until(lambda: window.store.verdict.reason == "backbone", WAIT_MS)
-    until(lambda: "Waiting for the backbone" in potluck(tmp_path, "log", "--all"), WAIT_MS)  # it tells what lasts
+    until(lambda: "does not answer." in potluck(tmp_path, "log", "--all"), WAIT_MS)  # it tells what lasts
     potluck(tmp_path, "pause")
     until(lambda: window.store.verdict.code == "paused")
     assert window.window.home.header.words[0] == "Paused"

@@ -1,10 +1,12 @@
 """The content of the window, and its keyboard."""
 
+import re
+
 import msgspec
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QDateTime, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QLabel
+from PySide6.QtWidgets import QLabel, QProgressBar
 
 from app import text
 from app.choices import Closing, ThemeChoice
@@ -152,6 +154,42 @@ def test_an_engine_can_be_started_where_that_helps(parts, reason, can_start):
     if can_start:
         QTest.keyClick(page.start, Qt.Key.Key_Space)
         assert asked == [1]
+
+
+def test_start_page_says_whose_computer_does_not_answer(parts):
+    names = {"collaboration": "Kitchen words", "organiser": "Ada Lovelace", "where": "10.0.0.7:4001"}
+    away = verdicts.not_connected("backbone", stage="{whose} does not answer.", **names)
+    page = parts.window.start_page
+    parts.window.show()
+    parts.store.miss(msgspec.structs.replace(away, until=QDateTime.currentSecsSinceEpoch() + 20.0))
+    assert page.title == "Not connected"
+    said = "Ada Lovelace's computer (10.0.0.7:4001) does not answer. Kitchen words goes on by itself when it does."
+    assert page.words == said == verdicts.sentence(parts.store.verdict)
+    assert re.fullmatch(r"Next try in (19|20) s\.", page.next_try)
+    page.try_now.click()
+    assert parts.calls == ["try_now"]
+    page.check.click()
+    assert parts.window.open_page == "computer"
+
+
+def test_bar_of_a_start_tells_only_what_is_known(parts):
+    page = parts.window.start_page
+    bar = page.findChild(QProgressBar)
+    parts.store.miss(verdicts.starting("preparing", stage="Reading text", percent=3))
+    assert (bar.value(), bar.maximum()) == (3, 100)
+    parts.store.miss(verdicts.starting("preparing", stage="Reading text"))
+    assert bar.maximum() == 0  # it runs to and fro
+
+
+def test_icon_of_the_last_line_follows_the_verdict(parts, examples):
+    icon = parts.window.status.icon
+    for verdict, name in (
+        (examples.TRAINING, "connected"),
+        (verdicts.not_connected("offline"), "disconnected"),
+        (verdicts.problem("x", "A problem."), "problem"),
+    ):
+        parts.store.put(examples.snapshot(verdict))
+        assert icon.name == name
 
 
 def test_why_an_engine_refused_is_said(parts):

@@ -20,6 +20,10 @@ class KeptBox(QFrame):
 
     went = Signal(object)
     """The Answer of the command: another collaboration is the current one."""
+    left = Signal(str)
+    """The name of the one that was left."""
+    emptied = Signal()
+    """The last one was left."""
 
     def __init__(self, command: JoinCommand) -> None:
         super().__init__()
@@ -29,6 +33,8 @@ class KeptBox(QFrame):
         self._kept: list[KeptLink] = []
         self._sure = False
         """Whether the person was told what leaving means."""
+        self._left = ""
+        """Name of the one that was left just now."""
         self.names = QComboBox(sizeAdjustPolicy=QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.names.setMinimumContentsLength(LETTERS)
         self.names.setAccessibleName(tr("Joined before"))
@@ -63,6 +69,11 @@ class KeptBox(QFrame):
         self.names.clear()
         self.names.addItems([_listed(each) for each in kept])
         self.setVisible(bool(kept))
+        if self._left and not kept:
+            self.emptied.emit()
+        elif self._left:
+            self._say(text.left(self._left))
+        self._left = ""
 
     def _choose(self, place: int) -> None:
         self._sure = False
@@ -80,14 +91,17 @@ class KeptBox(QFrame):
             self._sure = True
             self._say(text.tr("Its link is forgotten then, its files stay. Press again to leave."))
             return
-        self._command.leave(self._kept[self.names.currentIndex()], self._take)
+        leaves = self._kept[self.names.currentIndex()]
+        self._command.leave(leaves, lambda answer: self._take(answer, left=leaves.name))
 
-    def _take(self, answer: Answer) -> None:
+    def _take(self, answer: Answer, *, left: str = "") -> None:
         if answer.problem is not None:
             self._say(text.problem(answer.problem))
         elif answer.event == "joined":
             self.went.emit(answer)
         else:
+            self._left = left
+            self.left.emit(left)
             self.refresh()
 
     def _say(self, words: str) -> None:

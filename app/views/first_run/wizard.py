@@ -50,6 +50,7 @@ class JoinDialog(QDialog):
         self.link.textChanged.connect(self._changed)
         self.links.again_asked.connect(self._look)
         self.links.alone_asked.connect(lambda: self._start(alone=True))
+        self.links.kept.emptied.connect(self.reject)
         self.links.kept.went.connect(self.accept)
         self.links.kept.went.connect(self.joined)
         self.yes.clicked.connect(self._go_on)

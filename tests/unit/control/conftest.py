@@ -83,6 +83,9 @@ class CardboardEngine:
     async def quit(self) -> None:
         self._remember("quit")
 
+    def try_now(self) -> None:
+        self.asked.append("try_now")
+
     async def restart(self) -> None:
         self._remember("restart")
 
