@@ -40,6 +40,10 @@
    <translation>&amp;Immer</translation>
   </message>
   <message>
+   <source>&amp;Another collaboration…</source>
+   <translation>&amp;Anderes Projekt…</translation>
+  </message>
+  <message>
    <source>&amp;Another link</source>
    <translation>Anderer &amp;Link</translation>
   </message>
@@ -122,6 +126,10 @@
   <message>
    <source>&amp;Join a collaboration…</source>
    <translation>Einem &amp;Projekt beitreten…</translation>
+  </message>
+  <message>
+   <source>&amp;Join another…</source>
+   <translation>&amp;Anderem Projekt beitreten…</translation>
   </message>
   <message>
    <source>&amp;Join with a link…</source>
@@ -214,6 +222,10 @@
   <message>
    <source>&amp;Try again</source>
    <translation>&amp;Noch einmal</translation>
+  </message>
+  <message>
+   <source>&amp;Try now</source>
+   <translation>&amp;Jetzt versuchen</translation>
   </message>
   <message>
    <source>&amp;Upload</source>
@@ -526,6 +538,10 @@
   <message>
    <source>Check the network connection, and whether a firewall blocks this program.</source>
    <translation>Die Netzwerkverbindung prüfen, und ob eine Firewall dieses Programm sperrt.</translation>
+  </message>
+  <message>
+   <source>Check this &amp;computer</source>
+   <translation>Diesen &amp;Rechner prüfen</translation>
   </message>
   <message>
    <source>Check this comp&amp;uter</source>
@@ -1272,6 +1288,10 @@
    <translation>Nie</translation>
   </message>
   <message>
+   <source>Next try in {seconds} s.</source>
+   <translation>Nächster Versuch in {seconds} s.</translation>
+  </message>
+  <message>
    <source>No backbone answers at {0}.</source>
    <translation>Unter {0} antwortet kein Backbone.</translation>
   </message>
@@ -1749,7 +1769,7 @@
   </message>
   <message>
    <source>Rest the card when they need more than</source>
-   <translation>Karte ruhen lassen, wenn diese mehr brauchen als</translation>
+   <translation>Karte ruht, wenn sie mehr brauchen als</translation>
   </message>
   <message>
    <source>Rest when h&amp;otter than</source>
@@ -1757,7 +1777,7 @@
   </message>
   <message>
    <source>Rest when other programs need more than</source>
-   <translation>Ruhen, wenn andere Programme mehr brauchen als</translation>
+   <translation>Ruht, wenn andere mehr brauchen als</translation>
   </message>
   <message>
    <source>Rest while a program &amp;fills the screen</source>
@@ -1956,10 +1976,6 @@
    <translation>Das Backbone hat auf {1} mit {0} geantwortet.</translation>
   </message>
   <message>
-   <source>The backbone at {where} is not ready yet: {why}</source>
-   <translation>Der Stützpunkt unter {where} ist noch nicht bereit: {why}</translation>
-  </message>
-  <message>
    <source>The backbone did not start.</source>
    <translation>Der Stützpunkt ist nicht gestartet.</translation>
   </message>
@@ -2022,6 +2038,10 @@
   <message>
    <source>The command line does everything: potluck --help</source>
    <translation>Die Befehlszeile kann alles: potluck --help</translation>
+  </message>
+  <message>
+   <source>The computer at {where}</source>
+   <translation>Der Rechner unter {where}</translation>
   </message>
   <message>
    <source>The current one is {0}.</source>
@@ -2186,10 +2206,6 @@
   <message>
    <source>The pass of {0} is not a backbone's.</source>
    <translation>Der Ausweis von {0} ist keiner eines Backbones.</translation>
-  </message>
-  <message>
-   <source>The pot is cold</source>
-   <translation>Der Topf ist kalt</translation>
   </message>
   <message>
    <source>The pot is full: everyone's samples become the next step of the model.</source>
@@ -2700,6 +2716,10 @@
    <translation>Trainiert auf</translation>
   </message>
   <message>
+   <source>Try a&amp;lone</source>
+   <translation>A&amp;llein ausprobieren</translation>
+  </message>
+  <message>
    <source>Try again in a moment.</source>
    <translation>Gleich noch einmal versuchen.</translation>
   </message>
@@ -2718,6 +2738,10 @@
   <message>
    <source>Try it alone &amp;first</source>
    <translation>Erst &amp;für sich allein ausprobieren</translation>
+  </message>
+  <message>
+   <source>Trying now…</source>
+   <translation>Versuch läuft…</translation>
   </message>
   <message>
    <source>Tuesday</source>
@@ -2786,10 +2810,6 @@
   <message>
    <source>Waiting for text</source>
    <translation>Wartet auf Text</translation>
-  </message>
-  <message>
-   <source>Waiting for the backbone at {where}, which does not answer yet.</source>
-   <translation>Wartet auf den Stützpunkt unter {where}, der noch nicht antwortet.</translation>
   </message>
   <message>
    <source>Waiting for the first text to learn from.</source>
@@ -2944,8 +2964,12 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
    <translation>Platz {rank} von {all}.</translation>
   </message>
   <message>
-   <source>You have left {0}. Its files stay in {1}; delete that folder if you need the room.</source>
-   <translation>{0} wurde verlassen. Die Dateien bleiben in {1}; der Ordner kann gelöscht werden, wenn der Platz gebraucht wird.</translation>
+   <source>You have left {0}. What you gave stays in its model. Its files stay in {1}; delete that folder if you need the room.</source>
+   <translation>Sie haben {0} verlassen. Was Sie gegeben haben, bleibt im Modell. Die Dateien bleiben in {1}; löschen Sie den Ordner, wenn Sie den Platz brauchen.</translation>
+  </message>
+  <message>
+   <source>You have left {collaboration}. What you gave stays in its model.</source>
+   <translation>Sie haben {collaboration} verlassen. Was Sie gegeben haben, bleibt im Modell.</translation>
   </message>
   <message>
    <source>You switched the graphics card off for Potluck, and training runs on it.</source>
@@ -3396,6 +3420,10 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
    <translation>zusammen {all} Beispiele in der Sekunde, davon {mine} auf diesem Rechner</translation>
   </message>
   <message>
+   <source>{collaboration} goes on by itself when it does.</source>
+   <translation>{collaboration} geht von selbst weiter, sobald er antwortet.</translation>
+  </message>
+  <message>
    <source>{days} days in a row</source>
    <translation>{days} Tage in Folge</translation>
   </message>
@@ -3442,6 +3470,10 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   <message>
    <source>{left} has come to its end; Potluck goes on with {served}.</source>
    <translation>{left} ist am Ziel; Potluck macht mit {served} weiter.</translation>
+  </message>
+  <message>
+   <source>{mine} samples from this computer wait until others are there again.</source>
+   <translation>{mine} Beispiele von diesem Rechner warten, bis wieder andere da sind.</translation>
   </message>
   <message>
    <source>{money} in your money</source>
@@ -3510,6 +3542,10 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   <message>
    <source>{number} volunteers here</source>
    <translation>{number} wirken mit</translation>
+  </message>
+  <message>
+   <source>{organiser}'s computer ({where})</source>
+   <translation>Der Rechner von {organiser} ({where})</translation>
   </message>
   <message>
    <source>{right} {guesses} right at epoch {epoch}</source>
@@ -3622,6 +3658,14 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   <message>
    <source>{watts} W while it computes</source>
    <translation>{watts} W beim Rechnen</translation>
+  </message>
+  <message>
+   <source>{whose} does not answer.</source>
+   <translation>{whose} antwortet nicht.</translation>
+  </message>
+  <message>
+   <source>{whose} is not ready yet: {why}</source>
+   <translation>{whose} ist noch nicht bereit: {why}</translation>
   </message>
  </context>
 </TS>
