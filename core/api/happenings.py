@@ -11,6 +11,11 @@ HAPPENINGS: Final[Mapping[str, str]] = MappingProxyType(
     {
         "engine.joined": "This computer takes part in {name}.",
         "engine.name": "In this collaboration this computer is called {name}.",
+        "engine.kept": (
+            "No backbone answers at {where}. This computer takes part by the pass that it has, which holds until "
+            "{until}, and asks on."
+        ),
+        "engine.passed_over": "The address {where} in the link was passed over. {reason}",
         "embedded.again": (
             "This version of Potluck reads its text in another way, so the collaboration on this computer begins "
             "anew; the earlier one was kept in {folder}."

@@ -158,6 +158,8 @@ class LeaderboardRow(msgspec.Struct, frozen=True, kw_only=True):
     """Carried for those that cannot be reached, as they attest in the receipts."""
     shared_bytes: int = 0
     """Of shards of the data, given to others today, as those who got them attest."""
+    revoked: bool = False
+    """The organiser has shut this peer out; what it gave stays in the model."""
 
 
 class CurvePoint(msgspec.Struct, frozen=True):

@@ -45,6 +45,16 @@ async def fetch_blobs(session: aiohttp.ClientSession, names: Iterable[str], fold
         room_bytes -= path.stat().st_size
 
 
+def missing(names: Iterable[str], folder: Path) -> list[str]:
+    """Those of the files that are not whole in a folder.
+
+    Args:
+        names: Digests in hex.
+        folder: Where they would be.
+    """
+    return [name for name in sorted(set(names)) if not _is_there(folder / name)]
+
+
 def _is_there(path: Path) -> bool:
     try:
         return file_digest(path).hex() == path.name

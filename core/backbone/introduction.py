@@ -1,21 +1,28 @@
 """What a backbone says of itself, checked against a link, and the connections to it before and after that."""
 
+import asyncio
 import secrets
 import ssl
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from typing import Final, TypeVar
 
 import aiohttp
 
 from core.backbone.link import Link
 from core.backbone.signed_time import TIME_NONCE_BYTES, read_time
 from core.base.manifest import MANIFEST_BYTES_MAX, Manifest, read_manifest
-from core.base.problems import NotTrusted, ProofProblem, RemoteProblem
+from core.base.problems import NotTrusted, Problem, ProofProblem, RemoteProblem, UserProblem
 from core.base.signing import Ed25519Verifier
 from core.net.passes import Pass, PassRole, verify_authority, verify_pass
 from core.net.tls import NO_CHECK_TIME
 
 TIMEOUT_S = 20.0
+STAGGER_S: Final = 0.25
+"""Seconds between the first questions to the addresses of a link (RFC 8305, section 8: 100 ms to 2 s)."""
+UNANSWERED: Final = (RemoteProblem, aiohttp.ClientError, TimeoutError, OSError)
+"""What is raised where no backbone answers at an address, or none that is ready."""
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +40,64 @@ class Introduced:
         return lambda der: verify_pass(der, self.manifest.authority_id, self.manifest.id, now() + self.clock_ahead_s)
 
 
+async def at_first(
+    link: Link,
+    now: Callable[[], float],
+    then: Callable[[Link, Introduced], Awaitable[T]],
+    *,
+    passed_over: Callable[[str, Exception], None] = lambda _where, _why: None,
+) -> T:
+    """Ask the addresses of a link one after another, `STAGGER_S` apart; `then` goes on with the first that can.
+
+    An address with something else than the link's collaboration is passed over while there are others.
+
+    Args:
+        link: With one address or several.
+        now: Unix seconds.
+        then: Goes on where a backbone has introduced itself, with the link to that address alone.
+        passed_over: Told which address is, and why.
+
+    Returns:
+        What `then` does.
+
+    Raises:
+        NotTrusted: of no address can be proven that the link's collaboration is there.
+        Problem: of a backbone that refuses, if no other lets this computer in.
+        RemoteProblem: no backbone is ready; an error of aiohttp or OSError: none answers.
+    """
+    impostors, silent, refusals = list[Exception](), list[Exception](), list[Exception]()
+
+    async def ask(number: int, to: Link) -> tuple[Link, Introduced | Exception]:
+        await asyncio.sleep(STAGGER_S * number)
+        try:
+            return to, await introduce(to, now)
+        except (Problem, aiohttp.ClientError, OSError) as error:
+            return to, error
+
+    asked = [asyncio.create_task(ask(*one)) for one in enumerate(link.each)]
+    try:
+        for answer in asyncio.as_completed(asked):
+            to, said = await answer
+            try:
+                if isinstance(said, Exception):
+                    raise said
+                return await then(to, said)
+            except aiohttp.ClientConnectorCertificateError as error:
+                impostors.append(error)
+            except UNANSWERED as error:
+                silent.append(error)
+            except UserProblem as error:
+                (impostors if said is error else refusals).append(error)
+            if impostors and link.also:
+                passed_over(to.where, impostors[-1])
+    finally:
+        for task in asked:
+            task.cancel()
+    raise [*refusals, *silent, *impostors][0]
+
+
 async def introduce(link: Link, now: Callable[[], float]) -> Introduced:
-    """Get manifest, authority and signed time over a connection that is not trusted yet.
+    """Get manifest, authority and signed time over a connection that is not trusted yet, from a link's first address.
 
     Raises:
         NotTrusted: they are not what the link names.

@@ -2,17 +2,20 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from random import Random
+from typing import Final
 
 import aiohttp
 import msgspec
 
 from core.api.verdict import Verdict, not_connected
 from core.backbone.admission_log import NameTaken
-from core.backbone.blobs import fetch_blobs
-from core.backbone.introduction import introduce, read_answer, session_with, trusting
+from core.backbone.blobs import fetch_blobs, missing
+from core.backbone.introduction import UNANSWERED, Introduced, at_first, read_answer, session_with, trusting
+from core.backbone.kept_pass import MANIFEST, KeptPass, KeptPasses
 from core.backbone.link import Link
 from core.backbone.names import NAME_CHARS_MAX
 from core.backbone.support import check_manifest
@@ -22,6 +25,7 @@ from core.backbone.welcome import (
     NEWER,
     OLDER,
     REFUSALS,
+    SHUT_OUT,
     InvitationCheck,
     KnownPeer,
     PassGrant,
@@ -30,7 +34,7 @@ from core.backbone.welcome import (
 from core.base.bounds import USERNAME_BYTES_MAX
 from core.base.ids import PeerId
 from core.base.manifest import Manifest
-from core.base.problems import BadInput, NotTrusted, RemoteProblem, WireProblem
+from core.base.problems import BadInput, NotTrusted, Problem, ProofProblem, RemoteProblem, WireProblem
 from core.base.signing import KeyPair
 from core.base.wire import PROTOCOL
 from core.net.admission import Admission
@@ -38,6 +42,9 @@ from core.net.passes import pass_request
 from core.system.atomic_files import write_atomic
 
 TIMEOUT_S = 20.0
+ASK_S: Final = 3.0
+"""How long a backbone may take to answer before a pass that was kept is used, seconds."""
+NOT_A_BACKBONE: Final = "The server at the backbone's address cannot prove that it is this collaboration's backbone."
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +68,8 @@ class JoinedCollaboration:
     """The newest records of the authority, signed; empty: there are none."""
     clock_ahead_s: float
     """How far the backbone's clock is ahead of this peer's, seconds."""
+    kept_until: float | None = None
+    """When the pass ends, Unix seconds, where no backbone has answered and a kept one is used; else None."""
 
     @property
     def backbone(self) -> PeerId | None:
@@ -103,6 +112,43 @@ class Joining:
         self._blobs = blobs
         self.rest: Callable[[float], Awaitable[object]] = asyncio.sleep
         """Waits so many seconds before the backbone is asked again, or less if a person does not want to wait."""
+        self.kept = KeptPasses(folder, manifest_id=link.manifest_id, me=key.peer_id)
+        """What lets this peer take part while no backbone answers."""
+        self.passed_over: dict[str, str] = {}
+        """Addresses of the link at which something else was, and why they were passed over."""
+        self._ended = False
+        """Whether a pass was kept whose time is over, or has not begun."""
+
+    async def begin(
+        self,
+        *,
+        username: str,
+        device: str,
+        now: Callable[[], float],
+        random: Random,
+        waiting: Callable[[Verdict], None],
+    ) -> JoinedCollaboration:
+        """Like `join`, but where no backbone answers within `ASK_S`, go by what was kept, if that holds.
+
+        Raises:
+            NotTrusted: as `join`, or the organiser has shut this computer out.
+        """
+        silent = asyncio.Event()
+
+        def told(verdict: Verdict) -> None:
+            silent.set()
+            waiting(verdict)
+
+        asking = asyncio.create_task(self.join(username=username, device=device, now=now, random=random, waiting=told))
+        silence = asyncio.create_task(silent.wait())
+        try:
+            await asyncio.wait({asking, silence}, timeout=ASK_S, return_when=asyncio.FIRST_COMPLETED)
+            if not asking.done() and (joined := await asyncio.to_thread(self._resumed, now)) is not None:
+                return joined
+            return await asking
+        finally:
+            asking.cancel()
+            silence.cancel()
 
     async def join(
         self,
@@ -128,12 +174,14 @@ class Joining:
             BadInput: what the backbone holds is not a manifest.
         """
         delay_s, where = 0.5, self._link.where
+        silent = "{whose} does not answer."
+        ended = "By this computer's clock, its pass does not hold now. Waiting for the backbone at {where} to renew it."
         while True:
             try:
                 return await self.try_once(username=username, device=device, now=now)
             except aiohttp.ClientConnectorCertificateError as error:
                 raise NotTrusted(
-                    "The server at the backbone's address cannot prove that it is this collaboration's backbone.",
+                    NOT_A_BACKBONE,
                     hint="Ask the organiser for a new link.",
                 ) from error
             except RemoteProblem as problem:
@@ -142,41 +190,72 @@ class Joining:
             except aiohttp.ClientConnectorDNSError:
                 stage = "No computer is called {where}, as the link says. It is looked for again and again."
                 waiting(not_connected("backbone", stage=stage, where=where))
-            except (aiohttp.ClientError, TimeoutError, OSError):
-                stage = "{whose} does not answer."
-                waiting(not_connected("backbone", stage=stage, where=where))
+            except UNANSWERED:
+                waiting(not_connected("backbone", stage=ended if self._ended else silent, where=where))
             await self.rest(delay_s * random.uniform(0.5, 1.5))
             delay_s = min(2 * delay_s, 30.0)
 
     async def try_once(self, *, username: str, device: str, now: Callable[[], float]) -> JoinedCollaboration:
         """Like `join`, but fails when the backbone does not answer."""
-        introduced = await introduce(self._link, now)
+        let_in = partial(self._let_in, username=username, device=device, now=now)
+        return await at_first(self._link, now, let_in, passed_over=self._pass_over)
+
+    async def _let_in(
+        self, to: Link, introduced: Introduced, *, username: str, device: str, now: Callable[[], float]
+    ) -> JoinedCollaboration:
+        """Get everything from the backbone at one address, and keep it."""
         manifest, authority = introduced.manifest, introduced.authority
         check_manifest(manifest)
         self._willing(manifest)
         proven = introduced.verifier(now)
-        write_atomic(self._folder / "manifest.json", introduced.signed)
-        async with session_with(self._link, trusting(authority, proven)) as session:
+        write_atomic(self._folder / MANIFEST, introduced.signed)
+        async with session_with(to, trusting(authority, proven)) as session:
             await self._hold_place(session)
             await fetch_blobs(session, manifest.blobs.values(), self._blobs)
             try:
                 grant = await self._ask_pass(session, username, device)
             except NameTaken:
                 grant = await self._ask_pass(session, self._other_name(username), device)
-        found = proven(grant.certificate)
-        if found.peer != self._key.peer_id:
+        shown = proven(grant.certificate)
+        if shown.peer != self._key.peer_id:
             raise RemoteProblem("The backbone gave the pass of another computer.")
+        records, _ = self.kept.newest_records(manifest, grant.records)
+        self.kept.keep(authority, grant)
+        return self._joined(KeptPass(manifest, authority, grant, shown), records, introduced.clock_ahead_s)
+
+    def _resumed(self, now: Callable[[], float]) -> JoinedCollaboration | None:
+        """Take part by what was kept; None: it does not let this peer take part now.
+
+        Raises:
+            NotTrusted: the organiser has shut this computer out.
+        """
+        kept = self.kept.read()
+        if kept is None or missing(kept.manifest.blobs.values(), self._blobs):
+            return None
+        self._willing(kept.manifest)
+        records, decided = self.kept.newest_records(kept.manifest, kept.grant.records)
+        if self._key.peer_id in decided.revoked:
+            raise NotTrusted(SHUT_OUT)
+        try:
+            kept.shown.check_time(now())
+        except ProofProblem:
+            self._ended = True
+            return None
+        return replace(self._joined(kept, records, 0.0), kept_until=kept.shown.expires)
+
+    def _joined(self, kept: KeptPass, records: bytes, clock_ahead_s: float) -> JoinedCollaboration:
+        grant = kept.grant
         return JoinedCollaboration(
-            manifest,
-            self._folder / "manifest.json",
+            kept.manifest,
+            self._folder / MANIFEST,
             self._blobs,
-            authority,
+            kept.authority,
             grant.certificate,
             grant.contacts,
-            found.username,
+            kept.shown.username,
             {PeerId(peer): name for peer, name in grant.names},
-            grant.records,
-            introduced.clock_ahead_s,
+            records,
+            clock_ahead_s,
         )
 
     async def _hold_place(self, session: aiohttp.ClientSession) -> None:
@@ -184,6 +263,9 @@ class Joining:
         check = InvitationCheck(self._link.invite, PROTOCOL, self._key.peer_id)
         async with session.post("/v1/invitation", data=msgspec.json.encode(check)):
             pass
+
+    def _pass_over(self, where: str, why: Exception) -> None:
+        self.passed_over[where] = why.message if isinstance(why, Problem) else NOT_A_BACKBONE
 
     async def _ask_pass(self, session: aiohttp.ClientSession, username: str, device: str) -> PassGrant:
         request = PassRequest(self._link.invite, pass_request(self._key), username, device, PROTOCOL)

@@ -1,38 +1,73 @@
-"""The link by which people join: where the backbone is, which collaboration it must be, and the invitation."""
+"""The link by which people join: where backbones are, which collaboration it must be, and the invitation."""
 
 import re
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
 from urllib.parse import urlsplit
 
+from core.api.joined import LETTERS_MAX
 from core.base.problems import BadInput
 
 SCHEME = "potluck"
+PLACES_MAX: Final = 8
+"""Upper bound on the addresses of a link: each is asked, so that a link cannot make a program call many strangers."""
 _MANIFEST = re.compile(r"^/([0-9a-f]{64})/?$")
 _INVITE = re.compile(r"^[A-Za-z0-9_-]{1,128}$")
+_ALSO = "also="
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A link as people pass it on: `potluck://host:port/<manifest id in hex>#<invitation>`."""
+    """A link as people pass it on: `potluck://host:port/<manifest id in hex>?also=host:port,host:port#<invitation>`.
+
+    Programs that know one address only pass over what stands behind the question mark.
+    """
 
     host: str
     port: int
     manifest_id: bytes
     invite: str
+    also: tuple[tuple[str, int], ...] = ()
+    """Further addresses, host and port, at which a backbone may answer."""
 
     def __str__(self) -> str:
-        return f"{SCHEME}://{self.where}/{self.manifest_id.hex()}#{self.invite}"
+        also = ",".join(place(host, port) for host, port in self.also)
+        more = f"?{_ALSO}{also}" if also else ""
+        return f"{SCHEME}://{place(self.host, self.port)}/{self.manifest_id.hex()}{more}#{self.invite}"
 
     @property
     def where(self) -> str:
-        """Host and port of the backbone, as people read them."""
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"{host}:{self.port}"
+        """Host and port of each address, as people read them."""
+        return ", ".join(place(each.host, each.port) for each in self.each)
+
+    @property
+    def each(self) -> list["Link"]:
+        """The same link to one address at a time."""
+        return [replace(self, host=host, port=port, also=()) for host, port in ((self.host, self.port), *self.also)]
 
     @property
     def base_url(self) -> str:
-        """Where the backbone's welcome desk answers."""
-        return f"https://{self.where}"
+        """Where the welcome desk of the first address answers."""
+        return f"https://{place(self.host, self.port)}"
+
+
+def place(host: str, port: int) -> str:
+    """Host and port, as in an address of the web."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def check_places(places: Sequence[object]) -> None:
+    """Refuse more addresses than a link may have.
+
+    Raises:
+        BadInput: there are more.
+    """
+    if len(places) > PLACES_MAX:
+        raise BadInput(
+            f"A link has at most {PLACES_MAX} addresses, not {len(places)}.",
+            hint="Ask the organiser for a link with fewer addresses.",
+        )
 
 
 def parse_link(text: str) -> Link:
@@ -45,13 +80,20 @@ def parse_link(text: str) -> Link:
     try:
         parts = urlsplit(text.strip())
         host, port = parts.hostname, parts.port
+        query = parts.query.removeprefix(_ALSO) if parts.query.startswith(_ALSO) else ""
+        further = [urlsplit(f"//{each}") for each in query.split(",") if each]
+        also = dict.fromkeys((each.hostname or "", each.port or 0) for each in further)
     except ValueError as error:
         raise BadInput(f"This link cannot be read: {error}.", hint=hint) from error
-    if parts.scheme != SCHEME or not host or not port:
+    if parts.scheme != SCHEME or not host or not port or not all(name and number for name, number in also):
         raise BadInput("This is not a Potluck link.", hint=hint)
     manifest = _MANIFEST.match(parts.path)
     if manifest is None:
         raise BadInput("This link does not say which collaboration it leads to.", hint=hint)
     if not _INVITE.match(parts.fragment):
         raise BadInput("This link has no invitation.", hint=hint)
-    return Link(host, port, bytes.fromhex(manifest[1]), parts.fragment)
+    also.pop((host, port), None)
+    check_places([(host, port), *also])
+    if len(text.strip()) > LETTERS_MAX:
+        raise BadInput(f"A link has at most {LETTERS_MAX} letters, not {len(text.strip())}.", hint=hint)
+    return Link(host, port, bytes.fromhex(manifest[1]), parts.fragment, tuple(also))

@@ -7,7 +7,7 @@ from typing import Final
 import aiohttp
 import msgspec
 
-from core.backbone.introduction import introduce, read_answer, session_with, trusting
+from core.backbone.introduction import UNANSWERED, Introduced, at_first, read_answer, session_with, trusting
 from core.backbone.link import Link
 from core.backbone.support import FoundedEarlier, check_manifest
 from core.backbone.welcome import (
@@ -68,16 +68,20 @@ async def look(link: Link, now: Callable[[], float], *, member: bool = False) ->
         LinkProblem: the invitation lets nobody in, the collaboration has ended, or it needs another version; its code
             tells which.
     """
+
+    async def seen(to: Link, introduced: Introduced) -> Invited:
+        async with session_with(to, trusting(introduced.authority, introduced.verifier(now))) as session:
+            try:
+                present = await _present(session, to)
+            except LinkProblem as problem:
+                if not (member and problem.code.removeprefix("link.") in {"withdrawn", "expired", "full"}):
+                    raise
+                return Invited(introduced.manifest, introduced.signed, 0)
+            sizes = [await _blob_bytes(session, name) for name in set(introduced.manifest.blobs.values())]
+        return Invited(introduced.manifest, introduced.signed, sum(sizes), present)
+
     try:
-        introduced = await introduce(link, now)
-        manifest = introduced.manifest
-        async with session_with(link, trusting(introduced.authority, introduced.verifier(now))) as session:
-            present = await _present(session, link)
-            sizes = [await _blob_bytes(session, name) for name in set(manifest.blobs.values())]
-    except LinkProblem as problem:
-        if not (member and problem.code.removeprefix("link.") in {"withdrawn", "expired", "full"}):
-            raise
-        present, sizes = None, []
+        invited = await at_first(link, now, seen)
     except BadInput as problem:
         raise LinkProblem("newer", "This version of Potluck cannot read the collaboration.", hint=UPDATE) from problem
     except aiohttp.ClientConnectorCertificateError as error:
@@ -85,14 +89,14 @@ async def look(link: Link, now: Callable[[], float], *, member: bool = False) ->
             "The server at the link's address cannot prove that it is this collaboration's backbone.",
             hint="Ask the organiser for a new link.",
         ) from error
-    except (RemoteProblem, aiohttp.ClientError, TimeoutError, OSError) as error:
+    except UNANSWERED as error:
         raise LinkProblem(
             "unreachable",
             f"No backbone answers at {link.where}.",
             hint="Check the link and your connection, and try again later.",
         ) from error
-    _check(manifest, present)
-    return Invited(manifest, introduced.signed, sum(sizes), present)
+    _check(invited.manifest, invited.present)
+    return invited
 
 
 def _check(manifest: Manifest, present: CollaborationNow | None) -> None:

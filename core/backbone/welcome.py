@@ -130,6 +130,7 @@ TOO_OFTEN: Final = JoinRefusal(
     "too_often", "Too many computers at this address have asked to join.", "Wait for half a minute."
 )
 OUT_OF_ORDER: Final = JoinRefusal("busy", "The backbone lets nobody in at present.", "Tell the organiser.")
+SHUT_OUT: Final = "The organiser has shut this computer out of the collaboration."
 NEWER: Final = "link.newer"
 """Code of a refusal: the collaboration's protocol is newer than the newcomer's."""
 OLDER: Final = "link.older"
@@ -305,7 +306,7 @@ class WelcomeDesk:
         key = requested_key(asked.csr)
         records, decided = read_charter_records(self._charter)
         if key in decided.revoked:
-            raise NotTrusted("The organiser has shut this computer out of the collaboration.")
+            raise NotTrusted(SHUT_OUT)
         if self._admission_log.name_of(key) is None and not self._admitted.admits(host, now):
             return None
         invitations = self._charter.invitations

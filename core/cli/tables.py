@@ -147,7 +147,7 @@ def leaderboard_text(standings: Sequence[LeaderboardRow]) -> str:
         (
             "*" if row.is_me else "",
             str(row.rank),
-            clean(row.name),
+            clean(row.name) + (" (shut out)" if row.revoked else ""),
             amount(row.samples),
             f"{row.share:.1%}",
             amount(row.epochs),

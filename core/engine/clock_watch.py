@@ -127,6 +127,22 @@ class ClockWatch:
         return not self._session.peer.view(self._installation.clock.now()).peers
 
 
+def seeds(joined: JoinedCollaboration, remembered: Sequence[Contact]) -> list[Contact]:
+    """Peers to begin with.
+
+    What the backbone says now beats what was remembered, for it may have another port than last time; what was kept of
+    what it said earlier does not.
+
+    Args:
+        joined: Has what the backbone said.
+        remembered: Peers that were there last time.
+    """
+    said = contacts_of(joined.contacts)
+    first, then = (said, remembered) if joined.kept_until is None else (remembered, said)
+    known = {contact.peer_id for contact in first}
+    return [*first, *(contact for contact in then if contact.peer_id not in known)]
+
+
 def contacts_of(known: Sequence[KnownPeer]) -> list[Contact]:
     """The peers that a backbone names, as contacts."""
     return [Contact(peer.peer, peer.host, peer.port) for peer in known]

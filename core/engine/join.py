@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import platform
 from collections.abc import Callable
+from datetime import datetime
 from random import SystemRandom
 
 import msgspec
@@ -91,13 +92,20 @@ async def join(
     patience = _Patience(link, installation, tell=waiting, hurry=hurry)
     joining = Joining(link=link, key=installation.key, folder=folder, blobs=options.home.blobs, willing=willing)
     joining.rest = patience.rest
-    joined = await joining.join(
+    joined = await joining.begin(
         username=installation.name,
         device=platform.node()[:40],
         now=installation.clock.now,
         random=SystemRandom(),
         waiting=patience.hear,
     )
+    for notice in joining.kept.notices:
+        installation.notices.add("warning", notice)
+    for where, why in joining.passed_over.items():
+        installation.notices.tell("warning", "engine.passed_over", where=where, reason=why)
+    if joined.kept_until is not None:
+        until = f"{datetime.fromtimestamp(joined.kept_until).astimezone():%Y-%m-%d %H:%M}"
+        installation.notices.tell("warning", "engine.kept", where=link.where, until=until)
     installation.notices.tell("info", "engine.joined", name=joined.manifest.name)
     if joined.name != installation.name:
         installation.notices.tell("info", "engine.name", name=joined.name)

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Meta
 
 from core.averaging.receipts.exchange import Receipted
-from core.averaging.receipts.receipt import Receipt
+from core.backbone.kept_pass import RECORDS
 from core.base.contact import Contact
 from core.base.ids import PeerId
 from core.base.problems import Problem
@@ -19,6 +19,7 @@ from core.control.notices import NoticeRing
 from core.ledger.board import Board
 from core.ledger.credits import OTHERS, Credit
 from core.ledger.receipts import ReceiptLog
+from core.session.authority_news import AuthorityDecided
 from core.swarm.orders import (
     SCALED_BY_CHANCE,
     ContributionCut,
@@ -135,11 +136,12 @@ class Journal:
             case WorkNotKept(epoch=epoch):
                 self._notices.tell("warning", "round.left", epoch=epoch)
             case Receipted(receipt=receipt):
-                self.receipt(receipt)
-            case HeldoutLearned(epoch=epoch, loss=loss):
-                self.board.looked(epoch, loss)
-            case LedgerRead(ledger=ledger, epoch=epoch):
-                self.board.hold(ledger, epoch)
+                if self._keep(lambda: self._receipts.append(receipt)):
+                    self._dirty.set()
+            case AuthorityDecided(signed=signed):
+                self._keep(lambda: write_atomic(self._path.with_name(RECORDS), signed))
+            case HeldoutLearned() | LedgerRead():
+                self.board.take(event)
 
     def _failed(self, reason: str) -> None:
         """A round failed; only that none has succeeded for a while is news for a person."""
@@ -161,16 +163,6 @@ class Journal:
             self._told_scaled = True
             self._notices.tell("warning", "round.scaled", epoch=cut.epoch)
 
-    def receipt(self, receipt: Receipt) -> None:
-        """A round's receipt is complete: kept, once."""
-        try:
-            if self._receipts.append(receipt):
-                self._dirty.set()
-        except Problem as problem:
-            if not self._told:
-                self._notices.add("problem", str(problem))
-            self._told = True
-
     async def keep(self, contacts: Callable[[], Sequence[Contact]]) -> None:
         """Save when something changed, and every few seconds while time is counted, until cancelled."""
         while True:
@@ -186,14 +178,24 @@ class Journal:
         """Save now.  A full disk is told once, not raised: the next save tries again."""
         known = list(contacts)[:CONTACTS_MAX] or self._memory.contacts
         memory = _Memory(contributed_s=self.contributed_s, contacts=known)
-        try:
+
+        def write() -> None:
             self.board.save()
             write_atomic(self._path, msgspec.json.encode(memory))
+
+        if self._keep(write):
             self._told = False
+
+    def _keep(self, write: Callable[[], object]) -> bool:
+        """Write something; False, and told once, where the disk refuses."""
+        try:
+            write()
         except Problem as problem:
             if not self._told:
                 self._notices.add("problem", str(problem))
             self._told = True
+            return False
+        return True
 
     def _load(self) -> _Memory:
         try:

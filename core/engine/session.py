@@ -19,7 +19,7 @@ from core.backbone.join import JoinedCollaboration, Joining
 from core.base.ids import PeerId
 from core.base.problems import Busy, NoSpace, Problem
 from core.engine.allowed_use import AllowedUse, share_of
-from core.engine.clock_watch import ClockWatch, contacts_of
+from core.engine.clock_watch import ClockWatch, contacts_of, seeds
 from core.engine.data_access import DataRoom
 from core.engine.data_desk import DataDesk
 from core.engine.data_watch import DataWatch
@@ -129,7 +129,9 @@ class VolunteerSession:
                 self._changed()
                 tasks = [
                     group.create_task(session.run()),
-                    group.create_task(session.keep_pass(self.clock_watch.renewed)),
+                    group.create_task(
+                        session.keep_pass(self.clock_watch.renewed, at_once=self.joined.kept_until is not None)
+                    ),
                     group.create_task(self.trainer.run()),
                     group.create_task(self.journal.keep(lambda: session.peer.contacts)),
                     group.create_task(self._use.keep()),
@@ -214,6 +216,7 @@ class VolunteerSession:
             relayed=self.journal.relayed,
             shared=self.shards.credits([*passes, self._session.peer.me], at.now),
             passes=passes,
+            revoked=self._session.host.passes.revoked,
             worker_pid=trainer.pid,
             loss=trainer.loss,
             data=self.data.view,
@@ -252,11 +255,8 @@ class VolunteerSession:
                 "warning", f"{busy.message} This time port {self.port} is used for other peers."
             )
         _LOG.info("listening for peers on port %d", self.port)
-        given = contacts_of(self.joined.contacts)
-        # What the backbone says now beats what we remember: it may have another port than last time.
-        fresh = {contact.peer_id for contact in given}
-        remembered = [contact for contact in self.journal.contacts if contact.peer_id not in fresh]
-        await session.join([*given, *remembered], address=options.host, public=given)
+        known = seeds(self.joined, self.journal.contacts)
+        await session.join(known, address=options.host, public=contacts_of(self.joined.contacts))
 
     def _given(self) -> GiftTotals:
         """What this computer gave to this collaboration, and its traffic in this run."""

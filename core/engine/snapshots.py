@@ -78,6 +78,8 @@ class Standpoint:
     """Bytes of shards that peers have given to others today, as these say."""
     passes: Mapping[PeerId, Pass] = field(default_factory=dict)
     """Of those who have shown one: names and roles come from there."""
+    revoked: frozenset[PeerId] = frozenset()
+    """Whom the organiser has shut out."""
     worker_pid: int | None = None
     loss: LossView | None = None
     device: str = ""
@@ -255,7 +257,7 @@ def _standings(at: Standpoint) -> list[LeaderboardRow]:
     if at.board is None or at.me is None:
         return []
     backbones = [peer for peer, shown in at.passes.items() if shown.role is PassRole.BACKBONE]
-    return at.board.standings(at.me, relayed=at.relayed, shared=at.shared, without=backbones)
+    return at.board.standings(at.me, relayed=at.relayed, shared=at.shared, without=backbones, revoked=at.revoked)
 
 
 def _heard(at: Standpoint) -> OwnReach | None:

@@ -16,7 +16,7 @@ from core.base.state_header import LEDGER_BYTES_MAX
 from core.ledger.credits import OTHERS
 from core.ledger.curve import Curve
 from core.ledger.ledger import ROWS_MAX, Ledger, LedgerRow
-from core.swarm.orders import RoundRecord
+from core.swarm.orders import HeldoutLearned, LedgerRead, RoundRecord
 from core.system.atomic_files import read_bounded, set_aside, write_atomic
 
 STANDINGS_MAX: Final = 100
@@ -58,6 +58,14 @@ class Board:
             )
         self.dirty = False
         """Whether there is anything that the file does not have."""
+
+    def take(self, event: HeldoutLearned | LedgerRead) -> None:
+        """Show what a participant reports of losses and of who gave what."""
+        match event:
+            case HeldoutLearned(epoch=epoch, loss=loss):
+                self.looked(epoch, loss)
+            case LedgerRead(ledger=ledger, epoch=epoch):
+                self.hold(ledger, epoch)
 
     def hold(self, data: bytes, epoch: int) -> None:
         """Show the ledger of this state; one that cannot be read counts as empty, on all computers alike."""
@@ -119,6 +127,7 @@ class Board:
         relayed: Mapping[PeerId, int],
         shared: Mapping[PeerId, int] = MappingProxyType({}),
         without: Collection[PeerId] = (),
+        revoked: Collection[PeerId] = (),
         limit: int = STANDINGS_MAX,
     ) -> list[LeaderboardRow]:
         """The leaderboard: the first `limit` rows, and mine if it is further down.  Equal samples share a rank.
@@ -128,6 +137,7 @@ class Board:
             relayed: Bytes that peers have carried for others, as far as this computer's receipts say.
             shared: Bytes of shards that peers have given to others today, as these say.
             without: Peers that are nobody's computer, which have no rank among people: backbones.
+            revoked: Peers whom the organiser has shut out: their rows stay, and say so.
             limit: Number of rows.
         """
         rows = {**dict.fromkeys([*relayed, *shared], LedgerRow()), **self.ledger.rows}
@@ -155,6 +165,7 @@ class Board:
                         reduced=row.reduced,
                         relayed_bytes=relayed.get(peer, 0),
                         shared_bytes=shared.get(peer, 0),
+                        revoked=peer in revoked,
                     )
                 )
         return standings

@@ -96,6 +96,22 @@ def verify_pass(der: bytes, authority_id: PeerId, manifest_id: bytes, now: float
     Raises:
         ProofProblem: not a pass, not of this authority or collaboration, or not valid now.
     """
+    found = signed_pass(der, authority_id, manifest_id)
+    found.check_time(now)
+    return found
+
+
+def signed_pass(der: bytes, authority_id: PeerId, manifest_id: bytes) -> Pass:
+    """Verify who issued a pass, whenever it is valid.
+
+    Args:
+        der: The certificate.
+        authority_id: The authority's public key, from the manifest.
+        manifest_id: The collaboration.
+
+    Raises:
+        ProofProblem: not a pass, or not of this authority or collaboration.
+    """
     if len(der) > PASS_BYTES_MAX:
         raise ProofProblem(f"A pass has at most {PASS_BYTES_MAX} bytes, not {len(der)}.")
     try:
@@ -106,7 +122,6 @@ def verify_pass(der: bytes, authority_id: PeerId, manifest_id: bytes, now: float
         raise ProofProblem("This certificate is not a pass.") from error
     if not Ed25519Verifier().verify(authority_id, signature, signed):
         raise ProofProblem("The pass was not issued by this collaboration's authority.")
-    found.check_time(now)
     return found
 
 

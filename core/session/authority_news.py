@@ -59,6 +59,8 @@ class AuthorityDecided:
     """This peer has learned a newer list."""
 
     records: AuthorityRecords
+    signed: bytes
+    """The list as the authority has signed it."""
 
 
 class AuthorityNews:
@@ -105,7 +107,7 @@ class AuthorityNews:
         if records.number <= self.records.number:
             return ()
         self._signed, self.records = signed, records
-        return [AuthorityDecided(records), *self._tell(SPREAD_PEERS)]
+        return [AuthorityDecided(records, signed), *self._tell(SPREAD_PEERS)]
 
     def handle(
         self, event: Received[Message] | Tick | Lost | Observed, now: float

@@ -225,12 +225,15 @@ class Session(Generic[P]):
         """
         await self.host.run()
 
-    async def keep_pass(self, renewed: Callable[[], Awaitable[bytes | None]]) -> None:
+    async def keep_pass(self, renewed: Callable[[], Awaitable[bytes | None]], *, at_once: bool = False) -> None:
         """Show another pass from time to time, until cancelled.
 
         Args:
             renewed: Gets a new pass; None: there is none this time.
+            at_once: Get the first one now.
         """
+        if at_once:
+            self.renew_soon()
         while True:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(PASS_RENEW_S * SystemRandom().uniform(0.5, 1.0)):
@@ -292,7 +295,7 @@ class Session(Generic[P]):
             case AuthorityDecided(records=records):
                 self.host.passes.revoked = revoked = frozenset(PeerId(peer) for peer in records.revoked)
                 self.deliver(Revoked(revoked))
-                _LOG.info("records of the authority, number %d: %d keys revoked", records.number, len(records.revoked))
+                self._owner(event, now)
             case Found() if self._shards is not None and (said := self._shards.found(event, now)) is not None:
                 self.host.perform(said)
             case Learned(contact=contact):

@@ -77,11 +77,6 @@ class Home:
         """The folder of files that are named by their hex digests."""
         return self.directory / "blobs"
 
-    @property
-    def passes(self) -> Path:
-        """Path of the folder of access passes."""
-        return self.directory / "passes"
-
     def state(self, collaboration: str) -> Path:
         """The folder of one collaboration: checkpoints, arena, ledger.
 

@@ -292,6 +292,14 @@
    <translation>Eine Grenze ist eine Anzahl von Bytes in der Sekunde.</translation>
   </message>
   <message>
+   <source>A link has at most {0} addresses, not {1}.</source>
+   <translation>Ein Link hat höchstens {0} Adressen, nicht {1}.</translation>
+  </message>
+  <message>
+   <source>A link has at most {0} letters, not {1}.</source>
+   <translation>Ein Link hat höchstens {0} Zeichen, nicht {1}.</translation>
+  </message>
+  <message>
    <source>A link looks like potluck://host:port/0123…#invitation; copy the whole of it from the organiser.</source>
    <translation>Ein Link sieht so aus: potluck://rechner:port/0123…#einladung. Bitte den ganzen Link kopieren, wie er von der Leitung kam.</translation>
   </message>
@@ -420,6 +428,10 @@
    <translation>Auf einem Rechner fragen, der trainiert.</translation>
   </message>
   <message>
+   <source>Ask the organiser for a link with fewer addresses.</source>
+   <translation>Die Leitung um einen Link mit weniger Adressen bitten.</translation>
+  </message>
+  <message>
    <source>Ask the organiser for a new link.</source>
    <translation>Die Leitung des Projekts um einen neuen Link bitten.</translation>
   </message>
@@ -482,6 +494,10 @@
   <message>
    <source>By the rules until {moment}</source>
    <translation>Nach den Regeln bis {moment}</translation>
+  </message>
+  <message>
+   <source>By this computer's clock, its pass does not hold now. Waiting for the backbone at {where} to renew it.</source>
+   <translation>Nach der Uhr dieses Rechners gilt sein Ausweis jetzt nicht. Es wird gewartet, bis das Backbone bei {where} ihn erneuert.</translation>
   </message>
   <message>
    <source>C&amp;ancel</source>
@@ -1016,12 +1032,20 @@
    <translation>Es errät {right} {guesses} richtig, in Text, den es nie gesehen hat.</translation>
   </message>
   <message>
+   <source>It is damaged.</source>
+   <translation>Er ist beschädigt.</translation>
+  </message>
+  <message>
    <source>It is made with other free software: {libraries}.</source>
    <translation>Darin steckt andere freie Software: {libraries}.</translation>
   </message>
   <message>
    <source>It is not known any more which data were read, so reading begins anew. The damaged file was kept as {name}.</source>
    <translation>Es ist nicht mehr bekannt, welche Daten gelesen wurden, darum beginnt das Lesen von vorn. Die beschädigte Datei wurde als {name} aufgehoben.</translation>
+  </message>
+  <message>
+   <source>It is of another collaboration, or of another key.</source>
+   <translation>Er gehört zu einem anderen Projekt oder einem anderen Schlüssel.</translation>
   </message>
   <message>
    <source>It is started again.</source>
@@ -1294,6 +1318,10 @@
   <message>
    <source>No backbone answers at {0}.</source>
    <translation>Unter {0} antwortet kein Backbone.</translation>
+  </message>
+  <message>
+   <source>No backbone answers at {where}. This computer takes part by the pass that it has, which holds until {until}, and asks on.</source>
+   <translation>Kein Backbone antwortet bei {where}. Dieser Rechner macht mit dem Ausweis mit, den er hat und der bis {until} gilt, und fragt weiter.</translation>
   </message>
   <message>
    <source>No backbone or volunteer that is here has the text. They are asked again in {seconds} s.</source>
@@ -1968,6 +1996,10 @@
    <translation>Der Ausweis wurde nicht erneuert: Die Uhr des Backbones weicht um {0} ab ({1} der Zeit aller anderen hier). Bitte der Leitung sagen.</translation>
   </message>
   <message>
+   <source>The address {where} in the link was passed over. {reason}</source>
+   <translation>Die Adresse {where} im Link wurde übergangen. {reason}</translation>
+  </message>
+  <message>
    <source>The backbone answered something unreadable ({0}).</source>
    <translation>Das Backbone hat Unlesbares geantwortet ({0}).</translation>
   </message>
@@ -2106,6 +2138,10 @@
   <message>
    <source>The graphics card was hotter than {celsius} °C. Potluck continues when it has cooled down.</source>
    <translation>Die Grafikkarte war heißer als {celsius} °C. Potluck macht weiter, wenn sie abgekühlt ist.</translation>
+  </message>
+  <message>
+   <source>The kept list of whom the organiser has shut out is damaged.</source>
+   <translation>Die gespeicherte Liste der Ausgeschlossenen ist beschädigt.</translation>
   </message>
   <message>
    <source>The last 14 days</source>
@@ -3368,6 +3404,10 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
    <translation>{0} Sie kostet nicht nach Menge.</translation>
   </message>
   <message>
+   <source>{0} The file was kept as {1}.</source>
+   <translation>{0} Die Datei wurde als {1} aufgehoben.</translation>
+  </message>
+  <message>
    <source>{0} The system says that this connection is metered.</source>
    <translation>{0} Das System sagt, dass die Verbindung nach Menge kostet.</translation>
   </message>
@@ -3486,6 +3526,10 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   <message>
    <source>{name} (now)</source>
    <translation>{name} (jetzt)</translation>
+  </message>
+  <message>
+   <source>{name} (shut out)</source>
+   <translation>{name} (ausgeschlossen)</translation>
   </message>
   <message>
    <source>{name} (you)</source>

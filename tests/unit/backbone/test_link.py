@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.backbone.link import Link, parse_link
+from core.backbone.link import PLACES_MAX, Link, parse_link
 from core.base.problems import BadInput
 
 ID = bytes(range(32))
@@ -42,3 +42,30 @@ def test_any_text_is_a_link_or_bad_input(text: str) -> None:
         parse_link(text)
     except BadInput:
         return
+
+
+def test_further_addresses_survive_being_written_down() -> None:
+    link = Link("a.example", 1, ID, "invite", (("b.example", 2), ("2001:db8::1", 3)))
+    assert str(link) == f"potluck://a.example:1/{ID.hex()}?also=b.example:2,[2001:db8::1]:3#invite"
+    assert parse_link(str(link)) == link
+    assert link.where == "a.example:1, b.example:2, [2001:db8::1]:3"
+    assert [str(each) for each in link.each][1] == f"potluck://b.example:2/{ID.hex()}#invite"
+
+
+@pytest.mark.parametrize(("number", "said"), [(PLACES_MAX + 1, "not 9"), (40, "not 40"), (400, "not 400")])
+def test_link_to_too_many_addresses_is_refused_whole(number: int, said: str) -> None:
+    also = tuple((f"h{place}", 1) for place in range(1, number))
+    with pytest.raises(BadInput, match=said):
+        parse_link(str(Link("h0", 1, ID, "x", also)))
+
+
+@pytest.mark.parametrize("also", ["h", "h:0", ":1", "h:x", "h:99999", "[::1:1", "h:1,h"])
+def test_further_address_without_host_or_port_is_refused(also: str) -> None:
+    with pytest.raises(BadInput):
+        parse_link(f"potluck://a.example:1/{ID.hex()}?also={also}#x")
+
+
+def test_link_longer_than_what_is_kept_is_refused() -> None:
+    also = tuple((f"{'a' * 60}.{'b' * 60}.h{place}", 1) for place in range(7))
+    with pytest.raises(BadInput, match="at most 600 letters"):
+        parse_link(str(Link("h", 1, ID, "x", also)))

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
+from core.averaging.receipts.exchange import Receipted
 from core.base.problems import NoSpace
 from core.control.notices import NoticeRing
 from core.engine.journal import Journal
@@ -27,11 +28,11 @@ def test_a_receipt_is_kept_once_and_is_there_next_time(tmp_path):
     notices = NoticeRing(lambda: 5.0)
     first = journal(tmp_path, notices)
     for _ in range(3):
-        first.receipt(receipt(1, relayed_bytes=7))
+        first.take(Receipted(receipt(1, relayed_bytes=7)))
     assert first.relayed == {RELAY: 14}
     first.save([])
     again = journal(tmp_path, notices)
-    again.receipt(receipt(1, relayed_bytes=7))
+    again.take(Receipted(receipt(1, relayed_bytes=7)))
     assert again.relayed == {RELAY: 14}
     assert notices.last == 0
 
@@ -45,7 +46,7 @@ def test_a_full_disk_is_told_once_and_gives_no_credit(tmp_path, monkeypatch):
 
     monkeypatch.setattr(receipts, "append_synced", full)
     for number in range(3):
-        first.receipt(receipt(number, relayed_bytes=7))
+        first.take(Receipted(receipt(number, relayed_bytes=7)))
     assert first.relayed == {}
     assert [notice.text for notice in notices.since(0)] == ["The disk is full."]
 

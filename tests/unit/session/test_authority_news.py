@@ -97,7 +97,7 @@ def test_list_that_the_authority_did_not_sign_is_dropped(bad):
 
 def test_earlier_lists_replace_none():
     peer = news()
-    assert peer.learn(signed(7, EVE)) == [AuthorityDecided(AuthorityRecords(number=7, revoked=(EVE,)))]
+    assert peer.learn(signed(7, EVE)) == [AuthorityDecided(AuthorityRecords(number=7, revoked=(EVE,)), signed(7, EVE))]
     for number in (0, 6, 7):
         assert peer.handle(Received(EVE, RecordsGiven(signed(number))), NOW) == ()
     assert peer.records.revoked == (EVE,)

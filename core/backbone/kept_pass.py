@@ -1,0 +1,139 @@
+"""A member's pass on the disk, with what else lets it take part while no backbone answers.
+
+manifest.json   signed, and named by the link
+pass.json       the pass, the authority's certificate, contacts and names: as the welcome desk gave them last
+records.signed  the newest records of the authority, from the desk or from peers
+
+Nothing of it is believed for lying there: the manifest has the link's digest, the certificate the manifest's key, pass
+and records the authority's signature, and the time of the pass counts.  Contacts are places to ask: each peer there has
+to show its own pass.  Whoever can write to the folder gains what a server in between would: delay, and older records
+until the first peer tells newer ones.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Final
+
+import msgspec
+from msgspec import Meta
+
+from core.backbone.support import check_manifest
+from core.backbone.welcome import GRANT_BYTES_MAX, PassGrant
+from core.base.authority_records import RECORDS_BYTES_MAX, AuthorityRecords, read_records
+from core.base.ids import PeerId
+from core.base.manifest import MANIFEST_BYTES_MAX, Manifest, read_manifest
+from core.base.problems import NotTrusted, Problem, RemoteProblem
+from core.base.signing import Ed25519Verifier
+from core.net.passes import Pass, signed_pass, verify_authority
+from core.system.atomic_files import read_bounded, set_aside, write_atomic
+
+MANIFEST: Final = "manifest.json"
+FILE: Final = "pass.json"
+RECORDS: Final = "records.signed"
+_BYTES_MAX: Final = 2 * GRANT_BYTES_MAX
+
+
+class KeptGrant(msgspec.Struct, frozen=True, kw_only=True):
+    """Content of `pass.json`, as nobody has checked it yet."""
+
+    authority: Annotated[bytes, Meta(max_length=4096)]
+    grant: PassGrant
+
+
+@dataclass(frozen=True, slots=True)
+class KeptPass:
+    """What was kept of one pass, verified in all but the time."""
+
+    manifest: Manifest
+    authority: bytes
+    grant: PassGrant
+    shown: Pass
+
+
+class KeptPasses:
+    """The pass of one member in one collaboration.
+
+    Args:
+        folder: What this computer keeps of the collaboration.
+        manifest_id: Of the collaboration.
+        me: This computer's key.
+    """
+
+    def __init__(self, folder: Path, *, manifest_id: bytes, me: PeerId) -> None:
+        self._folder = folder
+        self._manifest_id = manifest_id
+        self._me = me
+        self.notices: list[str] = []
+        """Sentences for the person, about files that were set aside."""
+
+    def keep(self, authority: bytes, grant: PassGrant) -> None:
+        """Replace what was kept.
+
+        Args:
+            authority: Its certificate, checked.
+            grant: As the welcome desk gave it, checked.
+
+        Raises:
+            NoSpace: the disk is full; what was kept before is still there.
+            UserProblem: the system does not allow it.
+        """
+        write_atomic(self._folder / FILE, msgspec.json.encode(KeptGrant(authority=authority, grant=grant)))
+
+    def read(self) -> KeptPass | None:
+        """What was kept; None: nothing, or it is damaged or another's, and was set aside."""
+        path = self._folder / FILE
+        try:
+            data = read_bounded(path, _BYTES_MAX)
+            if data is None:
+                return None
+            file = msgspec.json.decode(data, type=KeptGrant)
+            manifest = read_manifest(
+                read_bounded(self._folder / MANIFEST, MANIFEST_BYTES_MAX) or b"", Ed25519Verifier()
+            )
+            check_manifest(manifest)
+            verify_authority(file.authority, manifest.authority_id)
+            shown = signed_pass(file.grant.certificate, manifest.authority_id, self._manifest_id)
+            if manifest.id != self._manifest_id or shown.peer != self._me:
+                raise NotTrusted("It is of another collaboration, or of another key.")
+        except (ValueError, Problem) as error:
+            why = error.message if isinstance(error, Problem) else "It is damaged."
+            self._set_aside(path, f"The kept pass is not used. {why}")
+            return None
+        return KeptPass(manifest, file.authority, file.grant, shown)
+
+    def newest_records(self, manifest: Manifest, offered: bytes = b"") -> tuple[bytes, AuthorityRecords]:
+        """The newer ones of the records that are kept and those offered, which are kept from now on.
+
+        Args:
+            manifest: Of the collaboration.
+            offered: Signed records; empty: none.
+
+        Returns:
+            The records as they were signed, empty where nothing has been decided, and read.
+
+        Raises:
+            RemoteProblem: what was offered is not the authority's.
+            NoSpace: the disk is full.
+            UserProblem: the system does not allow it.
+        """
+        path = self._folder / RECORDS
+        try:
+            signed = read_bounded(path, RECORDS_BYTES_MAX) or b""
+            known = _records(signed, manifest)
+        except (ValueError, RemoteProblem):
+            self._set_aside(path, "The kept list of whom the organiser has shut out is damaged.")
+            signed, known = b"", AuthorityRecords()
+        news = _records(offered, manifest)
+        if news.number > known.number:
+            write_atomic(path, offered)
+            return offered, news
+        return signed, known
+
+    def _set_aside(self, path: Path, why: str) -> None:
+        self.notices.append(f"{why} The file was kept as {set_aside(path).name}.")
+
+
+def _records(signed: bytes, manifest: Manifest) -> AuthorityRecords:
+    if not signed:
+        return AuthorityRecords()
+    return read_records(signed, authority_id=manifest.authority_id, manifest_id=manifest.id, verifier=Ed25519Verifier())

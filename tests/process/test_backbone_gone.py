@@ -1,0 +1,80 @@
+"""The backbone goes for good after the first minute: those whom it has let in restart, and train together.
+
+With POTLUCK_LONG=1 four volunteers restart, each alone and then all at once; else one of two does.
+"""
+
+import asyncio
+import os
+import socket
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from core.api.snapshot import Activity, Snapshot, activity_of
+from core.api.verdict import VerdictCode
+from tests.process.swarm import Collaboration, Volunteer, collaboration, found
+
+pytestmark = pytest.mark.process
+LONG = bool(os.environ.get("POTLUCK_LONG"))
+NAMES = ("ada", "bob", "cleo", "dora") if LONG else ("ada", "bob")
+TRAINING_S = 30.0
+
+
+def _trains_with(others: set[str], epoch: int) -> Callable[[Snapshot], bool]:
+    def reached(news: Snapshot) -> bool:
+        here = {peer.name for peer in news.peers if peer.activity == Activity.TRAINING}
+        works = news.verdict.code is VerdictCode.CONTRIBUTING and activity_of(news.verdict) is Activity.TRAINING
+        return works and news.epoch >= epoch and news.me.samples_pending > 0 and here >= others
+
+    return reached
+
+
+def _ports(number: int) -> dict[str, int]:
+    """A port for each volunteer, which it keeps, as an engine keeps the one that it has drawn."""
+    held = [socket.socket() for _ in range(number)]
+    for one in held:
+        one.bind(("127.0.0.1", 0))
+    ports = [one.getsockname()[1] for one in held]
+    for one in held:
+        one.close()
+    return dict(zip(NAMES, ports, strict=True))
+
+
+def test_volunteers_restart_and_train_without_any_backbone(tmp_path: Path) -> None:
+    charter, ports = found(tmp_path, target_samples=256), _ports(len(NAMES))
+
+    def started(swarm: Collaboration, name: str) -> Volunteer:
+        return swarm.join(name, "--port", str(ports[name]))
+
+    async def again(swarm: Collaboration, running: dict[str, Volunteer], *names: str) -> list[float]:
+        """Kill engines, start them, and take the time until each trains with the others."""
+        epoch = (await running[names[0]].snapshot()).epoch
+        for name in names:
+            running[name].kill()
+            swarm.volunteers.remove(running[name])
+        begun = time.monotonic()
+        running.update({name: started(swarm, name) for name in names})
+
+        async def trains(name: str) -> float:
+            await running[name].until(_trains_with(set(NAMES) - {name}, epoch), timeout_s=120)
+            return time.monotonic() - begun
+
+        return await asyncio.gather(*map(trains, names))
+
+    async def run() -> None:
+        async with collaboration(charter, tmp_path) as swarm:
+            running = {name: started(swarm, name) for name in NAMES}
+            await asyncio.gather(*(one.until(_trains_with(set(NAMES) - {name}, 1)) for name, one in running.items()))
+            assert swarm.backbone is not None
+            swarm.backbone.kill()
+            swarm.backbone.wait()
+            took = [await again(swarm, running, name) for name in (NAMES if LONG else NAMES[:1])]
+            took += [await again(swarm, running, *NAMES)] if LONG else []
+            (tmp_path / "seconds.txt").write_text(str(took))
+            assert max(map(max, took)) < TRAINING_S, took
+            log = await asyncio.to_thread((running["ada"].home.logs / "notices.log").read_text)
+            assert "No backbone answers" in log
+
+    asyncio.run(run())
