@@ -15,7 +15,11 @@ def add(commands: Commands) -> None:
     add_home(receipts)
     add_json(receipts)
     receipts.add_argument("--number", type=whole(1, 10_000), default=10, metavar="N", help="how many (default: 10)")
-    receipts.add_argument(
+    where = receipts.add_mutually_exclusive_group()
+    where.add_argument(
+        "--charter", type=Path, metavar="DIR", help="those that the backbone of this collaboration has kept"
+    )
+    where.add_argument(
         "--folder", type=Path, metavar="DIR", help="where they are (default: this engine's, of all collaborations)"
     )
     receipts.set_defaults(run=calling("core.cli.receipts:run"))

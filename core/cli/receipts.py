@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from core.api.numbers import amount, volume
+from core.backbone.charter import load_charter
+from core.backbone.serve import RECEIPTS
 from core.base.ids import PeerId, short
 from core.base.problems import BadInput, NotTrusted
 from core.cli.say import say_json
@@ -15,6 +17,7 @@ from core.ledger.checked_receipt import CheckedReceipt, check
 from core.ledger.credits import Credit
 from core.ledger.receipts import read_receipts
 from core.storage.paths import Home
+from core.system.atomic_files import make_directory
 
 
 def run(args: argparse.Namespace) -> int:
@@ -24,6 +27,9 @@ def run(args: argparse.Namespace) -> int:
         BadInput: there is no such folder.
         NotTrusted: a receipt differs from what its members signed; all have been shown by then.
     """
+    if args.charter is not None:
+        args.folder = load_charter(args.charter.expanduser().absolute()).folder / RECEIPTS
+        make_directory(args.folder)
     if args.folder is not None and not args.folder.is_dir():
         raise BadInput(f"There is no folder {args.folder}.", hint="Name the folder of receipts of one collaboration.")
     folders = [args.folder] if args.folder is not None else _folders(Home.find(args.home))
