@@ -31,6 +31,8 @@ class DataCode(StrEnum):
     """Which files of a data set are meant could not be found out on this computer: name."""
     NO_COLUMN = "no-column"
     """Rows have no such column: name, column."""
+    RECORDS = "records"
+    """Some records of a file cannot be read: name, which says how many and which is the first."""
     WRONG_BYTES = "wrong-bytes"
     """A shard is not what the index says: name."""
     NETWORK_RESTS = "network-rests"
@@ -93,6 +95,7 @@ LEFT_OUT: Final[Mapping[str, str]] = MappingProxyType(
         DataCode.MISSING: "Left out of the data: {name}, which is not there any more.",
         DataCode.DAMAGED: "Left out of the data: {name}, which is damaged or holds no text.",
         DataCode.NO_COLUMN: "Left out of the data: {name}, which has no column {column}.",
+        DataCode.RECORDS: "Left out of the data: {name}.",
         DataCode.WRONG_BYTES: "Left out of the data: {name}, which is not what the organiser has signed.",
         DataCode.TOO_MANY: "Left out of the data: the files from {name} on, since there are too many.",
         DataCode.TOO_LARGE: "Left out of the data: {name}, which unfolds to more memory than any text needs.",

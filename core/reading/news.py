@@ -37,7 +37,7 @@ class SourceNews:
     def left_out(self, left: LeftOut) -> None:
         """A file of it is not read."""
         self._files_left_out += 1
-        name = left.name[-NAME_LETTERS:]
+        name = left.words[-NAME_LETTERS:]
         self._say(FilesLeftOut(source=self._source, files=self._files_left_out, name=name, code=left.code))
 
     def block(self, key: BlockKey, path: Path, seal: Seal, *, whole: bool) -> None:

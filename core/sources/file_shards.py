@@ -14,7 +14,6 @@ from core.sources.records import (
     Bytes,
     Columns,
     Texts,
-    csv_texts,
     docstring_texts,
     json_texts,
     json_texts_of_range,
@@ -34,6 +33,7 @@ from core.sources.source import (
     listing_digest,
 )
 from core.sources.spans import WHOLE, WINDOW, File, Range, spans_of
+from core.sources.tables import csv_texts
 from core.sources.unpack import CODECS
 
 _FORMS: Final = {
@@ -145,10 +145,13 @@ class FileShards:
     def _in_order(self, files: Sequence[StoredFile], spans: Sequence[Range], copy: Path | None) -> Iterator[Texts]:
         for span in spans:
             file = files[span.file]
+            given = len(spans) > 1
             try:
-                yield from self._texts(file, span, copy)
+                for texts in self._texts(file, span, copy):
+                    given = True
+                    yield texts
             except ShardUnreadable as problem:
-                if len(spans) == 1:
+                if not given:
                     raise
                 self._access.pass_over(LeftOut(file.name, problem.code))
 
@@ -183,14 +186,15 @@ class FileShards:
 
     def _bytes(self, file: StoredFile, copy: Path | None) -> Bytes:
         if copy is not None:
-            return Bytes(file.name, copy.stat().st_size, lambda start, end: read_file(copy, start, end))
+            size = copy.stat().st_size
+            return Bytes(file.name, size, lambda start, end: read_file(copy, start, end), self._access.pass_over)
 
         def read(start: int, end: int | None) -> Iterator[bytes]:
             for chunk in self._place.read(file.name, start, end):
                 self._access.count(len(chunk))
                 yield chunk
 
-        return Bytes(file.name, file.size, read)
+        return Bytes(file.name, file.size, read, self._access.pass_over)
 
     def _form(self, name: str) -> tuple[str, str]:
         """What a file holds, and how it is packed."""
@@ -238,7 +242,7 @@ class FileShards:
 
     def _splits(self, file: StoredFile) -> bool:
         form, codec = self._form(file.name)
-        return file.ranges and not codec and form in {"text", "jsonl"}
+        return file.ranges and not codec and form in {"text", "jsonl"} and not file.name.lower().endswith(".json")
 
 
 def numbered_pieces(found: Iterable[Texts], block: int) -> Iterator[Piece]:
@@ -273,6 +277,6 @@ def _shard(files: Sequence[StoredFile], spans: Sequence[Range]) -> Shard:
     if len(spans) > 1:
         return Shard(f"{first.name} ... {last.name} ({len(spans)})", sum(files[span.file].size for span in spans))
     (span,) = spans
-    if span.end == WHOLE or not first.size or (span.start == 0 and span.end == first.size):
+    if span.end == WHOLE or not first.size or (span.start == 0 and span.end == first.size and not span.size):
         return Shard(first.name, first.size)
-    return Shard(f"{first.name} [{span.start:,}, {span.end:,})", span.end - span.start)
+    return Shard(f"{first.name} [{span.start:,}, {span.end:,})", span.size or span.end - span.start)

@@ -12,6 +12,7 @@ from core.api.data_state import DataCode
 from core.base.data_source import DataSource
 from core.base.problems import BadInput
 from core.sources.file_shards import FileShards, FoundFiles, StoredFile, read_file
+from core.sources.records import MARKS, TABLES
 from core.sources.source import Access, LeftOut, SourceStalled
 from core.sources.unpack import CODECS
 from core.sources.versions import SeenVersions, Version
@@ -20,7 +21,7 @@ FILES_MAX: Final = 200_000
 """Number of files of a folder that are read, in the order of their names; that there are more is said."""
 SKIPPED_FOLDERS: Final = frozenset({"test", "tests", "idle_test", "site-packages", "dist-packages", "__pycache__"})
 _BINARY: Final = frozenset(
-    {".zip", ".xz", ".bz2", ".7z", ".pdf", ".png", ".jpg", ".jpeg", ".gif", ".pyc", ".docx", ".odt", ".epub"}
+    {".zip", ".7z", ".pdf", ".png", ".jpg", ".jpeg", ".gif", ".pyc", ".docx", ".odt", ".epub"}
 )
 _NO_TEXT: Final = frozenset({*CODECS, ".parquet", ".pq"})
 """Files that hold text, and do not look like it."""
@@ -130,7 +131,8 @@ class Folder:
             return DataCode.DAMAGED
         with path.open("rb") as file:
             head = file.read(4096)
-        return None if _looks_like_text(head) else DataCode.DAMAGED
+        looks = _looks_like_text(head) or (suffix in TABLES and b"\0" not in head)  # of these each record is judged
+        return None if looks else DataCode.DAMAGED
 
 
 def _version(path: Path) -> Version:
@@ -147,6 +149,8 @@ def _within(path: Path, root: Path) -> bool:
 
 
 def _looks_like_text(head: bytes) -> bool:
+    if head[:2] in MARKS:
+        return True
     if b"\0" in head:
         return False
     try:

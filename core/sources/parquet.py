@@ -5,9 +5,19 @@ from collections.abc import Iterator
 from typing import Any, Final, Self
 
 from core.api.data_state import DataCode
-from core.sources.records import NO_COLUMNS, RECORD_BYTES_MAX, Bytes, Columns, Row, Texts, gathered
+from core.sources.records import (
+    NO_COLUMNS,
+    RECORD_BYTES_MAX,
+    Bytes,
+    Columns,
+    RecordTally,
+    Row,
+    Texts,
+    gathered,
+)
 from core.sources.source import READ_BYTES, NoColumn, ShardUnreadable, SourceTrouble
 from core.sources.spans import WHOLE, ByteBuffer
+from core.sources.values import SAID, text_in
 
 FOOTER_BYTES_MAX: Final = 64 * 1024 * 1024
 """Of the list of a file's row groups: ten thousands of them with a thousand columns each."""
@@ -67,7 +77,7 @@ class _AskedFile(io.RawIOBase):
         return self._stream.take(count)
 
 
-def row_groups(file: Bytes, columns: Columns, least: int) -> list[tuple[int, int]]:
+def row_groups(file: Bytes, columns: Columns, least: int) -> list[tuple[int, int, int]]:
     """The row groups of a file, those that follow one another together where they are small.
 
     Args:
@@ -76,7 +86,7 @@ def row_groups(file: Bytes, columns: Columns, least: int) -> list[tuple[int, int
         least: Bytes of text that are worth a shard.
 
     Returns:
-        Of each shard the first row group, and the one behind its last.
+        Of each shard the first row group, the one behind its last, and the bytes that they take in the file.
 
     Raises:
         SourceStalled: it cannot be had now.
@@ -84,16 +94,17 @@ def row_groups(file: Bytes, columns: Columns, least: int) -> list[tuple[int, int
     """
     with _Opened(file) as opened:
         places = opened.columns(columns)
-        found: list[tuple[int, int]] = []
-        first = held = 0
+        found: list[tuple[int, int, int]] = []
+        first = held = size = 0
         for number in range(opened.parquet.metadata.num_row_groups):
             group = opened.parquet.metadata.row_group(number)
-            held += sum(group.column(place).total_uncompressed_size for place in places[:1])
+            held += sum(group.column(place).total_uncompressed_size for place in places)
+            size += sum(group.column(place).total_compressed_size for place in range(group.num_columns))
             if held >= least:
-                found.append((first, number + 1))
-                first, held = number + 1, 0
+                found.append((first, number + 1, size))
+                first, held, size = number + 1, 0, 0
         if held:
-            found.append((first, opened.parquet.metadata.num_row_groups))
+            found.append((first, opened.parquet.metadata.num_row_groups, size))
         return found
 
 
@@ -105,23 +116,36 @@ def parquet_texts(file: Bytes, groups: tuple[int, int], columns: Columns) -> Ite
         groups: The first, and the one behind the last; `WHOLE`: all of them.
         columns: What is read of them.
     """
-    return gathered(_rows(file, groups, columns))
+    records = RecordTally(file)
+    return gathered(_rows(file, groups, columns, records), records)
 
 
-def _rows(file: Bytes, groups: tuple[int, int], columns: Columns) -> Iterator[tuple[str, Row]]:
+def _rows(
+    file: Bytes, groups: tuple[int, int], columns: Columns, records: RecordTally
+) -> Iterator[tuple[str, Row]]:
     with _Opened(file) as opened:
-        (text_place,) = opened.columns(columns)
+        places, number = opened.columns(columns), 0
         last = opened.parquet.metadata.num_row_groups if groups[1] == WHOLE else groups[1]
-        names = [columns.text, *(name for name in columns.others if name in opened.parquet.schema_arrow.names)]
+        text = opened.field_of(columns)
+        plain = text == columns.text and opened.is_text(opened.parquet.schema_arrow.field(text).type)
+        names = [text, *(name for name in columns.others if name in opened.parquet.schema_arrow.names)]
         for group in range(groups[0], last):
-            opened.check(group, text_place)
+            for place in places:
+                opened.check(group, place)
             batches = opened.parquet.iter_batches(ROWS, row_groups=[group], columns=names, use_threads=False)
             for batch in batches:
                 texts, *others = (batch.column(name).to_pylist() for name in names)
                 rows = [dict(zip(names[1:], row, strict=True)) for row in zip(*others, strict=True)] if others else []
-                for place, text in enumerate(texts):
-                    if text:
-                        yield text, rows[place] if rows else NO_COLUMNS
+                for place, value in enumerate(texts):
+                    number += 1
+                    said = value if plain else text_in({text: value}, columns.text)
+                    if said is None and value is not None:
+                        records.skip(number, f"no text in a column '{columns.text}'")
+                        continue
+                    records.good()
+                    if said:
+                        yield said, rows[place] if rows else NO_COLUMNS
+        records.end()
 
 
 class _Opened:
@@ -153,20 +177,44 @@ class _Opened:
             raise self._trouble() from error
 
     def columns(self, columns: Columns) -> list[int]:
-        """Where the text's column stands among those that are stored.
+        """Where the text's column stands among those that are stored, or what it is made of.
 
         Raises:
             ShardUnreadable: there is none, or it holds no text.
         """
+        schema, stored = self.parquet.schema_arrow, self.parquet.metadata.schema
+        name = columns.text
+        if name in self._texts(schema):
+            paths = [stored.column(place).path for place in range(len(stored))]
+            return [place for place, path in enumerate(paths) if path == name or path.startswith(f"{name}.")]
+        raise NoColumn(self._name, name, self._texts(schema))
+
+    def field_of(self, columns: Columns) -> str:
+        """Return the field of the table in which the text's column is."""
+        names = self.parquet.schema_arrow.names
+        return columns.text if columns.text in names else columns.text.partition(".")[0]
+
+    def is_text(self, kind: Any) -> bool:
+        """Whether each value of a type is one text."""
         from pyarrow import types  # noqa: PLC0415
 
-        schema, stored = self.parquet.schema_arrow, self.parquet.metadata.schema
-        if columns.text in schema.names:
-            kind = schema.field(columns.text).type
-            kind = kind.value_type if types.is_dictionary(kind) else kind
-            if types.is_string(kind) or types.is_large_string(kind):
-                return [place for place in range(len(stored)) if stored.column(place).path == columns.text]
-        raise NoColumn(self._name, columns.text, schema.names)
+        kind = kind.value_type if types.is_dictionary(kind) else kind
+        return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
+
+    def _texts(self, fields: Any) -> list[str]:
+        """Names of the fields that hold text, in records also those of their fields: "doc.text"."""
+        from pyarrow import types  # noqa: PLC0415
+
+        found = []
+        for field in fields:
+            kind = field.type
+            of = kind.value_type if types.is_list(kind) or types.is_large_list(kind) else kind
+            said = types.is_struct(of) and of is not kind and any(of.get_field_index(key) >= 0 for key in SAID)
+            if self.is_text(of) or said:
+                found.append(field.name)
+            elif types.is_struct(kind):
+                found += [f"{field.name}.{name}" for name in self._texts(kind)]
+        return found
 
     def check(self, group: int, place: int) -> None:
         """Refuse a column of a row group with a value longer than any text, before anything of it is unpacked.

@@ -1,9 +1,10 @@
 """Forms of text: how the bytes of a file become texts, each of which stands on its own."""
 
-import csv
+import codecs
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import islice
+from itertools import count, islice
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
@@ -11,19 +12,31 @@ import msgspec
 
 from core.api.data_state import DataCode
 from core.data.documents import docstring_paragraphs
-from core.sources.source import PIECE_BYTES, READ_BYTES, NoColumn, ShardUnreadable
+from core.sources.source import PIECE_BYTES, READ_BYTES, LeftOut, NoColumn, ShardUnreadable
 from core.sources.spans import ByteBuffer, text_of_range, text_of_stream
 from core.sources.unpack import unpacked
+from core.sources.values import text_in, texts_in
 
 RECORD_BYTES_MAX: Final = 16 * 1024 * 1024
 """Upper bound on a line of JSON and on a row of a CSV file: no text of a person is longer."""
 PROGRAM_BYTES_MAX: Final = READ_BYTES * 32
 """Of a longer Python program nothing is read."""
+TOO_LONG: Final = "longer than any text"
 _STRANGE_MAX: Final = 0.02
 """Share of letters that are none in what passes for text."""
 
 Row = Mapping[str, object]
 NO_COLUMNS: Final[Row] = MappingProxyType({})
+
+
+FEW: Final = 16
+"""Number of bad records of a file before which nothing is decided."""
+MARKS: Final = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
+"""Byte order marks of what is not UTF-8, as Windows' Notepad writes them."""
+TABLES: Final = frozenset({".jsonl", ".ndjson", ".json", ".csv", ".tsv"})
+"""Ends of names of files whose records are judged one by one."""
+MARK: Final = b"\xef\xbb\xbf"
+"""Byte order mark of UTF-8, which says nothing."""
 
 
 class Texts(NamedTuple):
@@ -44,9 +57,9 @@ class Columns:
     """What is read of a table."""
 
     text: str
-    """Where the text stands."""
+    """Name of the column in which the text stands."""
     others: tuple[str, ...] = ()
-    """What filters ask for."""
+    """Names of the columns that filters ask for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +71,68 @@ class Bytes:
     """0 where nobody says."""
     read: Callable[[int, int | None], Iterable[bytes]]
     """The bytes of a range, in chunks of at most `core.sources.source.READ_BYTES`; None: to the end."""
+    lose: Callable[[LeftOut], None] = lambda _: None
+    """Told at the end which records could not be read."""
 
     def whole(self, codec: str) -> Iterator[bytes]:
-        """All bytes of the file, unpacked."""
-        return unpacked(self.read(0, None), codec, self.name)
+        """All bytes of the file, unpacked, as UTF-8 without a byte order mark."""
+        return _unmarked(unpacked(self.read(0, None), codec, self.name))
+
+
+class RecordTally:
+    """The records of a file, or of a part of it, as they are read: a bad one is skipped, counted and named.
+
+    What is skipped follows from the bytes alone, so everybody who reads the file reads the same texts.
+
+    Args:
+        file: The file.
+        unit: What `at` counts: rows, or bytes.
+    """
+
+    def __init__(self, file: Bytes, unit: str = "row") -> None:
+        self._file = file
+        self._unit = unit
+        self._good = self._bad = 0
+        self._first = ""
+        self._refusal = ShardUnreadable(DataCode.DAMAGED, name=file.name)
+
+    @property
+    def refused(self) -> bool:
+        """Whether most of the records until now are bad."""
+        return self._bad > self._good
+
+    def good(self) -> None:
+        """Count one more record that could be read."""
+        self._good += 1
+
+    def skip(self, at: int, why: str, refusal: ShardUnreadable | None = None) -> None:
+        """Count one more record that cannot be read.
+
+        Args:
+            at: Which it is.
+            why: What is wrong with it.
+            refusal: What is wrong with the file, if most of its records are like the first one.
+
+        Raises:
+            ShardUnreadable: most of the records until now are bad.
+        """
+        self._bad += 1
+        if self._bad == 1:
+            self._first = f"{self._unit} {at:,}, {why}"
+            self._refusal = refusal or self._refusal
+        if self._bad > max(FEW, self._good):
+            raise self._refusal
+
+    def end(self) -> None:
+        """Tell what was lost; the file has come to its end.
+
+        Raises:
+            ShardUnreadable: most of its records are bad.
+        """
+        if self.refused:
+            raise self._refusal
+        if self._bad:
+            self._file.lose(LeftOut(self._file.name, DataCode.RECORDS, self._bad, self._first))
 
 
 def plain_texts(file: Bytes, codec: str) -> Iterator[Texts]:
@@ -76,17 +147,16 @@ def plain_texts_of_range(file: Bytes, start: int, end: int) -> Iterator[Texts]:
 
 def json_texts(file: Bytes, codec: str, columns: Columns) -> Iterator[Texts]:
     """The texts of JSON lines, read in order."""
-    return gathered(_texts_of_lines(_lines(ByteBuffer(file.whole(codec)), file.name), columns, file.name))
+    buffer, records = ByteBuffer(file.whole(codec)), RecordTally(file)
+    array = buffer.peek(READ_BYTES).lstrip()[:1] == b"["
+    lines = _elements(buffer, file.name) if array else lines_of(buffer, records)
+    return gathered(_texts_of_lines(enumerate(lines, start=1), columns, file, records), records)
 
 
 def json_texts_of_range(file: Bytes, start: int, end: int, columns: Columns) -> Iterator[Texts]:
     """The texts of the JSON lines that begin in a range of a file."""
-    return gathered(_texts_of_lines(_lines_of_range(file, start, end), columns, file.name))
-
-
-def csv_texts(file: Bytes, codec: str, columns: Columns) -> Iterator[Texts]:
-    """The texts of a column of a table of comma- or tab-separated values, whose first row names its columns."""
-    return gathered(_texts_of_table(file, codec, columns))
+    records = RecordTally(file, "the line at byte")
+    return gathered(_texts_of_lines(_lines_of_range(file, start, end, records), columns, file, records), records)
 
 
 def docstring_texts(file: Bytes) -> Iterator[Texts]:
@@ -107,30 +177,99 @@ def _decoded(piece: bytes, name: str) -> Texts:
     return Texts((text,))
 
 
-def gathered(found: Iterable[tuple[str, Row]]) -> Iterator[Texts]:
-    """Texts and their rows together, as soon as they are a piece."""
+def gathered(found: Iterable[tuple[str, Row]], records: RecordTally) -> Iterator[Texts]:
+    """Texts and their rows together, as soon as they are a piece; those before a file breaks off are given too.
+
+    Args:
+        found: The texts.
+        records: Of the file, which is refused where most of them are bad.
+    """
     texts: list[str] = []
     rows: list[Row] = []
-    held = 0
-    for text, row in found:
+    held, refused = 0, None
+    source = iter(found)
+    while True:
+        try:
+            text, row = next(source)
+        except StopIteration:
+            break
+        except ShardUnreadable as error:  # what came before is none the worse for it
+            refused = error
+            break
         texts.append(text)
         rows.append(row)
         held += len(text)
         if held >= PIECE_BYTES:
             yield Texts(tuple(texts), tuple(rows))
             texts, rows, held = [], [], 0
-    if texts:
+    if texts and not records.refused:
         yield Texts(tuple(texts), tuple(rows))
+    if refused is not None:
+        raise refused
 
 
-def _lines(buffer: ByteBuffer, name: str) -> Iterator[bytes]:
-    while line := buffer.line(RECORD_BYTES_MAX):
-        if len(line) >= RECORD_BYTES_MAX:
+def _unmarked(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """The same bytes as UTF-8 without a byte order mark at their beginning."""
+    rest = iter(chunks)
+    head = b""
+    while len(head) < len(MARK) and (chunk := next(rest, None)) is not None:
+        head += chunk
+    codec = MARKS.get(head[:2])
+    if codec is None:
+        yield head.removeprefix(MARK)
+        yield from rest
+        return
+    decoder = codecs.getincrementaldecoder(codec)("replace")
+    yield decoder.decode(head[2:]).encode()
+    for chunk in rest:
+        yield decoder.decode(chunk).encode()
+    yield decoder.decode(b"", final=True).encode()
+
+
+def lines_of(buffer: ByteBuffer, records: RecordTally) -> Iterator[bytes]:
+    """The lines of a file; a longer one than any record is counted as bad, and empty."""
+    for number in count(1):
+        line = buffer.line(RECORD_BYTES_MAX)
+        if not line:
+            return
+        if len(line) < RECORD_BYTES_MAX:
+            yield line
+            continue
+        while line and not line.endswith(b"\n"):
+            line = buffer.line(RECORD_BYTES_MAX)
+        records.skip(number, TOO_LONG)
+        yield b"\n"
+
+
+def _elements(buffer: ByteBuffer, name: str) -> Iterator[bytes]:
+    """The elements of one JSON array that is the whole file, each as JSON.
+
+    Raises:
+        ShardUnreadable: the array breaks off, or is none: what comes behind cannot be told apart.
+    """
+    decoder, held, wanted = json.JSONDecoder(), "", READ_BYTES
+    utf8 = codecs.getincrementaldecoder("utf-8")("replace")
+    held = utf8.decode(buffer.take(wanted)).lstrip()[1:]
+    while True:
+        held = held.lstrip(" \t\r\n,")
+        if held.startswith("]"):
+            return
+        try:
+            _, end = decoder.raw_decode(held)
+            whole = end < len(held)
+        except (ValueError, RecursionError):
+            whole = False
+        if whole:
+            yield held[:end].encode("utf-8", "surrogatepass")
+            held, wanted = held[end:], READ_BYTES
+            continue
+        more = utf8.decode(buffer.take(wanted))
+        if not more or len(held) > RECORD_BYTES_MAX:
             raise ShardUnreadable(DataCode.DAMAGED, name=name)
-        yield line
+        held, wanted = held + more, 2 * wanted
 
 
-def _lines_of_range(file: Bytes, start: int, end: int) -> Iterator[bytes]:
+def _lines_of_range(file: Bytes, start: int, end: int, records: RecordTally) -> Iterator[tuple[int, bytes]]:
     buffer = ByteBuffer(file.read(max(0, start - 1), None))
     at = max(0, start - 1)
     while start and at < end:  # the line in which the range begins is the one's before
@@ -138,56 +277,52 @@ def _lines_of_range(file: Bytes, start: int, end: int) -> Iterator[bytes]:
         at += len(passed)
         if not passed or passed.endswith(b"\n"):
             break
-    for line in _lines(buffer, file.name) if at < end else ():
-        yield line
-        at += len(line)
-        if at >= end:
-            return
+    while at < end and (line := buffer.line(RECORD_BYTES_MAX)):
+        begin, at = at, at + len(line)
+        if len(line) < RECORD_BYTES_MAX:
+            yield begin, line if begin else line.removeprefix(MARK)
+            continue
+        while line and not line.endswith(b"\n"):
+            line = buffer.line(RECORD_BYTES_MAX)
+            at += len(line)
+        records.skip(begin, TOO_LONG)
 
 
-def _texts_of_lines(lines: Iterable[bytes], columns: Columns, name: str) -> Iterator[tuple[str, Row]]:
+def _texts_of_lines(
+    lines: Iterable[tuple[int, bytes]], columns: Columns, file: Bytes, records: RecordTally
+) -> Iterator[tuple[str, Row]]:
     others = {f"other{place}": column for place, column in enumerate(columns.others)}
     fields: list[tuple[str, Any, Any]] = [("text", str | None, msgspec.NODEFAULT)]
     fields += [(field, Any, None) for field in others]
     record = msgspec.defstruct("Record", fields, rename={"text": columns.text, **others}, frozen=True)
     decode: Callable[[bytes], Any] = msgspec.json.Decoder(record).decode
-    for line in lines:
+    for at, line in lines:
         if line.isspace():
             continue
         try:
             found = decode(line)
-        except msgspec.ValidationError as error:
-            raise NoColumn(name, columns.text, _fields(line)) from error
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise ShardUnreadable(DataCode.DAMAGED, name=name) from error
-        if found.text:
+            text = found.text
             row = {column: getattr(found, field) for field, column in others.items()} if others else NO_COLUMNS
-            yield found.text, row
+        except msgspec.ValidationError:
+            whole = _record(line)
+            text = None if whole is None else text_in(whole, columns.text)
+            if text is None:
+                why = f"no text in a column '{columns.text}'"
+                records.skip(at, why, NoColumn(file.name, columns.text, texts_in(whole)))
+                continue
+            row = {column: whole.get(column) for column in columns.others} if whole and others else NO_COLUMNS
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            records.skip(at, "not valid JSON")
+            continue
+        records.good()
+        if text:
+            yield text, row
+    records.end()
 
 
-def _fields(line: bytes) -> list[str]:
-    """The names of a record's fields that hold text; none, where it is no record."""
+def _record(line: bytes) -> dict[str, Any] | None:
+    """A line of JSON as a record; None: it is not one."""
     try:
-        found = msgspec.json.decode(line, type=dict[str, Any])
+        return msgspec.json.decode(line, type=dict[str, Any])
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return []
-    return [name for name, value in found.items() if isinstance(value, str)]
-
-
-def _texts_of_table(file: Bytes, codec: str, columns: Columns) -> Iterator[tuple[str, Row]]:
-    csv.field_size_limit(RECORD_BYTES_MAX)
-    lines = (line.decode("utf-8", "replace") for line in _lines(ByteBuffer(file.whole(codec)), file.name))
-    rows = csv.reader(lines, delimiter="\t" if ".tsv" in file.name.lower()[-8:] else ",")
-    try:
-        head = [name.removeprefix("\ufeff") for name in next(rows, [])]
-        if columns.text not in head:
-            raise NoColumn(file.name, columns.text, head)
-        place = head.index(columns.text)
-        others = [(column, head.index(column)) for column in columns.others if column in head]
-        for row in rows:
-            if row and len(row) != len(head):
-                raise NoColumn(file.name, columns.text)
-            if row and row[place]:
-                yield row[place], {column: row[at] for column, at in others} if others else NO_COLUMNS
-    except csv.Error as error:
-        raise ShardUnreadable(DataCode.DAMAGED, name=file.name) from error
+        return None

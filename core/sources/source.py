@@ -55,10 +55,20 @@ class Shard(NamedTuple):
 
 
 class LeftOut(NamedTuple):
-    """A file of a source that is not read, which people are told."""
+    """A file of a source that is not read, or some records of it, which people are told."""
 
     name: str
     code: DataCode
+    records: int = 0
+    """Number of records that could not be read; 0: the file, or the rest of it."""
+    first: str = ""
+    """Which was the first of them, and what is wrong with it."""
+
+    @property
+    def words(self) -> str:
+        """What people are told: "a.jsonl: 3 records, the first: row 101, not JSON"."""
+        count = f"{self.records:,} record{'' if self.records == 1 else 's'}"
+        return f"{self.name}: {count}, the first: {self.first}" if self.records else self.name
 
 
 @dataclass(frozen=True, slots=True)

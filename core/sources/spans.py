@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from core.base.data_source import SHARDS_MAX
-from core.sources.source import BLOCK_BYTES, PIECE_BYTES
+from core.sources.source import BLOCK_BYTES, PIECE_BYTES, ShardUnreadable
 
 WINDOW: Final = 16 * 1024
 """Bytes behind a cut within which an end of a paragraph, a line or a word is looked for."""
@@ -35,6 +35,8 @@ class Range(NamedTuple):
     file: int
     start: int
     end: int
+    size: int = 0
+    """Bytes of it, where start and end count row groups."""
 
 
 def spans_of(files: Sequence[File], *, shard_bytes: int = BLOCK_BYTES) -> list[tuple[Range, ...]]:
@@ -86,17 +88,32 @@ def cut_after(window: bytes) -> int:
 
 
 class ByteBuffer:
-    """Bytes that come in chunks of any size, to be looked at before they are taken."""
+    """Bytes that come in chunks of any size, to be looked at before they are taken.
+
+    Where they break off, what came before is given first; then `ShardUnreadable` is raised.
+    """
 
     def __init__(self, chunks: Iterable[bytes]) -> None:
         self._chunks = iter(chunks)
         self._held = bytearray()
+        self._broken: ShardUnreadable | None = None
 
     def peek(self, count: int) -> bytes:
         """The next `count` bytes; fewer only at the end."""
-        while len(self._held) < count and (chunk := next(self._chunks, None)) is not None:
-            self._held += chunk
+        while len(self._held) < count and self._grow():
+            pass
+        if self._broken is not None and not self._held:
+            raise self._broken
         return bytes(self._held[:count])
+
+    def _grow(self) -> bool:
+        """Hold one chunk more; False at the end."""
+        try:
+            chunk = next(self._chunks, None)
+        except ShardUnreadable as error:
+            self._broken, chunk = error, None
+        self._held += chunk or b""
+        return chunk is not None
 
     def take(self, count: int) -> bytes:
         """The next `count` bytes, which are then gone."""
@@ -113,9 +130,8 @@ class ByteBuffer:
         seen = 0
         while (at := self._held.find(b"\n", seen)) < 0 and len(self._held) < longest:
             seen = len(self._held)
-            if (chunk := next(self._chunks, None)) is None:
+            if not self._grow():
                 break
-            self._held += chunk
         return self.take(min(at + 1 if at >= 0 else len(self._held), longest))
 
 

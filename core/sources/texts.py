@@ -1,7 +1,7 @@
 """A source as a stream of documents, for whatever reads it once and in order: preparation, reports, tokenizers."""
 
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from random import Random
 from types import MappingProxyType
@@ -14,12 +14,13 @@ from core.data.documents import LINE_CHARS_MAX, Document, documents_of, paragrap
 from core.data.filters import Filters, Sieve, read_filters
 from core.sources.beside import shards_beside
 from core.sources.patient import PatientShards, Tell, untold
+from core.sources.readable import ReadableShards
 from core.sources.source import (
     Access,
+    LeftOut,
     NoColumn,
     NoSplit,
     Piece,
-    ShardUnreadable,
     SourceTrouble,
     TextShards,
     open_source,
@@ -71,7 +72,7 @@ class SourceTexts:
             raise problem_of_trouble(trouble) from trouble
 
     def read(self, shards: Sequence[str]) -> Iterator[Document]:
-        """The documents of these shards, in their order; a shard that turns out unreadable ends there.
+        """The documents of these shards, in their order; one that turns out unreadable ends there, and is told.
 
         Raises:
             BadInput: they cannot be had now.
@@ -81,8 +82,6 @@ class SourceTexts:
             try:
                 for piece in self._source.read(int(shard)):
                     yield from _kept(piece, sieve)
-            except ShardUnreadable:
-                continue
             except SourceTrouble as trouble:
                 raise problem_of_trouble(trouble) from trouble
 
@@ -97,26 +96,20 @@ class SourceTexts:
         """
         waiting = deque(int(shard) for shard in self.shards())
         order.shuffle(waiting)
-        sieve, damage, found = self._filters.sieve(), None, 0
+        sieve = self._filters.sieve()
         turns = deque(self._source.read(waiting.popleft()) for _ in range(min(len(waiting), SHARDS_AT_A_TIME)))
         while turns:
             try:
                 piece = next(turns[0], None)
-            except ShardUnreadable as trouble:
-                piece, damage = None, trouble
             except SourceTrouble as trouble:
                 raise problem_of_trouble(trouble) from trouble
             if piece is not None:
-                for document in _kept(piece, sieve):
-                    found += 1
-                    yield document
+                yield from _kept(piece, sieve)
                 turns.rotate(-1)
                 continue
             turns.popleft()
             if waiting:
                 turns.append(self._source.read(waiting.popleft()))
-        if damage is not None and not found:
-            raise problem_of_trouble(damage) from damage
 
 
 def documents_in(text: str) -> Iterator[Document]:
@@ -138,20 +131,27 @@ def texts_named(name: str) -> SourceTexts:
     return texts_of(DataSource(address=name))
 
 
-def texts_of(source: DataSource, secrets: Mapping[str, str] = MappingProxyType({}), tell: Tell = untold) -> SourceTexts:
+def texts_of(
+    source: DataSource,
+    secrets: Mapping[str, str] = MappingProxyType({}),
+    tell: Tell = untold,
+    lose: Callable[[LeftOut], None] = lambda _: None,
+) -> SourceTexts:
     """The text of a source that the person has named, who so allows a folder in it to be read.
 
     Args:
         source: As a recipe has it; its shards are read beside its index where they lie there.
         secrets: Credentials (`Access.secrets`).
         tell: Told why nothing comes, while it does not answer.
+        lose: Told of each file that is not read, and of records that are not.
 
     Raises:
         BadInput: it cannot be opened, or its filters cannot be used.
     """
     folder = Path(source.path) if source.path else None
-    shards = shards_beside(source) or open_source(source, Access(folder=folder, secrets=secrets))
-    return SourceTexts(PatientShards(shards, tell), read_filters(source.filters))
+    access = Access(folder=folder, secrets=secrets, pass_over=lose)
+    shards = shards_beside(source) or open_source(source, access)
+    return SourceTexts(ReadableShards(PatientShards(shards, tell), lose), read_filters(source.filters))
 
 
 def problem_of_trouble(trouble: SourceTrouble) -> BadInput:

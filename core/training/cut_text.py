@@ -120,7 +120,7 @@ def cut(asked: CutRequest) -> SourceCut:
         characters=sum(index.characters),
         left_out=left_out.total(),
         resumed=resumed,
-        unread=tuple(one.name for one in lost[:UNREAD_MAX]),
+        unread=tuple(one.words for one in lost[:UNREAD_MAX]),
         unread_count=len(lost),
     )
 

@@ -90,7 +90,7 @@ def inspected(asked: InspectRequest) -> Inspected:
         bytes=text.size,
         indexed=text.index is not None,
         network=text.shards.network,
-        unread=tuple(one.name for one in (*text.listing.left_out, *text.passed_over))[:LEFT_OUT_MAX],
+        unread=tuple(one.words for one in (*text.listing.left_out, *text.passed_over))[:LEFT_OUT_MAX],
         examples=tuple(examples),
         sample_bytes=text.bytes_read,
         sample_texts=text.sampled_texts,

@@ -1200,6 +1200,10 @@
    <translation>Nicht in den Daten: {name} braucht entpackt mehr Speicher als irgendein Text.</translation>
   </message>
   <message>
+   <source>Left out of the data: {name}.</source>
+   <translation>Von den Daten ausgelassen: {name}.</translation>
+  </message>
+  <message>
    <source>Let Potluck train until an epoch has ended, then try again.</source>
    <translation>Potluck trainieren lassen, bis eine Epoche zu Ende ist, dann noch einmal versuchen.</translation>
   </message>

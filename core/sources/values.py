@@ -1,0 +1,51 @@
+"""What of a record is text: a value that is text, a list of texts, or a conversation, also within a record in it."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+SAID: Final = ("content", "value", "text")
+"""Where a message has what was said."""
+
+
+def text_in(record: Mapping[str, Any], column: str) -> str | None:
+    """The text in a column of a record: text, a list of texts, or a conversation; None: there is none.
+
+    Args:
+        record: The record.
+        column: Its name; "doc.text" is the field "text" of the record in "doc".
+    """
+    if column in record:
+        return said_in(record[column])
+    first, dot, rest = column.partition(".")
+    inner = record.get(first)
+    return text_in(inner, rest) if dot and isinstance(inner, dict) else None
+
+
+def said_in(value: object) -> str | None:
+    """A value as text: a list's texts with a blank line between them, of messages what was said; None: it has none.
+
+    Args:
+        value: Text, a list of texts, or messages as chats have them: (role, content) or (from, value).
+    """
+    if value is None or isinstance(value, str):
+        return value or ""
+    if not isinstance(value, list):
+        return None
+    parts: list[str] = []
+    for one in value:
+        said = next((one[key] for key in SAID if key in one), None) if isinstance(one, dict) else one
+        if not isinstance(said, str):
+            return None
+        parts.append(said)
+    return "\n\n".join(filter(None, parts))
+
+
+def texts_in(record: Mapping[str, Any] | None) -> list[str]:
+    """The names of a record's fields that hold text, those of records in it too."""
+    found = []
+    for name, value in (record or {}).items():
+        if said_in(value):
+            found.append(name)
+        elif isinstance(value, dict):
+            found += [f"{name}.{inner}" for inner, said in value.items() if said_in(said)]
+    return found
