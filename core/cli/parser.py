@@ -42,6 +42,11 @@ class Parser(argparse.ArgumentParser):
         """What was added, by the name that argparse calls it by."""
         super().__init__(**options)
 
+    @property
+    def arguments(self) -> list[argparse.Action]:
+        """All that was added, subcommands too, in its order."""
+        return list(dict.fromkeys(self._known.values()))
+
     def add_argument(self, *names: Any, **options: Any) -> argparse.Action:
         """Add an argument, as `argparse` does, and remember it for sentences."""
         return self._keep(super().add_argument(*names, **options))

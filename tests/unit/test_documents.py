@@ -1,0 +1,27 @@
+"""What the documents name is there."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+WORDS_MAX = 900
+PAGES = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", *(f"docs/{page.name}" for page in ROOT.glob("docs/*.md"))]
+
+
+def test_each_path_of_the_glossary_exists() -> None:
+    paths = re.findall(r"\(`((?:app|core|tests)[^`]*)`", (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8"))
+    assert len(paths) > 150
+    assert [path for path in paths if not (ROOT / path).exists()] == []
+
+
+def test_readme_is_short() -> None:
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").split()) <= WORDS_MAX
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_each_link_of_a_page_leads_somewhere(page: str) -> None:
+    links = re.findall(r"\]\(([^)#\s]+)[^)]*\)", (ROOT / page).read_text(encoding="utf-8"))
+    local = [link for link in links if "://" not in link]
+    assert [link for link in local if not ((ROOT / page).parent / link).exists()] == []
