@@ -51,6 +51,13 @@ class Parser(argparse.ArgumentParser):
         """Add an argument, as `argparse` does, and remember it for sentences."""
         return self._keep(super().add_argument(*names, **options))
 
+    def add_mutually_exclusive_group(self, **options: Any) -> Any:
+        """Add a group, as `argparse` does, whose arguments are remembered too."""
+        group = super().add_mutually_exclusive_group(**options)
+        add = group.add_argument
+        group.add_argument = lambda *names, **more: self._keep(add(*names, **more))  # type: ignore[method-assign]
+        return group
+
     def add_subparsers(self, **options: Any) -> Any:
         """Add subcommands, as `argparse` does, and remember them for sentences."""
         return self._keep(super().add_subparsers(**options))
