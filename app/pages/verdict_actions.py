@@ -56,7 +56,7 @@ def _look_back(actions: Actions) -> None:
 
 _NOW = Offer(text.later("Contribute now for 1 hour"), _insist)
 _LOOK_BACK: Final = Offer(text.later("See what happened"), _look_back)
-_NOTHING: Final = frozenset(("finished", "ended"))
+_NOTHING: Final = frozenset(("finished", "ended", "left"))
 OFFERS: Final[Mapping[str, Offer]] = MappingProxyType(
     {
         reason: Offer(text.later("Change the limits…"), partial(_change, RULES[reason]))

@@ -71,6 +71,7 @@ class StartPage(QWidget):
             (self.join, self.join_asked),
         ):
             button.clicked.connect(asked)
+            button.hide()  # a verdict shows its own: all side by side are wider than a small window
         self._build()
 
     @property

@@ -217,7 +217,7 @@
   </message>
   <message>
    <source>&amp;Threads of the processor</source>
-   <translation>Kerne des &amp;Prozessors</translation>
+   <translation>Kerne des Pr&amp;ozessors</translation>
   </message>
   <message>
    <source>&amp;Try again</source>

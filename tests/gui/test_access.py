@@ -121,7 +121,7 @@ def test_no_letter_stands_for_two_controls(language, scene):
     if hasattr(scene, "menuBar"):
         titles = [action.text() for action in scene.menuBar().actions()]
         letters += [mark.lower() for title in titles for mark in re.findall("&([^&])", title)]
-    assert len(letters) == len(set(letters)), sorted(letters)
+    assert len(letters) == len(set(letters)), "".join(sorted(letters))
 
 
 def test_figures_have_one_width(parts, examples):

@@ -231,7 +231,7 @@ def test_notice_of_a_verdict_is_worded_by_its_code():
 @pytest.mark.parametrize(("code", "reason"), SENTENCES)
 def test_rests_offer_one_action_others_none(code, reason):
     offer = offer_of(verdicts.Verdict(code=code, reason=reason))
-    rests = code is VerdictCode.RESTING and reason not in {"finished", "ended"}
+    rests = code is VerdictCode.RESTING and reason not in {"finished", "ended", "left"}
     assert (offer is not None) == (rests or code is VerdictCode.PROBLEM)
 
 
@@ -239,7 +239,7 @@ def test_rests_offer_one_action_others_none(code, reason):
 def test_reason_of_a_rest_leads_to_its_setting(told, examples, reason):
     told.store.put(examples.snapshot(verdicts.resting(reason, percent=5, minutes=3, celsius=80, watts=9, epoch=7)))
     shown = [one for one in (told.home.action, told.home.rule) if one.isVisibleTo(told.home)]
-    assert len(shown) == {"metered": 1, "month": 1, "finished": 0, "ended": 0}.get(reason, 2)
+    assert len(shown) == {"metered": 1, "month": 1, "finished": 0, "ended": 0, "left": 0}.get(reason, 2)
     if not shown:
         return
     shown[-1].click()
