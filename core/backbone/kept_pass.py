@@ -93,6 +93,7 @@ class KeptPasses:
             check_manifest(manifest)
             verify_authority(file.authority, manifest.authority_id)
             shown = signed_pass(file.grant.certificate, manifest.authority_id, self._manifest_id)
+            _records(file.grant.records, manifest)
             if manifest.id != self._manifest_id or shown.peer != self._me:
                 raise NotTrusted("It is of another collaboration, or of another key.")
         except (ValueError, Problem) as error:

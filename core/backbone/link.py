@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 from core.api.joined import LETTERS_MAX
 from core.base.problems import BadInput
+from core.net.hosts import read_host
 
 SCHEME = "potluck"
 PLACES_MAX: Final = 8
@@ -92,6 +93,8 @@ def parse_link(text: str) -> Link:
         raise BadInput("This link does not say which collaboration it leads to.", hint=hint)
     if not _INVITE.match(parts.fragment):
         raise BadInput("This link has no invitation.", hint=hint)
+    for name, _ in ((host, port), *also):
+        read_host(name)
     also.pop((host, port), None)
     check_places([(host, port), *also])
     if len(text.strip()) > LETTERS_MAX:

@@ -2,11 +2,12 @@
 
 import codecs
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import count, islice
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast
 
 import msgspec
 
@@ -22,6 +23,9 @@ RECORD_BYTES_MAX: Final = 16 * 1024 * 1024
 PROGRAM_BYTES_MAX: Final = READ_BYTES * 32
 """Of a longer Python program nothing is read."""
 TOO_LONG: Final = "longer than any text"
+_BETWEEN: Final = re.compile(r"[ \t\r\n,]*")
+_NEXT: Final = re.compile(r"\}\s*,\s*(?=\{)")
+"""Behind a record of an array, where the next one begins."""
 _STRANGE_MAX: Final = 0.02
 """Share of letters that are none in what passes for text."""
 
@@ -29,8 +33,8 @@ Row = Mapping[str, object]
 NO_COLUMNS: Final[Row] = MappingProxyType({})
 
 
-FEW: Final = 16
-"""Number of bad records of a file before which nothing is decided."""
+FEW: Final = 10_000
+"""Number of bad records before a file is given up before its end: a bound on work, for a head of comments is none."""
 MARKS: Final = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 """Byte order marks of what is not UTF-8, as Windows' Notepad writes them."""
 TABLES: Final = frozenset({".jsonl", ".ndjson", ".json", ".csv", ".tsv"})
@@ -242,31 +246,33 @@ def lines_of(buffer: ByteBuffer, records: RecordTally) -> Iterator[bytes]:
 
 
 def _elements(buffer: ByteBuffer, name: str) -> Iterator[bytes]:
-    """The elements of one JSON array that is the whole file, each as JSON.
+    """The elements of one JSON array that is the whole file, each as JSON; one that is none comes as it is.
 
     Raises:
-        ShardUnreadable: the array breaks off, or is none: what comes behind cannot be told apart.
+        ShardUnreadable: the array breaks off, or what comes behind a bad element cannot be told apart.
     """
-    decoder, held, wanted = json.JSONDecoder(), "", READ_BYTES
-    utf8 = codecs.getincrementaldecoder("utf-8")("replace")
-    held = utf8.decode(buffer.take(wanted)).lstrip()[1:]
+    decoder, utf8 = json.JSONDecoder(), codecs.getincrementaldecoder("utf-8")("replace")
+    held, at, wanted = utf8.decode(buffer.take(READ_BYTES)).lstrip(), 1, READ_BYTES
     while True:
-        held = held.lstrip(" \t\r\n,")
-        if held.startswith("]"):
+        at = cast("re.Match[str]", _BETWEEN.match(held, at)).end()
+        if held.startswith("]", at):
             return
         try:
-            _, end = decoder.raw_decode(held)
-            whole = end < len(held)
+            _, end = decoder.raw_decode(held, at)
         except (ValueError, RecursionError):
-            whole = False
-        if whole:
-            yield held[:end].encode("utf-8", "surrogatepass")
-            held, wanted = held[end:], READ_BYTES
+            end = len(held)
+        if end < len(held):
+            yield held[at:end].encode("utf-8", "surrogatepass")
+            at, wanted = end, READ_BYTES
             continue
-        more = utf8.decode(buffer.take(wanted))
-        if not more or len(held) > RECORD_BYTES_MAX:
+        more = utf8.decode(buffer.take(wanted)) if len(held) - at <= RECORD_BYTES_MAX else ""
+        if more:
+            held, at, wanted = held[at:] + more, 0, 2 * wanted
+            continue
+        if (behind := _NEXT.search(held, at)) is None:
             raise ShardUnreadable(DataCode.DAMAGED, name=name)
-        held, wanted = held + more, 2 * wanted
+        yield b"?"
+        at = behind.end()
 
 
 def _lines_of_range(file: Bytes, start: int, end: int, records: RecordTally) -> Iterator[tuple[int, bytes]]:

@@ -21,20 +21,23 @@ def text_in(record: Mapping[str, Any], column: str) -> str | None:
     return text_in(inner, rest) if dot and isinstance(inner, dict) else None
 
 
-def said_in(value: object) -> str | None:
+def said_in(value: object, depth: int = 2) -> str | None:
     """A value as text: a list's texts with a blank line between them, of messages what was said; None: it has none.
 
     Args:
         value: Text, a list of texts, or messages as chats have them: (role, content) or (from, value).
+        depth: Number of lists that may stand within each other.
     """
     if value is None or isinstance(value, str):
         return value or ""
-    if not isinstance(value, list):
+    if not isinstance(value, list) or not depth:
         return None
     parts: list[str] = []
     for one in value:
-        said = next((one[key] for key in SAID if key in one), None) if isinstance(one, dict) else one
-        if not isinstance(said, str):
+        if isinstance(one, dict) and not any(key in one for key in SAID):
+            return None
+        said = said_in(next(one[key] for key in SAID if key in one) if isinstance(one, dict) else one, depth - 1)
+        if said is None:
             return None
         parts.append(said)
     return "\n\n".join(filter(None, parts))

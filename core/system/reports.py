@@ -102,17 +102,25 @@ async def _lines(process: asyncio.subprocess.Process, events: Collection[str]) -
         Problem: the child reports one, or ended by itself with a failure.
     """
     assert process.stdout is not None
-    while line := await process.stdout.readline():
+    while line := await _line(process.stdout):
         said = _report(line)
         if said.get("event") == "problem":
             kinds: dict[str, type[Problem]] = {"bad_input": BadInput, "no_space": NoSpace, "worker": WorkerProblem}
-            raise kinds.get(said["code"], UserProblem)(said["message"], hint=said["hint"])
+            raise kinds.get(said.get("code", ""), UserProblem)(str(said.get("message")), hint=str(said.get("hint", "")))
         if said.get("event") in events:
             yield said
         else:
             _LOG.warning("A part of Potluck says: %s", line.decode(errors="replace").rstrip()[:LOGGED_CHARS])
     if code := await process.wait():
         raise WorkerProblem(f"A part of Potluck ended with code {code}.", hint="What it printed or logged says why.")
+
+
+async def _line(stream: asyncio.StreamReader) -> bytes:
+    """The next line; one that is longer than `LINE_BYTES_MAX` says nothing."""
+    try:
+        return await stream.readline()
+    except ValueError:
+        return b"{}\n"
 
 
 def _report(line: bytes) -> dict[str, Any]:

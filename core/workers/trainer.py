@@ -333,5 +333,13 @@ def _mended(problem: Problem, folder: Path) -> Callable[[], bool] | None:
         return None
     if problem.code != NoSpace.code:
         return lambda: False
-    needed = 2 * shutil.disk_usage(folder).free + ROOM_BYTES
-    return lambda: shutil.disk_usage(folder).free >= needed
+    needed = 2 * _free_bytes(folder) + ROOM_BYTES
+    return lambda: _free_bytes(folder) >= needed
+
+
+def _free_bytes(folder: Path) -> int:
+    """Bytes that are free on a folder's disk; 0 where the disk is gone."""
+    try:
+        return shutil.disk_usage(folder).free
+    except OSError:
+        return 0

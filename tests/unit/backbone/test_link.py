@@ -69,3 +69,11 @@ def test_link_longer_than_what_is_kept_is_refused() -> None:
     also = tuple((f"{'a' * 60}.{'b' * 60}.h{place}", 1) for place in range(7))
     with pytest.raises(BadInput, match="at most 600 letters"):
         parse_link(str(Link("h", 1, ID, "x", also)))
+
+
+@pytest.mark.parametrize("host", ["a..b", "x" * 64 + ".org", "\u2603" * 60, "my_host", "192.168.1.300"])
+def test_host_that_is_none_is_refused_in_a_sentence(host):
+    good = f"potluck://example.org:5/{'0' * 64}"
+    for text in (f"potluck://{host}:5/{'0' * 64}#x", f"{good}?also={host}:6#x"):
+        with pytest.raises(BadInput):
+            parse_link(text)
