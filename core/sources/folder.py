@@ -12,17 +12,15 @@ from core.api.data_state import DataCode
 from core.base.data_source import DataSource
 from core.base.problems import BadInput
 from core.sources.file_shards import FileShards, FoundFiles, StoredFile, read_file
-from core.sources.records import MARKS, TABLES
-from core.sources.source import Access, LeftOut, SourceStalled
+from core.sources.records import MARK, MARKS, TABLES
+from core.sources.source import BLOCK_BYTES, Access, LeftOut, SourceStalled
 from core.sources.unpack import CODECS
 from core.sources.versions import SeenVersions, Version
 
 FILES_MAX: Final = 200_000
 """Number of files of a folder that are read, in the order of their names; that there are more is said."""
 SKIPPED_FOLDERS: Final = frozenset({"test", "tests", "idle_test", "site-packages", "dist-packages", "__pycache__"})
-_BINARY: Final = frozenset(
-    {".zip", ".7z", ".pdf", ".png", ".jpg", ".jpeg", ".gif", ".pyc", ".docx", ".odt", ".epub"}
-)
+_BINARY: Final = frozenset({".zip", ".7z", ".pdf", ".png", ".jpg", ".jpeg", ".gif", ".pyc", ".docx", ".odt", ".epub"})
 _NO_TEXT: Final = frozenset({*CODECS, ".parquet", ".pq"})
 """Files that hold text, and do not look like it."""
 _REASONS: Final = {errno.ELOOP: DataCode.LINK, errno.ENOENT: DataCode.MISSING}
@@ -79,13 +77,14 @@ class Folder:
             try:
                 size = path.stat().st_size
                 reason = self._reason(path) if size or path.is_symlink() else None
+                ranges = reason is not None or size < BLOCK_BYTES or not _in_one_piece(path)
             except OSError as error:
-                size, reason = 0, _REASONS.get(error.errno or 0, DataCode.REFUSED)
+                size, ranges, reason = 0, True, _REASONS.get(error.errno or 0, DataCode.REFUSED)
             if reason is not None:
                 left_out.append(LeftOut(name, reason))
             elif size:
                 self._versions.check(name, _version(path), name=name)
-                files.append(StoredFile(name, size))
+                files.append(StoredFile(name, size, ranges))
         return FoundFiles(files, left_out)
 
     def written(self) -> list[tuple[str, int, int]]:
@@ -141,6 +140,13 @@ def _version(path: Path) -> Version:
         found = path.stat()
         return (f"{found.st_size} {found.st_mtime_ns}",)
     return ("",)
+
+
+def _in_one_piece(path: Path) -> bool:
+    """Whether no part of a file can be read on its own: UTF-16, or one JSON array."""
+    with path.open("rb") as file:
+        head = file.read(4096)
+    return head[:2] in MARKS or (path.suffix.lower() in TABLES and head.removeprefix(MARK).lstrip()[:1] == b"[")
 
 
 def _within(path: Path, root: Path) -> bool:

@@ -25,6 +25,8 @@ PACKED_MAX: Final = 200
 """By so much text can be packed at most; real text is by 3 to 10, the log of a machine by 50."""
 ROWS: Final = 64
 """Rows that are taken at a time."""
+NOT_UTF8: Final = object()
+"""In the place of a value that claims to be text."""
 _MARK: Final = b"PAR1"
 _TAIL_BYTES: Final = 8
 
@@ -120,12 +122,11 @@ def parquet_texts(file: Bytes, groups: tuple[int, int], columns: Columns) -> Ite
     return gathered(_rows(file, groups, columns, records), records)
 
 
-def _rows(
-    file: Bytes, groups: tuple[int, int], columns: Columns, records: RecordTally
-) -> Iterator[tuple[str, Row]]:
+def _rows(file: Bytes, groups: tuple[int, int], columns: Columns, records: RecordTally) -> Iterator[tuple[str, Row]]:
     with _Opened(file) as opened:
-        places, number = opened.columns(columns), 0
-        last = opened.parquet.metadata.num_row_groups if groups[1] == WHOLE else groups[1]
+        places, stored = opened.columns(columns), opened.parquet.metadata
+        number = sum(stored.row_group(group).num_rows for group in range(groups[0]))
+        last = stored.num_row_groups if groups[1] == WHOLE else groups[1]
         text = opened.field_of(columns)
         plain = text == columns.text and opened.is_text(opened.parquet.schema_arrow.field(text).type)
         names = [text, *(name for name in columns.others if name in opened.parquet.schema_arrow.names)]
@@ -134,10 +135,13 @@ def _rows(
                 opened.check(group, place)
             batches = opened.parquet.iter_batches(ROWS, row_groups=[group], columns=names, use_threads=False)
             for batch in batches:
-                texts, *others = (batch.column(name).to_pylist() for name in names)
+                texts, *others = (_values(batch.column(name)) for name in names)
                 rows = [dict(zip(names[1:], row, strict=True)) for row in zip(*others, strict=True)] if others else []
                 for place, value in enumerate(texts):
                     number += 1
+                    if value is NOT_UTF8:
+                        records.skip(number, "not UTF-8")
+                        continue
                     said = value if plain else text_in({text: value}, columns.text)
                     if said is None and value is not None:
                         records.skip(number, f"no text in a column '{columns.text}'")
@@ -146,6 +150,21 @@ def _rows(
                     if said:
                         yield said, rows[place] if rows else NO_COLUMNS
         records.end()
+
+
+def _values(column: Any) -> list[Any]:
+    """The values of a column; `NOT_UTF8` for each that is not what its type says."""
+    try:
+        return list(column.to_pylist())
+    except UnicodeDecodeError:
+        return [_value(scalar) for scalar in column]
+
+
+def _value(scalar: Any) -> Any:
+    try:
+        return scalar.as_py()
+    except UnicodeDecodeError:
+        return NOT_UTF8
 
 
 class _Opened:

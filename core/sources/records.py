@@ -251,7 +251,7 @@ def _elements(buffer: ByteBuffer, name: str) -> Iterator[bytes]:
     Raises:
         ShardUnreadable: the array breaks off, or what comes behind a bad element cannot be told apart.
     """
-    decoder, utf8 = json.JSONDecoder(), codecs.getincrementaldecoder("utf-8")("replace")
+    decoder, utf8 = json.JSONDecoder(), codecs.getincrementaldecoder("utf-8")("surrogateescape")
     held, at, wanted = utf8.decode(buffer.take(READ_BYTES)).lstrip(), 1, READ_BYTES
     while True:
         at = cast("re.Match[str]", _BETWEEN.match(held, at)).end()
@@ -262,7 +262,7 @@ def _elements(buffer: ByteBuffer, name: str) -> Iterator[bytes]:
         except (ValueError, RecursionError):
             end = len(held)
         if end < len(held):
-            yield held[at:end].encode("utf-8", "surrogatepass")
+            yield held[at:end].encode("utf-8", "surrogateescape")
             at, wanted = end, READ_BYTES
             continue
         more = utf8.decode(buffer.take(wanted)) if len(held) - at <= RECORD_BYTES_MAX else ""

@@ -54,7 +54,7 @@ def _texts_of_table(file: Bytes, codec: str, columns: Columns, records: RecordTa
 def _rows(file: Bytes, codec: str, records: RecordTally) -> Iterator[tuple[int, list[str]]]:
     """The rows of a table by their numbers: with tabs (IANA's text/tab-separated-values: no quotes), or commas."""
     lines = (line.decode("utf-8", "surrogateescape") for line in lines_of(ByteBuffer(file.whole(codec)), records))
-    if ".tsv" in file.name.lower()[-8:]:
+    if file.name.lower().removesuffix(codec).endswith(".tsv"):
         rows = (line.rstrip("\r\n").split("\t") if line.strip("\r\n") else [] for line in lines)
         yield from enumerate(rows)
         return

@@ -9,6 +9,7 @@ import gzip
 import io
 import json
 import lzma
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -45,6 +46,15 @@ def nested() -> bytes:
     return file.getvalue()
 
 
+def table_of_bytes() -> bytes:
+    """Strings of which one is Latin-1, as a writer that looks at nothing makes them."""
+    raw = pa.array([*map(str.encode, WORDS[:20]), b"caf\xe9", *map(str.encode, WORDS[21:])], pa.binary())
+    return table(pa.string(), pa.Array.from_buffers(pa.string(), len(raw), raw.buffers()))
+
+
+LONG = [f"{n} " + "word " * 25_000 for n in range(40)]
+"""Texts that are more than one block."""
+LONG_ROWS = [json.dumps({"text": text}) for text in LONG]
 CSV = "id,text\n" + "".join(f"{n},{text}\n" for n, text in enumerate(WORDS))
 TSV = "id\ttext\n" + "".join(f"{n}\t{text}\n" for n, text in enumerate(WORDS))
 GZIPPED = gzip.compress(lines() * 40)
@@ -109,6 +119,22 @@ CASES: dict[str, tuple[str, bytes, str, list[str], str]] = {
     "list column": ("a.parquet", table(pa.list_(pa.string()), [["One.", "Two."]]), "text", ["One.\n\nTwo."], ""),
     "chat in Parquet": ("a.parquet", table(None, [CHAT]), "text", ["Hello?\n\nHello."], ""),  # type: ignore[arg-type]
     "nested in Parquet": ("a.parquet", nested(), "doc.text", WORDS, ""),
+    "bytes in the place of text": (
+        "a.parquet",
+        table_of_bytes(),
+        "text",
+        [*WORDS[:20], *WORDS[21:]],
+        "row 21, not UTF-8",
+    ),
+    "array with Latin-1": (
+        "a.json",
+        b"[" + lines('{"text": "caf\udce9"}').strip().replace(b"\n", b",") + b"]",
+        "text",
+        WORDS,
+        "row 21, not valid JSON",
+    ),
+    "large file of UTF-16": ("a.jsonl", "\n".join(LONG_ROWS).encode("utf-16"), "text", LONG, ""),
+    "large array in lines": ("a.jsonl", b"[" + ",".join(LONG_ROWS).encode() + b"]", "text", LONG, ""),
     "plain text with a mark": ("a.txt", b"\xef\xbb\xbfOnce.", "text", ["Once."], ""),
     "plain text of Notepad": ("a.txt", "Ünder.".encode("utf-16"), "text", ["Ünder."], ""),
 }
@@ -154,6 +180,26 @@ def test_file_is_refused_where_most_records_are_bad(tmp_path: Path, name: str, d
     assert cause is not None
     assert getattr(cause, "code", None) == code
     assert str(problem_of_trouble(cause)) == str(raised.value)  # type: ignore[arg-type]
+
+
+def test_array_of_json_takes_time_by_its_size(tmp_path: Path) -> None:
+    """A long text and very many short ones behind it, which once took a minute."""
+    (tmp_path / "a.json").write_text('[{"text":"' + "x" * 4_300_000 + '"}' + ',{"text":"a"}' * 300_000 + "]")
+    began = time.process_time()
+    opened = OpenedText(DataSource(address=str(tmp_path)))
+    assert sum(1 for _ in opened.texts(0)) == 300_001
+    assert time.process_time() - began < 10
+
+
+def test_row_of_parquet_is_named_by_its_place_in_the_file(tmp_path: Path) -> None:
+    rows: list[list[str | None] | None] = [["A text. " * 4_000] for _ in range(400)]
+    rows[300] = [None, "x"]
+    path = tmp_path / "a.parquet"
+    parquet.write_table(pa.table({"text": rows}), path, row_group_size=150, compression="none", use_dictionary=False)
+    opened = OpenedText(DataSource(address=str(path)))
+    assert opened.shard_count > 1
+    assert sum(1 for shard in range(opened.shard_count) for _ in opened.texts(shard)) == 399
+    assert [one.first.partition(",")[0] for one in opened.passed_over] == ["row 301"]
 
 
 def test_columns_that_hold_text_are_named(tmp_path: Path) -> None:
