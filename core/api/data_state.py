@@ -94,7 +94,7 @@ LEFT_OUT: Final[Mapping[str, str]] = MappingProxyType(
         DataCode.REFUSED: "Left out of the data: {name}, which this computer may not read.",
         DataCode.MISSING: "Left out of the data: {name}, which is not there any more.",
         DataCode.DAMAGED: "Left out of the data: {name}, which is damaged or holds no text.",
-        DataCode.NO_COLUMN: "Left out of the data: {name}, which has no column {column}.",
+        DataCode.NO_COLUMN: "Left out of the data: {name}, which has no text in the column that is read.",
         DataCode.RECORDS: "Left out of the data: {name}.",
         DataCode.WRONG_BYTES: "Left out of the data: {name}, which is not what the organiser has signed.",
         DataCode.TOO_MANY: "Left out of the data: the files from {name} on, since there are too many.",

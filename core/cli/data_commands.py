@@ -21,7 +21,7 @@ from core.cli.kept_model import kept_model
 from core.cli.options import Missing
 from core.cli.quantities import read_rate
 from core.cli.say import say_json
-from core.cli.tables import clean
+from core.cli.tables import clean, losses_of
 from core.data.filters import Value, read_filters
 from core.engine.data_secrets import kept_secrets, secret_names
 from core.sources.requests import (
@@ -90,7 +90,7 @@ def run_cut(args: argparse.Namespace) -> int:
         f"{args.source} is cut into {_shards(found)}{resumed}.\n"
         f"  size       {volume(found['bytes'])}\n"
         f"  texts      {amount(found['documents'])}, {amount(found['characters'])} characters\n"
-        f"{left_out}{unread_of(found)}"
+        f"{left_out}{losses_of(found)}"
         f"  index      {clean(found['index'])}, {volume(found['index_bytes'])}\n"
         f"Write in the recipe, above its tables{'' if away else ' (the backbone gives the shards)'}:\n\n"
         f"{_table(source, found['index'], out if away else '')}"
@@ -139,7 +139,7 @@ def run_train(args: argparse.Namespace) -> int:
         print(
             f"{amount(found['report']['vocab_size'])} pieces by the recipe {found['recipe']}, of "
             f"{amount(found['sample_characters'])} characters.\n{_report(found['report'])}\n"
-            f"Written to {args.out}."
+            f"{losses_of(found)}Written to {args.out}."
         )
     return 0
 
@@ -266,12 +266,6 @@ def _place(address: str) -> list[DataSource]:
         return []
 
 
-def unread_of(found: dict[str, Any]) -> str:
-    """A line that names the first files which could not be read; empty: all were."""
-    more = ", ..." if found.get("unread_count", 0) > len(found["unread"]) else ""
-    return f"  not read   {', '.join(map(clean, found['unread']))}{more}\n" if found["unread"] else ""
-
-
 def _charter_index(charter: Path, address: str) -> Path:
     """The index that a charter's manifest names for an address, or its only one."""
     loaded = load_charter(charter)
@@ -313,7 +307,7 @@ def _inspected(found: dict[str, Any], *, line: str) -> str:
         said.append(f"  download   {lasting(found['download_s'])} of all of it, on a line of {line}")
     if found["kept_share"] < 1:
         said.append(f"  filters    keep {found['kept_share']:.1%} of the texts")
-    said.append(f"{unread_of(found)}Reckoned from {amount(found['sample_characters'])} characters of it. Examples:")
+    said.append(f"{losses_of(found)}Reckoned from {amount(found['sample_characters'])} characters of it. Examples:")
     said += [f"  {clean(example)}" for example in found["examples"]]
     if found["tokenizer"]:
         said.append(_report(found["tokenizer"]))

@@ -22,12 +22,12 @@ from core.base.data_source import DataSource
 from core.base.ids import fingerprint
 from core.base.problems import BadInput, Busy
 from core.cli.charter import DAY_S, link_of
-from core.cli.data_commands import unread_of
 from core.cli.found_questions import FOUNDER, ask
 from core.cli.needs import needs_of, sentences
 from core.cli.recipe_commands import LINK_DAYS, LINK_USES
 from core.cli.recipes import Chosen
 from core.cli.say import say_json
+from core.cli.tables import losses_of
 from core.engine.founding import Prepared, found
 from core.engine.own_text import own_text
 from core.net.clock import Clock
@@ -207,7 +207,7 @@ def _say(args: argparse.Namespace, done: Founded, ports: Ports) -> None:
     for cut in done.cuts:
         print(
             f"Its text: {amount(cut['documents'])} texts, {amount(cut['characters'])} characters; "
-            f"the backbone gives it to volunteers.\n{unread_of(cut)}",
+            f"the backbone gives it to volunteers.\n{losses_of(cut)}",
             end="",
         )
     print(sentences(needs))

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Any
 
 from core.api.data_state import DataView, why_stalled
 from core.api.hints import hint_sentence
@@ -173,3 +174,10 @@ def notice_text(notice: Notice) -> str:
     moment = datetime.fromtimestamp(notice.time).astimezone()
     mark = "" if notice.level == "info" else f"{notice.level}: "
     return f"{moment:%Y-%m-%d %H:%M:%S}  {mark}{clean(notice.text)}"
+
+
+def losses_of(found: dict[str, Any]) -> str:
+    """Lines that say which files, or records of them, could not be read, and why; empty: all could."""
+    more = found["loss_count"] - len(found["losses"])
+    said = [one["words"] for one in found["losses"]] + [f"and {amount(more)} more"] * (more > 0)
+    return "".join(f"  {'' if number else 'not read':11}{clean(one)}\n" for number, one in enumerate(said))

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
+from core.api.data_state import DataCode
 from core.reading.block_file import Seal
 from core.reading.block_store import BlockKey
 from core.reading.frames import BlockReady, FilesLeftOut, Flowing, Opened, ReadFrame, Stalled, Unreadable
@@ -25,7 +26,7 @@ class SourceNews:
         self._source = source
         self._say = say
         self._stalled = False
-        self._files_left_out = 0
+        self._told: set[tuple[str, DataCode]] = set()
 
     def opened(self, listing: Listing) -> None:
         """It is listed, so its shards can be wanted."""
@@ -35,10 +36,12 @@ class SourceNews:
         self._say(Opened(source=self._source, shards=len(listing.shards), name=listing.digest))
 
     def left_out(self, left: LeftOut) -> None:
-        """A file of it is not read."""
-        self._files_left_out += 1
+        """A file of it is not read, or records are not: told once, for a file is read in parts, and again and again."""
+        if (left.name, left.code) in self._told:
+            return
+        self._told.add((left.name, left.code))
         name = left.words[-NAME_LETTERS:]
-        self._say(FilesLeftOut(source=self._source, files=self._files_left_out, name=name, code=left.code))
+        self._say(FilesLeftOut(source=self._source, files=len(self._told), name=name, code=left.code))
 
     def block(self, key: BlockKey, path: Path, seal: Seal, *, whole: bool) -> None:
         """There are rows that can be drawn."""

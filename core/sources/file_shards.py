@@ -144,16 +144,15 @@ class FileShards:
 
     def _in_order(self, files: Sequence[StoredFile], spans: Sequence[Range], copy: Path | None) -> Iterator[Texts]:
         for span in spans:
-            file = files[span.file]
-            given = len(spans) > 1
+            file, given = files[span.file], False
             try:
                 for texts in self._texts(file, span, copy):
                     given = True
                     yield texts
             except ShardUnreadable as problem:
-                if not given:
+                if not given and len(spans) == 1:
                     raise
-                self._access.pass_over(LeftOut(file.name, problem.code))
+                self._access.pass_over(LeftOut(file.name, problem.code, first="the rest" if given else ""))
 
     def _read_ranges(self, file: StoredFile, span: Range, block: int) -> Iterator[Piece]:
         form, _ = self._form(file.name)

@@ -62,13 +62,15 @@ class LeftOut(NamedTuple):
     records: int = 0
     """Number of records that could not be read; 0: the file, or the rest of it."""
     first: str = ""
-    """Which was the first of them, and what is wrong with it."""
+    """Which was the first of them, and what is wrong with it; of a file that breaks off, "the rest"."""
 
     @property
     def words(self) -> str:
-        """What people are told: "a.jsonl: 3 records, the first: row 101, not JSON"."""
+        """What people are told: "a.jsonl: 3 records, the first: row 101, not JSON", "the rest of a.jsonl.gz"."""
         count = f"{self.records:,} record{'' if self.records == 1 else 's'}"
-        return f"{self.name}: {count}, the first: {self.first}" if self.records else self.name
+        if self.records:
+            return f"{self.name}: {count}, the first: {self.first}"
+        return f"{self.first} of {self.name}" if self.first else self.name
 
 
 @dataclass(frozen=True, slots=True)

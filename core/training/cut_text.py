@@ -17,13 +17,10 @@ from core.sources.index_at import index_of
 from core.sources.requests import CutRequest, VerifyRequest
 from core.system.atomic_files import write_atomic
 from core.training.child import given_secrets, say
-from core.training.opened_text import OpenedText
+from core.training.opened_text import LOSSES_MAX, Loss, OpenedText
 
 JOURNAL_EVERY: Final = 64
 """The journal is written after one of so many parts of what is cut at most; what is not in it, is cut again."""
-
-UNREAD_MAX: Final = 20
-"""Number of files that were not read, of which the names are told."""
 
 
 class SourceCut(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag="cut"):
@@ -43,9 +40,9 @@ class SourceCut(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", ta
     """Texts that filters left out, since this run began."""
     resumed: int
     """Shards that an earlier run had cut."""
-    unread: tuple[str, ...]
-    """Files that were not read, the first of them: packed in a way that is not known, damaged, or no text."""
-    unread_count: int
+    losses: tuple[Loss, ...]
+    """What of its files was not read since this run began, the first of it."""
+    loss_count: int
 
 
 class WrongShard(msgspec.Struct, frozen=True, kw_only=True):
@@ -104,7 +101,7 @@ def cut(asked: CutRequest) -> SourceCut:
             f"The files in {asked.source.address} have changed while they were cut.",
             hint="Let what writes there come to its end, then cut them again, into an empty folder.",
         )
-    lost = (*text.listing.left_out, *text.passed_over)
+    losses = text.losses()
     index = journal.index(asked.mirrors)
     store.write(INDEX_FILE, index.encode())
     if asked.index_copy:
@@ -120,8 +117,8 @@ def cut(asked: CutRequest) -> SourceCut:
         characters=sum(index.characters),
         left_out=left_out.total(),
         resumed=resumed,
-        unread=tuple(one.words for one in lost[:UNREAD_MAX]),
-        unread_count=len(lost),
+        losses=tuple(losses[:LOSSES_MAX]),
+        loss_count=len(losses),
     )
 
 

@@ -11,12 +11,10 @@ from core.sources.texts import documents_in
 from core.tasks.tokenizers.report import TokenizerReport, report
 from core.tasks.tokenizers.unigram import read_unigram_file, train_unigram
 from core.training.child import given_secrets, say
-from core.training.opened_text import OpenedText
+from core.training.opened_text import LOSSES_MAX, Loss, OpenedText
 
 EXAMPLES = 3
 EXAMPLE_CHARS = 300
-LEFT_OUT_MAX = 20
-"""Number of files that are not read of which the names are said."""
 VOCAB_MAX = 32_000
 PIECE_CHARS = 300
 """Characters of a sample for each piece of the tokenizer that is trained on it."""
@@ -39,8 +37,9 @@ class Inspected(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", ta
     """Whether an index lies beside the shards, which says their sizes and characters."""
     network: bool
     """Whether reading it takes the network."""
-    unread: tuple[str, ...]
-    """Files that are not read, the first of them."""
+    losses: tuple[Loss, ...]
+    """What of the sample's files is not read, the first of it."""
+    loss_count: int
     examples: tuple[str, ...]
     sample_bytes: int
     """That were read, as they lie there."""
@@ -81,7 +80,7 @@ def inspected(asked: InspectRequest) -> Inspected:
         raise BadInput(f"There is no text in {asked.source.address}.", hint="Name another source, or another column.")
     say("progress", text="Cutting the sample into tokens", fraction=0.75)
     found = _report(asked, [document for document in documents if document], characters)
-    scale = text.times_sampled()
+    scale, losses = text.times_sampled(), text.losses()
     return Inspected(
         address=asked.source.address,
         licence=asked.source.licence,
@@ -90,7 +89,8 @@ def inspected(asked: InspectRequest) -> Inspected:
         bytes=text.size,
         indexed=text.index is not None,
         network=text.shards.network,
-        unread=tuple(one.words for one in (*text.listing.left_out, *text.passed_over))[:LEFT_OUT_MAX],
+        losses=tuple(losses[:LOSSES_MAX]),
+        loss_count=len(losses),
         examples=tuple(examples),
         sample_bytes=text.bytes_read,
         sample_texts=text.sampled_texts,

@@ -5,6 +5,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
+import msgspec
+
+from core.api.data_state import DataCode
 from core.base.data_source import DataSource
 from core.data.filters import read_filters
 from core.sources.index_at import index_at, listed
@@ -15,7 +18,22 @@ from core.sources.texts import problem_of_trouble
 from core.sources.unpack import CODECS
 from core.training.child import say_wait
 
+LOSSES_MAX: Final = 20
+"""Number of files that are not read, or not whole, of which is told what is wrong."""
 _PACKED: Final = (*CODECS, ".parquet", ".pq")
+
+
+class Loss(msgspec.Struct, frozen=True, kw_only=True):
+    """A file that was not read to its end, or records of it that were not."""
+
+    name: str
+    code: DataCode
+    records: int
+    """Their number; 0: the file, or the rest of it."""
+    first: str
+    """Which was the first of them, and what is wrong with it."""
+    words: str
+    """All that for people."""
 
 
 class OpenedText:
@@ -64,6 +82,16 @@ class OpenedText:
             return self.index.size
         sizes = [shard.size for shard in self.listing.shards]
         return sum(sizes) if all(sizes) else 0
+
+    def losses(self) -> list[Loss]:
+        """What of the source was not read so far, each file once: those that its listing leaves out come first."""
+        found: dict[tuple[str, DataCode], LeftOut] = {}
+        for one in (*self.listing.left_out, *self.passed_over):
+            known = found.setdefault((one.name, one.code), one)
+            if known is not one:
+                found[one.name, one.code] = known._replace(records=known.records + one.records)
+        each = ((one, "" if one.records else f" ({one.code.replace('-', ' ')})") for one in found.values())
+        return [Loss(**one._asdict(), words=one.words + why) for one, why in each]
 
     def share_read(self) -> float:
         """How far reading it once is."""

@@ -14,7 +14,7 @@ from core.system.atomic_files import public_file, write_atomic
 from core.tasks.tokenizers.report import DOCUMENTS_MAX, TokenizerReport, report
 from core.tasks.tokenizers.unigram import recipe_of, train_unigram
 from core.training.child import given_secrets, say
-from core.training.opened_text import OpenedText
+from core.training.opened_text import LOSSES_MAX, Loss, OpenedText
 
 READING_SHARE = 0.5
 """Of the time, in the progress that people see."""
@@ -28,6 +28,9 @@ class Trained(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag=
     recipe: str
     sample_characters: int
     """Of the text that it was trained on."""
+    losses: tuple[Loss, ...]
+    """What of the sample's files was not read, the first of it."""
+    loss_count: int
     report: TokenizerReport
 
 
@@ -73,7 +76,8 @@ def trained(asked: TokenizerRequest) -> Trained:
         NoSpace: the disk is full.
     """
     recipe = recipe_of(asked.recipe)
-    sampled = SampledText(OpenedText(asked.source, given_secrets()), asked.sample_bytes)
+    text = OpenedText(asked.source, given_secrets())
+    sampled = SampledText(text, asked.sample_bytes)
     tokenizer = train_unigram(
         sampled.sentences(), vocab_size=asked.vocab_size or recipe.vocab_size, recipe=asked.recipe
     )
@@ -86,4 +90,12 @@ def trained(asked: TokenizerRequest) -> Trained:
     say("progress", text="Cutting held-out text", fraction=0.95)
     found = report(tokenizer, sampled.held_out)
     write_atomic(Path(asked.out), tokenizer.to_str().encode(), mode=public_file())
-    return Trained(path=asked.out, recipe=asked.recipe, sample_characters=sampled.characters, report=found)
+    losses = text.losses()
+    return Trained(
+        path=asked.out,
+        recipe=asked.recipe,
+        sample_characters=sampled.characters,
+        losses=tuple(losses[:LOSSES_MAX]),
+        loss_count=len(losses),
+        report=found,
+    )

@@ -1176,8 +1176,8 @@
    <translation>Nicht in den Daten: {name} wurde geändert, seit es aufgelistet wurde.</translation>
   </message>
   <message>
-   <source>Left out of the data: {name}, which has no column {column}.</source>
-   <translation>Ausgelassen: {name}, das keine Spalte {column} hat.</translation>
+   <source>Left out of the data: {name}, which has no text in the column that is read.</source>
+   <translation>Ausgelassen: {name}, das in der gelesenen Spalte keinen Text hat.</translation>
   </message>
   <message>
    <source>Left out of the data: {name}, which is damaged or holds no text.</source>

@@ -102,7 +102,7 @@ def test_a_link_alone_brings_another_computer_to_its_first_contribution(tmp_path
     founded = json.loads(potluck("found", recipe, "--text", books, *where, "--json").splitlines()[-1])
     assert founded["reach"] == "home"
     (text,) = founded["text"]
-    assert "torn.jsonl.gz" in text["unread"]
+    assert "torn.jsonl.gz" in [one["name"] for one in text["losses"]]
     assert text["characters"] > sum(len(path.read_text(encoding="utf-8")) for path in books.glob("*.txt")) * 0.95
     assert str(tmp_path).encode() not in (ours / "manifest.json").read_bytes()
     shutil.rmtree(books)

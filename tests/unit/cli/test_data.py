@@ -1,5 +1,6 @@
 """What `potluck data` and `potluck tokenizer` understand, say and refuse; one run of each through the real child."""
 
+import gzip
 import json
 import tomllib
 from collections.abc import Iterator
@@ -150,9 +151,19 @@ def test_index_is_kept_here_by_the_name_of_its_folder(
 
 def test_a_tokenizer_is_trained(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "tokenizer.json"
-    assert run(["tokenizer", "train", str(folder), "--out", str(out), "--vocab", "100"]) == 0
+    (folder / "scan.pdf").write_bytes(b"%PDF-1.7")
+    (folder / "torn.jsonl.gz").write_bytes(gzip.compress(b'{"text": "One that is whole."}\n{]\n' + b"\n" * 9)[:-4])
+    train = ["tokenizer", "train", str(folder), "--out", str(out), "--vocab", "100"]
+    assert run(train) == 0
     said = capsys.readouterr().out
     assert "tokens a word" in said
+    assert "not read   scan.pdf (damaged)\n             the rest of torn.jsonl.gz (damaged)\n" in said
+    assert run([*train, "--json"]) == 0
+    losses = json.loads(capsys.readouterr().out)["losses"]
+    assert [(one["name"], one["code"], one["first"]) for one in losses] == [
+        ("scan.pdf", "damaged", ""),
+        ("torn.jsonl.gz", "damaged", "the rest"),
+    ]
     assert json.loads(out.read_text())["model"]["type"] == "Unigram"
     assert run(["data", "inspect", str(folder), "--tokenizer", str(out), "--tokens-per-s", "1000"]) == 0
     assert "one pass" in capsys.readouterr().out

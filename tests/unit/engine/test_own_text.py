@@ -11,7 +11,7 @@ import pytest
 from core.base.data_source import DataSource
 from core.base.problems import BadInput
 from core.base.recipe import Recipe
-from core.cli.data_commands import unread_of
+from core.cli.tables import losses_of
 from core.data.shard_index import read_index
 from core.engine.own_text import OwnText, own_text
 from tests.small_task import text_folder
@@ -51,9 +51,9 @@ def test_files_that_cannot_be_read_are_named(books: Path, tmp_path: Path) -> Non
     (books / "scan.pdf").write_bytes(b"%PDF-1.7\0")
     (books / "torn.jsonl.gz").write_bytes(b"\x1f\x8bno gzip at all")
     (cut,) = made(recipe(DataSource(address=str(books))), tmp_path / "out").cuts
-    assert {"scan.pdf", "torn.jsonl.gz"} <= set(cut["unread"])
-    assert cut["unread_count"] == len(cut["unread"])
-    assert "scan.pdf" in unread_of(cut)
+    assert {"scan.pdf", "torn.jsonl.gz"} <= {one["name"] for one in cut["losses"]}
+    assert cut["loss_count"] == len(cut["losses"])
+    assert "scan.pdf (damaged)" in losses_of(cut)
 
 
 def test_recipe_without_own_text_stays_as_it_is(tmp_path: Path) -> None:

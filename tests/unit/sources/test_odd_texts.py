@@ -191,7 +191,7 @@ def test_array_of_json_takes_time_by_its_size(tmp_path: Path) -> None:
     assert time.process_time() - began < 10
 
 
-def test_row_of_parquet_is_named_by_its_place_in_the_file(tmp_path: Path) -> None:
+def test_row_of_parquet_is_counted_from_the_beginning(tmp_path: Path) -> None:
     rows: list[list[str | None] | None] = [["A text. " * 4_000] for _ in range(400)]
     rows[300] = [None, "x"]
     path = tmp_path / "a.parquet"
@@ -200,6 +200,18 @@ def test_row_of_parquet_is_named_by_its_place_in_the_file(tmp_path: Path) -> Non
     assert opened.shard_count > 1
     assert sum(1 for shard in range(opened.shard_count) for _ in opened.texts(shard)) == 399
     assert [one.first.partition(",")[0] for one in opened.passed_over] == ["row 301"]
+
+
+def test_records_of_one_file_are_one_loss(tmp_path: Path) -> None:
+    bad = ['{"text": 5}'] * 3
+    (tmp_path / "a.jsonl").write_text("\n".join([LONG_ROWS[0], *bad, *LONG_ROWS[1:], *bad]))
+    opened = OpenedText(DataSource(address=str(tmp_path)))
+    assert opened.shard_count > 1
+    for shard in range(opened.shard_count):
+        list(opened.texts(shard))
+    (loss,) = opened.losses()
+    assert (loss.name, loss.code, loss.records) == ("a.jsonl", DataCode.RECORDS, 6)
+    assert loss.words.startswith("a.jsonl: 6 records, the first: the line at byte 1")
 
 
 def test_columns_that_hold_text_are_named(tmp_path: Path) -> None:
