@@ -15,7 +15,7 @@ from core.base.problems import WireProblem
 from core.base.state_header import ANCESTORS_MAX, LENGTH_BYTES, MARK_BYTES, METADATA, StateHeader, header_of
 from core.swarm.fetch import Sinks
 from core.swarm.orders import Keep, RoundRecord
-from core.swarm.states import State, StateName
+from core.swarm.states import State, StateName, marks_in
 
 KEPT = 2
 HEAD_BYTES = 2048
@@ -183,8 +183,7 @@ class Disk:
     def keep(self, model: ModelState, padding_bytes: int) -> State:
         """Write a checkpoint; the oldest goes."""
         file = MemoryFile(model.to_bytes(padding_bytes))
-        marks = (model.ancestors[at : at + MARK_BYTES] for at in range(0, len(model.ancestors), MARK_BYTES))
-        state = State(model.name, file.digest, file.digest.hex(), tuple(marks))
+        state = State(model.name, file.digest, file.digest.hex(), marks_in(model.ancestors))
         self.checkpoints = [*self.checkpoints[1 - KEPT :], (state, file)]
         return state
 

@@ -11,18 +11,21 @@ whatever it says, and several count as often as they have passes.
 from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import chain, pairwise, repeat
 from typing import Final, NamedTuple, TypeVar
 
 from core.base.ids import PeerId
-from core.base.state_header import MARK_BYTES
+from core.base.state_header import ANCESTORS_MAX
 from core.swarm.orders import RoundRecord
 from core.swarm.states import State, StateName
 
 K = TypeVar("K")
 V = TypeVar("V")
 Name = TypeVar("Name", bytes, StateName)
-REMEMBERED_MAX: Final = 256
-"""Number of states whose parents are remembered: peers that are here are a few epochs apart."""
+OWN_MAX: Final = 256
+"""Number of own states, and of peers met, that are remembered: peers that are here are a few epochs apart."""
+TOLD_MAX: Final = 4 * OWN_MAX
+"""Number of others' states whose parents are remembered: a report may name 16."""
 PASSES_MAX: Final = 4096
 """Number of peers with passes that are remembered."""
 TRUSTED: Final = 2
@@ -62,13 +65,13 @@ class Stand:
     Attributes:
         peer: Who says so.
         state: Its state.
-        parent: The mark of the state that its state came from; empty: it does not know.
+        ancestors: Marks of the states that led to it, the nearest first, as far as it knows them.
         trains: Whether it trains; a backbone or a helper does not.
     """
 
     peer: PeerId
     state: StateName
-    parent: bytes
+    ancestors: tuple[bytes, ...]
     trains: bool
 
 
@@ -93,14 +96,14 @@ class Branches:
     """
 
     def __init__(self, met: Iterable[PeerId] = ()) -> None:
-        self._parents: OrderedDict[bytes, bytes] = OrderedDict()
-        """Of each state's mark the parent's, the newest at the end."""
-        self._own: OrderedDict[bytes, None] = OrderedDict()
-        """Marks of states to which this peer has gone itself: nobody tells it where these came from."""
+        self._own: OrderedDict[bytes, bytes] = OrderedDict()
+        """Of the mark of each state to which this peer has gone itself the parent's, the newest at the end.
+
+        Nobody tells it where these came from, and no number of others' states pushes them out."""
+        self._told: OrderedDict[bytes, bytes] = OrderedDict()
+        """Of other states' marks."""
         self._known: OrderedDict[PeerId, None] = OrderedDict.fromkeys(met)
         self._passes: OrderedDict[PeerId, None] = OrderedDict()
-        self._stood: OrderedDict[PeerId, StateName] = OrderedDict()
-        """The state at which each was read last."""
         self._round: _Round | None = None
         """The last one of ours that was committed."""
         self._guest_at = b""
@@ -110,8 +113,7 @@ class Branches:
 
     def led(self, before: StateName, after: StateName, *, members: Iterable[PeerId] = ()) -> None:
         """Note that a round of ours, with these members, has led from one state to the next."""
-        self._remember(after.mark, before.mark)
-        _keep(self._own, after.mark, None)
+        self._remember(self._own, after.mark, before.mark)
         for peer in members:
             _keep(self._known, peer, None)
 
@@ -130,13 +132,10 @@ class Branches:
             guest: Whether it was taken from others, whose guest this peer is there until a round of its own.
         """
         self._guest_at, self.returns = state.name.mark if guest else b"", not guest
-        mark, known = state.name.mark, state.name.mark in self._own
-        for ancestor in state.ancestors:
-            if len(ancestor) == MARK_BYTES and not known:
-                self._remember(mark, ancestor)
-            mark, known = ancestor, ancestor in self._parents
-        if state.ancestors:
-            _keep(self._own, state.name.mark, None)
+        way = pairwise((state.name.mark, *state.ancestors))
+        for parents, (mark, parent) in zip(chain((self._own,), repeat(self._told)), way, strict=False):
+            if mark not in self._own and (parents is self._own or mark not in self._told):
+                self._remember(parents, mark, parent)
 
     def verified(self, peer: PeerId) -> None:
         """A peer has shown its pass to this one."""
@@ -150,9 +149,9 @@ class Branches:
         """Whether a peer is known to have a pass: anybody can make keys, and sign reports with them."""
         return peer in self._passes or peer in self._known
 
-    def parent(self, state: StateName) -> bytes:
-        """The mark of the state from which it came; empty: not known."""
-        return self._parents.get(state.mark, b"")
+    def ancestors(self, state: StateName) -> list[bytes]:
+        """Marks of the states that led to it, the nearest first, as far as they are known and a report names them."""
+        return self._path(state.mark)[1 : 1 + ANCESTORS_MAX]
 
     def abandons(self, mine: StateName, other: StateName) -> bool:
         """Whether a peer that goes from one state to the other gives up steps, as far as the history is known."""
@@ -215,29 +214,33 @@ class Branches:
     # --- inside ------------------------------------------------------------------------------------------------------
 
     def _learn(self, stands: Iterable[Stand]) -> None:
-        """Take in where states come from: what most of those say that stand on them."""
+        """Take in where states come from: what most of those say that stand on them.
+
+        Of the way that led there they are asked only where nothing is known: who stood there has told before.
+        """
         said: defaultdict[bytes, Counter[bytes]] = defaultdict(Counter)
-        for stand in stands:
-            if len(stand.parent) == MARK_BYTES:
-                said[stand.state.mark][stand.parent] += 1
+        ways = Counter((stand.state.mark, *stand.ancestors) for stand in stands)
+        for way, number in ways.items():
+            for mark, parent in pairwise(way[:2]):
+                said[mark][parent] += number
+        asked = said.keys() | self._told.keys()
+        for way, number in ways.items():
+            for mark, parent in pairwise(way[1:]):
+                if mark not in asked:
+                    said[mark][parent] += number
         for mark, parents in said.items():
             if mark not in self._own:
-                self._remember(mark, _most(parents))
-        for stand in stands:
-            path, before = self._path(stand.state.mark), self._stood.get(stand.peer)
-            if before is not None and stand.state.epoch == before.epoch + len(path):  # else it was loaded
-                self._remember(path[-1], before.mark)
-            _keep(self._stood, stand.peer, stand.state)
+                self._remember(self._told, mark, _most(parents))
 
-    def _remember(self, mark: bytes, parent: bytes) -> None:
+    def _remember(self, parents: "OrderedDict[bytes, bytes]", mark: bytes, parent: bytes) -> None:
         if mark in self._path(parent):  # a circle, which only liars claim
             return
-        _keep(self._parents, mark, parent)
+        _keep(parents, mark, parent, at_most=OWN_MAX if parents is self._own else TOLD_MAX)
 
     def _path(self, mark: bytes) -> list[bytes]:
         """Marks of this state, and of all that are known to have led to it, the nearest first."""
         found = [mark]
-        while mark := self._parents.get(mark, b""):
+        while mark := self._own.get(mark) or self._told.get(mark, b""):
             found.append(mark)
         return found
 
@@ -277,7 +280,7 @@ def _most(said: Counter[Name]) -> Name:
     return max(said, key=lambda one: (said[one], one))
 
 
-def _keep(remembered: "OrderedDict[K, V]", key: K, value: V, *, at_most: int = REMEMBERED_MAX) -> None:
+def _keep(remembered: "OrderedDict[K, V]", key: K, value: V, *, at_most: int = OWN_MAX) -> None:
     """Put it at the end, and forget the oldest beyond the limit."""
     remembered[key] = value
     remembered.move_to_end(key)

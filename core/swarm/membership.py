@@ -11,7 +11,7 @@ from core.swarm.branches import Branches, Stand
 from core.swarm.epoch import Phase
 from core.swarm.orders import Agreement
 from core.swarm.progress import ProgressReport
-from core.swarm.states import State, StateName
+from core.swarm.states import State, StateName, marks_in
 
 PEERS_MAX = 2000
 SILENT_S = 8.0
@@ -207,4 +207,4 @@ def _speeds(members: Mapping[PeerId, _Member], earned: EarnedSpeeds) -> dict[Pee
 def _stand_of(peer: PeerId, report: ProgressReport) -> Stand | None:
     """Where a peer stands; None: it is to train, and does not now."""
     trains = report.in_step or report.activity == Phase.FINISHED
-    return Stand(peer, report.state, report.parent, trains) if trains or report.role != VOLUNTEER else None
+    return Stand(peer, report.state, marks_in(report.ancestors), trains) if trains or report.role != VOLUNTEER else None

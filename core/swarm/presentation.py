@@ -74,7 +74,7 @@ class Presentation:
             heldout_epoch=epoch,
             heldout_loss=loss,
             helps=helps,
-            parent=self._membership.branches.parent(name),
+            ancestors=b"".join(self._membership.branches.ancestors(name)),
             copy=self._standby.copy,
         )
 

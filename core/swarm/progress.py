@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from core.base.bounds import Epoch, Loss, Samples, SamplesPerS
 from core.base.ids import Key
 from core.base.problems import WireProblem
-from core.base.state_header import MARK_BYTES
+from core.base.state_header import ANCESTORS_MAX, MARK_BYTES
 from core.base.wire import Schema
 from core.dht.key_classes import Validator, classed_key
 from core.dht.messages import VALUE_BYTES_MAX, Record
@@ -61,8 +61,10 @@ class ProgressReport(msgspec.Struct, frozen=True, array_like=True):
     """The newest look at the held-out text."""
     helps: bool = False
     """It trains nothing, and reduces for the others."""
-    parent: Annotated[bytes, Meta(max_length=MARK_BYTES)] = b""
-    """The mark of the state from which its state came; empty: it does not know."""
+    ancestors: Annotated[bytes, Meta(max_length=ANCESTORS_MAX * MARK_BYTES)] = b""
+    """Marks of the states that led to its state, the nearest first, as far as it knows them.
+
+    A reader that missed reports learns from them where this peer's way parted from others'."""
     copy: StateCopy | None = None
     """None: it gives none; only those whom this peer has let in believe it."""
 
@@ -94,6 +96,8 @@ def decode_report(data: bytes) -> ProgressReport:
     report = _SCHEMA.decode(data)
     if len(report.digest) not in {0, LINEAGE_BYTES}:
         raise WireProblem("not a progress report: half a digest")
+    if len(report.ancestors) % MARK_BYTES:
+        raise WireProblem("not a progress report: half a mark")
     if report.role.isprintable() and report.activity.isprintable():
         return report
     return replace(report, role=_printable(report.role), activity=_printable(report.activity))

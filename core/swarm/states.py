@@ -43,6 +43,11 @@ class State:
     """Marks of the states that led to it, the nearest first, as far as the file tells."""
 
 
+def marks_in(joined: bytes) -> tuple[bytes, ...]:
+    """The marks that stand one after the other in a report or a file."""
+    return tuple(joined[at : at + MARK_BYTES] for at in range(0, len(joined), MARK_BYTES))
+
+
 def first_state(manifest_id: bytes) -> StateName:
     """The state everybody starts from: parameters drawn from the manifest's own seed."""
     return StateName(0, manifest_id)

@@ -15,7 +15,6 @@ from core.base.content import DIGEST_BYTES
 from core.base.ids import PeerId
 from core.base.manifest import Manifest
 from core.base.problems import Problem
-from core.base.state_header import MARK_BYTES
 from core.swarm.answers import (
     ContributionWritten,
     HeldoutEvaluated,
@@ -28,7 +27,7 @@ from core.swarm.answers import (
     TrainerReady,
 )
 from core.swarm.orders import RoundRecord
-from core.swarm.states import State, StateName
+from core.swarm.states import State, StateName, marks_in
 from core.system.atomic_files import make_directory
 from core.workers import frames
 from core.workers.arena import Arena
@@ -196,8 +195,7 @@ class Interpreter:
         if self._means is not None:
             self._means.only(_digests(frame.means), bytes_max=file.size_bytes)
         name = StateName(frame.epoch, frame.lineage)
-        marks = (frame.ancestors[at : at + MARK_BYTES] for at in range(0, len(frame.ancestors), MARK_BYTES))
-        return State(name, frame.digest, frame.checkpoint, ancestors=tuple(marks))
+        return State(name, frame.digest, frame.checkpoint, ancestors=marks_in(frame.ancestors))
 
     async def _offer_means(self, frame: frames.StateFrame) -> None:
         """Offer the means on the disk that led to this state, the newest last."""

@@ -169,7 +169,7 @@ def test_member_that_gives_nothing_keeps_no_newcomer_from_the_copy(newcomers: in
     ada.end(End.CRASH)
     mark = swarm.backbone.disk.checkpoints[-1][0].name.mark if child else b""
     tells = SAYS_IT_TRAINS.tells
-    begin(ada, Lie(tells=lambda report: msgspec.structs.replace(tells(report), parent=mark), gives=NOISE))
+    begin(ada, Lie(tells=lambda report: msgspec.structs.replace(tells(report), ancestors=mark), gives=NOISE))
     if known:
         assert swarm.backbone.participant is not None
         swarm.backbone.participant._membership.branches.led(FALSE, FALSE, members=[ada.peer])
@@ -273,7 +273,12 @@ def test_one_of_three_leads_nobody_by_false_parents(seed: int) -> None:
     def beside_theirs(report: ProgressReport) -> ProgressReport:
         names = [name for name in map(state_of, honest) if name is not None]
         return msgspec.structs.replace(
-            report, epoch=FALSE.epoch, lineage=FALSE.lineage, digest=NOISE.digest, in_step=True, parent=min(names).mark
+            report,
+            epoch=FALSE.epoch,
+            lineage=FALSE.lineage,
+            digest=NOISE.digest,
+            in_step=True,
+            ancestors=min(names).mark,
         )
 
     begin(mallory, Lie(tells=beside_theirs, gives=NOISE))
@@ -299,7 +304,7 @@ def test_equal_marks_lead_nobody_to_a_liar() -> None:
             return report
         end = b"\xff" * (len(name.lineage) - len(name.mark))
         return msgspec.structs.replace(
-            report, epoch=FALSE.epoch, lineage=name.mark + end, digest=b"x" * 32, in_step=True, parent=b""
+            report, epoch=FALSE.epoch, lineage=name.mark + end, digest=b"x" * 32, in_step=True, ancestors=b""
         )
 
     begin(mallory, Lie(tells=like_theirs, gives=NOISE))

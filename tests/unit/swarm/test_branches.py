@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from core.averaging.receipts.receipt import Deed
 from core.base.ids import PeerId, hashed_key
-from core.base.state_header import MARK_BYTES
 from core.swarm.branches import Branches, Stand
 from core.swarm.orders import RoundRecord
 from core.swarm.states import State, StateName
@@ -32,7 +31,7 @@ def chain(before: StateName, length: int, letters: str = "x") -> list[StateName]
 
 
 def stand(number: int, state: StateName, parent: StateName | None = None, *, trains: bool = True) -> Stand:
-    return Stand(peer(number), state, b"" if parent is None else parent.mark, trains)
+    return Stand(peer(number), state, () if parent is None else (parent.mark,), trains)
 
 
 def member(*steps: StateName, met: Sequence[int] = ()) -> Branches:
@@ -115,7 +114,7 @@ def test_nobody_goes_back_after_a_restart_either() -> None:
     liar = stand(4, MINE, StateName(3, b"another" * 4 + bytes(4)))
     for stands in (behind, further, [*behind, liar]):
         assert restarted.head(MINE, stands) is None
-        assert restarted.parent(MINE) == OURS[-2].mark
+        assert restarted.ancestors(MINE)[0] == OURS[-2].mark
 
 
 def test_a_guest_follows_strangers_until_its_own_round() -> None:
@@ -135,7 +134,7 @@ def test_a_file_says_nothing_against_what_is_known() -> None:
     known = member(*OURS)
     for parent in (THEIRS[-1].mark, b"short", b""):
         known.loaded(State(MINE, bytes(32), "file", ancestors=(parent, b"other!!!")))
-        assert known.parent(MINE) == OURS[-2].mark
+        assert known.ancestors(MINE)[0] == OURS[-2].mark
 
 
 def test_nobody_goes_back_to_where_it_came_from() -> None:
@@ -192,20 +191,45 @@ def test_a_newcomer_goes_to_where_most_are() -> None:
     assert Branches().head(FIRST, stands[:1]) == MINE
 
 
-def test_loaded_state_is_no_child_of_its_loaders_former_state() -> None:
-    restarted, branches = OURS[1], Branches()
-    branches.head(None, [stand(1, restarted)])
-    branches.head(None, [stand(1, MINE)])
-    assert branches.parent(MINE) == b""
-    branches.head(None, [stand(1, FIRST)])
-    assert branches.parent(FIRST) == b"", "its disk was empty"
+def way(number: int, *states: StateName) -> Stand:
+    """A report of a peer that has come this way, the last state being where it stands."""
+    return Stand(peer(number), states[-1], tuple(name.mark for name in reversed(states[:-1])), trains=True)
 
 
-def test_a_step_between_two_reports_tells_the_parent() -> None:
+def test_report_tells_the_way_that_was_missed() -> None:
+    """One alone has taken ten steps between two readings; it was read where this peer stands."""
+    further = chain(MINE, 10, "alone")
+    branches = member(*OURS)
+    assert branches.head(MINE, [way(1, *OURS)]) is None
+    assert branches.head(MINE, [way(1, *further)], trains=False) == further[-1]
+    assert branches.ancestors(further[-1])[9:11] == [MINE.mark, OURS[-2].mark]
+    assert branches.abandons(MINE, further[-1]) is False
+
+
+def test_state_that_was_left_behind_leads_nobody_back() -> None:
+    """It steps once from where it came back, while the other has gone on: both know where their ways have parted."""
+    further, returned = chain(MINE, 10, "alone"), after(MINE, "returned")
+    ahead = member(*OURS, *further[1:], met=[2])
+    assert ahead.head(further[-1], [way(2, *OURS, returned)]) is None
+    late = member(*OURS, returned, met=[1])
+    assert late.head(returned, [way(1, *further)]) == further[-1]
+
+
+def test_number_of_told_ways_pushes_out_no_own_step() -> None:
+    branches = member(*OURS)
+    for number in range(300):
+        branches.head(MINE, [way(9, *chain(StateName(7, hashed_key(b"%d" % number)), 16))])
+    assert branches.ancestors(MINE) == [name.mark for name in reversed(OURS[:-1])]
+
+
+def test_way_is_not_told_by_others_than_stood_there() -> None:
+    """A liar says that theirs came from elsewhere; it is asked only for what nobody has told."""
+    false = StateName(9, b"\xee" * 32)
     branches = Branches()
-    branches.head(None, [stand(1, OURS[2])])
-    branches.head(None, [stand(1, OURS[4], OURS[3])])
-    assert branches.parent(OURS[3]) == OURS[2].mark
+    branches.head(None, [way(1, *OURS)])
+    liars = [way(number, false, MINE, after(MINE, str(number))) for number in (7, 8, 9)]
+    branches.head(None, [way(1, *OURS, after(MINE)), *liars])
+    assert branches.ancestors(after(MINE))[:2] == [MINE.mark, OURS[-2].mark]
 
 
 def test_liars_move_nobody_elses_stand() -> None:
@@ -285,5 +309,4 @@ def test_it_is_the_heaviest_subtree_by_definition(shape: list[int], data: st.Dat
     stands = [
         stand(number, name, parents.get(name), trains=trains) for number, (name, trains) in enumerate(drawn_stands)
     ]
-    assert all(len(v.parent) in {0, MARK_BYTES} for v in stands)
     assert branches.head(None, stands) == recursion(parents, stands)

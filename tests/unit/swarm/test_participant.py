@@ -8,6 +8,7 @@ from core.averaging.matchmaking import Call, Cancelled, Declined, Ready, Wanted
 from core.averaging.matchmaking.attempts import attempt_key, round_id
 from core.averaging.plan import Member
 from core.base.bounds import FOLLOWED_EPOCH_MAX, SAMPLES_MAX
+from core.base.contact import Contact
 from core.base.machine import Lost
 from core.sim.disk import MemoryFile
 from core.swarm.answers import ContributionWritten, HeldoutEvaluated, StateLoaded, TrainerGone, TrainerReady
@@ -160,6 +161,23 @@ def test_resumed_trainer_trains_at_once_unless_news_are_old(asleep_s: float) -> 
     assert len(stage.ordered(Go)) - before == (not asleep_s)
     stage.wait(INFORMED_AFTER_S + 0.1)
     assert stage.phase is Phase.TRAINING
+
+
+def test_trainer_that_comes_back_asks_before_its_first_step() -> None:
+    """What it read while it had none is seconds old, and the others take steps meanwhile."""
+    stage = Stage()
+    stage.hear(stage.actor.dht.bootstrap([Contact(peer(9), "198.51.100.9", 4000)], stage.now))
+    stage.ready()
+    stage.answer(TrainerGone(paused=False))
+    stage.wait(1.0)
+    stage.read(p1=report_of(time=stage.now))
+    before = len(stage.ordered(Go))
+    state, vector = State(FIRST, stage.file.digest, "here"), stage.contribution
+    stage.answer(TrainerReady(state=state, contribution=vector, mean=vector.copy()))
+    assert stage.phase is Phase.JOINING
+    assert len(stage.ordered(Go)) == before
+    stage.read(p1=report_of(HIGHEST, time=stage.now + 0.1, digest=stage.file.digest))
+    assert stage.phase is Phase.FETCHING
 
 
 def test_who_has_finished_stays_finished_when_a_download_fails() -> None:
