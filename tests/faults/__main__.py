@@ -1,7 +1,7 @@
 """Break a real small collaboration again and again, as a seed draws it, and see that nothing is lost.
 
 python -m tests.faults [--seed N] [--minutes M]     faults of all kinds on a backbone and three volunteers
-python -m tests.faults kills [--seed N]             20 kills of the demo's children in 5 minutes
+python -m tests.faults kills [--seed N]             25 kills of the demo's children, and what they cost
 python -m tests.faults trees [--seed N]             the whole demo killed 60 times
 
 Prints one JSON line a fault and a verdict.  Exit code 1: something did not hold.  As root on Linux links are cut and
@@ -37,7 +37,7 @@ def main() -> int:
 def _run(args: argparse.Namespace, trial: Trial) -> bool:
     match args.command:
         case "kills":
-            return demo.kills(trial, number=args.number or 20, seconds=60 * (args.minutes or 5.0), only=args.only)
+            return demo.kills(trial, number=args.number or 25, peers=args.peers, only=args.only)
         case "trees":
             return demo.trees(trial, number=args.number or 60)
         case _:
@@ -48,13 +48,14 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.faults", description=__doc__.splitlines()[0])
     parser.add_argument("command", nargs="?", choices=("all", "kills", "trees"), default="all")
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="draws the faults (default: 1)")
-    parser.add_argument("--minutes", type=float, metavar="M", help="how long faults go on (default: 10; kills: 5)")
+    parser.add_argument("--minutes", type=float, metavar="M", help="how long faults go on (default: 10)")
+    parser.add_argument("--peers", type=int, default=2, metavar="N", help="volunteers of `kills` (default: 2)")
     kinds = ", ".join(Kind)
     parser.add_argument(
         "--kinds", nargs="+", type=Kind, choices=list(Kind), default=list(Kind), metavar="KIND", help=f"of {kinds}"
     )
     parser.add_argument(
-        "--number", type=int, metavar="N", help="number of faults (default: as time allows; kills: 20; trees: 60)"
+        "--number", type=int, metavar="N", help="number of faults (default: as time allows; kills: 25; trees: 60)"
     )
     parser.add_argument(
         "--only", type=ProcessRole, choices=KILLED, metavar="ROLE", help=f"kill only one of {', '.join(KILLED)}"
