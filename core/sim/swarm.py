@@ -167,8 +167,13 @@ class Volunteer:
 
     def _pause(self, worker: FakeWorker, now: float) -> Sequence[Any]:
         """The person pauses, or the worker's process ends; a while later there is a new one."""
-        node = self.node
-        if worker is not self.worker or node is None or self._swarm.calm:
+        gone = worker is not self.worker or self._swarm.calm
+        return () if gone else self.lose_worker(now, back_s=self._random.expovariate(1 / 10.0))
+
+    def lose_worker(self, now: float, *, back_s: float) -> Sequence[Any]:
+        """Its worker's process ends, and after `back_s` another one begins; returns what its participant says."""
+        node, worker = self.node, self.worker
+        if node is None or worker is None:
             return ()
         self.worker = None
 
@@ -176,7 +181,7 @@ class Volunteer:
             self._begin_worker(node)
             return ()
 
-        self._swarm.world.driver.when(node, self._random.expovariate(1 / 10.0), again)
+        self._swarm.world.driver.when(node, back_s, again)
         return worker.kill(now)
 
     def _freeze(self, node: Node) -> None:

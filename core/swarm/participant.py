@@ -248,7 +248,7 @@ class Participant:
         outputs += self._trainer.hung(now)
         if self._grouping.due(now) or self._catch_up.due(now):
             outputs += self._consider(now)
-        return [*outputs, *self._trainer.late(now)]
+        return [*outputs, *self._trainer.informed(now, late=True)]
 
     def _follow(self, outputs: Sequence[Any], now: float) -> list[Any]:
         """Act on the events of our own machines; everything else goes on to the owner."""
@@ -300,9 +300,9 @@ class Participant:
                 outputs.append(Learned(Contact(peer, report.host, report.port)))
             known = (self.rounds.heldout[1], self._trainer.contributing.pending.loss or None)
             outputs += heldout_news(report, known=known, others=self._membership.live().values())
-        if self._trainer.epochs.state is None:
-            return [*outputs, *self._standby.consider(now)]
-        return [*outputs, *self._trainer.read(now, news=bool(news))]
+        if self._trainer.epochs.phase is Phase.JOINING:
+            return [*outputs, *(self._trainer.informed(now) if news or self._trainer.in_touch else ())]
+        return [*outputs, *self._consider(now)]
 
     def _consider(self, now: float) -> list[Any]:
         """With what is known now, do what this peer is here for."""

@@ -66,7 +66,7 @@ class TrainerSide:
         self.epochs = EpochMachine()
         self._was_informed = False
         """Whether it has trained before, and goes on reading since."""
-        self._in_touch = False
+        self.in_touch = False
         """Whether it was reading when its trainer came: after one more answer it knows what there is to know."""
         self._watch = TrainerWatch(self.epochs, round_s=STAGES_MAX * settings.averaging.round_timeout_s)
         self.contributing = Contributing(
@@ -80,7 +80,7 @@ class TrainerSide:
 
     @property
     def deadline(self) -> float | None:
-        """When `hung` or `late` has something to do."""
+        """When `hung` or `informed` has something to do."""
         joining = self.epochs.phase is Phase.JOINING
         return earliest(self._watch.deadline, self.epochs.since + INFORMED_AFTER_S if joining else None)
 
@@ -91,24 +91,10 @@ class TrainerSide:
         self._trace.mark(f"trainer.hangs.{self.epochs.phase.value}")
         return [Restart()]
 
-    def read(self, now: float, *, news: bool) -> list[Any]:
-        """Do what follows from reports that were read.
-
-        Args:
-            now: Unix seconds.
-            news: Whether anything had changed; nothing at all may mean that the others are not found yet.
-        """
-        if self.epochs.phase is Phase.JOINING:
-            return self._informed(now) if news or self._in_touch else []
-        return self.consider(now)
-
-    def late(self, now: float) -> list[Any]:
-        """Begin to train without a word of others, once that has been waited for enough."""
-        late = self.epochs.phase is Phase.JOINING and now >= self.epochs.since + INFORMED_AFTER_S
-        return self._informed(now) if late else []
-
-    def _informed(self, now: float) -> list[Any]:
-        """Begin to train, now that it is known who else is here."""
+    def informed(self, now: float, *, late: bool = False) -> list[Any]:
+        """Begin to train, now that it is known who else is here; with `late`, once that has been waited for enough."""
+        if self.epochs.phase is not Phase.JOINING or (late and now < self.epochs.since + INFORMED_AFTER_S):
+            return []
         self.epochs.advance(Cue.INFORMED, now)
         self._was_informed = True
         return [Changed(), *self._carry_on(now)]
@@ -181,7 +167,7 @@ class TrainerSide:
         self.epochs.begin(ready.state, now)
         self.contributing.reset()
         self._rounds.serve(RoundVectors(ready.contribution, ready.mean, ready.layout, ready.residuals))
-        self._in_touch = self._was_informed and now < self._beacon.answered_at + SILENT_S
+        self.in_touch = self._was_informed and now < self._beacon.answered_at + SILENT_S
         self._beacon.hurry(now)
         return [Evaluate()] if self._settings.evaluate_first and not self._was_informed else []
 

@@ -13,15 +13,15 @@ from core.sim.checkers import Checker
 from core.sim.churn import ChurnSettings
 from core.sim.links import LinkSettings
 from core.sim.node import Node
-from core.sim.swarm import Swarm, SwarmSettings, Volunteer
+from core.sim.swarm import Swarm, SwarmSettings
 from core.sim.trial import Trial
 from core.sim.worker import Absorbed, Holds
 from core.swarm.orders import RoundRecord
 from core.swarm.states import StateName
 
 NEAR = LinkSettings(loss=0.0, duplicate=0.0, access_s=(0.0002, 0.0002), around_s=0.0, jitter_s=0.0002)
-AWAY_S = (8.0, 12.0)
-"""From a worker's end until the next one has its model."""
+AWAY_S = (6.0, 10.0)
+"""From a worker's end until the next one begins, which has its model after up to 4 s."""
 KILL_EACH_S = 25.0
 
 
@@ -72,27 +72,15 @@ class Crashes:
             return
         self._kept.counts = True
         victim = self._random.choice(list(self._swarm.volunteers.values()))
-        if victim.training:
+        world, node = self._swarm.world, victim.node
+        if victim.training and node is not None:
             self.number += 1
-            self._kill(victim)
-        self._swarm.world.agenda.after(self._random.uniform(0.6, 1.4) * KILL_EACH_S, self._crash)
-
-    def _kill(self, victim: Volunteer) -> None:
-        node, worker = victim.node, victim.worker
-        assert node is not None
-        assert worker is not None
-        driver = self._swarm.world.driver
-        victim.worker = None
-        driver.perform(node, worker.kill(node.local(self._swarm.world.now)))
-
-        def again(_: float) -> tuple[()]:
-            victim._begin_worker(node)
-            return ()
-
-        driver.when(node, self._random.uniform(*AWAY_S) - 2.0, again)
+            away_s = self._random.uniform(*AWAY_S)
+            world.driver.perform(node, victim.lose_worker(node.local(world.now), back_s=away_s))
+        world.agenda.after(self._random.uniform(0.6, 1.4) * KILL_EACH_S, self._crash)
 
 
-def run(seed: int, *, peers: int = 2, epoch_s: float = 0.7, epochs: int = 110) -> tuple[Kept, Crashes]:
+def run(seed: int, *, peers: int = 2, epoch_s: float = 0.7, epochs: int = 70) -> tuple[Kept, Crashes]:
     settings = SwarmSettings(
         peers=peers,
         epochs=epochs,
@@ -115,7 +103,7 @@ def run(seed: int, *, peers: int = 2, epoch_s: float = 0.7, epochs: int = 110) -
     return kept, crashes
 
 
-@pytest.mark.parametrize(("seed", "epoch_s"), [(1, 0.7), (4, 0.3)])
+@pytest.mark.parametrize(("seed", "epoch_s"), [(2, 0.7), (3, 0.7)])
 def test_crash_throws_no_steps_away(seed: int, epoch_s: float) -> None:
     """Without the ways in reports, or the question before the first step, up to a twelfth of all samples went."""
     kept, crashes = run(seed, epoch_s=epoch_s)
