@@ -94,7 +94,7 @@ def test_restarted_engine_goes_to_the_current_collaboration(tmp_path: Path) -> N
         Collaborations(home).keep(second)
         async with ControlClient.connect(home) as client:
             await client.call("restart")
-        again = await ada.until(lambda news: "127.0.0.1:2," in news.sentence)
+        again = await ada.until(lambda news: "127.0.0.1:2 does not answer" in news.sentence)
         assert again.pid == waiting.pid
         async with ControlClient.connect(home) as client:
             await client.call("quit")
