@@ -46,8 +46,8 @@ def test_revoked_member_is_refused_by_all_processes(tmp_path: Path) -> None:
                 for one, other in ((ada, "bob"), (bob, "ada")):
                     await one.until(lambda news, other=other: "eve" not in names(news) and other in names(news))
                 alone = asyncio.ensure_future(eve.until(lambda news: not names(news) & {"ada", "bob", "Backbone"}))
-                while not alone.done() and eve.process.poll() is None:  # it hears nobody, or was told so and has ended
-                    await asyncio.sleep(0.1)
+                ended = asyncio.ensure_future(asyncio.to_thread(eve.process.wait))  # it was told so, and ended
+                await asyncio.wait({alone, ended}, return_when=asyncio.FIRST_COMPLETED)
                 alone.cancel()
             joining = Joining(
                 link=parse_link(swarm.link),
