@@ -20,6 +20,7 @@ from core.backbone.charter import Charter, read_charter_records
 from core.backbone.kept_states import KeptStates
 from core.backbone.link import Link
 from core.backbone.offers import USUAL, Offers
+from core.backbone.people import People
 from core.backbone.remembered import RememberedContacts
 from core.backbone.welcome import KnownPeer, WelcomeDesk, presence
 from core.base.problems import Busy, Damaged, Problem, RemoteProblem
@@ -31,6 +32,7 @@ from core.net.clock import Clock
 from core.net.listening import refusal
 from core.net.passes import PassRole, pass_request
 from core.net.tls import server_context, show_pass
+from core.session.authority_news import AuthorityDecided
 from core.session.participant import Role, participant_of
 from core.session.session import Session
 from core.swarm.facts import Help, StateNotKept
@@ -160,6 +162,7 @@ class Backbone:
         self._admission_log = AdmissionLog(charter.folder)
         if not self._admission_log.keys_of(BACKBONE_NAME):  # the name is nobody else's
             self._admission_log.enter(self._key.peer_id, BACKBONE_NAME, invitation="", now=clock.now())
+        self._people = People(charter, self._admission_log)
         role = _role(bind, self._receipts)
         participant = participant_of(charter.manifest, role, keys=self._key, folder=charter.folder)
         self._session: Session[Participant] = Session(
@@ -202,6 +205,7 @@ class Backbone:
         copy = await asyncio.to_thread(self._states.newest)  # before the desk opens: newcomers go on from it
         self._port = await self._session.listen(bind=self._bind, port=peers)
         if copy is not None:
+            self._people.read(copy)
             self._session.deliver(copy)
         desk = wanted.desk or (0 if _taken(self._bind, kept.desk) else kept.desk)
         try:
@@ -226,6 +230,7 @@ class Backbone:
                 for task in living:
                     task.cancel()
         finally:
+            self._people.close(self._clock.now())
             self._remembered.save(self._session.peer.contacts)
             await self._desk.close()
             await self._session.close()
@@ -244,9 +249,12 @@ class Backbone:
             self._remembered.save(self._session.peer.contacts)
 
     async def _heed(self) -> None:
-        """Tell the swarm what the organiser has decided meanwhile (`potluck revoke`)."""
+        """Tell the swarm what the organiser has decided meanwhile (`potluck revoke`), and note who is here."""
         while True:
             await asyncio.sleep(HEED_S)
+            now = self._clock.now()
+            view = self._session.peer.view(now)
+            self._people.look(view.peers.keys() - view.silent, now)
             try:
                 self._session.learn_records(read_charter_records(self._charter)[0])
             except Problem as problem:
@@ -281,6 +289,8 @@ class Backbone:
             if event.reason != self._copy_failed:
                 _LOG.warning("no copy of the model could be taken: %s", event.reason)
             self._copy_failed = event.reason
+        elif isinstance(event, AuthorityDecided):
+            self._people.decided(event.records)
         elif isinstance(event, Receipted):
             try:
                 self._receipts.append(event.receipt)
@@ -299,6 +309,7 @@ class Backbone:
             else:
                 self._copy_failed = ""
                 _LOG.info("a copy of the model at epoch %d is kept", copy.name.epoch)
+                self._people.read(kept)
                 self._session.deliver(kept)
 
 

@@ -43,6 +43,7 @@ COMMANDS: Final[Mapping[str, CommandEntry]] = MappingProxyType(
         "log": CommandEntry("control", "what happened"),
         "pause": CommandEntry("pausing", "stop contributing; training stands still within a second"),
         "resume": CommandEntry("pausing", "contribute again"),
+        "people": CommandEntry("ledger", "who is in a collaboration, for its organiser"),
         "receipts": CommandEntry("ledger", "what the members of past rounds signed"),
         "export": CommandEntry("model", "write the model as a folder that transformers loads"),
         "try": CommandEntry("model", "fill the blanks of a text with the model, or go on with a text"),

@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from functools import partial
+from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
@@ -69,6 +70,10 @@ def add(commands: Commands) -> None:
             parser.epilog = (
                 "exit status: 0 works, 3 rests or is paused, 4 a problem, 2 no engine runs, 5 it does not answer"
             )
+        if name == "leaderboard":
+            parser.add_argument(
+                "--charter", type=Path, metavar="DIR", help="what the backbone of this collaboration has kept"
+            )
         if name == "quit":
             parser.add_argument("--now", action="store_true", help="end it by force, with all that it started")
         if name == "log":
@@ -118,6 +123,11 @@ def _ask_status(home: Home) -> tuple[Snapshot | None, Verdict]:
 
 
 def _leaderboard(home: Home, args: argparse.Namespace) -> None:
+    if args.charter is not None:
+        from core.cli.people import leaderboard  # noqa: PLC0415 - reads a charter, which no engine needs
+
+        leaderboard(args)
+        return
     snapshot: Snapshot = call_once(home, "snapshot", kind=Snapshot)
     if args.json:
         say_json({"event": "leaderboard", "leaderboard": snapshot.leaderboard})

@@ -22,4 +22,12 @@ def add(commands: Commands) -> None:
     where.add_argument(
         "--folder", type=Path, metavar="DIR", help="where they are (default: this engine's, of all collaborations)"
     )
+    people = commands.add_parser(
+        "people",
+        description="Who is in a collaboration: who is here and since when, who was here last and when, and what each "
+        "gave.  Its backbone keeps it in the charter; no connection is needed.",
+    )
+    people.add_argument("--charter", type=Path, metavar="DIR", required=True, help="folder of the collaboration")
+    add_json(people)
+    people.set_defaults(run=calling("core.cli.people:run"))
     receipts.set_defaults(run=calling("core.cli.receipts:run"))

@@ -39,6 +39,21 @@ async def held(path: Path, *, patience_s: float, otherwise: Problem) -> AsyncIte
         os.close(descriptor)
 
 
+def is_held(path: Path) -> bool:
+    """Whether a process has the lock on `path`; it is not made."""
+    try:
+        descriptor = os.open(path, os.O_RDWR)
+    except OSError:
+        return False
+    try:
+        if not _locked(descriptor):
+            return True
+        with _unlocking(descriptor):
+            return False
+    finally:
+        os.close(descriptor)
+
+
 if sys.platform == "win32":
     import msvcrt
 

@@ -2,11 +2,13 @@
 
 import asyncio
 import json
+import re
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from core.__main__ import main
 from core.api.snapshot import HELPER, Activity
 from core.base.manifest import AveragingNumbers
 from core.ledger.checked_receipt import check
@@ -41,7 +43,7 @@ async def helped(folder: Path) -> None:
             await asyncio.sleep(0.2)
 
 
-def test_helpers_average_and_everybody_keeps_the_receipts(tmp_path: Path) -> None:
+def test_helpers_average_and_everybody_keeps_the_receipts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     charter = found(tmp_path, target_samples=64, averaging=AveragingNumbers(chunk_numel=512))
 
     async def run() -> None:
@@ -62,5 +64,20 @@ def test_helpers_average_and_everybody_keeps_the_receipts(tmp_path: Path) -> Non
             assert all(receipt["valid"] and not receipt["contradicted_by"] for receipt in kept)
             await helped(charter.folder / "receipts")
             assert without_samples(await asyncio.to_thread(receipts, "--folder", str(charter.folder / "receipts")))
+            await asyncio.to_thread(main, ["revoke", "helper", "--charter", str(charter.folder)])
+            log = tmp_path / "backbone.log"
+            async with asyncio.timeout(60):
+                said = (r"helper \(\w+\) is shut out", r"ada \(\w+\) is here", "has contributed for the first time")
+                while not all(re.search(line, log.read_text()) for line in said):  # noqa: ASYNC110 - as above
+                    await asyncio.sleep(0.2)
+            capsys.readouterr()
+            await asyncio.to_thread(main, ["people", "--charter", str(charter.folder), "--json"])
+            told = json.loads(capsys.readouterr().out)
+            assert told["backbone_runs"]
+            known = {one["name"]: one for one in told["people"]}
+            assert all(known[name]["came"] for name in ("ada", "bob", "helper"))
+            assert all(known[name]["here"] for name in ("ada", "bob"))
+            assert known["helper"]["revoked"]
+            assert known["helper"]["samples"] == 0 < known["ada"]["samples"] + known["bob"]["samples"]
 
     asyncio.run(run())

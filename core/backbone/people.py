@@ -1,0 +1,147 @@
+"""Who is here, since when, and who gave how much: what a backbone tells its organiser.
+
+It writes a line of the log and `people.json` when somebody comes or goes, and keeps the board of the newest copy's
+ledger.
+Only keys that were let in are named, so that strangers make neither lines nor rows; a member that comes and goes again
+and again gains a line for each look of the backbone at most.
+"""
+
+import logging
+from collections.abc import Collection
+from pathlib import Path
+from typing import Annotated, Final
+
+import msgspec
+from msgspec import Meta
+
+from core.backbone.admission_log import AdmissionLog
+from core.backbone.charter import Charter, read_charter_records
+from core.base.authority_records import AuthorityRecords
+from core.base.content import CHUNK_BYTES
+from core.base.ids import PeerId, short
+from core.base.problems import Problem
+from core.base.state_header import HEADER_BYTES_MAX, header_of
+from core.ledger.board import Board
+from core.swarm.facts import StateKept
+from core.system.atomic_files import read_bounded, set_aside, write_atomic
+
+_LOG = logging.getLogger(__name__)
+PEOPLE: Final = "people.json"
+BOARD: Final = "board.json"
+PEOPLE_MAX: Final = 10_000
+_BYTES_MAX: Final = 2 * 1024 * 1024
+_Key = Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
+
+
+class Stay(msgspec.Struct, frozen=True, kw_only=True):
+    """When somebody was here last, in Unix seconds."""
+
+    came: float
+    left: float | None = None
+    """None: had not left when the backbone looked last."""
+
+
+def read_people(path: Path) -> dict[PeerId, Stay]:
+    """The newest stay of each key, the latest last; a damaged file is set aside and counts as empty.
+
+    Args:
+        path: The charter's `people.json`.
+    """
+    try:
+        data = read_bounded(path, _BYTES_MAX)
+        stays = {} if data is None else msgspec.json.decode(data, type=dict[_Key, Stay])
+    except ValueError:
+        set_aside(path)
+        return {}
+    return {PeerId(bytes.fromhex(key)): stay for key, stay in stays.items()}
+
+
+class People:
+    """See the module's docstring.
+
+    Args:
+        charter: The collaboration.
+        log: Knows the names.
+
+    Raises:
+        Damaged: the records of the authority are unreadable.
+    """
+
+    def __init__(self, charter: Charter, log: AdmissionLog) -> None:
+        self._path = charter.folder / PEOPLE
+        self._log = log
+        self._revoked = frozenset(map(PeerId, read_charter_records(charter)[1].revoked))
+        self._here: dict[PeerId, float] = {}
+        """When each came who is here."""
+        self._stays = read_people(self._path)
+        self._board = Board(charter.folder / BOARD, target_samples=charter.manifest.target_samples)
+        self._gave = {peer for peer, row in self._board.ledger.rows.items() if row.samples}
+
+    def look(self, here: Collection[PeerId], now: float) -> None:
+        """Note who has come and who has gone since the last look.
+
+        Args:
+            here: Peers that report.
+            now: Unix seconds.
+        """
+        present = {peer for peer in here if self._log.name_of(peer) is not None}
+        gone, come = self._here.keys() - present, present - self._here.keys()
+        for peer in sorted(gone):
+            self._stay(peer, Stay(came=self._here.pop(peer), left=now))
+            _LOG.info("%s has gone", self._called(peer))
+        for peer in sorted(come):
+            self._here[peer] = now
+            self._stay(peer, Stay(came=now))
+            _LOG.info("%s is here", self._called(peer))
+        if gone or come:
+            self._save()
+
+    def close(self, now: float) -> None:
+        """The backbone ends at `now`, and sees nobody any more."""
+        for peer, came in self._here.items():
+            self._stay(peer, Stay(came=came, left=now))
+        if self._here:
+            self._here.clear()
+            self._save()
+
+    def read(self, kept: StateKept) -> None:
+        """Keep the ledger of the newest copy of the model, and tell who is in it for the first time."""
+        try:
+            chunks = range(-(-min(kept.file.size_bytes, HEADER_BYTES_MAX) // CHUNK_BYTES))
+            ledger = header_of(b"".join(map(kept.file.read, chunks))).ledger
+        except Problem as problem:
+            _LOG.warning("who gave how much cannot be read: %s", problem)
+            return
+        self._board.hold(ledger, kept.name.epoch)
+        rows = self._board.ledger.rows
+        for peer in sorted(peer for peer, row in rows.items() if row.samples and peer not in self._gave):
+            if self._log.name_of(peer) is not None:
+                self._gave.add(peer)
+                _LOG.info("%s has contributed for the first time", self._called(peer))
+        try:
+            self._board.save()
+        except Problem as problem:
+            _LOG.warning("the leaderboard is not kept: %s", problem)
+
+    def decided(self, records: AuthorityRecords) -> None:
+        """Tell whom the organiser has shut out."""
+        revoked = frozenset(PeerId(peer) for peer in records.revoked)
+        for peer in sorted(revoked - self._revoked):
+            _LOG.info("%s is shut out by the organiser", self._called(peer))
+        self._revoked = revoked
+
+    def _called(self, peer: PeerId) -> str:
+        """Name and key: names come from members, whose printable letters alone were let in."""
+        return f"{self._log.name_of(peer) or 'somebody'} ({short(peer)})"
+
+    def _stay(self, peer: PeerId, stay: Stay) -> None:
+        self._stays.pop(peer, None)
+        self._stays[peer] = stay
+        while len(self._stays) > PEOPLE_MAX:
+            del self._stays[next(iter(self._stays))]
+
+    def _save(self) -> None:
+        try:
+            write_atomic(self._path, msgspec.json.encode({peer.hex(): stay for peer, stay in self._stays.items()}))
+        except Problem as problem:
+            _LOG.warning("who is here is not kept: %s", problem)

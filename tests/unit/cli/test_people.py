@@ -1,0 +1,135 @@
+"""`potluck people` and `potluck leaderboard --charter` show what a backbone has kept, and its log says it."""
+
+import asyncio
+import base64
+import json
+import logging
+import stat
+import sys
+from pathlib import Path
+
+import pytest
+
+from core.__main__ import main
+from core.backbone.admission_log import AdmissionLog
+from core.backbone.charter import Charter, read_charter_records, revoke
+from core.backbone.people import PEOPLE, PEOPLE_MAX, People, read_people
+from core.backbone.serve import BACKBONE_NAME, LOCK
+from core.base.ids import PeerId
+from core.base.problems import Busy
+from core.ledger.ledger import Ledger, LedgerRow
+from core.swarm.facts import StateKept
+from core.swarm.states import StateName
+from core.system.file_lock import held
+from core.workers.state_files import DiskStateFile
+from tests.process.swarm import found
+
+ADA, BOB, EVE, STRANGER = (PeerId(bytes([number]) * 32) for number in range(1, 5))
+NOW = 1_700_000_000.0
+
+
+@pytest.fixture
+def charter(tmp_path: Path) -> Charter:
+    made = found(tmp_path, target_samples=64)
+    log = AdmissionLog(made.folder)
+    for key, name in ((PeerId(bytes([9]) * 32), BACKBONE_NAME), (ADA, "Ada"), (BOB, "Bob"), (EVE, "Eve")):
+        log.enter(key, name, invitation="", now=NOW)
+    return made
+
+
+def seen(charter: Charter) -> People:
+    return People(charter, AdmissionLog(charter.folder))
+
+
+def copy(charter: Charter, **samples: int) -> StateKept:
+    """A copy of the model in whose ledger these have given so much."""
+    keys = {"ada": ADA, "bob": BOB, "stranger": STRANGER}
+    ledger = Ledger({keys[name]: LedgerRow(number, 1, 1) for name, number in samples.items()}).to_bytes()
+    called = {"epoch": 3, "lineage": "ab" * 32, "manifest": "", "ledger": base64.b64encode(ledger).decode()}
+    head = json.dumps({"__metadata__": {"potluck": json.dumps(called)}}).encode()
+    path = charter.folder / "copy"
+    path.write_bytes(len(head).to_bytes(8, "little") + head + bytes(600_000))
+    return StateKept(StateName(3, b"\xab" * 32), DiskStateFile(path, None))
+
+
+def test_log_names_who_comes_goes_gives_and_is_shut_out(charter, caplog):
+    caplog.set_level(logging.INFO)
+    people = seen(charter)
+    people.look({ADA, BOB, STRANGER}, NOW)
+    people.look({ADA, BOB}, NOW + 3)
+    people.read(copy(charter, ada=30, stranger=9))
+    people.read(copy(charter, ada=40, bob=10))
+    people.look({BOB}, NOW + 60)
+    revoke(charter, [EVE], now=NOW)
+    people.decided(read_charter_records(charter)[1])
+    people.decided(read_charter_records(charter)[1])
+    said = [(line.split(" (")[0], line.split(") ")[1]) for line in caplog.messages]
+    assert said == [
+        ("Ada", "is here"),
+        ("Bob", "is here"),
+        ("Ada", "has contributed for the first time"),
+        ("Bob", "has contributed for the first time"),
+        ("Ada", "has gone"),
+        ("Eve", "is shut out by the organiser"),
+    ]
+    caplog.clear()
+    again = seen(charter)
+    again.read(copy(charter, ada=50, bob=20))
+    again.decided(read_charter_records(charter)[1])
+    assert caplog.messages == [], "what was told is no news after a restart"
+
+
+def test_stays_are_kept_for_their_owner_alone_and_bounded(charter, monkeypatch):
+    monkeypatch.setattr("core.backbone.people.PEOPLE_MAX", 2)
+    people = seen(charter)
+    people.look({ADA}, NOW)
+    path = charter.folder / PEOPLE
+    if sys.platform != "win32":
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    people.look({BOB}, NOW + 10)
+    people.look({EVE}, NOW + 20)
+    stays = read_people(path)
+    assert len(stays) == 2 < PEOPLE_MAX
+    assert stays[EVE].left is None
+    people.close(NOW + 30)
+    assert (read_people(path)[EVE].came, read_people(path)[EVE].left) == (NOW + 20, NOW + 30)
+    path.write_bytes(b'{"ab": 1')
+    assert read_people(path) == {}
+    assert not path.exists()
+    assert list(charter.folder.glob(f"{PEOPLE}*")), "a damaged file is kept aside"
+
+
+def test_people_and_board_are_shown_with_and_without_a_backbone(charter, capsys):
+    folder = str(charter.folder)
+    people = seen(charter)
+    people.look({ADA, EVE}, NOW)
+    people.look({ADA}, NOW + 60)
+    people.read(copy(charter, ada=30, bob=10))
+    revoke(charter, [EVE], now=NOW)
+
+    async def with_backbone() -> None:
+        async with held(charter.folder / LOCK, patience_s=0, otherwise=Busy("held")):
+            await asyncio.to_thread(main, ["people", "--charter", folder])
+            await asyncio.to_thread(main, ["people", "--charter", folder, "--json"])
+
+    asyncio.run(with_backbone())
+    *lines, told = capsys.readouterr().out.splitlines()
+    assert lines[0] == "1 of 3 are here."
+    assert lines[1].startswith("Ada: here since 2023-11-1")
+    assert lines[1].endswith("30 samples, 75.0% of all")
+    assert lines[2] == "Bob: never seen; 10 samples, 25.0% of all"
+    assert lines[3].startswith("Eve (shut out): last here 2023-11-1")
+    assert json.loads(told)["backbone_runs"]
+    assert json.loads(told)["people"][0]["came"] == NOW
+
+    assert main(["people", "--charter", folder]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert "No backbone runs" in lines[0]
+    assert "was here when the backbone looked last" in lines[1]
+    assert main(["leaderboard", "--charter", folder]) == 0
+    out, err = capsys.readouterr()
+    assert "No backbone runs" in err
+    assert [line.split()[1] for line in out.splitlines()[1:]] == ["Ada", "Bob"]
+    assert main(["leaderboard", "--charter", folder, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["leaderboard"][0]["samples"] == 30
+    assert main(["people", "--charter", folder + "-nowhere"]) == 2
