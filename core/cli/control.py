@@ -155,11 +155,11 @@ def _told_to_end(home: Home, file: EngineFile) -> bool:
     """
     try:
         call_once(home, "quit", any_version=True, timeout_s=ANSWER_S)
-    except NoAnswer:
-        return False
     except NotRunning:
         if living(file) is None:
             raise
+    except UserProblem:  # it says nothing, or has no room for one more that asks
+        return False
     end = time.monotonic() + QUIT_S
     while living(file) is not None:
         if time.monotonic() > end:
