@@ -8,7 +8,7 @@ from typing import Final
 
 from core.base.back_off import BackOff
 
-FIRST_S: Final = 1.0
+FIRST_S: Final = 0.2
 LONGEST_S: Final = 120.0
 SOON: Final = 20
 """Number of ends, without a good run between them, after each of which the child is back in `FIRST_S`: a person, or a

@@ -63,9 +63,8 @@ class PretrainedAlbert(nn.Module):
 
 def build(numbers: AlbertNumbers, log_frequencies_V: torch.Tensor, *, seed: int) -> PretrainedAlbert:
     """A new model on the CPU; the same seed gives the same bits everywhere."""
-    with torch.device("meta"):
+    with torch.random.fork_rng(devices=[]):  # on the device "meta" nothing would be drawn, but torch's compiler loaded
         model = PretrainedAlbert(numbers, log_frequencies_V)
-    model.to_empty(device="cpu")
     model.log_frequencies_V = added(numbers, log_frequencies_V)
     generator = np.random.Generator(np.random.PCG64(seed))
     with torch.no_grad():

@@ -5,6 +5,8 @@ from collections.abc import Coroutine
 from random import Random
 from typing import Any
 
+import pytest
+
 from core.system.restarts import FIRST_S, GOOD_S, LONGEST_S, LOOK_S, SOON, TROUBLE_S, Restarts
 
 
@@ -40,7 +42,7 @@ def test_a_child_killed_again_and_again_is_back_soon() -> None:
     async def main() -> None:
         restarts = Restarts(Random(1))
         for _ in range(SOON):
-            assert await waited_s(restarts) == FIRST_S
+            assert await waited_s(restarts) == pytest.approx(FIRST_S)
             await asyncio.sleep(5.0)
 
     leap(main())
