@@ -209,8 +209,7 @@ def test_a_second_start_on_one_home(tmp_path: Path) -> None:
     ada = Volunteer(home, start(words, tmp_path / "ada.log"))
 
     async def run() -> None:
-        waiting = await ada.until(lambda news: "Waiting for the backbone at 127.0.0.1:1" in news.sentence)
-        assert waiting.activity is Activity.STARTING
+        await ada.until(lambda news: "127.0.0.1:1 does not answer" in news.sentence)
         for again in (["demo", "--headless"], ["engine", "--join", NOWHERE]):
             said = await asyncio.to_thread(refused, *again, "--home", home.directory)
             assert "already running" in said

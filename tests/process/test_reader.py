@@ -170,7 +170,7 @@ def test_files_without_text_and_vanished_ones_are_told(tmp_path: Path, texts: Pa
     assert told == [
         ("picture.bin", DataCode.DAMAGED, 1),
         ("1.txt", DataCode.MISSING, 2),
-        ("broken.txt.gz", DataCode.DAMAGED, 3),
+        ("the rest of broken.txt.gz", DataCode.DAMAGED, 3),
     ]
 
 
@@ -181,8 +181,9 @@ def test_a_shard_that_breaks_off_gives_what_came_before(tmp_path: Path) -> None:
     with reader(collaboration(tmp_path, str(folder))) as child:
         assert child.block(0).rows
         child.say(Want(source=0, shards=((0, child.heard[-1].rows),)))
-        lost = child.hear(Unreadable)
-        assert (lost.shard, lost.code, lost.arguments) == (0, DataCode.DAMAGED, {"name": "a.txt.gz"})
+        lost = child.hear(FilesLeftOut)
+        assert (lost.name, lost.code) == ("the rest of a.txt.gz", DataCode.DAMAGED)
+        assert child.hear(BlockReady, lambda block: block.whole).last
 
 
 def test_a_folder_that_nobody_named_ends_the_reader(tmp_path: Path, texts: Path) -> None:

@@ -71,7 +71,7 @@ def test_a_contribution_without_samples_is_left_alone() -> None:
 
 
 def test_plan_says_which_chunks_a_member_keeps() -> None:
-    plan = msgspec.structs.replace(make_plan([3, 4, 5, 6], 16 * 40), gifts=(256, 100, 100, 100))
+    plan = msgspec.structs.replace(make_plan([3, 4, 5, 6], 16 * 40), portions=(256, 100, 100, 100))
     assert untaken_of(plan, 0) is None
     refused = [msgspec.structs.replace(member, samples=0) for member in plan.members]
     assert untaken_of(msgspec.structs.replace(plan, members=tuple(refused)), 1) is None, "nobody wants it later"
