@@ -35,7 +35,6 @@ def test_places_are_inside(tmp_path):
         home.identity_file,
         home.logs,
         home.blobs,
-        home.passes,
         home.board(digest),
     ):
         assert place.is_relative_to(tmp_path)
