@@ -1,9 +1,12 @@
 """The real worker process, spoken to through its real pipe."""
 
+import contextlib
 import os
 import signal
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 
 import psutil
@@ -17,6 +20,7 @@ from core.workers import frames
 from core.workers.arena import Arena
 from core.workers.child_end import NICENESS
 from core.workers.data_frames import DataAccess, DataFlow
+from core.workers.worker import PING_S
 from tests.small_task import small_data, small_task, text_folder
 
 pytestmark = pytest.mark.process
@@ -34,11 +38,21 @@ class Pipe:
                 stderr=log,
             )
         self._decoder = frames.frame_decoder(frames.ToEngine)
+        self._writing = threading.Lock()
+        threading.Thread(target=self._ping, name="pings", daemon=True).start()
 
-    def say(self, *orders: frames.ToWorker) -> None:
-        for order in orders:
-            self.process.stdin.write(frames.encode_frame(order))
-        self.process.stdin.flush()
+    def say(self, *orders: frames.ToWorker | frames.Ping) -> None:
+        with self._writing:
+            for order in orders:
+                self.process.stdin.write(frames.encode_frame(order))
+            self.process.stdin.flush()
+
+    def _ping(self) -> None:
+        """Say something each second, as an engine does: a worker rests while its engine is silent."""
+        with contextlib.suppress(OSError, ValueError):
+            while self.process.poll() is None:
+                self.say(frames.Ping())
+                time.sleep(PING_S)
 
     def hear(self, kind: type) -> frames.ToEngine:
         while True:
@@ -50,7 +64,8 @@ class Pipe:
             assert not isinstance(frame, frames.Failed), frame
 
     def close(self) -> int:
-        self.process.stdin.close()
+        with self._writing:
+            self.process.stdin.close()
         code = self.process.wait(10)
         self.process.stdout.close()
         return code
