@@ -14,7 +14,6 @@ from core.reading.frames import BeginReading, ReadFailed, ToReader, decoder_of
 from core.system.memory_bound import OWN
 from core.workers.child_end import listen, speaker, step_back, take_pipe
 
-INBOX_MAX: Final = 1000
 MEMORY_BYTES_MAX: Final = 3 * 1024**3
 """Of this process: ten times what it takes usually (`core.system.memory_bound`).  Where the system refuses what goes
 beyond, one shard is damaged; elsewhere this process ends, and begins anew."""
@@ -26,7 +25,7 @@ def main(*_: object) -> int:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     source, sink = take_pipe()
     say = speaker(sink)
-    inbox: queue.Queue[ToReader] = queue.Queue(INBOX_MAX)
+    inbox: queue.SimpleQueue[ToReader] = queue.SimpleQueue()  # never full: who listens must see the pipe end
     threading.Thread(
         target=listen, args=(source, decoder_of(ToReader), inbox.put, os._exit), name="parent watch", daemon=True
     ).start()
@@ -64,7 +63,7 @@ def _end(say: Callable[[ReadFailed], None], error: BaseException | None) -> None
     os._exit(1)
 
 
-def _frames(inbox: "queue.Queue[ToReader]") -> Iterator[ToReader]:
+def _frames(inbox: "queue.SimpleQueue[ToReader]") -> Iterator[ToReader]:
     while True:
         yield inbox.get()
 

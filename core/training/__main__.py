@@ -33,15 +33,13 @@ from core.workers.frames import (
 if TYPE_CHECKING:
     from core.training.conversation import Conversation
 
-INBOX_MAX = 1000
-
 
 def main(*_: object) -> int:
     """Run the worker until its stdin closes or a problem ends it; returns the exit code."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     source, sink = take_pipe()
     say: Callable[[ToEngine], None] = speaker(sink)
-    inbox: queue.Queue[Heard] = queue.Queue(INBOX_MAX)
+    inbox: queue.SimpleQueue[Heard] = queue.SimpleQueue()  # never full: who listens must see the pipe end
     decoder, watch = frame_decoder(ToWorker | Ping), EngineWatch(inbox.put)
     take = answering(say, inbox.put, watch.hear)
     threading.Thread(target=listen, args=(source, decoder, take, os._exit), name="parent watch", daemon=True).start()

@@ -131,12 +131,12 @@ class Conversation:
         for replica in learner.replicas.held.each:
             replica.data.start()
 
-    def run(self, inbox: "queue.Queue[Heard]") -> None:
+    def run(self, inbox: "queue.SimpleQueue[Heard]") -> None:
         """Listen and train for ever; the process ends when its stdin closes."""
         while True:
             self.turn(inbox)
 
-    def turn(self, inbox: "queue.Queue[Heard]") -> None:
+    def turn(self, inbox: "queue.SimpleQueue[Heard]") -> None:
         """Hear one frame if there is one, else train one batch; wait for a frame while there is nothing to train.
 
         A rest between two passes ends with the next frame, or with its time.

@@ -35,7 +35,7 @@ class EngineWatch:
     """Notices that the engine falls silent, and that it is heard again.
 
     Args:
-        put: Takes what is noticed.
+        put: Takes what is noticed; never waits, for it is called under the lock that a listener needs.
     """
 
     def __init__(self, put: Callable[[EngineSilent | EngineHeard], None]) -> None:

@@ -12,6 +12,7 @@ from core.base.manifest import Manifest
 from core.system.atomic_files import write_atomic
 from core.training import checkpoint
 from core.training.conversation import Conversation
+from core.training.engine_watch import Heard
 from core.training.round import Learner
 from core.workers import frames
 from core.workers.arena import Arena
@@ -24,7 +25,7 @@ class Talk:
     peer: Learner
     arena: Arena
     said: list[frames.ToEngine]
-    inbox: queue.Queue[frames.ToWorker] = field(default_factory=queue.Queue)
+    inbox: queue.SimpleQueue[Heard] = field(default_factory=queue.SimpleQueue)
 
     def hear(self, *orders: frames.ToWorker) -> list[frames.ToEngine]:
         """What is said in answer to these orders, once a step's state is saved."""

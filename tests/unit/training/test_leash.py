@@ -1,11 +1,15 @@
 import io
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
 from core.training.__main__ import answering
 from core.training.engine_watch import GIVEN_UP_LOOKS, SILENT_LOOKS, EngineHeard, EngineSilent, EngineWatch, Heard
 from core.workers.child_end import listen
-from core.workers.frames import Go, Hold, Ping, Pong, ToEngine, ToWorker, encode_frame, frame_decoder
+from core.workers.frames import Go, Hold, Ping, Pong, Start, ToEngine, ToWorker, encode_frame, frame_decoder
 
 
 class Left(Exception):
@@ -69,3 +73,18 @@ def test_silence_is_noticed_once_and_ends_before_the_frame() -> None:
     take(Go())
     take(Go())
     assert inbox[1:] == [EngineSilent(given_up=True), EngineHeard(), Go(), Go()]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has no file that can be waited at")
+def test_worker_that_hangs_ends_with_its_engine(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "manifest")
+    start = Start(
+        manifest_path=str(tmp_path / "manifest"),
+        blobs_dir=str(tmp_path),
+        state_dir=str(tmp_path / "states"),
+        arena_path=str(tmp_path / "arena"),
+        seed=1,
+    )
+    frames = encode_frame(start) + encode_frame(Hold()) * 2000
+    done = subprocess.run([sys.executable, "-m", "core.training"], input=frames, check=False, timeout=20)
+    assert done.returncode == 0
