@@ -32,6 +32,7 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     root = tmp_path / "tree"
     (root / "core").mkdir(parents=True)
     (root / "tests").mkdir()
+    (root / "core" / "__init__.py").touch()  # found first, also where this checkout is on the path
     (root / "core" / "toy.py").write_text("def add(a, b):\n    return a + b\n", encoding="utf-8")
     (root / "tests" / "test_toy.py").write_text(TEST, encoding="utf-8")
     (root / "pyproject.toml").write_text('[tool.pytest.ini_options]\npythonpath = ["."]\n', encoding="utf-8")
