@@ -15,6 +15,8 @@ from core.api.verdict import Verdict, VerdictCode, no_answer, not_connected, res
 
 LINKS_MAX: Final = 100
 LETTERS_MAX: Final = 600
+LINK_LETTERS_MAX: Final = 4000
+"""Upper bound on a link as somebody pastes it: of many addresses the first are kept."""
 FILE_BYTES_MAX: Final = 1024 * 1024
 """Upper bound on the file: of each link there are at most four texts of `LETTERS_MAX` letters, escaped for JSON."""
 TRY_ALONE: Final = "potluck demo --headless"

@@ -6,15 +6,16 @@ from dataclasses import dataclass, replace
 from typing import Final
 from urllib.parse import urlsplit
 
-from core.api.joined import LETTERS_MAX
+from core.api.joined import LETTERS_MAX, LINK_LETTERS_MAX
 from core.base.problems import BadInput
 from core.net.hosts import read_host
 
 SCHEME = "potluck"
 PLACES_MAX: Final = 8
-"""Upper bound on the addresses of a link: each is asked, so that a link cannot make a program call many strangers."""
+"""Upper bound on the addresses that are asked, the first of a link: it cannot make a program call many strangers."""
 _MANIFEST = re.compile(r"^/([0-9a-f]{64})/?$")
-_INVITE = re.compile(r"^[A-Za-z0-9_-]{1,128}$")
+INVITE_LETTERS_MAX: Final = 128
+_INVITE = re.compile(rf"^[A-Za-z0-9_-]{{1,{INVITE_LETTERS_MAX}}}$")
 _ALSO = "also="
 
 
@@ -58,26 +59,47 @@ def place(host: str, port: int) -> str:
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
-def check_places(places: Sequence[object]) -> None:
-    """Refuse more addresses than a link may have.
+def link_to(hosts: Sequence[str], port: int, manifest_id: bytes, invite: str) -> Link:
+    """The link to a backbone that is found at several hosts.
+
+    Args:
+        hosts: At least one, the best first.
+        port: Of the welcome desk, at each of them.
+        manifest_id: The collaboration.
+        invite: Secret of the invitation.
+    """
+    first, *others = hosts
+    return Link(first, port, manifest_id, invite, tuple((host, port) for host in others))
+
+
+def read_hosts(said: Sequence[str]) -> tuple[str, ...]:
+    """The hosts that a person typed for a link, each once.
 
     Raises:
-        BadInput: there are more.
+        BadInput: no computer could call one of them, or a link has no room for all.
     """
-    if len(places) > PLACES_MAX:
-        raise BadInput(
-            f"A link has at most {PLACES_MAX} addresses, not {len(places)}.",
-            hint="Ask the organiser for a link with fewer addresses.",
-        )
+    hosts = tuple(dict.fromkeys(filter(None, map(read_host, said))))
+    hint = "Name fewer with --host."
+    if len(hosts) > PLACES_MAX:
+        raise BadInput(f"A link has at most {PLACES_MAX} addresses, not {len(hosts)}.", hint=hint)
+    if hosts:
+        _check_letters(str(link_to(hosts, 65_535, bytes(32), "x" * INVITE_LETTERS_MAX)), LETTERS_MAX, hint=hint)
+    return hosts
+
+
+def _check_letters(link: str, most: int, *, hint: str) -> None:
+    if len(link) > most:
+        raise BadInput(f"A link has at most {most} letters, not {len(link)}.", hint=hint)
 
 
 def parse_link(text: str) -> Link:
-    """The link in `text`.
+    """The link in `text`, with the first `PLACES_MAX` of its addresses.
 
     Raises:
         BadInput: it is none; the sentence says what is missing.
     """
     hint = "A link looks like potluck://host:port/0123…#invitation; copy the whole of it from the organiser."
+    _check_letters(text, LINK_LETTERS_MAX, hint=hint)
     try:
         parts = urlsplit(text.strip())
         host, port = parts.hostname, parts.port
@@ -93,10 +115,9 @@ def parse_link(text: str) -> Link:
         raise BadInput("This link does not say which collaboration it leads to.", hint=hint)
     if not _INVITE.match(parts.fragment):
         raise BadInput("This link has no invitation.", hint=hint)
-    for name, _ in ((host, port), *also):
-        read_host(name)
     also.pop((host, port), None)
-    check_places([(host, port), *also])
-    if len(text.strip()) > LETTERS_MAX:
-        raise BadInput(f"A link has at most {LETTERS_MAX} letters, not {len(text.strip())}.", hint=hint)
-    return Link(host, port, bytes.fromhex(manifest[1]), parts.fragment, tuple(also))
+    link = Link(host, port, bytes.fromhex(manifest[1]), parts.fragment, tuple(also)[: PLACES_MAX - 1])
+    for each in link.each:
+        read_host(each.host)
+    _check_letters(str(link), LETTERS_MAX, hint=hint)
+    return link

@@ -7,10 +7,9 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from random import SystemRandom
-from typing import Annotated, Any
+from typing import Any
 
 import msgspec
-from msgspec import Meta
 
 from core.api.snapshot import BACKBONE
 from core.averaging.receipts.exchange import Receipted
@@ -18,9 +17,10 @@ from core.backbone.admission_log import AdmissionLog
 from core.backbone.authority import Authority
 from core.backbone.charter import Charter, read_charter_records
 from core.backbone.kept_states import KeptStates
-from core.backbone.link import Link
+from core.backbone.link import Link, link_to
 from core.backbone.offers import USUAL, Offers
 from core.backbone.people import People
+from core.backbone.ports import Ports, read_ports, write_ports
 from core.backbone.remembered import RememberedContacts
 from core.backbone.welcome import KnownPeer, WelcomeDesk, presence
 from core.base.problems import Busy, Damaged, Problem, RemoteProblem
@@ -46,7 +46,6 @@ from core.system.parent_watch import stop_on_signals, watch_parent
 _LOG = logging.getLogger(__name__)
 
 CONTACTS_MAX = 8
-PORTS = "ports.json"
 PEERS = "peers.json"
 RECEIPTS = "receipts"
 BACKBONE_NAME = "Backbone"
@@ -87,35 +86,9 @@ def backbone_key(path: Path) -> KeyPair:
     return KeyPair(seed)
 
 
-class Ports(msgspec.Struct, frozen=True):
-    """Where the backbone listened last time: it tries the same ports again, so that links and addresses stay valid."""
-
-    peers: Annotated[int, Meta(ge=0, le=65_535)] = 0
-    desk: Annotated[int, Meta(ge=0, le=65_535)] = 0
-    host: str = ""
-    """The address that others were told, for links of later invitations."""
-
-
-def kept_ports(path: Path) -> Ports:
-    """Where the backbone of a charter listened last time.
-
-    Args:
-        path: The file.
-    """
-    try:
-        data = read_bounded(path, 1024)
-        return Ports() if data is None else msgspec.json.decode(data, type=Ports)
-    except ValueError:
-        set_aside(path)
-        return Ports()
-
-
 def _taken(bind: str, port: int) -> bool:
     """Whether another program holds this port, for TCP or UDP."""
     return any(refusal(bind, port, kind) is not None for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM))
-
-
-ANY_PORTS = Ports()
 
 
 def _role(bind: str, receipts: ReceiptLog) -> Role:
@@ -131,8 +104,7 @@ class Backbone:
     Args:
         charter: The collaboration.
         bind: Address to listen on.
-        host: Address that others are told.
-        ports: The ones to listen at; 0: those of the last time, or any.
+        ports: Addresses that others are told, at least one, and ports to listen at; 0: those of the last time, or any.
         offers: What it does for members beside letting them in.
     """
 
@@ -141,14 +113,12 @@ class Backbone:
         *,
         charter: Charter,
         bind: str,
-        host: str,
+        ports: Ports,
         clock: Clock,
-        ports: Ports = ANY_PORTS,
         offers: Offers = USUAL,
     ) -> None:
         self._charter = charter
         self._bind = bind
-        self._address = host
         self._clock = clock
         self._wanted = ports
         self._help_bytes = offers.help_bytes
@@ -200,7 +170,7 @@ class Backbone:
             Busy: another program has a port that was asked for.
             BadInput: this computer has no such address.
         """
-        kept, wanted = kept_ports(self._charter.folder / PORTS), self._wanted
+        kept, wanted = read_ports(self._charter.folder), self._wanted
         peers = wanted.peers or (0 if _taken(self._bind, kept.peers) else kept.peers)
         copy = await asyncio.to_thread(self._states.newest)  # before the desk opens: newcomers go on from it
         self._port = await self._session.listen(bind=self._bind, port=peers)
@@ -214,11 +184,11 @@ class Backbone:
             await self._session.close()
             raise
         self.moved_from = kept.desk if kept.desk not in {0, desk_port} else 0
-        write_atomic(self._charter.folder / PORTS, msgspec.json.encode(Ports(self._port, desk_port, self._address)))
-        await self._session.join(self._remembered.contacts, address=self._address, mirrors=True)
+        write_ports(self._charter.folder, msgspec.structs.replace(wanted, peers=self._port, desk=desk_port))
+        await self._session.join(self._remembered.contacts, address=wanted.host, mirrors=True)
         if self._help_bytes:
             self._session.deliver(Help(self._help_bytes))
-        return Link(self._address, desk_port, self._charter.manifest.id, self._open_invitation())
+        return link_to(wanted.hosts, desk_port, self._charter.manifest.id, self._open_invitation())
 
     async def serve(self, stop: asyncio.Event) -> None:
         """The backbone lets people in and keeps its own pass fresh until `stop` is set, then closes."""
@@ -276,7 +246,7 @@ class Backbone:
         )
 
     def _contacts(self) -> list[KnownPeer]:
-        mine = KnownPeer(self._key.peer_id, self._address, self._port)
+        mine = KnownPeer(self._key.peer_id, self._wanted.host, self._port)
         live = self._session.peer.view(self._clock.now()).peers
         others = [KnownPeer(peer, r.host, r.port) for peer, r in live.items() if r.host and r.port]
         return [mine, *others[: CONTACTS_MAX - 1]]

@@ -4,13 +4,15 @@ import argparse
 import asyncio
 import re
 import shlex
+from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
 
 from core.backbone.admission_log import AdmissionLog
 from core.backbone.charter import Charter, load_charter, revoke
 from core.backbone.invitations import Invitation, new_invitation, write_invitations
-from core.backbone.link import Link
-from core.backbone.serve import BACKBONE_NAME, PORTS, kept_ports
+from core.backbone.link import link_to, read_hosts
+from core.backbone.ports import read_ports
+from core.backbone.serve import BACKBONE_NAME
 from core.base.ids import PeerId
 from core.base.problems import BadInput, Busy, quoted
 from core.cli.say import say_json
@@ -67,7 +69,7 @@ def _only_command(charter: Charter) -> AbstractAsyncContextManager[None]:
 
 
 async def _invite(args: argparse.Namespace) -> int:
-    charter = load_charter(args.charter.expanduser().absolute())
+    charter, hosts = load_charter(args.charter.expanduser().absolute()), read_hosts(args.host)
     now = Clock().now()
     async with _only_command(charter):
         invitations = charter.invitations
@@ -81,7 +83,7 @@ async def _invite(args: argparse.Namespace) -> int:
     if args.withdraw is None:
         log = AdmissionLog(charter.folder)
         for invitation in invitations:
-            _say(args, invitation, link=link_of(charter, invitation, args.host), used=log.used(invitation), now=now)
+            _say(args, invitation, link=link_of(charter, invitation, hosts), used=log.used(invitation), now=now)
     elif not args.json:
         print("Withdrawn: it lets nobody in any more.  Those whom it has let in stay members.")
     return 0
@@ -97,17 +99,17 @@ def _withdraw(charter: Charter, invitations: list[Invitation], named: str) -> No
     write_invitations(charter.folder, left)
 
 
-def link_of(charter: Charter, invitation: Invitation, host: str | None) -> str:
+def link_of(charter: Charter, invitation: Invitation, hosts: Sequence[str] = ()) -> str:
     """The link with an invitation; empty: it is not known where the backbone is.
 
     Args:
         charter: The collaboration.
         invitation: That the link carries.
-        host: Address of the backbone; empty or None: its last one.
+        hosts: Addresses of the backbone; none: its last ones.
     """
-    kept = kept_ports(charter.folder / PORTS)
-    told = host or kept.host
-    return str(Link(told, kept.desk, charter.manifest.id, invitation.secret)) if told and kept.desk else ""
+    kept = read_ports(charter.folder)
+    told = hosts or kept.hosts
+    return str(link_to(told, kept.desk, charter.manifest.id, invitation.secret)) if told and kept.desk else ""
 
 
 def _say(args: argparse.Namespace, invitation: Invitation, *, link: str, used: int, now: float) -> None:

@@ -14,6 +14,7 @@ from core.cli.commands import COMMANDS
 from core.cli.options import (
     Commands,
     add_home,
+    add_hosts,
     add_json,
     add_metrics,
     add_recipe,
@@ -109,7 +110,10 @@ def _add_engine(commands: Commands) -> None:
     add_metrics(engine)
     engine.add_argument("--name", metavar="NAME", help="how the leaderboard calls this computer")
     engine.add_argument("--threads", type=whole(0, 1024), metavar="N", help="processor threads for training")
-    _add_address(engine, told="the one that they see")
+    _add_listening(engine)
+    engine.add_argument(
+        "--host", default="", metavar="ADDRESS", help="address that others are told (default: the one that they see)"
+    )
     engine.add_argument("--port", type=whole(0, 65_535), metavar="N", help="port for peers (default: drawn once, kept)")
     engine.add_argument(
         "--patience",
@@ -131,7 +135,8 @@ def _add_backbone(commands: Commands) -> None:
     )
     add_json(backbone)
     _add_charter(backbone)
-    _add_address(backbone, told="its last one")
+    _add_listening(backbone)
+    add_hosts(backbone, words="address that others are told (default: its last ones)")
     _add_averaging_memory(backbone, words="0: only welcome and watch")
     backbone.add_argument(
         "--shards",
@@ -156,7 +161,7 @@ def _add_invite(commands: Commands) -> None:
         "--uses", type=whole(1, 1_000_000), metavar="N", help="number of computers that it lets in (default: any)"
     )
     invite.add_argument("--days", type=whole(1, 36_500), metavar="N", help="how long it lasts (default: without end)")
-    invite.add_argument("--host", metavar="ADDRESS", help="address of the backbone in the link (default: its last one)")
+    add_hosts(invite, words="address of the backbone in the link (default: its last ones)")
     which = invite.add_mutually_exclusive_group()
     which.add_argument("--list", action="store_true", help="list the invitations, with their links")
     which.add_argument("--withdraw", metavar="ID", help="end an invitation; those whom it has let in stay members")
@@ -218,10 +223,8 @@ def _add_delayed(command: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_address(command: argparse.ArgumentParser, *, told: str) -> None:
+def _add_listening(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--bind", metavar="ADDRESS", help="address to listen on (default: all; embedded: this computer's own)"
     )
-    meaning = f"address that others are told (default: {told})"
-    command.add_argument("--host", default="", metavar="ADDRESS", help=meaning)
     command.add_argument("--with-parent", action="store_true", help="end when standard input closes")

@@ -17,7 +17,8 @@ import resources
 from core.api.numbers import amount
 from core.backbone.charter import Charter
 from core.backbone.invitations import Invitation, new_invitation
-from core.backbone.serve import PORTS, Ports
+from core.backbone.link import read_hosts
+from core.backbone.ports import Ports, write_ports
 from core.base.data_source import DataSource
 from core.base.ids import fingerprint
 from core.base.problems import BadInput, Busy
@@ -31,8 +32,8 @@ from core.cli.tables import losses_of
 from core.engine.founding import Prepared, found
 from core.engine.own_text import own_text
 from core.net.clock import Clock
-from core.net.hosts import SAID, Reach, reach, read_host
-from core.system.atomic_files import make_directory, problem_of, write_atomic
+from core.net.hosts import SAID, Reach, reach
+from core.system.atomic_files import make_directory, problem_of
 from core.system.file_lock import held
 from core.system.progress_bar import ProgressBar
 
@@ -67,14 +68,14 @@ class Founded:
 
 def run(args: argparse.Namespace) -> int:
     """`potluck found`; see `potluck found --help`."""
-    host = read_host(args.host)
+    hosts = read_hosts(args.host)
     if args.recipe is None:
         ask(args)
-        host = args.host
+        hosts = read_hosts(args.host)
     chosen = _chosen(args)
     folder = (args.charter or Path(_folder(args.name or chosen.path.stem))).expanduser().absolute()
     peers, desk = _free_ports(2)
-    ports = Ports(peers=peers, desk=args.desk_port or desk, host=host)
+    ports = Ports(peers=peers, desk=args.desk_port or desk, host="".join(hosts[:1]), also=hosts[1:])
     _say(args, asyncio.run(_found(Founding(chosen, folder, ports, _invitation(args)))), ports)
     return 0
 
@@ -129,7 +130,7 @@ async def _found(asked: Founding) -> Founded:
         except BadInput as problem:
             raise _of_own_folders(problem, chosen.recipe.sources, text.recipe.sources) from problem
         charter = found(text.recipe, prepared, work / "charter", shards=shards, invitation=asked.invitation)
-        write_atomic(charter.folder / PORTS, msgspec.json.encode(asked.ports))
+        write_ports(charter.folder, asked.ports)
         move(charter.folder, folder)
     return Founded(replace(charter, folder=folder), prepared, text.cuts)
 
@@ -192,7 +193,7 @@ def _say(args: argparse.Namespace, done: Founded, ports: Ports) -> None:
     blob_bytes = sum(path.stat().st_size for path in charter.blobs.iterdir())
     needs = needs_of(done.prepared.costs, manifest, blob_bytes=blob_bytes)
     invitation = charter.invitations[0]
-    link = link_of(charter, invitation, ports.host)
+    link = link_of(charter, invitation)
     command = f"potluck backbone --charter {shlex.quote(str(charter.folder))}"
     command += "" if ports.host else " --host ADDRESS"
     if args.json:
@@ -200,7 +201,8 @@ def _say(args: argparse.Namespace, done: Founded, ports: Ports) -> None:
         facts["fingerprint"] = fingerprint(manifest.authority_id)
         facts |= {"host": ports.host, "reach": reach(ports.host) if ports.host else ""}
         lasts = {"uses_max": invitation.uses_max, "expires": invitation.expires}
-        asked = {"ports": {"peers": ports.peers, "desk": ports.desk}, "invitation": lasts, "text": done.cuts}
+        at = {"peers": ports.peers, "desk": ports.desk}
+        asked = {"ports": at, "also": ports.also, "invitation": lasts, "text": done.cuts}
         say_json({"event": "founded", **facts, **asked, "needs": needs})
         return
     print(f"Founded {manifest.name} in {charter.folder}.")
@@ -215,9 +217,9 @@ def _say(args: argparse.Namespace, done: Founded, ports: Ports) -> None:
     print(f"\nNext, where others can reach it:  {command}")
     print(f"Then hand out the link:           {link or 'that command prints it'}")
     print(f"It lets in {_lasting(args, invitation)}; more links: potluck invite --help")
-    if ports.host:
-        print(f"{ports.host} can be reached {SAID[reach(ports.host)]}.")
-    if ports.host and reach(ports.host) is Reach.ANYWHERE:
+    for host in ports.hosts:
+        print(f"{host} can be reached {SAID[reach(host)]}.")
+    if Reach.ANYWHERE in map(reach, ports.hosts):
         print(f"A router must forward to this computer: port {ports.desk} (TCP), port {ports.peers} (TCP and UDP).")
 
 

@@ -50,7 +50,7 @@ def ask(args: argparse.Namespace) -> None:
     if args.days is None:
         args.days = _number("For how many days? (0: without end)", DAYS_MAX, LINK_DAYS)
     if not args.host:
-        args.host = _address()
+        args.host = [_address()]
 
 
 def answer(question: str, fits: Callable[[str], bool], *, default: str = "") -> str:

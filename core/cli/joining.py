@@ -8,6 +8,7 @@ import sys
 import msgspec
 
 from core.api.data_state import SourceView
+from core.api.joined import LINK_LETTERS_MAX
 from core.api.look import LinkLook
 from core.api.numbers import volume
 from core.api.turns import WORDS, PassedOver, WhyNot
@@ -25,9 +26,6 @@ from core.engine.collaborations import Collaborations, KeptCollaboration
 from core.engine.data_watch import source_views
 from core.net.clock import Clock
 from core.storage.paths import Home
-
-LINK_LETTERS_MAX = 600
-
 
 FOLDER_LETTERS = 80
 

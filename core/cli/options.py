@@ -40,6 +40,12 @@ def add_json(command: argparse.ArgumentParser) -> None:
     command.add_argument("--json", action="store_true", help="print JSON, one object a line")
 
 
+def add_hosts(command: argparse.ArgumentParser, *, words: str) -> None:
+    """Add the option `--host` of an organiser's command, which can be given several times."""
+    meaning = f"{words}; again for a further one"
+    command.add_argument("--host", action="append", default=[], metavar="ADDRESS", help=meaning)
+
+
 def add_metrics(command: argparse.ArgumentParser) -> None:
     """Add to a command the options that say where metrics of epochs are written."""
     command.add_argument("--metrics", type=Path, metavar="FILE", help="append metrics of each epoch, a line of JSON")

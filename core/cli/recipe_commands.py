@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 from typing import Final
 
-from core.cli.options import Commands, add_home, add_json, add_metrics, calling, whole
+from core.cli.options import Commands, add_home, add_hosts, add_json, add_metrics, calling, whole
 
 LINK_USES: Final = 20
 """Number of computers that the link of a new collaboration lets in, where its organiser says nothing else."""
@@ -44,9 +44,7 @@ def _add_found(commands: Commands) -> None:
         help=f"how long the first link lasts; 0: without end (default: {LINK_DAYS})",
     )
     found.add_argument("--charter", type=Path, metavar="DIR", help="where it goes (default: here, by its name)")
-    found.add_argument(
-        "--host", default="", metavar="ADDRESS", help="address at which others find the backbone; it is kept"
-    )
+    add_hosts(found, words="address at which others find the backbone; it is kept")
     found.add_argument(
         "--desk-port", type=whole(1, 65_535), metavar="N", help="port that the link names (default: a free one, kept)"
     )

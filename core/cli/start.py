@@ -15,9 +15,10 @@ from aiohttp.http_exceptions import HttpProcessingError
 
 from core.api.snapshot import Notice
 from core.backbone.charter import Charter, load_charter
-from core.backbone.link import Link, parse_link
+from core.backbone.link import Link, parse_link, read_hosts
 from core.backbone.offers import Offers
-from core.backbone.serve import PORTS, Backbone, Ports, kept_ports, serve_backbone
+from core.backbone.ports import Ports, read_ports
+from core.backbone.serve import Backbone, serve_backbone
 from core.base.problems import BadInput, Problem
 from core.cli.options import recipe_file, text_folder
 from core.cli.say import say_json
@@ -55,21 +56,21 @@ def run_backbone(args: argparse.Namespace) -> int:
     _log_to_stderr()
     raise_file_limit()
     charter = load_charter(args.charter.expanduser().absolute())
-    told = args.host or kept_ports(charter.folder / PORTS).host or LOOPBACK
-    bind, host = args.bind or EVERYWHERE, read_host(told)
-    if is_loopback(host) and not is_loopback(bind):
+    hosts = read_hosts(args.host) or read_hosts(read_ports(charter.folder).hosts) or (LOOPBACK,)
+    bind = args.bind or EVERYWHERE
+    if all(map(is_loopback, hosts)) and not is_loopback(bind):
         print(
             "potluck: This link works on this computer only. "
             "For others, name an address at which they find it: --host ADDRESS",
             file=sys.stderr,
         )
-    ports = Ports(args.port, args.desk_port)
+    ports = Ports(args.port, args.desk_port, hosts[0], hosts[1:])
     shards = None if args.shards is None else args.shards.expanduser().absolute()
     offers = Offers(help_bytes=args.averaging_memory * MIB, shards=shards)
 
     def made() -> Backbone:
         clock = Clock(authority=True)
-        return Backbone(charter=charter, bind=bind, host=host, clock=clock, ports=ports, offers=offers)
+        return Backbone(charter=charter, bind=bind, clock=clock, ports=ports, offers=offers)
 
     say = _say_link if args.json else partial(_tell_link, charter)
     asyncio.run(serve_backbone(charter, made, with_parent=args.with_parent, say=say))
@@ -86,8 +87,9 @@ def _tell_link(charter: Charter, link: Link) -> None:
     print(f"The backbone of {clean(charter.manifest.name)} runs at {link.where}. It takes part, and trains nothing.")
     print(f"\nHand out the link:            {link}")
     print("Others paste it in the window, or: potluck join LINK")
-    peers = kept_ports(charter.folder / PORTS).peers
-    print(f"It can be reached {SAID[reach(link.host)]}.")
+    peers = read_ports(charter.folder).peers
+    for each in link.each:
+        print(f"{each.host} can be reached {SAID[reach(each.host)]}.")
     print(f"Ports that a router forwards: {link.port} (TCP), {peers} (TCP and UDP)")
     print(f"More links, or fewer:         potluck invite --charter {folder}")
     print(f"To shut somebody out:         potluck revoke --charter {folder} NAME")

@@ -428,10 +428,6 @@
    <translation>Auf einem Rechner fragen, der trainiert.</translation>
   </message>
   <message>
-   <source>Ask the organiser for a link with fewer addresses.</source>
-   <translation>Die Leitung um einen Link mit weniger Adressen bitten.</translation>
-  </message>
-  <message>
    <source>Ask the organiser for a new link.</source>
    <translation>Die Leitung des Projekts um einen neuen Link bitten.</translation>
   </message>
@@ -1294,6 +1290,10 @@
   <message>
    <source>Name each device once.</source>
    <translation>Jedes Gerät einmal nennen.</translation>
+  </message>
+  <message>
+   <source>Name fewer with --host.</source>
+   <translation>Weniger davon mit --host nennen.</translation>
   </message>
   <message>
    <source>Name it as the system's list of running programs does, without a folder: blender, steam.</source>

@@ -26,6 +26,8 @@ from tests.small_task import text_folder
 
 pytestmark = pytest.mark.process
 BACKBONE, VOLUNTEER = "10.213.7.1", "10.213.7.2"
+NOBODY = "10.213.99.1"
+"""The first address of the link, which leads nowhere: the second one is used."""
 LONGEST_S = 180.0
 LANGUAGES: Mapping[str, str] = {
     "english": "the sea was calm and every sailor looked for the white whale under a low grey sky at dawn",
@@ -98,9 +100,9 @@ def test_a_link_alone_brings_another_computer_to_its_first_contribution(tmp_path
     recipe.write_text(
         resources.file("recipes", "small-gpt.toml").read_text().replace("_samples = 512", "_samples = 64")
     )
-    where = ("--charter", ours, "--host", BACKBONE)
+    where = ("--charter", ours, "--host", NOBODY, "--host", BACKBONE)
     founded = json.loads(potluck("found", recipe, "--text", books, *where, "--json").splitlines()[-1])
-    assert founded["reach"] == "home"
+    assert (founded["reach"], founded["also"]) == ("home", [BACKBONE])
     (text,) = founded["text"]
     assert "torn.jsonl.gz" in [one["name"] for one in text["losses"]]
     assert text["characters"] > sum(len(path.read_text(encoding="utf-8")) for path in books.glob("*.txt")) * 0.95

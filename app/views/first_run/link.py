@@ -8,9 +8,8 @@ from app.views.first_run.kept import KeptBox
 from app.widgets.field import announce
 from app.widgets.icons import Picture
 from app.widgets.labels import card, label, sentence
+from core.api.joined import LINK_LETTERS_MAX
 from core.api.snapshot import ProblemView
-
-LETTERS_MAX = 600
 
 
 class LinkPage(QWidget):
@@ -27,7 +26,7 @@ class LinkPage(QWidget):
     def __init__(self, kept: KeptBox) -> None:
         super().__init__()
         tr = text.tr
-        self.link = QLineEdit(maxLength=LETTERS_MAX, placeholderText="potluck://…")
+        self.link = QLineEdit(maxLength=LINK_LETTERS_MAX, placeholderText="potluck://…")
         self.link.setAccessibleName(tr("Link"))
         self.kept = kept
         self._problem, problem = card()

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.backbone.link import PLACES_MAX, Link, parse_link
+from core.backbone.link import PLACES_MAX, Link, link_to, parse_link, read_hosts
 from core.base.problems import BadInput
 
 ID = bytes(range(32))
@@ -52,11 +52,37 @@ def test_further_addresses_survive_being_written_down() -> None:
     assert [str(each) for each in link.each][1] == f"potluck://b.example:2/{ID.hex()}#invite"
 
 
-@pytest.mark.parametrize(("number", "said"), [(PLACES_MAX + 1, "not 9"), (40, "not 40"), (400, "not 400")])
-def test_link_to_too_many_addresses_is_refused_whole(number: int, said: str) -> None:
-    also = tuple((f"h{place}", 1) for place in range(1, number))
+@pytest.mark.parametrize("number", [PLACES_MAX, PLACES_MAX + 1, 40, 150])
+def test_link_to_many_addresses_keeps_the_first(number: int) -> None:
+    also = tuple((f"192.168.1.{place}", 40_711) for place in range(1, number))
+    link = parse_link(str(Link("192.168.1.0", 40_711, ID, "x", also)))
+    assert [each.host for each in link.each] == [f"192.168.1.{place}" for place in range(PLACES_MAX)]
+    assert parse_link(str(link)) == link
+
+
+def test_text_too_long_for_a_link_is_refused_at_once() -> None:
+    with pytest.raises(BadInput, match="at most 4000 letters"):
+        parse_link(str(Link("h0", 1, ID, "x", tuple((f"h{place}", 1) for place in range(1000)))))
+
+
+def test_hosts_that_a_person_typed_are_read_once_each() -> None:
+    hosts = read_hosts(["potluck.example", "[2001:db8::1]", "potluck.example", ""])
+    assert hosts == ("potluck.example", "2001:db8::1")
+    assert str(link_to(hosts, 5, ID, "x")) == f"potluck://potluck.example:5/{ID.hex()}?also=[2001:db8::1]:5#x"
+    assert read_hosts([]) == ()
+
+
+@pytest.mark.parametrize(
+    ("hosts", "said"),
+    [
+        ([f"h{number}" for number in range(9)], "at most 8 addresses, not 9.*--host"),
+        ([f"{'a' * 60}.{'b' * 60}.h{number}" for number in range(4)], "at most 600 letters.*--host"),
+        (["h1", "256.1.1.1"], "no address that others could call"),
+    ],
+)
+def test_hosts_without_room_in_a_link_are_refused(hosts: list[str], said: str) -> None:
     with pytest.raises(BadInput, match=said):
-        parse_link(str(Link("h0", 1, ID, "x", also)))
+        read_hosts(hosts)
 
 
 @pytest.mark.parametrize("also", ["h", "h:0", ":1", "h:x", "h:99999", "[::1:1", "h:1,h"])

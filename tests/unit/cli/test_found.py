@@ -67,12 +67,13 @@ def test_questions_are_asked_again_until_they_fit(
 
 
 def test_options_say_what_the_questions_would_ask(asked: list[found.Founding], tmp_path: Path) -> None:
-    words = ["--summary", "To learn.", "--licence", "CC0", "--uses", "0", "--days", "2", "--host", "[2001:db8::1]"]
+    words = ["--summary", "To learn.", "--licence", "CC0", "--uses", "0", "--days", "2"]
+    words += ["--host", "[2001:db8::1]", "--host", "potluck.example"]
     with pytest.raises(BadInput, match="enough"):
         found.run(parser().parse_args(["found", "small-gpt", "--text", str(tmp_path), *words]))
     (what,) = asked
     assert (what.chosen.recipe.summary, what.chosen.recipe.sources[0].licence) == ("To learn.", "CC0")
-    assert (what.invitation.uses_max, what.ports.host) == (None, "2001:db8::1")
+    assert (what.invitation.uses_max, what.ports.hosts) == (None, ("2001:db8::1", "potluck.example"))
     assert what.invitation.expires == pytest.approx(Clock().now() + 2 * 86_400, abs=60)
 
 
