@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from app.forward import forward
-from app.screen import obstacle
-from core.api.joined import without_screen
 from core.api.places import home_dir
 
 REFUSED = 2
@@ -25,6 +23,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     home = (options.home or home_dir()).expanduser().absolute()
     if not options.hidden and forward(home, options.link):
         return 0
+
+    from app.screen import obstacle  # noqa: PLC0415 - a second start ends above, and its person waits for it
+    from core.api.joined import without_screen  # noqa: PLC0415 - as above
+
     sentence = obstacle(os.environ, without_screen(home))
     if sentence is not None:
         return _refuse(sentence)

@@ -4,21 +4,25 @@ import json as json_module
 import sys
 from typing import Any
 
-import msgspec
-
-from core.base.problems import Problem
-from core.cli.tables import clean
+from core.base.problems import Problem, printable
 
 
 def say_problem(problem: Problem, *, json: bool) -> None:
     """One sentence on stderr; with `json` one line on stdout too.  Some of the words are a stranger's."""
     if json:
         say_json(
-            {"event": "problem", "code": problem.code, "message": clean(problem.message), "hint": clean(problem.hint)},
+            {
+                "event": "problem",
+                "code": problem.code,
+                "message": printable(problem.message),
+                "hint": printable(problem.hint),
+            },
         )
-    print(f"potluck: {clean(str(problem))}", file=sys.stderr, flush=True)
+    print(f"potluck: {printable(str(problem))}", file=sys.stderr, flush=True)
 
 
 def say_json(event: dict[str, Any]) -> None:
     """One JSON object on one line of stdout, at once, in ASCII; msgspec structs inside it become objects."""
+    import msgspec  # noqa: PLC0415 - a second start of the window does without it
+
     print(json_module.dumps(msgspec.to_builtins(event)), flush=True)

@@ -213,7 +213,7 @@ def test_one_window_a_home(qt, tmp_path, until):
     other.release()
 
 
-def test_second_start_needs_no_qt(qt, tmp_path, until):
+def test_second_start_loads_only_what_forwards(qt, tmp_path, until):
     assert not forward(tmp_path, "")
     first = SingleWindow(tmp_path)
     asked, links = [], []
@@ -221,9 +221,9 @@ def test_second_start_needs_no_qt(qt, tmp_path, until):
     first.link_given.connect(links.append)
     assert first.claim()
     script = (
-        "import sys; from app.__main__ import main; "
+        "import sys; from core.__main__ import main; "
         f"code = main(['--home', {str(tmp_path)!r}, 'potluck://there']); "
-        "sys.exit(code or 3 * any('PySide6' in name for name in sys.modules))"
+        "sys.exit(code or 3 * bool(sys.modules.keys() & {'PySide6', 'app.screen', 'asyncio', 'ctypes', 'msgspec'}))"
     )
     second = subprocess.Popen([sys.executable, "-c", script])
     until(lambda: links, 20_000)
