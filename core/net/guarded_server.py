@@ -68,10 +68,9 @@ class GuardedServer:
         return task
 
     async def _accept(self, listening: socket.socket) -> None:
-        loop = asyncio.get_running_loop()
         while True:
             try:
-                connection, address = await loop.sock_accept(listening)
+                connection, address = await _accepted(listening)
             except OSError:
                 await asyncio.sleep(RETRY_S)
                 continue
@@ -115,17 +114,35 @@ class GuardedServer:
             self._limit.leave(task)
 
 
+async def _accepted(listening: socket.socket) -> tuple[socket.socket, Any]:
+    """The next connection: `sock_accept` loses the one that comes while its task is being cancelled."""
+    try:
+        await _arrival(listening)
+    except NotImplementedError:
+        return await asyncio.get_running_loop().sock_accept(listening)
+    connection, address = listening.accept()
+    connection.setblocking(False)
+    return connection, address
+
+
 async def _first_byte(connection: socket.socket) -> None:
     """Wait until something has arrived: TLS takes 0.3 MB from its beginning, and a silent connection needs none."""
+    with contextlib.suppress(NotImplementedError):
+        await _arrival(connection)
+
+
+async def _arrival(source: socket.socket) -> None:
+    """Wait until a socket has something to give.
+
+    Raises:
+        NotImplementedError: the loop of Windows cannot tell.
+    """
     loop, arrived = asyncio.get_running_loop(), asyncio.Event()
-    try:
-        loop.add_reader(connection, arrived.set)
-    except NotImplementedError:  # the loop of Windows
-        return
+    loop.add_reader(source, arrived.set)
     try:
         await arrived.wait()
     finally:
-        loop.remove_reader(connection)
+        loop.remove_reader(source)
 
 
 class _Followed(asyncio.Protocol):
