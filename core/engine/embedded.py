@@ -26,8 +26,8 @@ from core.backbone.support import FoundedEarlier
 from core.base.problems import Problem, WorkerProblem
 from core.base.recipe import Recipe
 from core.base.state_header import epoch_of
-from core.engine.companion_rest import ObeyedPolicy, obey
 from core.engine.founding import Prepared, found, prepare
+from core.engine.usage_policy import UsagePolicy
 from core.storage.paths import Home
 from core.storage.recipes import DEFAULT_RECIPE, folder_name, open_recipe
 from core.system.atomic_files import make_directory, set_aside, write_atomic
@@ -89,7 +89,7 @@ class Embedded:
         policy: Under it everything runs that computes.
     """
 
-    def __init__(self, *, home: Home, options: EmbeddedOptions, random: Random, policy: ObeyedPolicy) -> None:
+    def __init__(self, *, home: Home, options: EmbeddedOptions, random: Random, policy: UsagePolicy) -> None:
         self._options = options
         self._recipe = options.read_recipe()
         self._policy = policy
@@ -136,18 +136,24 @@ class Embedded:
         )
 
     async def run(self, charter: Charter, linked: Callable[[Link], None]) -> None:
-        """Keep the backbone and the companions alive until cancelled; `linked` gets the link to join by."""
+        """Keep the backbone alive until cancelled, and the companions while nothing has them rest.
+
+        Companions end at a rest and begin again after it, so that they take no memory meanwhile.
+
+        Args:
+            charter: The collaboration's.
+            linked: Gets the link to join by.
+        """
         async with asyncio.TaskGroup() as group:
             backbone, link = await self._start_backbone(charter)
             again = partial(self._restart_backbone, charter, link)
             group.create_task(self._keep_alive("The backbone", again, backbone))
             await asyncio.to_thread(hand_on, charter, volunteer_homes(self._home, self._options))
             linked(link)
-            await self._policy.until(resting=False)
-            await self._run_companions(link, self.last_epoch(charter))
+            await self._policy.while_allowed(partial(self._run_companions, link, self.last_epoch(charter)))
 
     async def _run_companions(self, link: Link, last_epoch: int | None) -> None:
-        """Keep the companions alive, and have them rest with this engine, until cancelled."""
+        """Keep the companions alive until cancelled."""
         async with asyncio.TaskGroup() as group:
             for number, home in enumerate(volunteer_homes(self._home, self._options)[1:]):
                 name = DISHES[number % len(DISHES)]
@@ -155,7 +161,6 @@ class Embedded:
                 group.create_task(
                     self._keep_alive(f"The companion {name}", partial(self._start_companion, home, words))
                 )
-                group.create_task(obey(home, self._policy, self._random))
 
     async def _prepare(self) -> Prepared:
         def stage(text: str, share: float) -> None:
@@ -207,6 +212,7 @@ class Embedded:
 
     async def _start_companion(self, home: Home, words: list[str]) -> asyncio.subprocess.Process:
         home.create()
+        home.settings_file.unlink(missing_ok=True)  # by which an earlier version had it rest
         return await self._spawn(words, stdout=subprocess.DEVNULL)
 
     async def _keep_alive(self, called: str, start: Start, process: asyncio.subprocess.Process | None = None) -> None:

@@ -107,8 +107,6 @@ class UsagePolicy:
         if settings.device != self._settings.device:
             self._device = _named(settings)
         self._settings, self._latches = settings, {}
-        self.keep_minutes = settings.keep_minutes
-        """How long what rests keeps its memory."""
         self._hours = Hours(read_week(settings.hours), self._offset_s)
         self.look()
 

@@ -1,10 +1,9 @@
-"""The embedded collaboration obeys the person's switch: its companions compute on the same computer."""
+"""The embedded collaboration obeys the person's switch: its companions are on the same computer."""
 
 import asyncio
 import contextlib
 import shutil
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from random import Random
 from types import SimpleNamespace
@@ -13,8 +12,7 @@ import psutil
 import pytest
 
 from core.api.modes import OFF
-from core.api.snapshot import Activity, Snapshot
-from core.api.verdict import VerdictCode
+from core.api.snapshot import Activity
 from core.base.manifest import Manifest
 from core.control.client import ControlClient
 from core.engine import embedded as embedded_module
@@ -28,9 +26,9 @@ pytestmark = pytest.mark.process
 SETTLE_S = 3.0
 LOOK_S = 5.0
 WORKERS_SHARE_MAX = 0.01
-"""Of a core, for all that has torch."""
+"""Of a core, for what has torch."""
 SHARE_MAX = 0.15
-"""Of a core, for three engines and a backbone too, which go on to say where they are; on a computer that tests fill."""
+"""Of a core, for engine and backbone too, which go on to say where they are; on a computer that tests fill."""
 LINK = f"potluck://127.0.0.1:4000/{'ab' * 32}#invitation"
 CHILD = f"""
 import json, sys
@@ -56,7 +54,7 @@ async def until(expected: list[str]) -> None:
             await asyncio.sleep(0.05)
 
 
-def test_companions_do_not_start_before_they_may(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_companions_run_while_they_may(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(embedded_module, "own_command", lambda *_: [sys.executable, "-c", CHILD])
 
     async def run() -> None:
@@ -67,8 +65,11 @@ def test_companions_do_not_start_before_they_may(tmp_path: Path, monkeypatch: py
         linked: list[object] = []
         running = asyncio.create_task(embedded.run(charter, linked.append))
         await until(["backbone"])
-        policy.apply(Settings())
-        await until(["backbone", "engine", "engine"])
+        for _ in range(2):
+            policy.apply(Settings())
+            await until(["backbone", "engine", "engine"])
+            policy.apply(Settings(computing=OFF))
+            await until(["backbone"])
         assert len(linked) == 1
         running.cancel()
         await asyncio.wait([running])
@@ -81,7 +82,7 @@ def cpu_s(processes: list[psutil.Process]) -> float:
     return float(sum(sum(one.cpu_times()[:2]) for one in processes))
 
 
-def test_companions_stand_still_and_go_on_with_their_engine(tmp_path: Path) -> None:
+def test_pause_ends_companions_and_resume_begins_them(tmp_path: Path) -> None:
     made, home = found(tmp_path / "made", target_samples=64), Home(tmp_path / "home")
     text = made.manifest.sources[0].path
     options = EmbeddedOptions(text=Path(text), peers=3)
@@ -90,26 +91,26 @@ def test_companions_stand_still_and_go_on_with_their_engine(tmp_path: Path) -> N
     owner = Volunteer(home, start([*words, "--threads", "1"], tmp_path / "engine.log"))
     everybody = [Volunteer(each, owner.process) for each in volunteer_homes(home, options)]
 
-    async def workers(is_so: Callable[[Snapshot], bool]) -> list[int]:
-        return [(await each.until(is_so)).me.worker_pid for each in everybody]
+    async def workers() -> list[int]:
+        return [(await each.until(lambda news: news.activity is Activity.TRAINING)).me.worker_pid for each in everybody]
 
     async def run() -> None:
         await owner.until(lambda news: news.epoch >= 1)
-        before = await workers(lambda news: news.activity is Activity.TRAINING)
+        mine, *theirs = await workers()
         async with ControlClient.connect(home) as client:
             await client.call("pause")
-        await workers(lambda news: news.verdict.code is VerdictCode.PAUSED)
         await asyncio.sleep(SETTLE_S)
-        process = psutil.Process(owner.process.pid)
-        training = [psutil.Process(pid) for pid in before]
+        assert not any(map(psutil.pid_exists, theirs))
+        worker, process = psutil.Process(mine), psutil.Process(owner.process.pid)
         everything = [process, *process.children(recursive=True)]
-        for processes, share_max in ((training, WORKERS_SHARE_MAX), (everything, SHARE_MAX)):
+        assert sum("engine" in one.cmdline() for one in everything) == 1
+        for processes, share_max in (([worker], WORKERS_SHARE_MAX), (everything, SHARE_MAX)):
             used_s = -cpu_s(processes)
             await asyncio.sleep(LOOK_S)
             assert used_s + cpu_s(processes) < share_max * LOOK_S
         async with ControlClient.connect(home) as client:
             await client.call("resume")
-        assert await workers(lambda news: news.activity is Activity.TRAINING) == before
+        assert (await workers())[0] == mine
 
     try:
         asyncio.run(run())
