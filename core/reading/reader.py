@@ -25,6 +25,7 @@ from core.reading.source_reader import SourceReader
 from core.reading.wishes import Wish
 from core.sources.indexed import IndexedShards
 from core.sources.source import Access, SourceStalled, TextShards, open_source
+from core.system.unused_memory import return_unused_memory
 from core.tasks.task import Blobs
 
 TALLY_S: Final = 1.0
@@ -91,6 +92,7 @@ class Reader:
                 self._store.drop(BlockKey(frame.source, frame.shard, frame.first))
             case Rest():
                 self._going.clear()
+                return_unused_memory()
             case GoOn():
                 self._going.set()
             case BeginReading():

@@ -9,6 +9,7 @@ import torch
 
 from core.api.settings import CPU
 from core.base.problems import WorkerProblem
+from core.system.unused_memory import return_unused_memory
 from core.training.flat import move
 from core.training.replica import Replica
 from core.training.replica_thread import ReplicaThread, said
@@ -99,6 +100,8 @@ class HeldReplicas:
         if self._lies() != before and torch.accelerator.is_available():
             gc.collect()
             torch.accelerator.empty_cache()
+        if withdrawn:
+            return_unused_memory()
 
     def leave(self, other: ReplicaThread, why: str) -> None:
         """Go on without a device that stands still.
