@@ -6,7 +6,7 @@ import contextlib
 import shlex
 import shutil
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -93,12 +93,17 @@ def _chosen(args: argparse.Namespace) -> Chosen:
     chosen = Chosen.of(args)
     recipe = msgspec.structs.replace(chosen.recipe, **asked)
     if rights:
-        recipe = recipe.with_sources(tuple(msgspec.structs.replace(one, **rights) for one in recipe.sources))
+        recipe = recipe.with_sources(tuple(_with_rights(one, rights) for one in recipe.sources))
     try:
         msgspec.convert(msgspec.to_builtins(recipe), type(recipe))
     except msgspec.ValidationError as error:
         raise BadInput(f"What was said cannot be used: {error}.", hint="Use fewer words.") from error
     return replace(chosen, recipe=recipe, start=args.start.expanduser().absolute() if args.start is not None else None)
+
+
+def _with_rights(source: DataSource, said: Mapping[str, str]) -> DataSource:
+    """The source with what was said of the text, where it says nothing of itself."""
+    return msgspec.structs.replace(source, **{name: said[name] for name in said if not getattr(source, name)})
 
 
 def _invitation(args: argparse.Namespace) -> Invitation:
@@ -146,23 +151,18 @@ def _check_free(folder: Path) -> None:
 async def _workplace(folder: Path) -> AsyncIterator[Path]:
     """A folder beside the charter's, for one command at a time; what one that was killed has left there goes."""
     work = folder.with_name(f".{folder.name}.founding")
+    lock = work.with_name(f"{work.name}.lock")
     busy = Busy(f"Another command founds {folder.name} there.", hint="Wait for it, or name another folder: --charter.")
-    make_directory(work)
-    try:
-        async with held(work / "lock", patience_s=LOCK_S, otherwise=busy):
-            for name in ("shards", "prepared", "charter"):
-                shutil.rmtree(work / name, ignore_errors=True)
-            try:
-                yield work
-            finally:
-                for name in ("shards", "prepared", "charter"):
-                    shutil.rmtree(work / name, ignore_errors=True)
-    except Busy:
-        raise
-    except BaseException:
-        shutil.rmtree(work, ignore_errors=True)
-        raise
-    shutil.rmtree(work, ignore_errors=True)
+    make_directory(folder.parent)
+    async with held(lock, patience_s=LOCK_S, otherwise=busy):
+        try:
+            shutil.rmtree(work, ignore_errors=True)
+            make_directory(work)
+            yield work
+        finally:
+            shutil.rmtree(work, ignore_errors=True)
+            with contextlib.suppress(OSError):  # Windows keeps a file that is open
+                lock.unlink()
 
 
 def move(charter: Path, folder: Path) -> None:

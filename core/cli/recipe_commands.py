@@ -29,8 +29,8 @@ def _add_found(commands: Commands) -> None:
     found.add_argument("--name", default="", help="what the collaboration is called (default: as the recipe says)")
     found.add_argument("--organiser", default="", metavar="NAME", help="who runs it, for its volunteers to know")
     found.add_argument("--summary", default="", metavar="WORDS", help="what it is for, in a sentence")
-    found.add_argument("--licence", default="", metavar="WORDS", help="of the text, such as CC BY-SA 4.0")
-    found.add_argument("--credit", default="", metavar="WORDS", help="who made the text")
+    found.add_argument("--licence", default="", metavar="WORDS", help="of the text, where the recipe names none")
+    found.add_argument("--credit", default="", metavar="WORDS", help="who made the text, where the recipe names nobody")
     found.add_argument(
         "--uses",
         type=whole(0, 1_000_000),

@@ -57,11 +57,14 @@ async def own_text(recipe: Recipe, out: Path, *, stage: Stage) -> OwnText:
     cuts: list[dict[str, Any]] = []
     for place, source in enumerate(recipe.sources):
         folder = out / str(place)
-        index = _index_of(source)
+        index = await asyncio.to_thread(_index_of, source)
         if index is not None:
             whole = await asyncio.to_thread(_bring, index, folder)
             if source.path and not whole:
-                raise BadInput(f"Some of the shards that {index} lists do not lie beside it.", hint="Bring them back.")
+                raise BadInput(
+                    f"Some of the shards that {index} lists do not lie beside it, or have changed.",
+                    hint="Bring them back.",
+                )
         elif source.path:
             cuts.append(await _cut(source, folder, stage))
         if source.path:
@@ -75,11 +78,26 @@ async def own_text(recipe: Recipe, out: Path, *, stage: Stage) -> OwnText:
 
 
 def _index_of(source: DataSource) -> Path | None:
-    """The index of a source's shards on this computer; None: it was not cut."""
+    """The index of a source's shards on this computer; None: it was not cut.
+
+    Raises:
+        BadInput: other files lie beside the shards, and nobody has said which of them are the text.
+    """
     if source.index:
         return Path(source.index)
-    beside = Path(source.path, INDEX_FILE)
-    return beside if source.path and beside.is_file() else None
+    folder = Path(source.path)
+    if not source.path or not (folder / INDEX_FILE).is_file():
+        return None
+    index = read_index_file(folder / INDEX_FILE)
+    known = {INDEX_FILE, *(index.shard(number).name for number in range(len(index)))}
+    below = (path.relative_to(folder) for path in sorted(folder.rglob("*")) if path.is_file())
+    names = (path.as_posix() for path in below if not any(part.startswith(".") for part in path.parts))
+    if other := next((name for name in names if name not in known), ""):
+        raise BadInput(
+            f"{folder} holds shards that were cut earlier, and other files, such as {other}.",
+            hint=f"Move those away; or move {INDEX_FILE} and the shards away, so that the others are cut.",
+        )
+    return folder / INDEX_FILE
 
 
 def _bring(index_file: Path, folder: Path) -> bool:
@@ -94,7 +112,7 @@ def _bring(index_file: Path, folder: Path) -> bool:
     """
     index = read_index_file(index_file)
     shards = [index_file.parent / index.shard(number).name for number in range(len(index))]
-    if not all(path.is_file() for path in shards):
+    if not all(path.is_file() and path.stat().st_size == index.shard(at).size for at, path in enumerate(shards)):
         return False
     make_directory(folder)
     try:

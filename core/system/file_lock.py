@@ -15,7 +15,7 @@ _RETRY_S = 0.05
 
 @contextlib.asynccontextmanager
 async def held(path: Path, *, patience_s: float, otherwise: Problem) -> AsyncIterator[None]:
-    """Hold the lock on `path`, which is made if it is not there.
+    """Hold the lock on `path`, which is made if it is not there; its holder may delete it.
 
     Raises:
         Problem: `otherwise`, when another process has held it for all of `patience_s`.
@@ -23,20 +23,28 @@ async def held(path: Path, *, patience_s: float, otherwise: Problem) -> AsyncIte
         UserProblem: the system does not allow it.
     """
     try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, PRIVATE_FILE)
-    except OSError as error:
-        raise problem_of(error, path) from error
+        async with asyncio.timeout(patience_s):
+            while (descriptor := _opened(path)) is None:  # noqa: ASYNC110 - the lock is another process's
+                await asyncio.sleep(_RETRY_S)
+    except TimeoutError:
+        raise otherwise from None
     try:
-        try:
-            async with asyncio.timeout(patience_s):
-                while not _locked(descriptor):  # noqa: ASYNC110 - the lock is another process's
-                    await asyncio.sleep(_RETRY_S)
-        except TimeoutError:
-            raise otherwise from None
         with _unlocking(descriptor):
             yield
     finally:
         os.close(descriptor)
+
+
+def _opened(path: Path) -> int | None:
+    """A descriptor that has the lock; None: another one has it, or had it and has deleted the file."""
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, PRIVATE_FILE)
+    except OSError as error:
+        raise problem_of(error, path) from error
+    if _locked(descriptor) and _is_at(descriptor, path):
+        return descriptor
+    os.close(descriptor)
+    return None
 
 
 def is_held(path: Path) -> bool:
@@ -64,6 +72,10 @@ if sys.platform == "win32":
             return False
         return True
 
+    def _is_at(descriptor: int, path: Path) -> bool:
+        del descriptor, path  # nobody can delete a file here that is open
+        return True
+
     @contextlib.contextmanager
     def _unlocking(descriptor: int) -> Iterator[None]:
         try:
@@ -81,6 +93,12 @@ else:
         except OSError:
             return False
         return True
+
+    def _is_at(descriptor: int, path: Path) -> bool:
+        try:
+            return os.path.samestat(os.fstat(descriptor), path.stat())
+        except FileNotFoundError:
+            return False
 
     @contextlib.contextmanager
     def _unlocking(descriptor: int) -> Iterator[None]:

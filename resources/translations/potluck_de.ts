@@ -1041,7 +1041,7 @@
   </message>
   <message>
    <source>It is of another collaboration, or of another key.</source>
-   <translation>Er gehört zu einem anderen Projekt oder einem anderen Schlüssel.</translation>
+   <translation>Das gehört zu einem anderen Projekt oder einem anderen Schlüssel.</translation>
   </message>
   <message>
    <source>It is started again.</source>
@@ -1258,6 +1258,10 @@
   <message>
    <source>Monday</source>
    <translation>Montag</translation>
+  </message>
+  <message>
+   <source>Move those away; or move {0} and the shards away, so that the others are cut.</source>
+   <translation>Diese woanders hinlegen; oder {0} und die Stücke woanders hinlegen, damit die anderen zerlegt werden.</translation>
   </message>
   <message>
    <source>My &amp;computer</source>
@@ -1896,8 +1900,8 @@
    <translation>Nicht bezeugt</translation>
   </message>
   <message>
-   <source>Some of the shards that {0} lists do not lie beside it.</source>
-   <translation>Einige der Stücke, die {0} nennt, liegen nicht daneben.</translation>
+   <source>Some of the shards that {0} lists do not lie beside it, or have changed.</source>
+   <translation>Einige der Stücke, die {0} nennt, liegen nicht daneben oder haben sich geändert.</translation>
   </message>
   <message>
    <source>Somebody is at this computer now.</source>
@@ -3446,6 +3450,10 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   <message>
    <source>{0} has come to its end; there is nothing left to compute.</source>
    <translation>{0} ist zu Ende; es gibt nichts mehr zu rechnen.</translation>
+  </message>
+  <message>
+   <source>{0} holds shards that were cut earlier, and other files, such as {1}.</source>
+   <translation>{0} enthält Stücke von früher und andere Dateien, zum Beispiel {1}.</translation>
   </message>
   <message>
    <source>{0} is neither a day nor times of a day.</source>

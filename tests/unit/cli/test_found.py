@@ -1,5 +1,7 @@
 """What `potluck found` asks, and refuses before it reads any text."""
 
+import asyncio
+import contextlib
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -7,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import resources
 from core.base.problems import BadInput, Busy
 from core.cli import found
 from core.cli.program import parser
@@ -95,7 +98,7 @@ def test_only_one_command_founds_at_a_place(tmp_path: Path) -> None:
     work.mkdir()
     (work / "shards").mkdir()
     with subprocess.Popen(
-        [sys.executable, "-c", f"{command}; sys.stdin.read()", str(work / "lock")],
+        [sys.executable, "-c", f"{command}; sys.stdin.read()", str(tmp_path / ".ours.founding.lock")],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
     ) as other:
@@ -151,3 +154,33 @@ def test_what_is_there_already_is_left_alone(tmp_path: Path) -> None:
         found.run(parser().parse_args(["found", "small-gpt", "--charter", str(tmp_path)]))
     assert (tmp_path / "manifest.json").read_text() == "precious"
     assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_rights_that_a_source_names_stay(asked: list[found.Founding], tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    source = '[[data]]\naddress = "{}"\n{}'
+    sources = (source.format("https://a.test/x.txt", 'licence = "GFDL"\n'), source.format("mine", 'credit = "Bob"\n'))
+    lines = resources.file("recipes", "small-gpt.toml").read_text().splitlines()
+    own = [line for line in lines if not line.startswith("text =")]
+    (tmp_path / "ours.toml").write_text("\n".join([*own, *sources]))
+    with pytest.raises(BadInput, match="enough"):
+        found.run(parser().parse_args(["found", str(tmp_path / "ours.toml"), "--licence", "CC0", "--credit", "Ada"]))
+    rights = [(one.licence, one.credit) for one in asked[0].chosen.recipe.sources]
+    assert rights == [("GFDL", "Ada"), ("CC0", "Bob")]
+
+
+def test_who_waited_founds_alone(tmp_path: Path) -> None:
+    """A second command waits for the first to end, which deletes what it has made; a third one comes then."""
+
+    async def run() -> None:
+        async with contextlib.AsyncExitStack() as second, contextlib.AsyncExitStack() as third:
+            async with found._workplace(tmp_path / "ours"):
+                waiting = asyncio.create_task(second.enter_async_context(found._workplace(tmp_path / "ours")))
+                await asyncio.sleep(0.2)
+            work = await waiting
+            with pytest.raises(Busy, match="Another command founds ours"):
+                await third.enter_async_context(found._workplace(tmp_path / "ours"))
+            assert work.is_dir()
+
+    asyncio.run(run())
+    assert not list(tmp_path.iterdir())

@@ -42,9 +42,27 @@ def test_folder_is_cut_and_its_words_stay(books: Path, tmp_path: Path) -> None:
     assert not again.cuts
     shard = Path(again.recipe.sources[0].address, index.shard(0).name)
     assert shard.samefile(Path(cut.address, index.shard(0).name))  # linked: a large text takes its room once
-    (Path(cut.address) / index.shard(0).name).unlink()
+    shard = Path(cut.address, index.shard(0).name)
+    with shard.open("ab") as file:
+        file.write(b"more")
+    with pytest.raises(BadInput, match="or have changed"):
+        made(text.recipe, tmp_path / "third")
+    shard.unlink()
     with pytest.raises(BadInput, match="do not lie beside it"):
         made(text.recipe, tmp_path / "third")
+
+
+def test_texts_beside_an_earlier_index_are_not_passed_over(books: Path, tmp_path: Path) -> None:
+    """What a person has cut once, and put further texts into."""
+    (cut,) = made(recipe(DataSource(address=str(books))), tmp_path / "out").recipe.sources
+    again = recipe(DataSource(address=cut.address))  # as --text names it
+    assert not made(again, tmp_path / "again").cuts
+    (Path(cut.address) / ".hidden").write_text("no text")
+    assert not made(again, tmp_path / "third").cuts
+    (Path(cut.address) / "new").mkdir()
+    (Path(cut.address) / "new" / "letters.txt").write_text("A text that came later.")
+    with pytest.raises(BadInput, match=r"cut earlier, and other files, such as new/letters\.txt\. Move those away"):
+        made(again, tmp_path / "fourth")
 
 
 def test_files_that_cannot_be_read_are_named(books: Path, tmp_path: Path) -> None:
