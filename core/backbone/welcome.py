@@ -236,7 +236,7 @@ class WelcomeDesk:
         if isinstance(asked, web.Response):
             return asked
         try:
-            self._hold(asked, household(request.remote or "::"), self._now())
+            self._hold(asked, self._now())
         except NotTrusted as problem:
             return self._refuse(403, JoinRefusal(problem.code, problem.message, problem.hint))
         except Problem as problem:
@@ -244,7 +244,7 @@ class WelcomeDesk:
             return self._refuse(503, OUT_OF_ORDER)
         return web.Response(body=msgspec.json.encode(self.presence()), content_type="application/json")
 
-    def _hold(self, asked: InvitationCheck, host: str, now: float) -> None:
+    def _hold(self, asked: InvitationCheck, now: float) -> None:
         """See whether an invitation holds, and hold a use of it for a newcomer that names itself.
 
         Raises:
@@ -254,7 +254,7 @@ class WelcomeDesk:
         peer, log = None if asked.peer is None else PeerId(asked.peer), self._admission_log
         invitation = log.valid(self._charter.invitations, asked.invite, now=now, peer=peer)
         if peer is not None and invitation.uses_max is not None and log.name_of(peer) is None:
-            log.held.hold(invitation.id, peer, household=host, now=now)
+            log.held.hold(invitation.id, peer, now)
 
     async def _pass(self, request: web.Request) -> web.Response:
         now = self._now()

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from core.backbone.admission_log import ADMITTED, AdmissionLog, NameTaken
-from core.backbone.held_uses import HELD_S, HOUSEHOLD_MAX
+from core.backbone.held_uses import HELD_MAX, HELD_S
 from core.backbone.invitations import Invitation, new_invitation
 from core.base.problems import BadInput, NotTrusted
 from tests.unit.net.people import NOW, id_of
@@ -72,27 +72,27 @@ def test_newest_names_are_those_let_in_last(tmp_path: Path) -> None:
 
 def test_last_use_is_held_for_who_comes_first(tmp_path: Path) -> None:
     log, one = AdmissionLog(tmp_path), new_invitation(uses_max=1)
-    log.held.hold(one.id, id_of("ada"), household="here", now=NOW)
+    log.held.hold(one.id, id_of("ada"), NOW)
     with pytest.raises(NotTrusted, match=r"held for computers.*some minutes"):
         admit(log, "bob", one)
     with pytest.raises(NotTrusted, match="held for computers"):
         log.valid([one], one.secret, now=NOW)  # somebody who only looks is told the same
     assert log.valid([one], one.secret, now=NOW, peer=id_of("ada")) == one
-    log.held.hold(one.id, id_of("ada"), household="here", now=NOW + HELD_S)  # which does not make it last longer
+    log.held.hold(one.id, id_of("ada"), NOW + HELD_S)  # which does not make it last longer
     assert admit(log, "bob", one, now=NOW + HELD_S + 1) == "bob"
 
 
 def test_use_that_was_held_is_spent_with_the_pass(tmp_path: Path) -> None:
     log, two = AdmissionLog(tmp_path), new_invitation(uses_max=2)
-    log.held.hold(two.id, id_of("ada"), household="here", now=NOW)
+    log.held.hold(two.id, id_of("ada"), NOW)
     assert admit(log, "ada", two) == "ada"
     assert admit(log, "bob", two) == "bob"
     assert log.used(two) == 2
 
 
-def test_one_household_holds_few_uses(tmp_path: Path) -> None:
-    log, many = AdmissionLog(tmp_path), new_invitation(uses_max=HOUSEHOLD_MAX + 1)
+def test_few_uses_are_held_however_many_ask(tmp_path: Path) -> None:
+    log, many = AdmissionLog(tmp_path), new_invitation(uses_max=HELD_MAX + 1)
     for number in range(50):
-        log.held.hold(many.id, id_of(f"sybil {number}"), household="here", now=NOW)
-    assert log.held.by_others(many.id, None, NOW) == HOUSEHOLD_MAX
+        log.held.hold(many.id, id_of(f"sybil {number}"), NOW)
+    assert log.held.by_others(many.id, None, NOW) == HELD_MAX
     assert admit(log, "ada", many) == "ada"
