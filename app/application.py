@@ -26,7 +26,7 @@ from app.views.tray import Tray
 from app.welcome import Welcome
 from core.api.commands import ModelEvaluation
 from core.api.snapshot import ProblemView
-from core.api.verdict import VerdictCode
+from core.api.verdict import NO_ENTRY, VerdictCode
 
 
 class Application(QObject):
@@ -156,7 +156,7 @@ class Application(QObject):
         self.ending.ended.connect(self.finish)
 
     def _follow_link(self, reason: str) -> None:
-        self._connected, self._silent = not reason, reason == VerdictCode.NO_ANSWER
+        self._connected, self._silent = not reason, reason in {VerdictCode.NO_ANSWER, NO_ENTRY}
         if not self._leaving:
             self.starter.follow(reason)
 

@@ -150,7 +150,7 @@ class Client(QObject):
         try:
             socket = _open(file)
         except InvalidStatus as error:
-            return "full" if error.response.status_code == 503 else why_none_answers(self._home)
+            return "full" if error.response.status_code == 503 else why_none_answers(self._home, refused=True)
         except (WebSocketException, OSError, ValueError):
             return why_none_answers(self._home)
         silent = False

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Meta
 
 from core.api.places import collaborations_file
-from core.api.verdict import Verdict, VerdictCode, no_answer, not_connected, resting
+from core.api.verdict import NO_ENTRY, Verdict, VerdictCode, no_answer, not_connected, resting
 
 LINKS_MAX: Final = 100
 LETTERS_MAX: Final = 600
@@ -78,8 +78,8 @@ def absence(reason: str, home: Path) -> Verdict:
         reason: Why none answers: `core.api.running.why_none_answers`, or a reason that `core.api.verdict` names.
         home: The home directory.
     """
-    if reason == VerdictCode.NO_ANSWER:
-        return no_answer()
+    if reason in {VerdictCode.NO_ANSWER, NO_ENTRY}:
+        return no_answer(NO_ENTRY if reason == NO_ENTRY else "")
     kept = kept_links(home)
     if kept is not None and kept.left and not kept.links:
         return resting("left", collaboration=kept.left)

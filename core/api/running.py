@@ -14,6 +14,7 @@ import msgspec
 
 from core.api.commands import ENGINE_FILE_BYTES_MAX, EngineFile
 from core.api.places import engine_file
+from core.api.verdict import NO_ENTRY
 
 if TYPE_CHECKING:
     import psutil
@@ -35,16 +36,23 @@ def read_engine_file(home: Path) -> EngineFile | None:
         return None
 
 
-def why_none_answers(home: Path) -> str:
+def why_none_answers(home: Path, *, refused: bool = False) -> str:
     """The reason why the engine of a home does not answer, as `core.api.joined.absence` takes it.
 
+    Args:
+        home: The home directory.
+        refused: What listens at its port has refused who asks.
+
     Returns:
-        "stopped": none says to run there; "killed": it has ended without a goodbye; "no_answer": its process lives.
+        "stopped": none says to run there; "killed": it has ended without a goodbye; "no_answer" or `NO_ENTRY`: its
+        process lives.
     """
     file = read_engine_file(home)
     if file is None:
         return "stopped"
-    return "killed" if living(file) is None else "no_answer"
+    if living(file) is None:
+        return "killed"
+    return NO_ENTRY if refused else "no_answer"
 
 
 def living(file: EngineFile) -> "psutil.Process | None":

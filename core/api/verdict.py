@@ -45,6 +45,8 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     args: dict[str, str | int] = {}
 
 
+NO_ENTRY: Final = "no_entry"
+"""Reason of `NO_ANSWER`: an engine lives, and refuses who asks."""
 SENTENCES: Final[Mapping[tuple[VerdictCode, str], str]] = MappingProxyType(
     {
         (VerdictCode.CONTRIBUTING, "helping"): (
@@ -117,6 +119,9 @@ SENTENCES: Final[Mapping[tuple[VerdictCode, str], str]] = MappingProxyType(
         (VerdictCode.CHANGING, "pausing"): "Potluck was asked to compute nothing, and has not confirmed it yet.",
         (VerdictCode.CHANGING, "resuming"): "Potluck was asked to contribute, and has not confirmed it yet.",
         (VerdictCode.NO_ANSWER, ""): "It runs, but says nothing: whether it computes is not known.",
+        (VerdictCode.NO_ANSWER, NO_ENTRY): (
+            "It runs, but does not let this program in: engine.json has changed. Whether it computes is not known."
+        ),
         (VerdictCode.NOT_CONNECTED, "backbone"): "{stage}",
         (VerdictCode.NOT_CONNECTED, "offline"): (
             "There is no connection to other volunteers: this computer trains alone, and its work may not be kept."
@@ -206,9 +211,9 @@ def changing(*, contributing: bool) -> Verdict:
     return Verdict(code=VerdictCode.CHANGING, reason="resuming" if contributing else "pausing")
 
 
-def no_answer() -> Verdict:
-    """An engine lives and says nothing."""
-    return Verdict(code=VerdictCode.NO_ANSWER)
+def no_answer(reason: str = "") -> Verdict:
+    """An engine lives and says nothing, or nothing to this program (`NO_ENTRY`)."""
+    return Verdict(code=VerdictCode.NO_ANSWER, reason=reason)
 
 
 def not_connected(reason: str, **args: str | int) -> Verdict:

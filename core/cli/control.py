@@ -22,7 +22,7 @@ from core.cli.commands import COMMANDS
 from core.cli.options import ATTACHED, Commands, add_home, add_json
 from core.cli.say import say_json
 from core.cli.tables import clean, leaderboard_text, notice_text, status_text
-from core.control.engine_file import END_IT, NoAnswer, NotRunning, engine_of, read_engine_file
+from core.control.engine_file import END_IT, NoAnswer, NoEntry, NotRunning, engine_of, read_engine_file
 from core.control.one_call import call_once
 from core.engine.notice_file import NoticeFile
 from core.storage.paths import Home
@@ -114,8 +114,9 @@ def _ask_status(home: Home) -> tuple[Snapshot | None, Verdict]:
     """The engine's state; where none answers, what that means."""
     try:
         snapshot: Snapshot = call_once(home, "snapshot", kind=Snapshot, timeout_s=STATUS_S)
-    except (NotRunning, NoAnswer):
-        return None, absence(why_none_answers(home.directory), home.directory)
+    except (NotRunning, NoAnswer) as problem:
+        why = why_none_answers(home.directory, refused=isinstance(problem, NoEntry))
+        return None, absence(why, home.directory)
     except UserProblem:
         file = read_engine_file(home)
         return None, not_connected("full" if file is not None and file.protocol == PROTOCOL_VERSION else "version")

@@ -10,7 +10,7 @@ import msgspec
 from core.api.commands import ENGINE_FILE_BYTES_MAX, EngineFile
 from core.api.running import living
 from core.base.problems import Busy, UserProblem
-from core.control.engine_file import NoAnswer, NotRunning, read_engine_file
+from core.control.engine_file import NoAnswer, NoEntry, NotRunning, read_engine_file
 from core.control.one_call import call_once
 from core.storage.paths import Home
 from core.system.atomic_files import make_directory, problem_of, read_bounded, write_new
@@ -82,7 +82,7 @@ async def _require_dead(home: Home) -> None:
     hint = "Use the window or the command line of the one that runs, or stop it with: potluck quit"
     try:
         await asyncio.to_thread(call_once, home, "settings", timeout_s=PROBE_TIMEOUT_S)
-    except NotRunning:
+    except (NotRunning, NoEntry):  # or the door is that of another home's engine
         return
     except NoAnswer as problem:
         raise AlreadyRunning(f"{problem.message} It is process {file.pid}.", hint=problem.hint) from None

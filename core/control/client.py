@@ -15,7 +15,7 @@ from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidSta
 from core.api.commands import ENGINE_MESSAGE_BYTES_MAX, EngineFile, EngineMessage
 from core.api.settings import PortTest, SettingsView, Wish
 from core.api.snapshot import Notice, Snapshot
-from core.control.engine_file import crowded, engine_of, gone, no_answer, not_running, problem_of_engine
+from core.control.engine_file import crowded, engine_of, gone, no_answer, not_running, problem_of_engine, refused
 from core.storage.paths import Home
 
 NOTICES_HELD = 500
@@ -191,7 +191,7 @@ async def _open(file: EngineFile, timeout_s: float) -> ClientConnection:
     except InvalidStatus as error:
         if error.response.status_code == HTTPStatus.SERVICE_UNAVAILABLE:
             raise crowded() from None
-        raise not_running() from None
+        raise refused(file) from None
     except TimeoutError:
         raise no_answer() from None
     except (InvalidHandshake, OSError):

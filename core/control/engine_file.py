@@ -6,6 +6,7 @@ import msgspec
 
 from core.api import verdict as verdicts
 from core.api.commands import ENGINE_FILE_BYTES_MAX, EngineFile, Failure
+from core.api.running import living
 from core.api.snapshot import PROTOCOL_VERSION
 from core.base.problems import Problem, UserProblem
 from core.storage.paths import Home
@@ -25,6 +26,12 @@ class NoAnswer(UserProblem):
     """An engine, or what holds its port, says nothing."""
 
     code = "no_answer"
+
+
+class NoEntry(NoAnswer):
+    """An engine refuses who asks: the token is not its own."""
+
+    code = verdicts.NO_ENTRY
 
 
 def read_engine_file(home: Home) -> EngineFile | None:
@@ -73,6 +80,13 @@ def no_answer() -> NoAnswer:
     """Return the problem that an engine says nothing."""
     silent = verdicts.no_answer()
     return NoAnswer(f"{verdicts.headline(silent)}. {verdicts.sentence(silent)}", hint=END_IT)
+
+
+def refused(file: EngineFile) -> UserProblem:
+    """Return the problem that what listens at an engine's port has refused who asks."""
+    if living(file) is None:
+        return not_running()  # another program has its port now
+    return NoEntry(verdicts.sentence(verdicts.no_answer(verdicts.NO_ENTRY)), hint=END_IT)
 
 
 def crowded() -> UserProblem:

@@ -9,7 +9,16 @@ from typing import Any, Final
 import msgspec
 
 from core.api.commands import ENGINE_MESSAGE_BYTES_MAX, EngineFile, EngineMessage
-from core.control.engine_file import NotRunning, crowded, engine_of, gone, no_answer, not_running, problem_of_engine
+from core.control.engine_file import (
+    NotRunning,
+    crowded,
+    engine_of,
+    gone,
+    no_answer,
+    not_running,
+    problem_of_engine,
+    refused,
+)
 from core.storage.paths import Home
 
 CALL_TIMEOUT_S: Final = 10.0
@@ -57,7 +66,7 @@ def call_once(
     if status == HTTPStatus.SERVICE_UNAVAILABLE:
         raise crowded()
     if status != HTTPStatus.OK:
-        raise not_running()
+        raise refused(file)
     try:
         message = msgspec.json.decode(body, type=EngineMessage)
         if message.error is None:

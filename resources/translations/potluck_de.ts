@@ -1060,6 +1060,10 @@
    <translation>Er läuft mit Netzteil.</translation>
   </message>
   <message>
+   <source>It runs, but does not let this program in: engine.json has changed. Whether it computes is not known.</source>
+   <translation>Es läuft, lässt dieses Programm aber nicht herein: engine.json hat sich geändert. Ob es rechnet, ist nicht bekannt.</translation>
+  </message>
+  <message>
    <source>It runs, but says nothing: whether it computes is not known.</source>
    <translation>Es läuft, sagt aber nichts: Ob es rechnet, ist nicht bekannt.</translation>
   </message>

@@ -83,3 +83,18 @@ def test_a_file_in_the_place_of_a_home_is_told(tmp_path, capsys):
     (tmp_path / "file").touch()
     assert main(["status", "--home", str(tmp_path / "file")]) == 2
     assert "name another folder" in capsys.readouterr().err
+
+
+def test_engine_that_refuses_this_program_is_no_silent_one(running, capsys):
+    """Its file was brought back from a copy, say: the token is that of an earlier run."""
+    file = msgspec.json.decode(running.home.engine_file.read_bytes(), type=EngineFile)
+    running.home.engine_file.write_bytes(msgspec.json.encode(msgspec.structs.replace(file, token="t" * 43)))
+    assert main(["status", "--json"]) == 5
+    told = json.loads(capsys.readouterr().out)
+    assert (told["code"], told["reason"], "says nothing" in told["sentence"]) == ("no_answer", "no_entry", False)
+    for words in (["pause"], ["log", "--follow"]):
+        assert main(words) == 2
+        assert "does not let this program in" in capsys.readouterr().err
+    running.home.engine_file.write_bytes(msgspec.json.encode(msgspec.structs.replace(file, token="t", pid=1)))
+    assert main(["show"]) == 2
+    assert "is not running" in capsys.readouterr().err
