@@ -1,5 +1,6 @@
 """Downloads a collaboration's files from its backbone, piece by piece, each checked against its digest."""
 
+import asyncio
 import contextlib
 import hashlib
 import os
@@ -20,7 +21,7 @@ BLOBS_BYTES_MAX: Final = 1024 * 1024 * 1024
 a billion numbers.  In memory is one piece of them at a time."""
 PIECE_BYTES: Final = 64 * 1024
 SILENCE_S: Final = 20.0
-"""How long a backbone may send nothing; how long a whole file takes is the line's business."""
+"""How long `PIECE_BYTES` of a file may take, 3 kB/s: one that is slower is given up, for another one to be asked."""
 
 
 async def fetch_blobs(session: aiohttp.ClientSession, names: Iterable[str], folder: Path) -> None:
@@ -45,14 +46,14 @@ async def fetch_blobs(session: aiohttp.ClientSession, names: Iterable[str], fold
         room_bytes -= path.stat().st_size
 
 
-def missing(names: Iterable[str], folder: Path) -> list[str]:
-    """Those of the files that are not whole in a folder.
+def has_all(names: Iterable[str], folder: Path) -> bool:
+    """Whether each of the files is whole in a folder.
 
     Args:
         names: Digests in hex.
         folder: Where they would be.
     """
-    return [name for name in sorted(set(names)) if not _is_there(folder / name)]
+    return all(_is_there(folder / name) for name in set(names))
 
 
 def _is_there(path: Path) -> bool:
@@ -69,8 +70,14 @@ async def _fetch(session: aiohttp.ClientSession, path: Path, bytes_max: int) -> 
         async with session.get(f"/v1/blobs/{path.name}", timeout=timeout) as response:
             if response.status != 200:
                 raise RemoteProblem(f"The backbone answered {response.status} to {response.url.path}.")
-            async for piece in response.content.iter_chunked(PIECE_BYTES):
-                part.add(piece)
+            async with asyncio.timeout(SILENCE_S) as slow:
+                missing_bytes = PIECE_BYTES
+                async for piece in response.content.iter_chunked(PIECE_BYTES):
+                    part.add(piece)
+                    missing_bytes -= len(piece)
+                    if missing_bytes <= 0:
+                        missing_bytes = PIECE_BYTES
+                        slow.reschedule(asyncio.get_running_loop().time() + SILENCE_S)
         part.keep()
     finally:
         part.close()

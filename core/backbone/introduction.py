@@ -5,6 +5,7 @@ import secrets
 import ssl
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from enum import IntEnum
 from typing import Final, TypeVar
 
 import aiohttp
@@ -12,7 +13,7 @@ import aiohttp
 from core.backbone.link import Link
 from core.backbone.signed_time import TIME_NONCE_BYTES, read_time
 from core.base.manifest import MANIFEST_BYTES_MAX, Manifest, read_manifest
-from core.base.problems import NotTrusted, Problem, ProofProblem, RemoteProblem, UserProblem
+from core.base.problems import BadInput, NotTrusted, Problem, ProofProblem, RemoteProblem, UserProblem
 from core.base.signing import Ed25519Verifier
 from core.net.passes import Pass, PassRole, verify_authority, verify_pass
 from core.net.tls import NO_CHECK_TIME
@@ -23,6 +24,14 @@ STAGGER_S: Final = 0.25
 UNANSWERED: Final = (RemoteProblem, aiohttp.ClientError, TimeoutError, OSError)
 """What is raised where no backbone answers at an address, or none that is ready."""
 T = TypeVar("T")
+
+
+class Refused(UserProblem):
+    """What one backbone has answered: another one of the link may answer otherwise."""
+
+
+class OtherVersion(BadInput, Refused):
+    """The backbone's protocol is not this program's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +49,17 @@ class Introduced:
         return lambda der: verify_pass(der, self.manifest.authority_id, self.manifest.id, now() + self.clock_ahead_s)
 
 
+class _Failure(IntEnum):
+    """Why an address of a link does not help, what a person should hear of first."""
+
+    OWN = 0
+    """This computer cannot take part: the same at all addresses."""
+    REFUSED = 1
+    SILENT = 2
+    IMPOSTOR = 3
+    """Something else than the link's collaboration."""
+
+
 async def at_first(
     link: Link,
     now: Callable[[], float],
@@ -49,7 +69,8 @@ async def at_first(
 ) -> T:
     """Ask the addresses of a link one after another, `STAGGER_S` apart; `then` goes on with the first that can.
 
-    An address with something else than the link's collaboration is passed over while there are others.
+    An address with something else than the link's collaboration is passed over while there are others.  A problem of
+    this computer's own is the same at all of them, and ends the search.
 
     Args:
         link: With one address or several.
@@ -62,10 +83,10 @@ async def at_first(
 
     Raises:
         NotTrusted: of no address can be proven that the link's collaboration is there.
-        Problem: of a backbone that refuses, if no other lets this computer in.
+        Problem: of a backbone that refuses, if no other lets this computer in; or this computer's own.
         RemoteProblem: no backbone is ready; an error of aiohttp or OSError: none answers.
     """
-    impostors, silent, refusals = list[Exception](), list[Exception](), list[Exception]()
+    failed: list[tuple[_Failure, Exception]] = []
 
     async def ask(number: int, to: Link) -> tuple[Link, Introduced | Exception]:
         await asyncio.sleep(STAGGER_S * number)
@@ -82,18 +103,28 @@ async def at_first(
                 if isinstance(said, Exception):
                     raise said
                 return await then(to, said)
-            except aiohttp.ClientConnectorCertificateError as error:
-                impostors.append(error)
-            except UNANSWERED as error:
-                silent.append(error)
-            except UserProblem as error:
-                (impostors if said is error else refusals).append(error)
-            if impostors and link.also:
-                passed_over(to.where, impostors[-1])
+            except (Problem, aiohttp.ClientError, OSError) as error:
+                failure = _failure(error, introduced=said is not error)
+                if failure is _Failure.OWN:
+                    raise
+                failed.append((failure, error))
+                if failure is _Failure.IMPOSTOR and link.also:
+                    passed_over(to.where, error)
     finally:
         for task in asked:
             task.cancel()
-    raise [*refusals, *silent, *impostors][0]
+    raise min(failed, key=lambda one: one[0])[1]
+
+
+def _failure(error: Exception, *, introduced: bool) -> _Failure:
+    """What an error tells of an address; `introduced` says whether a backbone has introduced itself there."""
+    if isinstance(error, aiohttp.ClientConnectorCertificateError):
+        return _Failure.IMPOSTOR
+    if isinstance(error, UNANSWERED):
+        return _Failure.SILENT
+    if not introduced:
+        return _Failure.IMPOSTOR
+    return _Failure.REFUSED if isinstance(error, (NotTrusted, Refused)) else _Failure.OWN
 
 
 async def introduce(link: Link, now: Callable[[], float]) -> Introduced:

@@ -1,7 +1,8 @@
 """Joining a collaboration by its link: manifest, blobs and pass, each checked, each kept for the next start."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+import contextlib
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -13,8 +14,16 @@ import msgspec
 
 from core.api.verdict import Verdict, not_connected
 from core.backbone.admission_log import NameTaken
-from core.backbone.blobs import fetch_blobs, missing
-from core.backbone.introduction import UNANSWERED, Introduced, at_first, read_answer, session_with, trusting
+from core.backbone.blobs import fetch_blobs, has_all
+from core.backbone.introduction import (
+    UNANSWERED,
+    Introduced,
+    OtherVersion,
+    at_first,
+    read_answer,
+    session_with,
+    trusting,
+)
 from core.backbone.kept_pass import MANIFEST, KeptPass, KeptPasses
 from core.backbone.link import Link
 from core.backbone.names import NAME_CHARS_MAX
@@ -94,6 +103,7 @@ class Joining:
         folder: Where this collaboration's things are kept.
         blobs: Where blobs are kept, named by their digests.
         willing: Raises where this computer cannot, or may not, take part: then no use of the invitation is spent.
+        wall: This computer's own clock, Unix seconds, by which its next start will begin; None: the one that is told.
     """
 
     def __init__(
@@ -104,8 +114,10 @@ class Joining:
         folder: Path,
         blobs: Path,
         willing: Callable[[Manifest], None] = lambda _: None,
+        wall: Callable[[], float] | None = None,
     ) -> None:
         self._willing = willing
+        self._wall = wall
         self._link = link
         self._key = key
         self._folder = folder
@@ -143,9 +155,8 @@ class Joining:
         silence = asyncio.create_task(silent.wait())
         try:
             await asyncio.wait({asking, silence}, timeout=ASK_S, return_when=asyncio.FIRST_COMPLETED)
-            if not asking.done() and (joined := await asyncio.to_thread(self._resumed, now)) is not None:
-                return joined
-            return await asking
+            resumed = None if asking.done() else await self._resumed(now)
+            return await asking if resumed is None or asking.done() else resumed
         finally:
             asking.cancel()
             silence.cancel()
@@ -219,29 +230,39 @@ class Joining:
         shown = proven(grant.certificate)
         if shown.peer != self._key.peer_id:
             raise RemoteProblem("The backbone gave the pass of another computer.")
+        grant = msgspec.structs.replace(grant, contacts=_with_host(grant.contacts, to.host))
         records, _ = self.kept.newest_records(manifest, grant.records)
-        self.kept.keep(authority, grant)
-        return self._joined(KeptPass(manifest, authority, grant, shown), records, introduced.clock_ahead_s)
+        kept = KeptPass(manifest, authority, grant, shown, introduced.clock_ahead_s - self._wall_ahead_s(now))
+        self.kept.keep(kept)
+        return self._joined(kept, records, introduced.clock_ahead_s)
 
-    def _resumed(self, now: Callable[[], float]) -> JoinedCollaboration | None:
+    async def _resumed(self, now: Callable[[], float]) -> JoinedCollaboration | None:
         """Take part by what was kept; None: it does not let this peer take part now.
+
+        No file is read or written beside this event loop, where a backbone's answer may come meanwhile.
 
         Raises:
             NotTrusted: the organiser has shut this computer out.
+            BadInput: the collaboration is not of this version.
         """
         kept = self.kept.read()
-        if kept is None or missing(kept.manifest.blobs.values(), self._blobs):
+        if kept is None or not await asyncio.to_thread(has_all, kept.manifest.blobs.values(), self._blobs):
             return None
+        check_manifest(kept.manifest)
         self._willing(kept.manifest)
         records, decided = self.kept.newest_records(kept.manifest, kept.grant.records)
         if self._key.peer_id in decided.revoked:
             raise NotTrusted(SHUT_OUT)
-        try:
-            kept.shown.check_time(now())
-        except ProofProblem:
-            self._ended = True
-            return None
-        return replace(self._joined(kept, records, 0.0), kept_until=kept.shown.expires)
+        # This computer's clock may be as wrong as it was, or have been set since.
+        for ahead_s in (kept.clock_ahead_s + self._wall_ahead_s(now), 0.0):
+            with contextlib.suppress(ProofProblem):
+                kept.shown.check_time(now() + ahead_s)
+                return replace(self._joined(kept, records, ahead_s), kept_until=kept.shown.expires)
+        self._ended = True
+        return None
+
+    def _wall_ahead_s(self, now: Callable[[], float]) -> float:
+        return 0.0 if self._wall is None else self._wall() - now()
 
     def _joined(self, kept: KeptPass, records: bytes, clock_ahead_s: float) -> JoinedCollaboration:
         grant = kept.grant
@@ -279,13 +300,17 @@ class Joining:
                 raise RemoteProblem(f"The backbone answered something unreadable ({response.status}).") from error
         if response.status in {429, 503}:
             raise RemoteProblem(refusal.message)
-        other_version = refusal.code in {OLDER, NEWER}
-        known = next((kind for kind in (BadInput, NameTaken) if kind.code == refusal.code), NotTrusted)
-        kind = BadInput if other_version else known
-        raise kind(refusal.message, hint=refusal.hint)
+        kinds = {OLDER: OtherVersion, NEWER: OtherVersion, BadInput.code: BadInput, NameTaken.code: NameTaken}
+        raise kinds.get(refusal.code, NotTrusted)(refusal.message, hint=refusal.hint)
 
     def _other_name(self, name: str) -> str:
         """The name with four digits of this peer's key, which are of no alphabet."""
         digits = f" {int.from_bytes(self._key.peer_id[:4], 'big') % 10_000:04}"
         room_bytes = USERNAME_BYTES_MAX - len(digits)
         return name[: NAME_CHARS_MAX - len(digits)].encode()[:room_bytes].decode(errors="ignore").rstrip() + digits
+
+
+def _with_host(contacts: Sequence[KnownPeer], host: str) -> list[KnownPeer]:
+    """The contacts that a backbone names, and itself at the host where it has answered, should that be another one."""
+    here = [KnownPeer(each.peer, host, each.port) for each in contacts[:1] if each.host != host]
+    return [*contacts[:1], *here, *contacts[1:]]

@@ -17,7 +17,6 @@ from typing import Annotated, Final
 import msgspec
 from msgspec import Meta
 
-from core.backbone.support import check_manifest
 from core.backbone.welcome import GRANT_BYTES_MAX, PassGrant
 from core.base.authority_records import RECORDS_BYTES_MAX, AuthorityRecords, read_records
 from core.base.ids import PeerId
@@ -30,6 +29,7 @@ from core.system.atomic_files import read_bounded, set_aside, write_atomic
 MANIFEST: Final = "manifest.json"
 FILE: Final = "pass.json"
 RECORDS: Final = "records.signed"
+ANOTHERS: Final = "It is of another collaboration, or of another key."
 _BYTES_MAX: Final = 2 * GRANT_BYTES_MAX
 
 
@@ -38,6 +38,7 @@ class KeptGrant(msgspec.Struct, frozen=True, kw_only=True):
 
     authority: Annotated[bytes, Meta(max_length=4096)]
     grant: PassGrant
+    clock_ahead_s: Annotated[float, Meta(ge=-1e12, le=1e12)] = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,8 @@ class KeptPass:
     authority: bytes
     grant: PassGrant
     shown: Pass
+    clock_ahead_s: float
+    """How far the backbone's clock was ahead of this computer's own, seconds."""
 
 
 class KeptPasses:
@@ -66,41 +69,42 @@ class KeptPasses:
         self.notices: list[str] = []
         """Sentences for the person, about files that were set aside."""
 
-    def keep(self, authority: bytes, grant: PassGrant) -> None:
+    def keep(self, kept: KeptPass) -> None:
         """Replace what was kept.
-
-        Args:
-            authority: Its certificate, checked.
-            grant: As the welcome desk gave it, checked.
 
         Raises:
             NoSpace: the disk is full; what was kept before is still there.
             UserProblem: the system does not allow it.
         """
-        write_atomic(self._folder / FILE, msgspec.json.encode(KeptGrant(authority=authority, grant=grant)))
+        file = KeptGrant(authority=kept.authority, grant=kept.grant, clock_ahead_s=kept.clock_ahead_s)
+        write_atomic(self._folder / FILE, msgspec.json.encode(file))
 
     def read(self) -> KeptPass | None:
-        """What was kept; None: nothing, or it is damaged or another's, and was set aside."""
-        path = self._folder / FILE
+        """What was kept; None: nothing, or a file is damaged or another's, and was set aside."""
+        path = self._folder / MANIFEST
         try:
+            signed = read_bounded(path, MANIFEST_BYTES_MAX)
+            if signed is None:
+                return None
+            manifest = read_manifest(signed, Ed25519Verifier())
+            if manifest.id != self._manifest_id:
+                raise NotTrusted(ANOTHERS)
+            path = self._folder / FILE
             data = read_bounded(path, _BYTES_MAX)
             if data is None:
                 return None
             file = msgspec.json.decode(data, type=KeptGrant)
-            manifest = read_manifest(
-                read_bounded(self._folder / MANIFEST, MANIFEST_BYTES_MAX) or b"", Ed25519Verifier()
-            )
-            check_manifest(manifest)
             verify_authority(file.authority, manifest.authority_id)
             shown = signed_pass(file.grant.certificate, manifest.authority_id, self._manifest_id)
             _records(file.grant.records, manifest)
-            if manifest.id != self._manifest_id or shown.peer != self._me:
-                raise NotTrusted("It is of another collaboration, or of another key.")
+            if shown.peer != self._me:
+                raise NotTrusted(ANOTHERS)
         except (ValueError, Problem) as error:
             why = error.message if isinstance(error, Problem) else "It is damaged."
-            self._set_aside(path, f"The kept pass is not used. {why}")
+            what = "pass" if path.name == FILE else "description of the collaboration"
+            self._set_aside(path, f"The kept {what} is not used. {why}")
             return None
-        return KeptPass(manifest, file.authority, file.grant, shown)
+        return KeptPass(manifest, file.authority, file.grant, shown, file.clock_ahead_s)
 
     def newest_records(self, manifest: Manifest, offered: bytes = b"") -> tuple[bytes, AuthorityRecords]:
         """The newer ones of the records that are kept and those offered, which are kept from now on.

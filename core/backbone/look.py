@@ -1,5 +1,6 @@
 """A look at what a link leads to, before anybody joins: nothing is kept, and no pass is asked for."""
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
@@ -7,7 +8,16 @@ from typing import Final
 import aiohttp
 import msgspec
 
-from core.backbone.introduction import UNANSWERED, Introduced, at_first, read_answer, session_with, trusting
+from core.backbone.introduction import (
+    TIMEOUT_S,
+    UNANSWERED,
+    Introduced,
+    Refused,
+    at_first,
+    read_answer,
+    session_with,
+    trusting,
+)
 from core.backbone.link import Link
 from core.backbone.support import FoundedEarlier, check_manifest
 from core.backbone.welcome import (
@@ -19,7 +29,7 @@ from core.backbone.welcome import (
     InvitationCheck,
 )
 from core.base.manifest import Manifest
-from core.base.problems import BadInput, NotTrusted, RemoteProblem, UserProblem, WireProblem
+from core.base.problems import BadInput, NotTrusted, RemoteProblem, WireProblem
 from core.base.wire import PROTOCOL, Schema
 
 UPDATE: Final = "Update Potluck, then open the link again."
@@ -28,7 +38,7 @@ REFUSED: Final = frozenset({"link.withdrawn", "link.expired", "link.full", NEWER
 NOW: Final = Schema(CollaborationNow, named="the present state", bytes_max=1024, form="json")
 
 
-class LinkProblem(UserProblem):
+class LinkProblem(Refused):
     """A link that leads nowhere now.
 
     Args:
@@ -77,7 +87,8 @@ async def look(link: Link, now: Callable[[], float], *, member: bool = False) ->
                 if not (member and problem.code.removeprefix("link.") in {"withdrawn", "expired", "full"}):
                     raise
                 return Invited(introduced.manifest, introduced.signed, 0)
-            sizes = [await _blob_bytes(session, name) for name in set(introduced.manifest.blobs.values())]
+            async with asyncio.timeout(TIMEOUT_S):
+                sizes = [await _blob_bytes(session, name) for name in set(introduced.manifest.blobs.values())]
         return Invited(introduced.manifest, introduced.signed, sum(sizes), present)
 
     try:

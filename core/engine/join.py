@@ -90,7 +90,14 @@ async def join(
             check_source(manifest, options.text)
 
     patience = _Patience(link, installation, tell=waiting, hurry=hurry)
-    joining = Joining(link=link, key=installation.key, folder=folder, blobs=options.home.blobs, willing=willing)
+    joining = Joining(
+        link=link,
+        key=installation.key,
+        folder=folder,
+        blobs=options.home.blobs,
+        willing=willing,
+        wall=installation.clock.wall,
+    )
     joining.rest = patience.rest
     joined = await joining.begin(
         username=installation.name,

@@ -1,6 +1,7 @@
 """Downloading a collaboration's files from a desk on this computer that may send anything."""
 
 import asyncio
+import time
 import tracemalloc
 from pathlib import Path
 
@@ -17,7 +18,14 @@ LARGE = bytes(range(256)) * 4096 * 24
 LARGE_NAME = digest(LARGE).hex()
 
 
-def fetch(folder: Path, sent: dict[str, bytes], names: list[str] | None = None) -> list[str]:
+def fetch(
+    folder: Path,
+    sent: dict[str, bytes],
+    names: list[str] | None = None,
+    *,
+    pause_s: float = 0.0,
+    at_once: int = 1 << 20,
+) -> list[str]:
     """Download from a desk that sends these bytes under these names; returns what was asked for."""
     asked: list[str] = []
 
@@ -28,8 +36,9 @@ def fetch(folder: Path, sent: dict[str, bytes], names: list[str] | None = None) 
             raise web.HTTPNotFound
         response = web.StreamResponse()
         await response.prepare(request)
-        for at in range(0, len(sent[name]), 1 << 20):
-            await response.write(sent[name][at : at + (1 << 20)])
+        for at in range(0, len(sent[name]), at_once):
+            await response.write(sent[name][at : at + at_once])
+            await asyncio.sleep(pause_s)
         return response
 
     async def run() -> None:
@@ -41,7 +50,8 @@ def fetch(folder: Path, sent: dict[str, bytes], names: list[str] | None = None) 
         await site.start()
         try:
             async with aiohttp.ClientSession(f"http://127.0.0.1:{runner.addresses[0][1]}") as session:
-                await blobs.fetch_blobs(session, names or list(sent), folder)
+                async with asyncio.timeout(30):
+                    await blobs.fetch_blobs(session, names or list(sent), folder)
         finally:
             await runner.cleanup()
 
@@ -78,3 +88,13 @@ def test_files_have_a_bound_together(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert len(list(tmp_path.iterdir())) == 1
     monkeypatch.setattr(blobs, "BLOBS_BYTES_MAX", 140_000)
     fetch(tmp_path, two)
+
+
+def test_backbone_that_trickles_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each byte comes long before the line would count as silent."""
+    monkeypatch.setattr(blobs, "SILENCE_S", 0.3)
+    began = time.monotonic()
+    with pytest.raises(TimeoutError):
+        fetch(tmp_path, {LARGE_NAME: LARGE}, pause_s=0.02, at_once=1)
+    assert time.monotonic() - began < 5
+    assert list(tmp_path.iterdir()) == []

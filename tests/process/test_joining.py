@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import aiohttp
 import msgspec
@@ -75,8 +76,8 @@ def backbone_pass(key: KeyPair, authority: Authority, now: float) -> bytes:
     return authority.issue(pass_request(key), username="Backbone", device="", now=now, role=PassRole.BACKBONE)
 
 
-def joining(link: Link, folder: Path, key: KeyPair) -> Joining:
-    return Joining(link=link, key=key, folder=folder / "state", blobs=folder / "blobs")
+def joining(link: Link, folder: Path, key: KeyPair, **more: Callable[..., Any]) -> Joining:
+    return Joining(link=link, key=key, folder=folder / "state", blobs=folder / "blobs", **more)
 
 
 @pytest.mark.skipif(ABSENCE is not None, reason=str(ABSENCE))

@@ -2,19 +2,24 @@
 
 import asyncio
 import socket
+import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 
 from core.api.verdict import Verdict, sentence
+from core.backbone import join
 from core.backbone.charter import Charter, read_charter_records, revoke
 from core.backbone.join import JoinedCollaboration, Joining
-from core.backbone.kept_pass import FILE, RECORDS
+from core.backbone.kept_pass import FILE, MANIFEST, RECORDS
 from core.backbone.link import Link, parse_link
 from core.base.authority_records import AuthorityRecords, sign_records
-from core.base.problems import NotTrusted
+from core.base.manifest import Manifest
+from core.base.problems import NoSpace, NotTrusted
 from core.base.signing import KeyPair
 from core.base.trace import Trace
 from tests.process.test_joining import NOW, desk, found, joining
@@ -26,7 +31,8 @@ DAY_S = 86_400.0
 async def begun(
     joining: Joining, at: float = NOW, waiting: Callable[[Verdict], None] = lambda _: None
 ) -> JoinedCollaboration:
-    return await joining.begin(username="Ada", device="", now=lambda: at, random=Random(1), waiting=waiting)
+    async with asyncio.timeout(20):
+        return await joining.begin(username="Ada", device="", now=lambda: at, random=Random(1), waiting=waiting)
 
 
 async def waits(joining: Joining, at: float = NOW) -> str:
@@ -92,6 +98,10 @@ def _lengthen(folder: Path) -> None:
     (folder / FILE).write_bytes(b"[" * 2_000_000)
 
 
+def _damage_manifest(folder: Path) -> None:
+    (folder / MANIFEST).write_bytes(b"{}")
+
+
 def _lose_a_file(folder: Path) -> None:
     next((folder.parent / "blobs").iterdir()).write_bytes(b"another")
 
@@ -99,17 +109,26 @@ def _lose_a_file(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "at", "said", "set_aside"),
     [
-        (_damage, NOW, "does not answer", True),
-        (_lengthen, NOW, "does not answer", True),
-        (_lose_a_file, NOW, "does not answer", False),
-        (lambda _: None, NOW + 2 * DAY_S, "does not hold now", False),
-        (lambda _: None, NOW - DAY_S, "does not hold now", False),
-        (lambda _: None, NOW + 3650 * DAY_S, "does not hold now", False),
+        (_damage, NOW, "does not answer", FILE),
+        (_lengthen, NOW, "does not answer", FILE),
+        (_damage_manifest, NOW, "does not answer", MANIFEST),
+        (_lose_a_file, NOW, "does not answer", ""),
+        (lambda _: None, NOW + 2 * DAY_S, "does not hold now", ""),
+        (lambda _: None, NOW - DAY_S, "does not hold now", ""),
+        (lambda _: None, NOW + 3650 * DAY_S, "does not hold now", ""),
     ],
-    ids=["damaged", "long", "without a file", "ended in sleep", "clock behind", "clock ten years ahead"],
+    ids=[
+        "damaged",
+        "long",
+        "manifest damaged",
+        "without a file",
+        "ended in sleep",
+        "clock behind",
+        "clock ten years ahead",
+    ],
 )
 def test_kept_pass_that_does_not_hold_waits_for_a_backbone(
-    tmp_path: Path, change: Callable[[Path], None], at: float, said: str, *, set_aside: bool
+    tmp_path: Path, change: Callable[[Path], None], at: float, said: str, set_aside: str
 ) -> None:
     charter, key = found(tmp_path), KeyPair.generate()
 
@@ -118,7 +137,9 @@ def test_kept_pass_that_does_not_hold_waits_for_a_backbone(
         change(tmp_path / "state")
         again = joining(link, tmp_path, key)
         assert said in await waits(again, at)
-        assert bool(list((tmp_path / "state").glob(f"{FILE}.damaged-*"))) == set_aside == bool(again.kept.notices)
+        aside = [path.name.partition(".damaged-")[0] for path in (tmp_path / "state").glob("*.damaged-*")]
+        assert aside == [set_aside] * len(again.kept.notices) == [set_aside][: bool(set_aside)]
+        assert all(("The kept pass" in said) == (set_aside == FILE) for said in again.kept.notices)
         async with desk(charter, Trace()) as link:
             assert (await begun(joining(link, tmp_path, key), at)).kept_until is None
         assert (await begun(joining(link, tmp_path, key), NOW)).kept_until is not None
@@ -180,23 +201,107 @@ def test_newest_records_are_kept_whatever_a_backbone_gives(tmp_path: Path) -> No
     asyncio.run(run())
 
 
-def test_link_of_several_finds_the_backbone_among_them(tmp_path: Path) -> None:
-    """Nobody is at its first address, another collaboration at the second; its third stands still."""
+def test_link_of_forty_finds_the_backbone_among_them(tmp_path: Path) -> None:
+    """Nobody is at its first and third address, another collaboration at the second; its fourth stands still."""
     (tmp_path / "other").mkdir()
     charter, other = found(tmp_path), found(tmp_path / "other")
 
     async def run() -> None:
         held, silent = await _silent_port()
         async with desk(other, Trace()) as wrong, desk(charter, Trace()) as right:
-            at = (wrong.port, silent, right.port)
+            at = (wrong.port, 2, silent, right.port, *range(3, 38))
             link = Link("127.0.0.1", 1, right.manifest_id, right.invite, tuple(("127.0.0.1", port) for port in at))
             newcomer = joining(parse_link(str(link)), tmp_path, KeyPair.generate())
             with held:
                 async with asyncio.timeout(5):
                     assert (await begun(newcomer)).name == "Ada"
-            assert "another collaboration" in newcomer.passed_over[wrong.where]
+            ((passed, why),) = newcomer.passed_over.items()
+            assert (passed, "another collaboration" in why) == (wrong.where, True)
             two = Link("127.0.0.1", wrong.port, right.manifest_id, right.invite, (("::1", 1),))
             with pytest.raises(OSError, match=r"::1"):
                 await joining(two, tmp_path, KeyPair.generate()).try_once(username="A", device="", now=lambda: NOW)
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("answer", ["a pass", "a refusal"])
+def test_answer_that_comes_while_a_kept_pass_is_read_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: str
+) -> None:
+    """The files are so large that the backbone has answered before all of them were read."""
+    charter, key, trace = found(tmp_path), KeyPair.generate(), Trace()
+    has_all = join.has_all
+
+    def slowly(*words: Any) -> bool:
+        end = time.monotonic() + 10
+        while not trace["welcome.pass"] + trace["welcome.refused"] and time.monotonic() < end:
+            time.sleep(0.01)
+        time.sleep(0.3)
+        return has_all(*words)
+
+    async def run() -> None:
+        await member(charter, tmp_path, key)
+        monkeypatch.setattr(join, "ASK_S", 0.0)
+        monkeypatch.setattr(join, "has_all", slowly)
+        if answer == "a refusal":
+            revoke(charter, [key.peer_id], now=NOW)
+        async with desk(charter, trace) as link:
+            if answer == "a pass":
+                assert (await begun(joining(link, tmp_path, key))).kept_until is None
+                return
+            with pytest.raises(NotTrusted, match="shut this computer out"):
+                await begun(joining(link, tmp_path, key))
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("wrong_s", [7 * DAY_S, -7 * DAY_S, 3650 * DAY_S])
+@pytest.mark.parametrize("renewed", [False, True], ids=["as it came", "renewed"])
+def test_wrong_clock_is_known_without_a_backbone(tmp_path: Path, wrong_s: float, *, renewed: bool) -> None:
+    charter, key = found(tmp_path), KeyPair.generate()
+
+    async def run() -> None:
+        async with desk(charter, Trace()) as link:
+            first = joining(link, tmp_path, key, wall=lambda: NOW + wrong_s)
+            assert (await begun(first, NOW + wrong_s)).clock_ahead_s == -wrong_s
+            if renewed:  # the collaboration's time is known by now
+                assert (await begun(first, NOW)).clock_ahead_s == 0
+        got = await begun(joining(link, tmp_path, key), NOW + wrong_s + 60)
+        assert got.kept_until is not None
+        assert got.clock_ahead_s == -wrong_s
+        put_right = await begun(joining(link, tmp_path, key), NOW + 60)
+        assert put_right.kept_until is not None
+        assert put_right.clock_ahead_s == 0
+
+    asyncio.run(run())
+
+
+def test_problem_of_this_computer_is_met_once(tmp_path: Path) -> None:
+    charter, tried = found(tmp_path), list[str]()
+
+    def unable(manifest: Manifest) -> None:
+        tried.append(manifest.name)
+        raise NoSpace("The disk is full.")
+
+    async def run() -> None:
+        async with desk(charter, Trace()) as one, desk(charter, Trace()) as two:
+            link = replace(one, also=((two.host, two.port),))
+            with pytest.raises(NoSpace):
+                await joining(link, tmp_path, KeyPair.generate(), willing=unable).try_once(
+                    username="A", device="", now=lambda: NOW
+                )
+
+    asyncio.run(run())
+    assert tried == ["n"]
+
+
+def test_backbone_is_called_where_it_has_answered(tmp_path: Path) -> None:
+    charter, key = found(tmp_path), KeyPair.generate()
+
+    async def run() -> None:
+        async with desk(charter, Trace(), at="localhost") as link:
+            got = await begun(joining(link, tmp_path, key))
+        assert [(one.host, one.port) for one in got.contacts] == [("127.0.0.1", 7), ("localhost", 7)]
+        assert len({one.peer for one in got.contacts}) == 1
 
     asyncio.run(run())
