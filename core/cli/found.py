@@ -122,7 +122,7 @@ async def _found(asked: Founding) -> Founded:
     """
     folder, chosen = asked.folder, asked.chosen
     _check_free(folder)
-    async with _workplace(folder) as work:
+    async with workplace(folder) as work:
         shards, bar = work / "shards", ProgressBar(json=chosen.json)
         try:
             text = await own_text(
@@ -148,7 +148,7 @@ def _check_free(folder: Path) -> None:
 
 
 @contextlib.asynccontextmanager
-async def _workplace(folder: Path) -> AsyncIterator[Path]:
+async def workplace(folder: Path) -> AsyncIterator[Path]:
     """A folder beside the charter's, for one command at a time; what one that was killed has left there goes."""
     work = folder.with_name(f".{folder.name}.founding")
     lock = work.with_name(f"{work.name}.lock")

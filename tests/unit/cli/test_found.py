@@ -174,12 +174,12 @@ def test_who_waited_founds_alone(tmp_path: Path) -> None:
 
     async def run() -> None:
         async with contextlib.AsyncExitStack() as second, contextlib.AsyncExitStack() as third:
-            async with found._workplace(tmp_path / "ours"):
-                waiting = asyncio.create_task(second.enter_async_context(found._workplace(tmp_path / "ours")))
+            async with found.workplace(tmp_path / "ours"):
+                waiting = asyncio.create_task(second.enter_async_context(found.workplace(tmp_path / "ours")))
                 await asyncio.sleep(0.2)
             work = await waiting
             with pytest.raises(Busy, match="Another command founds ours"):
-                await third.enter_async_context(found._workplace(tmp_path / "ours"))
+                await third.enter_async_context(found.workplace(tmp_path / "ours"))
             assert work.is_dir()
 
     asyncio.run(run())
