@@ -26,11 +26,11 @@ UNANSWERED: Final = (RemoteProblem, aiohttp.ClientError, TimeoutError, OSError)
 T = TypeVar("T")
 
 
-class Refused(UserProblem):
+class TurnedAway(UserProblem):
     """What one backbone has answered: another one of the link may answer otherwise."""
 
 
-class OtherVersion(BadInput, Refused):
+class OtherProtocol(BadInput, TurnedAway):
     """The backbone's protocol is not this program's."""
 
 
@@ -124,7 +124,7 @@ def _failure(error: Exception, *, introduced: bool) -> _Failure:
         return _Failure.SILENT
     if not introduced:
         return _Failure.IMPOSTOR
-    return _Failure.REFUSED if isinstance(error, (NotTrusted, Refused)) else _Failure.OWN
+    return _Failure.REFUSED if isinstance(error, (NotTrusted, TurnedAway)) else _Failure.OWN
 
 
 async def introduce(link: Link, now: Callable[[], float]) -> Introduced:

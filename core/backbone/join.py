@@ -18,7 +18,7 @@ from core.backbone.blobs import fetch_blobs, has_all
 from core.backbone.introduction import (
     UNANSWERED,
     Introduced,
-    OtherVersion,
+    OtherProtocol,
     at_first,
     read_answer,
     session_with,
@@ -300,7 +300,7 @@ class Joining:
                 raise RemoteProblem(f"The backbone answered something unreadable ({response.status}).") from error
         if response.status in {429, 503}:
             raise RemoteProblem(refusal.message)
-        kinds = {OLDER: OtherVersion, NEWER: OtherVersion, BadInput.code: BadInput, NameTaken.code: NameTaken}
+        kinds = {OLDER: OtherProtocol, NEWER: OtherProtocol, BadInput.code: BadInput, NameTaken.code: NameTaken}
         raise kinds.get(refusal.code, NotTrusted)(refusal.message, hint=refusal.hint)
 
     def _other_name(self, name: str) -> str:

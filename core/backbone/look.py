@@ -12,7 +12,7 @@ from core.backbone.introduction import (
     TIMEOUT_S,
     UNANSWERED,
     Introduced,
-    Refused,
+    TurnedAway,
     at_first,
     read_answer,
     session_with,
@@ -38,7 +38,7 @@ REFUSED: Final = frozenset({"link.withdrawn", "link.expired", "link.full", NEWER
 NOW: Final = Schema(CollaborationNow, named="the present state", bytes_max=1024, form="json")
 
 
-class LinkProblem(Refused):
+class LinkProblem(TurnedAway):
     """A link that leads nowhere now.
 
     Args:
