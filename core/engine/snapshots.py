@@ -42,7 +42,7 @@ from core.swarm.progress import ProgressReport
 from core.swarm.states import StateName
 from core.swarm.view import ParticipantView
 
-ACTIVITIES = {
+ACTIVITIES: Mapping[str, Activity] = {
     Phase.IDLE: Activity.STARTING,
     Phase.JOINING: Activity.JOINING,
     Phase.TRAINING: Activity.TRAINING,
@@ -54,8 +54,12 @@ ACTIVITIES = {
     Phase.LOADING: Activity.CATCHING_UP,
     Phase.FINISHED: Activity.FINISHED,
 }
+TOLD: Mapping[str, Activity] = {**ACTIVITIES, Phase.IDLE: Activity.PAUSED, HELPING: Activity.HELPING}
+"""By the words in which peers report them."""
 WORKING = frozenset({Activity.TRAINING, Activity.AVERAGING})
 """Activities in which a peer's speed says something about what it gives."""
+COMPANY = WORKING | {Activity.CATCHING_UP}
+"""Activities of peers with which this one trains: who takes a step, or fetches a state, is no less here."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -197,7 +201,7 @@ def _doing(at: Standpoint, participant: ParticipantView) -> Verdict:
         return verdicts.contributing("assisting")
     return verdicts.contributing(
         activity.value,
-        others=sum(report.in_step for report in participant.peers.values()),
+        others=sum(_activity(report, at.passes.get(peer)) in COMPANY for peer, report in participant.peers.items()),
         samples=_together(at, activity)[0],
         target=participant.settings.target_samples,
         epoch=epoch,
@@ -317,21 +321,12 @@ def _peers(at: Standpoint, activity: Activity) -> list[PeerView]:
 
 def _peer(peer: PeerId, report: ProgressReport, *, shown: Pass | None, silent: bool) -> PeerView:
     """What people see of another peer: name and role by its pass, the rest as it reports."""
-    is_backbone = shown is not None and shown.role is PassRole.BACKBONE
-    role = VOLUNTEER if report.role == BACKBONE and not is_backbone else report.role
-    if role == BACKBONE:
-        activity = Activity.WAITING
-    elif report.activity == Phase.IDLE.value:
-        activity = Activity.PAUSED
-    elif report.activity == HELPING:
-        activity = Activity.HELPING
-    else:
-        activity = ACTIVITIES.get(_phase(report.activity), Activity.WAITING)
+    activity = _activity(report, shown)
     return PeerView(
         peer=short(peer),
         name=short(peer) if shown is None else shown.username,
         is_me=False,
-        role=role,
+        role=_role(report, shown),
         activity=activity.value,
         epoch=report.epoch,
         samples_pending=report.samples,
@@ -339,8 +334,10 @@ def _peer(peer: PeerId, report: ProgressReport, *, shown: Pass | None, silent: b
     )
 
 
-def _phase(word: str) -> Phase:
-    try:
-        return Phase(word)
-    except ValueError:
-        return Phase.IDLE
+def _role(report: ProgressReport, shown: Pass | None) -> str:
+    is_backbone = shown is not None and shown.role is PassRole.BACKBONE
+    return VOLUNTEER if report.role == BACKBONE and not is_backbone else report.role
+
+
+def _activity(report: ProgressReport, shown: Pass | None) -> Activity:
+    return Activity.WAITING if _role(report, shown) == BACKBONE else TOLD.get(report.activity, Activity.WAITING)

@@ -170,6 +170,28 @@ def test_the_others_samples_and_speed_are_added():
     assert (snapshot.epoch_samples, snapshot.samples_per_s) == (43, 69.8)
 
 
+@pytest.mark.parametrize(
+    ("activity", "role", "words"),
+    [
+        ("stepping", "volunteer", "together with one other"),
+        ("fetching", "volunteer", "together with one other"),
+        ("loading", "volunteer", "together with one other"),
+        ("joining", "volunteer", "alone for now"),
+        ("idle", "volunteer", "alone for now"),
+        ("finished", "volunteer", "alone for now"),
+        ("idle", "backbone", "alone for now"),
+        ("helping", "helper", "alone for now"),
+        ("a word of another version", "volunteer", "alone for now"),
+    ],
+)
+def test_a_peer_between_two_steps_is_company(activity, role, words):
+    """A report that was read while its peer took the step is no news that it has gone."""
+    view = seen(samples=40, peers={BEA: report(activity=activity, role=role, in_step=False)})
+    passes = {BEA: Pass(BEA, "Bea", "", 0.0, 1e10, PassRole.BACKBONE if role == "backbone" else PassRole.MEMBER)}
+    snapshot = take_snapshot(at(participant=view, manifest=MANIFEST, passes=passes))
+    assert snapshot.sentence == f"Training {words}: 40 of 100 samples for epoch 8."
+
+
 def test_more_than_enough_samples_are_enough():
     snapshot = take_snapshot(at(participant=seen(samples=547_200), manifest=MANIFEST))
     assert snapshot.sentence == "Training alone for now: all 100 samples for epoch 8 are gathered."
