@@ -3,7 +3,8 @@
 IDLE --trainer ready--> JOINING --informed--> TRAINING --wanted--> COLLECTING --collected--> OFFERED
 OFFERED --planned--> AVERAGING --another plan--> AVERAGING --committed--> STEPPING --stepped--> TRAINING
 COLLECTING, OFFERED, AVERAGING --failed--> TRAINING, nothing lost
-TRAINING, FINISHED --behind--> FETCHING --fetched--> LOADING --loaded--> TRAINING
+JOINING, TRAINING, FINISHED --behind--> FETCHING --fetched--> LOADING --loaded--> TRAINING
+FETCHING, LOADING --failed--> JOINING
 TRAINING --ended--> FINISHED;  everything --trainer gone--> IDLE
 """
 
@@ -19,7 +20,7 @@ class Phase(StrEnum):
     IDLE = "idle"
     """No trainer: paused, starting, or a backbone."""
     JOINING = "joining"
-    """The trainer is ready; who else is here is not known yet."""
+    """The trainer is ready; where to train is not known yet."""
     TRAINING = "training"
     """Accumulating samples for the next step."""
     COLLECTING = "collecting"
@@ -66,11 +67,13 @@ TRANSITIONS: Final[dict[tuple[Phase, Cue], Phase]] = {
     (Phase.AVERAGING, Cue.FAILED): Phase.TRAINING,
     (Phase.AVERAGING, Cue.COMMITTED): Phase.STEPPING,
     (Phase.STEPPING, Cue.STEPPED): Phase.TRAINING,
+    (Phase.JOINING, Cue.BEHIND): Phase.FETCHING,
     (Phase.TRAINING, Cue.BEHIND): Phase.FETCHING,
     (Phase.FINISHED, Cue.BEHIND): Phase.FETCHING,
     (Phase.FETCHING, Cue.FETCHED): Phase.LOADING,
-    (Phase.FETCHING, Cue.FAILED): Phase.TRAINING,
+    (Phase.FETCHING, Cue.FAILED): Phase.JOINING,
     (Phase.LOADING, Cue.LOADED): Phase.TRAINING,
+    (Phase.LOADING, Cue.FAILED): Phase.JOINING,
     (Phase.TRAINING, Cue.ENDED): Phase.FINISHED,
     **{(phase, Cue.GONE): Phase.IDLE for phase in Phase},
 }

@@ -246,9 +246,9 @@ class Participant:
         """Publish, read, and do what the clock asks for."""
         outputs: list[Any] = [*self._beacon.tick(self.report(now), now), *self._line_news.tick(now)]
         outputs += self._trainer.hung(now)
-        if self._grouping.due(now) or self._catch_up.due(now):
+        if self._grouping.due(now) or self._catch_up.due(now) or self._trainer.arrival.late(now):
             outputs += self._consider(now)
-        return [*outputs, *self._trainer.informed(now, late=True)]
+        return outputs
 
     def _follow(self, outputs: Sequence[Any], now: float) -> list[Any]:
         """Act on the events of our own machines; everything else goes on to the owner."""
@@ -300,8 +300,7 @@ class Participant:
                 outputs.append(Learned(Contact(peer, report.host, report.port)))
             known = (self.rounds.heldout[1], self._trainer.contributing.pending.loss or None)
             outputs += heldout_news(report, known=known, others=self._membership.live().values())
-        if self._trainer.epochs.phase is Phase.JOINING:
-            return [*outputs, *(self._trainer.informed(now) if news or self._trainer.in_touch else ())]
+        self._trainer.arrival.answered(news=bool(news))
         return [*outputs, *self._consider(now)]
 
     def _consider(self, now: float) -> list[Any]:

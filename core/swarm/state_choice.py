@@ -1,5 +1,6 @@
 """Which state to go to: the one where most stand, or the backbone's copy, and which of its files."""
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +19,8 @@ RETRY_MIN_S: Final = 0.5
 PEER_REST_MAX_S: Final = 60.0
 STATE_REST_MAX_S: Final = 600.0
 LISTEN_S: Final = 10.0
-"""A newcomer waits so long before it goes where a single peer stands or to a copy, or begins with its backbone unheard.
+"""A newcomer waits so long before it goes where a single peer stands or to a copy, or begins where nobody gives a file
+of the others' state, or with its backbone unheard.
 
 A moment after its start it has not heard of all, and the backbone not of who has gone, or come back further."""
 
@@ -48,6 +50,8 @@ class StateChoice:
         """Digest of the last file that was not what it was called, or larger than a state can be."""
         self._listens_since: float | None = None
         """Since when a newcomer waits for more news of where the others stand, unix seconds."""
+        self._doubted_at = -math.inf
+        """When a download last failed: who gave it may only have been lost for a moment, unix seconds."""
 
     def best(self, mine: State, now: float) -> NewerState | None:
         """The state to fetch, without the files and the peers that have disappointed lately; None: ours is right."""
@@ -79,17 +83,20 @@ class StateChoice:
         counted = [stand for stand in stands if stand.state.epoch] if model else stands
         name = self._membership.branches.head(None if model else mine.name, counted)
         there = [stand.peer for stand in stands if stand.state == name]
-        waits = len(there) == 1 and not self._membership.branches.met(there[0])
         offers = [] if name is None else self._promised(name, now)
         if copy is not None:  # equal states have equal files, and the backbone has said which
             offers = [offer for offer in offers if offer.name != copy.name or offer.digest == copy.digest]
-            offers, waits = [*offers, copy], waits or not offers
-        elif name is None:
+        if nowhere := copy is None and name is None:
             waits = model or (told is None and self._membership.backbone is not None)
+        else:
+            waits = not offers or (len(there) == 1 and not self._membership.branches.met(there[0]))
+        offers += [] if copy is None else [copy]
         if mine.name.epoch > 0 or not waits:
             self._listens_since = None
         elif self._listens_since is None:
             self._listens_since = now
+        elif nowhere:
+            self._listens_since = max(self._listens_since, self._doubted_at)
         if offers and not self.listens(now):
             return offers
         return self._promised(mine.name, now, held=mine.digest) if name is None or self.listens(now) else []
@@ -163,6 +170,7 @@ class StateChoice:
         Returns:
             When to look again, unix seconds.
         """
+        self._doubted_at = now
         if false:
             self._false = wanted.digest
         peers = [self._peers.fail(peer, now, times=times) for peer in wanted.peers]

@@ -1,6 +1,6 @@
 """What a peer that trains does between two steps: it speaks with its trainer, and follows rounds and newer states."""
 
-from typing import Any, Final
+from typing import Any
 
 from core.averaging.plan import STAGES_MAX
 from core.base.bounds import is_loss
@@ -16,12 +16,12 @@ from core.swarm.answers import (
     TrainerNews,
     TrainerReady,
 )
+from core.swarm.arrival import Arrival
 from core.swarm.beacon import Beacon
 from core.swarm.catch_up import CatchUp, CatchUpFailed, StateFetched
 from core.swarm.contributing import Contributing
 from core.swarm.epoch import IN_STEP, Cue, EpochMachine, Phase
 from core.swarm.grouping import Grouping
-from core.swarm.membership import SILENT_S
 from core.swarm.orders import Changed, Evaluate, Go, HeldoutLearned, Hold, Load, Replay, Restart, WorkNotKept
 from core.swarm.replay import MeansFetched
 from core.swarm.round_events import Asked, Committed, Formed, Missed
@@ -30,9 +30,6 @@ from core.swarm.settings import ParticipantSettings
 from core.swarm.state_choice import NewerState
 from core.swarm.states import State
 from core.swarm.watch import TrainerWatch
-
-INFORMED_AFTER_S: Final = 5.0
-"""A peer that has heard of nobody for so long goes on as if it were alone."""
 
 
 class TrainerSide:
@@ -64,10 +61,8 @@ class TrainerSide:
         self._grouping = grouping
         self._trace = trace
         self.epochs = EpochMachine()
-        self._was_informed = False
-        """Whether it has trained before, and goes on reading since."""
-        self.in_touch = False
-        """Whether it was reading when its trainer came: after one more answer it knows what there is to know."""
+        self.arrival = Arrival(self.epochs, beacon)
+        """Is to be told what reads bring."""
         self._watch = TrainerWatch(self.epochs, round_s=STAGES_MAX * settings.averaging.round_timeout_s)
         self.contributing = Contributing(
             self.epochs,
@@ -80,9 +75,8 @@ class TrainerSide:
 
     @property
     def deadline(self) -> float | None:
-        """When `hung` or `informed` has something to do."""
-        joining = self.epochs.phase is Phase.JOINING
-        return earliest(self._watch.deadline, self.epochs.since + INFORMED_AFTER_S if joining else None)
+        """When `hung` or the arrival has something to say."""
+        return earliest(self._watch.deadline, self.arrival.deadline)
 
     def hung(self, now: float) -> list[Any]:
         """Have a trainer that owes an answer for too long started anew."""
@@ -91,23 +85,25 @@ class TrainerSide:
         self._trace.mark(f"trainer.hangs.{self.epochs.phase.value}")
         return [Restart()]
 
-    def informed(self, now: float, *, late: bool = False) -> list[Any]:
-        """Begin to train, now that it is known who else is here; with `late`, once that has been waited for enough."""
-        if self.epochs.phase is not Phase.JOINING or (late and now < self.epochs.since + INFORMED_AFTER_S):
-            return []
-        self.epochs.advance(Cue.INFORMED, now)
-        self._was_informed = True
-        return [Changed(), *self._carry_on(now)]
-
     def consider(self, now: float) -> list[Any]:
-        """With what is known now: catch up, form a group, or go on."""
-        if self.epochs.state is None:
+        """With what is known now: catch up, begin to train, form a group, or go on.
+
+        A newcomer that may have to catch up does not train before: its samples would be lost.
+        """
+        state, joins = self.epochs.state, self.epochs.phase is Phase.JOINING
+        if state is None:
             return []
         if self.epochs.may(Cue.BEHIND):
-            offer = self._catch_up.choice.best(self.epochs.state, now)
+            offer = self._catch_up.choice.best(state, now)  # from the first time on a newcomer listens
+            rests = self._catch_up.rests(state, now)
+            if joins and not self.arrival.informed:
+                return []
             if offer is not None:
                 return self._fall_behind(offer, now)
-            if self._catch_up.rests(self.epochs.state, now):
+            if joins and not (rests and state.name.epoch == 0):
+                self.epochs.advance(Cue.INFORMED, now)
+                return [Changed(), *self._carry_on(now)]
+            if rests:
                 return []
         if self.epochs.phase not in IN_STEP:
             return list(self._rounds.position(None, now=now))
@@ -141,7 +137,7 @@ class TrainerSide:
                 return self.contributing.asked(event, now)
             case Formed():
                 return self.contributing.formed(now)
-            case Missed() if self.epochs.may(Cue.FAILED) and self.epochs.phase is not Phase.FETCHING:
+            case Missed() if self.epochs.may(Cue.FAILED) and self.epochs.phase in IN_STEP:
                 lost = self.contributing.missed(event, now)
                 self._beacon.hurry(now)
                 return [*lost, *self.consider(now)]
@@ -156,7 +152,7 @@ class TrainerSide:
             case CatchUpFailed():
                 self.epochs.advance(Cue.FAILED, now)
                 self._beacon.hurry(now)
-                return [Changed(), *self._carry_on(now)]
+                return [Changed(), *self.consider(now)]
         return []
 
     # --- the trainer's answers ---------------------------------------------------------------------------------------
@@ -167,9 +163,9 @@ class TrainerSide:
         self.epochs.begin(ready.state, now)
         self.contributing.reset()
         self._rounds.serve(RoundVectors(ready.contribution, ready.mean, ready.layout, ready.residuals))
-        self.in_touch = self._was_informed and now < self._beacon.answered_at + SILENT_S
+        self.arrival.begin(now)
         self._beacon.hurry(now)
-        return [Evaluate()] if self._settings.evaluate_first and not self._was_informed else []
+        return [Evaluate()] if self._settings.evaluate_first and not self.arrival.again else []
 
     def _gone(self, gone: TrainerGone, now: float) -> list[Any]:
         goodbyes = self._catch_up.stop(now, loading=self.epochs.phase is Phase.LOADING and not gone.paused)
@@ -197,8 +193,8 @@ class TrainerSide:
         self._catch_up.refused(now)
         if held is None or (state.name, state.digest) != (held.name, held.digest):
             return [Restart()]  # nobody knows what the trainer holds now
-        self.epochs.advance(Cue.LOADED, now)
-        return [Changed(), *self._carry_on(now)]
+        self.epochs.advance(Cue.FAILED, now)
+        return [Changed(), *self.consider(now)]
 
     def _evaluated(self, evaluated: HeldoutEvaluated, now: float) -> list[Any]:
         self._watch.heard()

@@ -20,6 +20,7 @@ from core.sim.disk import MemoryFile
 from core.sim.signing import SimSigner, SimVerifier
 from core.swarm import orders
 from core.swarm.answers import SamplesCounted, StateOffered, TrainerAnswer, TrainerReady
+from core.swarm.arrival import INFORMED_AFTER_S
 from core.swarm.beacon import REPORT_LIFETIME_S
 from core.swarm.epoch import Phase
 from core.swarm.fetch import Sinks
@@ -28,7 +29,6 @@ from core.swarm.progress import ProgressReport, encode_report, progress_key
 from core.swarm.round_events import Formed
 from core.swarm.settings import ParticipantSettings
 from core.swarm.states import State, StateName, first_state
-from core.swarm.trainer_side import INFORMED_AFTER_S
 from tests.unit.swarm.test_fetch import MemorySink
 
 RUN = b"r" * 32
@@ -88,6 +88,7 @@ class Stage:
         seed: int = 0,
         delayed: bool = False,
         averaging: AveragingNumbers | None = None,
+        backbone: int | None = None,
     ) -> None:
         self.now = 1000.0
         self.said: list[Any] = []
@@ -102,6 +103,7 @@ class Stage:
                 role="volunteer",
                 met=tuple(peer(number) for number in range(1, 10)),
                 last_epoch=last_epoch,
+                backbone=None if backbone is None else peer(backbone),
             ),
             signer=signer(0),
             verifier=SimVerifier(),

@@ -2,6 +2,7 @@
 
 import math
 
+import msgspec
 import pytest
 
 from core.averaging.matchmaking import Call, Cancelled, Declined, Ready, Wanted
@@ -12,13 +13,15 @@ from core.base.contact import Contact
 from core.base.machine import Lost
 from core.sim.disk import MemoryFile
 from core.swarm.answers import ContributionWritten, HeldoutEvaluated, StateLoaded, TrainerGone, TrainerReady
+from core.swarm.arrival import INFORMED_AFTER_S
 from core.swarm.catch_up import STATE_SLACK_BYTES
 from core.swarm.epoch import Phase
 from core.swarm.fetch import ANSWER_TIMEOUT_S
 from core.swarm.messages import ChunkAsk, ChunkGive, StateAsk, StateOffer
 from core.swarm.orders import Collect, Go, HeldoutLearned, Hold, Load, Release, Restart
+from core.swarm.progress import StateCopy
+from core.swarm.state_choice import LISTEN_S
 from core.swarm.states import State, StateName
-from core.swarm.trainer_side import INFORMED_AFTER_S
 from core.swarm.watch import ANSWER_S
 from tests.unit.swarm.stage import FIRST, RUN, Stage, peer, report_of
 
@@ -91,7 +94,7 @@ def test_offer_of_another_size_than_the_own_state_is_refused() -> None:
     stage.tell(1, StateOffer(huge.digest, huge.size_bytes, list(huge.chunks)))
     assert stage.sink.root == b""
     assert stage.actor.trace["state.drop.offer"] == 1
-    assert stage.phase is Phase.TRAINING
+    assert stage.phase is Phase.JOINING
 
 
 @pytest.mark.parametrize("held", ["the old one", "another one"])
@@ -107,7 +110,7 @@ def test_state_that_differs_from_its_name_is_not_taken(held: str) -> None:
     stage.answer(StateLoaded(now_held))
     assert stage.held == FIRST
     if held == "the old one":
-        assert stage.phase is Phase.TRAINING
+        assert stage.phase is Phase.JOINING
         assert not stage.ordered(Restart)
     else:
         assert len(stage.ordered(Restart)) == 1
@@ -178,6 +181,46 @@ def test_trainer_that_comes_back_asks_before_its_first_step() -> None:
     assert len(stage.ordered(Go)) == before
     stage.read(p1=report_of(HIGHEST, time=stage.now + 0.1, digest=stage.file.digest))
     assert stage.phase is Phase.FETCHING
+
+
+def newcomer() -> Stage:
+    """Its trainer is there; the backbone that let it in is peer 20, and nobody has been heard yet."""
+    stage = Stage(backbone=20)
+    state, vector = State(FIRST, stage.file.digest, "here"), stage.contribution
+    stage.answer(TrainerReady(state=state, contribution=vector, mean=vector.copy()))
+    return stage
+
+
+def test_newcomer_computes_nothing_before_it_has_caught_up() -> None:
+    stage = newcomer()
+    kept = StateCopy(129, b"k" * 32, b"f" * 32)
+    for _ in range(int(LISTEN_S)):
+        report = report_of(StateName(129, b"k" * 32), time=stage.now, role="backbone", in_step=False, copy=kept)
+        stage.read(p20=msgspec.structs.replace(report, activity="idle", digest=b""))
+        assert stage.phase is Phase.JOINING
+        stage.wait(1.0)
+    stage.read(p20=msgspec.structs.replace(report, activity="idle", digest=b"", time=stage.now))
+    assert stage.phase is Phase.FETCHING
+    stage.hear(stage.actor.handle(Lost(peer(20), "gone"), stage.now))
+    assert stage.phase is Phase.JOINING, "the copy is asked for again"
+    assert not stage.ordered(Go)
+
+
+def test_founder_trains_once_its_backbone_knows_no_model() -> None:
+    stage = newcomer()
+    stage.read(p20=report_of(FIRST, time=stage.now, role="backbone", activity="idle", in_step=False, digest=b""))
+    assert stage.phase is Phase.TRAINING
+    assert len(stage.ordered(Go)) == 1
+
+
+def test_founder_without_its_backbone_trains_after_a_while() -> None:
+    stage = newcomer()
+    stage.wait(0.5)
+    while stage.phase is Phase.JOINING and stage.now < 1000.0 + 2 * LISTEN_S:
+        stage.read()
+        stage.wait(0.5)
+    assert LISTEN_S <= stage.now - 1000.0 <= LISTEN_S + 2
+    assert len(stage.ordered(Go)) == 1
 
 
 def test_who_has_finished_stays_finished_when_a_download_fails() -> None:
