@@ -13,7 +13,7 @@ from app.intents import Intents
 from app.line_command import LineCommand
 from app.pages.asking import AskingPage
 from app.pages.page import GAP
-from app.pages.verdict_actions import ActionButton, RuleButton
+from app.pages.verdict_actions import OFFERS_MAX, OfferButton
 from app.reports import Reports
 from app.store import Store
 from app.theme import Theme
@@ -54,8 +54,7 @@ class HomePage(AskingPage):
     ) -> None:
         super().__init__(store, reports, "", {"history": {"days": DAYS_MAX}})
         self.header = Header(store, intents, theme)
-        self.action = ActionButton(store, actions)
-        self.rule = RuleButton(store, actions)
+        self.offers = [OfferButton(store, actions, place) for place in range(OFFERS_MAX)]
         self.pot = PotFill(theme)
         self._level = sentence()
         self._today = label(factor=1.6, bold=True)
@@ -133,8 +132,8 @@ class HomePage(AskingPage):
         words.addWidget(self.header)
         offers = QHBoxLayout()
         offers.setSpacing(GAP)
-        offers.addWidget(self.action)
-        offers.addWidget(self.rule)
+        for offer in self.offers:
+            offers.addWidget(offer)
         offers.addStretch(1)
         words.addLayout(offers)
         words.addSpacing(GAP)

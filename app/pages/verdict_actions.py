@@ -1,4 +1,4 @@
-"""What a person can do about a verdict: overrule the rule for a while, or change it."""
+"""What a person can do about a verdict: overrule a rule, change it, look for the others, or for the cause."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -46,67 +46,58 @@ def _change(setting: str, actions: Actions) -> None:
     actions.rule_asked.emit(setting)
 
 
-def _insist(actions: Actions) -> None:
-    actions.snooze.insist.trigger()
+_NOW: Final = Offer(text.later("Contribute now for 1 hour"), lambda actions: actions.snooze.insist.trigger())
+_LOOK_BACK: Final = Offer(text.later("See what happened"), lambda actions: actions.pages["activity"].trigger())
+_TRY: Final = Offer(text.later("Try now"), lambda actions: actions.try_asked.emit())
+_CHECK: Final = Offer(text.later("Check this computer"), lambda actions: actions.check_asked.emit())
+_LIMITS: Final = text.later("Change the limits…")
+_RULE: Final = text.later("Change this rule…")
+OFFERS_MAX: Final = 2
 
 
-def _look_back(actions: Actions) -> None:
-    actions.pages["activity"].trigger()
+def offers_of(verdict: Verdict) -> tuple[Offer, ...]:
+    """The actions that are offered with a verdict, the first choice first.  Pausing is the switch's, beside it."""
+    match verdict.code, verdict.reason:
+        case VerdictCode.PROBLEM, _:
+            return (_LOOK_BACK,)
+        case VerdictCode.NOT_CONNECTED, "offline":
+            return _TRY, _CHECK
+        case VerdictCode.NOT_CONNECTED, "no_network":
+            return (_CHECK,)
+        case VerdictCode.RESTING, "metered" | "month" as rule:  # nothing overrules these
+            return (Offer(_LIMITS, partial(_change, RULES[rule])),)
+        case VerdictCode.RESTING, rule if rule in RULES:
+            return _NOW, Offer(_RULE, partial(_change, RULES[rule]))
+    return ()
 
 
-_NOW = Offer(text.later("Contribute now for 1 hour"), _insist)
-_LOOK_BACK: Final = Offer(text.later("See what happened"), _look_back)
-_NOTHING: Final = frozenset(("finished", "ended", "left"))
-OFFERS: Final[Mapping[str, Offer]] = MappingProxyType(
-    {
-        reason: Offer(text.later("Change the limits…"), partial(_change, RULES[reason]))
-        for reason in ("metered", "month")
-    }
-)
-"""By reason of a rest; other rules can be overruled.  Pausing is the switch's, beside the headline."""
+class OfferButton(QPushButton):
+    """Shows one of the offers of the present verdict, or nothing.
 
+    Args:
+        store: Has the verdict.
+        actions: Do what is offered.
+        place: Which of the offers.
+    """
 
-def offer_of(verdict: Verdict) -> Offer | None:
-    """The action that is offered with a verdict; None: there is none."""
-    if verdict.code is VerdictCode.PROBLEM:
-        return _LOOK_BACK
-    if verdict.code is not VerdictCode.RESTING or verdict.reason in _NOTHING:
-        return None
-    return OFFERS.get(verdict.reason, _NOW)
-
-
-class ActionButton(QPushButton):
-    """Shows the offer of the present verdict, or nothing."""
-
-    def __init__(self, store: Store, actions: Actions) -> None:
+    def __init__(self, store: Store, actions: Actions, place: int) -> None:
         super().__init__()
-        self._store, self._actions = store, actions
+        self._store, self._actions, self._place = store, actions, place
         self.clicked.connect(self._do)
         store.changed.connect(self._follow)
         self._follow()
 
+    @property
+    def _offer(self) -> Offer | None:
+        offers = offers_of(self._store.verdict) if self._store.snapshot is not None else ()
+        return offers[self._place] if self._place < len(offers) else None
+
     def _follow(self) -> None:
-        offer = offer_of(self._store.verdict) if self._store.snapshot is not None else None
+        offer = self._offer
         self.setVisible(offer is not None)
         if offer is not None:
             self.setText(text.tr(offer.words))
 
     def _do(self) -> None:
-        if (offer := offer_of(self._store.verdict)) is not None:
+        if (offer := self._offer) is not None:
             offer.does(self._actions)
-
-
-class RuleButton(QPushButton):
-    """Opens the settings at the rule that is the reason of a rest, beside the button that overrules it."""
-
-    def __init__(self, store: Store, actions: Actions) -> None:
-        super().__init__(text.tr("Change this rule…"))
-        self._store = store
-        self.clicked.connect(lambda: actions.rule_asked.emit(RULES.get(store.verdict.reason, "")))
-        store.changed.connect(self._follow)
-        self._follow()
-
-    def _follow(self) -> None:
-        verdict = self._store.verdict
-        rests = self._store.snapshot is not None and verdict.code is VerdictCode.RESTING
-        self.setVisible(rests and verdict.reason in RULES and verdict.reason not in OFFERS)

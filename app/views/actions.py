@@ -26,6 +26,10 @@ class Actions(QObject):
 
     rule_asked = Signal(str)
     """The person wants to change a setting, by its name (`core.api.settings.FIELDS`)."""
+    try_asked = Signal()
+    """The person wants the backbone asked now."""
+    check_asked = Signal()
+    """The person wants to know whether this computer is the cause."""
 
     def __init__(self, store: Store, intents: Intents, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -51,6 +55,7 @@ class Actions(QObject):
         self.pages = self._make_pages()
         self.toggle.triggered.connect(lambda: intents.contribute(not store.contributing))
         self.evaluate.triggered.connect(intents.evaluate)
+        self.try_asked.connect(intents.try_now)
         store.changed.connect(self._follow)
         self._follow()
 

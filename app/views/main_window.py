@@ -26,7 +26,7 @@ from app.views.menus import Menus
 from app.views.rail import Rail
 from app.views.settings import SettingsDialog
 from app.views.start_page import StartPage
-from app.views.status_line import StatusLine
+from app.views.status_line import NEWS_MS, StatusLine
 from app.widgets import icons
 from app.widgets.banner import Banner
 from app.widgets.calm_wheel import CalmWheel
@@ -92,7 +92,7 @@ class MainWindow(QMainWindow):
         self.join = JoinDialog(commands.joining, self)
         self._stack = QStackedWidget()
         self._build()
-        self._connect(intents)
+        self._connect()
         CalmWheel(self)
         self._show()
 
@@ -157,7 +157,7 @@ class MainWindow(QMainWindow):
         whole.addWidget(self.status)
         self.setCentralWidget(centre)
 
-    def _connect(self, intents: Intents) -> None:
+    def _connect(self) -> None:
         actions = self.actions_
         actions.close.triggered.connect(self.close)
         actions.open.triggered.connect(self.come_forward)
@@ -178,9 +178,11 @@ class MainWindow(QMainWindow):
         self.start_page.start_asked.connect(self.start_asked)
         self.start_page.stop_asked.connect(self.stop_asked)
         self.start_page.join_asked.connect(self.join.ask)
-        self.start_page.try_asked.connect(intents.try_now)
-        self.start_page.check_asked.connect(self.actions_.pages["computer"].trigger)
-        self.start_page.check_asked.connect(self.computer.check.click)
+        self.start_page.try_asked.connect(actions.try_asked)
+        self.start_page.check_asked.connect(actions.check_asked)
+        actions.try_asked.connect(lambda: self.status.tell(text.tr("Trying now…"), NEWS_MS))
+        actions.check_asked.connect(actions.pages["computer"].trigger)
+        actions.check_asked.connect(self.computer.check.click)
         self.join.links.kept.left.connect(lambda name: self.status.tell(text.left(name)))
         self.join.joined.connect(self._joined)
         self._store.changed.connect(self._show)

@@ -70,9 +70,9 @@ class StatusLine(QFrame):
         else:
             self._tell(words, NEWS_MS if notice.level == "info" else NEWS_PRESSING_MS)
 
-    def tell(self, words: str) -> None:
+    def tell(self, words: str, stay_ms: int = NEWS_PRESSING_MS) -> None:
         """Show the answer to a request of the person."""
-        self._tell(words, NEWS_PRESSING_MS)
+        self._tell(words, stay_ms)
 
     def _tell(self, words: str, stay_ms: int) -> None:
         self._news.setText(text.one_line(words))

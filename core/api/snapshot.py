@@ -273,7 +273,7 @@ def activity_of(verdict: Verdict) -> Activity:
             return Activity.PROBLEM
         case VerdictCode.NOT_CONNECTED, reason if reason.startswith(DATA):
             return Activity.WAITING
-        case VerdictCode.NOT_CONNECTED, "offline":
+        case VerdictCode.NOT_CONNECTED, "offline" | "no_network":
             return Activity.TRAINING
         case VerdictCode.CONTRIBUTING, "assisting":
             return Activity.HELPING

@@ -124,7 +124,11 @@ SENTENCES: Final[Mapping[tuple[VerdictCode, str], str]] = MappingProxyType(
         ),
         (VerdictCode.NOT_CONNECTED, "backbone"): "{stage}",
         (VerdictCode.NOT_CONNECTED, "offline"): (
-            "There is no connection to other volunteers: this computer trains alone, and its work may not be kept."
+            "{whose} does not answer, nor does any other: "
+            "this computer trains alone, and its work may not be kept."
+        ),
+        (VerdictCode.NOT_CONNECTED, "no_network"): (
+            "This computer has no network: it trains alone, and its work may not be kept."
         ),
         (VerdictCode.NOT_CONNECTED, "stopped"): "Potluck is not running: nothing is computed.",
         (VerdictCode.NOT_CONNECTED, "killed"): "Potluck ended unexpectedly: nothing is computed.",
@@ -266,9 +270,10 @@ def sentence(verdict: Verdict, translate: Callable[[str], str] = str) -> str:
     if template is None:
         return _counted(verdict, translate)
     made: dict[str, str | int] = {"pieces": _pieces(verdict, translate), "moment": _moment(verdict, translate)}
+    made["whose"] = _whose(verdict, translate)
     made |= {name: translate(str(verdict.args[name])) for name in WHOLE if name in verdict.args}
     if "stage" in made:
-        stage = _stage(str(made["stage"]), {**verdict.args, **made, "whose": _whose(verdict, translate)})
+        stage = _stage(str(made["stage"]), {**verdict.args, **made})
         made["stage"] = f"{stage} {_goes_on(verdict, translate)}".rstrip()
     return translate(template).format_map({**verdict.args, **made})
 
@@ -319,8 +324,13 @@ def _stage(sentence: str, values: Mapping[str, str | int]) -> str:
 
 def _whose(verdict: Verdict, translate: Callable[[str], str]) -> str:
     """Whose computer a link leads to, as far as that is known."""
-    whose = translate("{organiser}'s computer ({where})"), translate("The computer at {where}")
-    return whose["organiser" not in verdict.args].format_map({"where": "", **verdict.args})
+    words = {
+        (True, True): translate("{organiser}'s computer ({where})"),
+        (True, False): translate("{organiser}'s computer"),
+        (False, True): translate("The computer at {where}"),
+        (False, False): translate("The organiser's computer"),
+    }
+    return words["organiser" in verdict.args, "where" in verdict.args].format_map(verdict.args)
 
 
 def _goes_on(verdict: Verdict, translate: Callable[[str], str]) -> str:

@@ -47,6 +47,7 @@ from core.base.problems import BadInput, NotTrusted, Problem, ProofProblem, Remo
 from core.base.signing import KeyPair
 from core.base.wire import PROTOCOL
 from core.net.admission import Admission
+from core.net.interfaces import has_way
 from core.net.passes import pass_request
 from core.system.atomic_files import write_atomic
 
@@ -185,8 +186,6 @@ class Joining:
             BadInput: what the backbone holds is not a manifest.
         """
         delay_s, where = 0.5, self._link.where
-        silent = "{whose} does not answer."
-        ended = "By this computer's clock, its pass does not hold now. Waiting for the backbone at {where} to renew it."
         while True:
             try:
                 return await self.try_once(username=username, device=device, now=now)
@@ -198,13 +197,19 @@ class Joining:
             except RemoteProblem as problem:
                 stage = "{whose} is not ready yet: {why}"
                 waiting(not_connected("backbone", stage=stage, where=where, why=problem.message))
-            except aiohttp.ClientConnectorDNSError:
-                stage = "No computer is called {where}, as the link says. It is looked for again and again."
-                waiting(not_connected("backbone", stage=stage, where=where))
-            except UNANSWERED:
-                waiting(not_connected("backbone", stage=ended if self._ended else silent, where=where))
+            except UNANSWERED as error:
+                waiting(not_connected("backbone", stage=self._silence(error), where=where))
             await self.rest(delay_s * random.uniform(0.5, 1.5))
             delay_s = min(2 * delay_s, 30.0)
+
+    def _silence(self, error: Exception) -> str:
+        """Why no backbone answers, and whose computer is the cause, as far as that is seen from here."""
+        if not any(has_way(each.host) for each in self._link.each):
+            return "{whose} does not answer: this computer has no network."
+        if isinstance(error, aiohttp.ClientConnectorDNSError):
+            return "No computer is called {where}, as the link says. It is looked for again and again."
+        ended = "By this computer's clock, its pass does not hold now. Waiting for the backbone at {where} to renew it."
+        return ended if self._ended else "{whose} does not answer."
 
     async def try_once(self, *, username: str, device: str, now: Callable[[], float]) -> JoinedCollaboration:
         """Like `join`, but fails when the backbone does not answer."""

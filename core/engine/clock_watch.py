@@ -78,9 +78,13 @@ class ClockWatch:
         if not self._alone():
             self._ask_at, self._pause_s = now, ASK_FIRST_S
         elif now >= self._ask_at:
-            self._session.renew_soon()
+            self.ask()
             self._ask_at = now + self._pause_s * SystemRandom().uniform(0.5, 1.0)
             self._pause_s = min(2 * self._pause_s, ASK_LONGEST_S)
+
+    def ask(self) -> None:
+        """Ask the backbone now: what it says leads to the others again."""
+        self._session.renew_soon()
 
     async def renewed(self) -> bytes | None:
         """Get a new pass, and go by the backbone's time if nobody else is heard.

@@ -104,8 +104,10 @@ class Controls:
         self._life.end()
 
     def try_now(self) -> None:
-        """A client wants the backbone that does not answer to be asked now; while it answers, nothing follows."""
+        """A client wants the backbone that does not answer to be asked now."""
         self._life.hurry.set()
+        if self._life.session is not None:
+            self._life.session.clock_watch.ask()
 
     async def quit(self) -> None:
         """A client asks the engine to end; the call returns before it has."""

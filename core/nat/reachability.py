@@ -27,6 +27,7 @@ class OwnReach:
         udp: The mapping of the UDP port.
         relays: Number of reservations held.
         ipv6: Whether other peers get through over IPv6.
+        has_way: Whether the system knows a way to the backbone; without one it is this computer that has no network.
     """
 
     standing: Reachability
@@ -35,6 +36,7 @@ class OwnReach:
     udp: Mapping = "unknown"
     relays: int = 0
     ipv6: bool = False
+    has_way: bool = True
 
     @property
     def client(self) -> bool:
@@ -74,6 +76,8 @@ class OwnReach:
                 return "The router lets nobody in. Other volunteers reach this computer through a relay."
             case Reachability.RELAYED:
                 return "The router lets nobody in, and no relay has been found yet."
+            case Reachability.OFFLINE if not self.has_way:
+                return "This computer has no network."
             case Reachability.OFFLINE:
                 return "There is no connection to other volunteers."
             case _:
@@ -90,8 +94,10 @@ class OwnReach:
                     "Turn on UPnP or NAT-PMP in the router, or forward the port that `potluck doctor` names to this "
                     "computer. Until then it trains as usual, but does not average for others."
                 )
+            case Reachability.OFFLINE if not self.has_way:
+                return "Plug in its cable, or connect it to Wi-Fi: Potluck goes on by itself."
             case Reachability.OFFLINE:
-                return "Check the network connection, and whether a firewall blocks this program."
+                return "This computer has a network: theirs may be away, or a firewall blocks this program."
             case Reachability.UNKNOWN:
                 return "It takes volunteers outside of this network to find out."
             case _:

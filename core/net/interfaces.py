@@ -13,6 +13,10 @@ SOMEWHERE: Final = "2600::"
 """Any public IPv6 address; nothing is sent to it."""
 
 
+SOMEWHERE_IPV4: Final = "192.0.2.1"
+"""An address that nobody has (RFC 5737)."""
+
+
 def is_loopback(bind: str) -> bool:
     """Whether a listener at this address can be reached from this computer only."""
     try:
@@ -44,6 +48,21 @@ def leaving_from() -> str | None:
             return str(probe.getsockname()[0])
     except OSError:
         return None
+
+
+def has_way(host: str) -> bool:
+    """Whether the system knows a way to an IP address; a name stands for somewhere in the Internet."""
+    try:
+        there = ipaddress.ip_address(host)
+    except ValueError:
+        return has_way(SOMEWHERE_IPV4) or leaving_from() is not None
+    family = socket.AF_INET if there.version == 4 else socket.AF_INET6
+    try:
+        with socket.socket(family, socket.SOCK_DGRAM) as probe:
+            probe.connect((host, 9))  # sends nothing
+            return True
+    except OSError:
+        return False
 
 
 def _chosen_ipv6(hosts: list[str], leaving: str | None) -> list[str]:

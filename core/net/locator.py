@@ -7,7 +7,7 @@ from core.base.contact import Contact
 from core.base.ids import PeerId
 from core.nat.events import LocalAddressesChanged, PortMapped, PublicPeerFound
 from core.nat.messages import Address
-from core.net.interfaces import own_hosts
+from core.net.interfaces import has_way, own_hosts
 
 
 class LocatedLinks(Protocol):
@@ -48,12 +48,20 @@ class Locator:
         self._second_port = second_port
         self.forwarded = False
         """Whether the router says that it forwards our port to us."""
+        self._backbone = ""
+        """The host of the collaboration's own peer; empty: not known."""
 
     def begin(self, public: Iterable[Contact] = ()) -> None:
         """Say where this computer is, and who answers strangers: the first of `public` is the collaboration's own."""
         for number, contact in enumerate(public):
+            self._backbone = self._backbone or contact.host
             self._introduce(PeerId(contact.peer_id), (contact.host, contact.port), trusted=number == 0)
         self._locate(moved=True)
+
+    @property
+    def has_way(self) -> bool:
+        """Whether this computer knows a way to the collaboration's own peer, as long as its line is there."""
+        return has_way(self._backbone)
 
     def moved(self) -> None:
         """The computer has another network, or has woken up."""

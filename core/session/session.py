@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import replace
 from random import SystemRandom
 from typing import Any, ClassVar, Final, Generic, Protocol, TypeVar
 
@@ -284,7 +285,9 @@ class Session(Generic[P]):
     @property
     def reach(self) -> OwnReach | None:
         """How others can reach this computer; None: all are on it."""
-        return None if self.peer.traversal is None else self.peer.traversal.reach
+        if self.peer.traversal is None:
+            return None
+        return replace(self.peer.traversal.reach, has_way=self.locator is None or self.locator.has_way)
 
     # --- inside ------------------------------------------------------------------------------------------------------
 

@@ -548,16 +548,16 @@
    <translation>Link und Verbindung prüfen und es später noch einmal versuchen.</translation>
   </message>
   <message>
-   <source>Check the network connection, and whether a firewall blocks this program.</source>
-   <translation>Die Netzwerkverbindung prüfen, und ob eine Firewall dieses Programm sperrt.</translation>
-  </message>
-  <message>
    <source>Check this &amp;computer</source>
    <translation>Diesen &amp;Rechner prüfen</translation>
   </message>
   <message>
    <source>Check this comp&amp;uter</source>
    <translation>Diesen &amp;Rechner prüfen</translation>
+  </message>
+  <message>
+   <source>Check this computer</source>
+   <translation>Diesen Rechner prüfen</translation>
   </message>
   <message>
    <source>Check this computer, and say what to do.</source>
@@ -1620,6 +1620,10 @@
    <translation>Menschen, die die Leitung eingelassen hat: Jeder Rechner hat einen Ausweis, den der Schlüssel der Leitung unterschrieben hat und der von selbst abläuft. Alle prüfen die Ausweise der anderen; was ein Rechner beiträgt, unterschreiben die anderen; und wessen Ausweis entzogen wird, den weisen alle binnen einer Minute ab.</translation>
   </message>
   <message>
+   <source>Plug in its cable, or connect it to Wi-Fi: Potluck goes on by itself.</source>
+   <translation>Kabel einstecken oder mit dem WLAN verbinden: Potluck macht dann von selbst weiter.</translation>
+  </message>
+  <message>
    <source>Port {0} ({1}), at which other computers call, {2}.</source>
    <translation>Port {0} ({1}), an dem andere Rechner anrufen, {2}.</translation>
   </message>
@@ -2244,6 +2248,10 @@
    <translation>Die Leitung hat diesen Rechner vom Projekt ausgeschlossen.</translation>
   </message>
   <message>
+   <source>The organiser's computer</source>
+   <translation>Der Rechner der Leitung</translation>
+  </message>
+  <message>
    <source>The organiser's computer does not say.</source>
    <translation>Keine Angabe.</translation>
   </message>
@@ -2424,10 +2432,6 @@
    <translation>Es gibt keine Verbindung zu anderen Mitwirkenden.</translation>
   </message>
   <message>
-   <source>There is no connection to other volunteers: this computer trains alone, and its work may not be kept.</source>
-   <translation>Es gibt keine Verbindung zu anderen Mitwirkenden: Dieser Rechner trainiert allein, und seine Arbeit geht vielleicht verloren.</translation>
-  </message>
-  <message>
    <source>There is no index {0}.</source>
    <translation>Es gibt kein Verzeichnis {0}.</translation>
   </message>
@@ -2484,6 +2488,10 @@
    <translation>Dieser Rechner kann an {0} nicht lauschen: {1}.</translation>
   </message>
   <message>
+   <source>This computer has a network: theirs may be away, or a firewall blocks this program.</source>
+   <translation>Dieser Rechner hat Netz: Vielleicht fehlt es den anderen, oder eine Firewall hält dieses Programm auf.</translation>
+  </message>
+  <message>
    <source>This computer has joined no collaboration.</source>
    <translation>Dieser Rechner ist keinem Projekt beigetreten.</translation>
   </message>
@@ -2494,6 +2502,14 @@
   <message>
    <source>This computer has no memory left.</source>
    <translation>Dieser Rechner hat keinen Speicher mehr frei.</translation>
+  </message>
+  <message>
+   <source>This computer has no network.</source>
+   <translation>Dieser Rechner hat kein Netz.</translation>
+  </message>
+  <message>
+   <source>This computer has no network: it trains alone, and its work may not be kept.</source>
+   <translation>Dieser Rechner hat kein Netz: Er trainiert allein, und seine Arbeit geht vielleicht verloren.</translation>
   </message>
   <message>
    <source>This computer has taken part in no collaboration{0}, and trained none alone.</source>
@@ -2786,6 +2802,10 @@
   <message>
    <source>Try it alone &amp;first</source>
    <translation>Erst &amp;für sich allein ausprobieren</translation>
+  </message>
+  <message>
+   <source>Try now</source>
+   <translation>Jetzt versuchen</translation>
   </message>
   <message>
    <source>Trying now…</source>
@@ -3604,6 +3624,10 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
    <translation>{number} wirken mit</translation>
   </message>
   <message>
+   <source>{organiser}'s computer</source>
+   <translation>Der Rechner von {organiser}</translation>
+  </message>
+  <message>
    <source>{organiser}'s computer ({where})</source>
    <translation>Der Rechner von {organiser} ({where})</translation>
   </message>
@@ -3720,8 +3744,16 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
    <translation>{watts} W beim Rechnen</translation>
   </message>
   <message>
+   <source>{whose} does not answer, nor does any other: this computer trains alone, and its work may not be kept.</source>
+   <translation>{whose} antwortet nicht, und auch sonst keiner: Dieser Rechner trainiert allein, und seine Arbeit geht vielleicht verloren.</translation>
+  </message>
+  <message>
    <source>{whose} does not answer.</source>
    <translation>{whose} antwortet nicht.</translation>
+  </message>
+  <message>
+   <source>{whose} does not answer: this computer has no network.</source>
+   <translation>{whose} antwortet nicht: Dieser Rechner hat kein Netz.</translation>
   </message>
   <message>
    <source>{whose} is not ready yet: {why}</source>

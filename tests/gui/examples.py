@@ -265,7 +265,7 @@ STATES = {
     "paused": lambda: snapshot(verdicts.paused()),
     "resting": lambda: snapshot(verdicts.resting("schedule", until=1_760_040_000.0, clock="20:30")),
     "catching_up": lambda: snapshot(verdicts.starting("catching_up", done=12, total=57)),
-    "offline": lambda: snapshot(verdicts.not_connected("offline")),
+    "offline": lambda: snapshot(verdicts.not_connected("offline", organiser="Ada Lovelace")),
     "problem": lambda: snapshot(
         verdicts.problem(
             "no_space",

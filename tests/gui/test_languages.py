@@ -20,7 +20,7 @@ from app import page_text, text
 from app import translations as catalogues
 from app.choices import Choices, LanguageChoice
 from app.language import LANGUAGES, SOURCE, language_of
-from app.pages.verdict_actions import OFFERS
+from app.pages.verdict_actions import offers_of
 from app.values import translated
 from core.api import verdict as verdicts
 from core.api.happenings import HAPPENINGS
@@ -170,8 +170,9 @@ def test_sentences_of_the_engine_are_translated_whole(language):
     said = text.sentence(verdicts.starting("preparing", stage="Joining the collaboration."))
     assert said == text.tr("Joining the collaboration.") != "Joining the collaboration."
     assert text.sentence(verdicts.problem("x", "It broke in a new way.")) == "It broke in a new way."
-    for offer in OFFERS.values():
-        assert text.tr(offer.words) != offer.words
+    for code, reason in SENTENCES:
+        for offer in offers_of(verdicts.Verdict(code=code, reason=reason)):
+            assert text.tr(offer.words) != offer.words
 
 
 @pytest.mark.parametrize("language", LANGUAGES, indirect=True)

@@ -14,7 +14,7 @@ from app.licences import bundled
 from app.line_command import LineCommand
 from app.page_text import notice
 from app.pages import asking
-from app.pages.verdict_actions import RULES, offer_of
+from app.pages.verdict_actions import RULES, offers_of
 from core.api import verdict as verdicts
 from core.api.hints import Hint
 from core.api.reports import DayGift, GiftHistory
@@ -229,16 +229,17 @@ def test_notice_of_a_verdict_is_worded_by_its_code():
 
 
 @pytest.mark.parametrize(("code", "reason"), SENTENCES)
-def test_rests_offer_one_action_others_none(code, reason):
-    offer = offer_of(verdicts.Verdict(code=code, reason=reason))
+def test_rests_and_lost_connections_offer_an_action(code, reason):
+    offers = offers_of(verdicts.Verdict(code=code, reason=reason))
     rests = code is VerdictCode.RESTING and reason not in {"finished", "ended", "left"}
-    assert (offer is not None) == (rests or code is VerdictCode.PROBLEM)
+    lost = code is VerdictCode.NOT_CONNECTED and reason in {"offline", "no_network"}
+    assert bool(offers) == (rests or lost or code is VerdictCode.PROBLEM)
 
 
 @pytest.mark.parametrize("reason", [reason for code, reason in SENTENCES if code is VerdictCode.RESTING])
 def test_reason_of_a_rest_leads_to_its_setting(told, examples, reason):
     told.store.put(examples.snapshot(verdicts.resting(reason, percent=5, minutes=3, celsius=80, watts=9, epoch=7)))
-    shown = [one for one in (told.home.action, told.home.rule) if one.isVisibleTo(told.home)]
+    shown = [one for one in told.home.offers if one.isVisibleTo(told.home)]
     assert len(shown) == {"metered": 1, "month": 1, "finished": 0, "ended": 0, "left": 0}.get(reason, 2)
     if not shown:
         return
@@ -251,8 +252,8 @@ def test_reason_of_a_rest_leads_to_its_setting(told, examples, reason):
 
 def test_overruling_a_rule_asks_the_engine(told, examples):
     told.store.put(examples.snapshot(verdicts.resting("full_screen")))
-    assert told.home.action.text() == "Contribute now for 1 hour"
-    told.home.action.click()
+    assert told.home.offers[0].text() == "Contribute now for 1 hour"
+    told.home.offers[0].click()
     ((method, wish),) = told.calls
     assert method == "resume"
     assert wish["until"] > 0

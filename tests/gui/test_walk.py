@@ -67,7 +67,7 @@ def test_reason_is_found(opened, examples, qt):
     qt.processEvents()
     said = page_text.reason(opened.store.verdict)
     (label,) = [one for one in opened.home.findChildren(QLabel) if one.text() == said]
-    for widget in (label, opened.home.action, opened.home.rule):
+    for widget in (label, *opened.home.offers):
         assert seen_at_once(widget, opened.window)
     assert LOOK_S + READ_S * words_before(opened.window, label) <= FOUND_S
 

@@ -125,8 +125,8 @@ def test_problems_have_a_banner_where_home_is_not_seen(parts, examples):
     assert parts.home.header.words[0] == "Problem"
     assert "Free at least 200 MB" in parts.home.header.words[1]
     assert not parts.window.banner.isVisibleTo(parts.window)
-    assert parts.home.action.text() == "See what happened"
-    parts.home.action.click()
+    assert parts.home.offers[0].text() == "See what happened"
+    parts.home.offers[0].click()
     assert parts.window.open_page == "activity"
     assert parts.window.banner.isVisibleTo(parts.window)
     assert "Free at least 200 MB" in words(parts.window)
@@ -170,6 +170,23 @@ def test_start_page_says_whose_computer_does_not_answer(parts):
     assert parts.calls == ["try_now"]
     page.check.click()
     assert parts.window.open_page == "computer"
+
+
+def test_home_offers_to_look_for_the_others_or_the_cause(parts, examples):
+    parts.window.show()
+    parts.store.put(examples.snapshot(verdicts.not_connected("offline", organiser="Ada Lovelace")))
+    assert parts.home.header.words[1].startswith("Ada Lovelace's computer does not answer, nor does any other:")
+    again, check = parts.home.offers
+    assert (again.text(), check.text()) == ("Try now", "Check this computer")
+    QTest.mouseClick(again, Qt.MouseButton.LeftButton)
+    assert parts.calls == ["try_now"]
+    assert parts.window.status.news == "Trying now…"
+    parts.store.put(examples.snapshot(verdicts.not_connected("no_network")))
+    assert parts.home.header.words[1].startswith("This computer has no network:")
+    assert not check.isVisibleTo(parts.window)
+    QTest.mouseClick(again, Qt.MouseButton.LeftButton)
+    assert parts.window.open_page == "computer"
+    assert parts.calls == ["try_now"]
 
 
 def test_bar_of_a_start_tells_only_what_is_known(parts):

@@ -43,6 +43,10 @@ class Session:
     def stop(self):
         self.told.append("stop")
 
+    @property
+    def clock_watch(self):
+        return SimpleNamespace(ask=lambda: self.told.append("ask"))
+
     async def evaluate(self):
         return ModelEvaluation(epoch=3, score=Score(2.0), meaning=LossView())
 
@@ -77,6 +81,14 @@ class Stage:
 
     def said(self):
         return [notice.text for notice in self.notices.since(0)]
+
+
+@pytest.mark.parametrize("session", [None, Session()])
+def test_backbone_is_asked_when_a_person_wants_it(tmp_path, session):
+    stage = Stage(tmp_path, session)
+    stage.controls.try_now()
+    assert stage.life.hurry.is_set()
+    assert session is None or session.told == ["ask"]
 
 
 @pytest.mark.parametrize("joined", [False, True])

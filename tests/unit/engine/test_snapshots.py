@@ -115,6 +115,22 @@ def test_a_peer_that_trains_and_hears_nobody_is_not_connected():
     assert take_snapshot(at(participant=joining, manifest=MANIFEST, reach=offline)).verdict.code == "starting"
 
 
+@pytest.mark.parametrize(
+    ("has_way", "reason", "said"),
+    [
+        (True, "offline", "o's computer does not answer, nor does any other"),
+        (False, "no_network", "This computer has no network"),
+    ],
+)
+def test_whose_line_is_dead_is_said(*, has_way, reason, said):
+    reach = OwnReach(Reachability.OFFLINE, has_way=has_way)
+    snapshot = take_snapshot(at(participant=seen(), manifest=MANIFEST, reach=reach))
+    assert snapshot.verdict.reason == reason
+    assert said in snapshot.sentence
+    assert snapshot.activity is Activity.TRAINING
+    assert (snapshot.reach.sentence == "This computer has no network.") is not has_way
+
+
 def test_a_paused_peer_sees_where_the_others_are():
     ahead = StateName(25, b"m" * 32)
     peers = {BEA: report(epoch=25, lineage=ahead.lineage)}

@@ -1,6 +1,10 @@
 """Addresses of this computer."""
 
+import json
+import shutil
 import socket
+import subprocess
+import sys
 from types import SimpleNamespace
 
 import psutil
@@ -24,6 +28,36 @@ def test_own_hosts():
     assert not [host for host in everywhere if host == "::1" or host.startswith(("127.", "fe80:"))]
     assert everywhere == sorted(everywhere, key=lambda host: ":" in host)
     assert own_hosts("::") == [host for host in everywhere if ":" in host]
+
+
+CABLE = """
+import json, subprocess
+from core.net.interfaces import has_way
+def seen():
+    return [has_way(host) for host in ("10.9.0.2", "192.0.2.80", "2001:db8::7", "a.name")]
+def ip(words):
+    subprocess.run(["ip", *words.split()], check=True)
+told = [seen()]
+ip("link add near type veth peer name far")
+ip("address add 10.9.0.1/24 dev near")
+ip("link set far up")
+ip("link set near up")
+told.append(seen())
+ip("route add default via 10.9.0.2")
+told.append(seen())
+ip("link set near down")
+told.append(seen())
+print(json.dumps(told))
+"""
+
+
+def test_a_way_is_there_as_long_as_the_line():
+    """Without a network, in one without a router, in one with a router, and after the cable was pulled."""
+    apart = ["unshare", "--net", "--map-root-user"]
+    if any(shutil.which(tool) is None for tool in ("unshare", "ip")) or subprocess.run([*apart, "true"]).returncode:
+        pytest.skip("needs the right to make a network namespace")
+    done = subprocess.run([*apart, sys.executable, "-c", CABLE], stdout=subprocess.PIPE, check=True)
+    assert json.loads(done.stdout) == [[False] * 4, [True, False, False, False], [True, True, False, True], [False] * 4]
 
 
 def interfaces_of(monkeypatch, *hosts):

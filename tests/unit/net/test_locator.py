@@ -49,6 +49,12 @@ def test_the_first_public_peer_is_the_collaborations_own():
     assert ben == PublicPeerFound(BEN, Address("11.1.1.1", 8), relay=True, trusted=False)
 
 
+def test_way_is_asked_to_the_collaborations_own_peer():
+    locator, _ = located()
+    locator.begin([Contact(ANNA, "127.0.0.1", 7), Contact(BEN, "not an address", 8)])
+    assert locator.has_way
+
+
 def test_change_of_network_is_told_apart_from_change_of_addresses():
     locator, host = located()
     locator.moved()
