@@ -74,6 +74,11 @@ def guesses(meaning: LossView) -> str:
     )
 
 
+def unmeasured() -> str:
+    """What stands in the place of what the model can do, before this computer has measured it."""
+    return tr("What it can do is measured every few steps; that is still to come.")
+
+
 def gift(today: DayGift) -> str:
     """What came of a day's time, in plain units."""
     if today.samples:

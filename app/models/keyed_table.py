@@ -28,7 +28,8 @@ class Column(Generic[Row]):
     letters: int = 0
     """Its width in digits of the font; 0: it takes the room that the others leave."""
     numeric: bool = False
-    share: Callable[[Row], float | None] | None = None
+    share: Callable[[Row, Row], float] | None = None
+    """From 0 to 1, to be drawn as a bar: of the row, beside the first one."""
     icon: Callable[[Row], str] | None = None
     explain: Callable[[Row], str] | None = None
     """A longer text: tooltip, and what a screen reader says."""
@@ -135,7 +136,7 @@ class KeyedTable(QAbstractTableModel, Generic[Row]):
             case _ if role == MINE_ROLE:
                 return self._mine(row)
             case _ if role == SHARE_ROLE:
-                return column.share(row) if column.share else None
+                return column.share(row, self._rows[0]) if column.share else None
             case _ if role == ICON_ROLE:
                 return column.icon(row) if column.icon else None
         return None

@@ -89,5 +89,5 @@ def _standing_whole(row: LeaderboardRow) -> str:
     return ", ".join(parts)
 
 
-def _share(row: LeaderboardRow) -> float:
-    return min(1.0, max(0.0, row.share))
+def _share(row: LeaderboardRow, first: LeaderboardRow) -> float:
+    return min(1.0, max(0.0, row.share / first.share)) if first.share > 0 else 0.0

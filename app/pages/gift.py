@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable
 
-from PySide6.QtWidgets import QGridLayout, QLabel
+from PySide6.QtWidgets import QLabel
 
 from app import page_text, text
 from app.models.gift import days_table, receipts_table
@@ -13,6 +13,7 @@ from app.store import Store
 from app.theme import Theme
 from app.views.table import Panel
 from app.widgets.labels import card, sentence
+from app.widgets.side_by_side import SideBySide
 from core.api.reports import DAYS_MAX
 from core.api.snapshot import Snapshot
 
@@ -39,13 +40,7 @@ class GiftPage(AskingPage):
         for line in (self._all, self._streak, self._pending, self._credit, self._device, self._energy):
             column.addWidget(line)
         self.column.addWidget(frame)
-        grid = QGridLayout()
-        grid.setSpacing(GAP)
-        grid.addWidget(self.days, 0, 0)
-        grid.addWidget(self.receipts, 0, 1)
-        grid.setColumnStretch(0, 11)
-        grid.setColumnStretch(1, 10)
-        self.column.addLayout(grid, stretch=1)
+        self.column.addWidget(SideBySide(self.days, self.receipts, spacing=GAP, stretch=(11, 10)), stretch=1)
 
     def show_snapshot(self, snapshot: Snapshot) -> None:
         """Show my sums of a snapshot."""

@@ -94,7 +94,7 @@ class HomePage(AskingPage):
         for line, words in ((self._data, data_text.trouble(snapshot)), (self._hint, text.hint(snapshot))):
             line.setText(words)
             line.setVisible(bool(words))
-        self._model.setText(page_text.guesses(meaning) or text.tr("Nobody has looked at what it can do yet."))
+        self._model.setText(page_text.guesses(meaning) or page_text.unmeasured())
         if snapshot.today.day:
             self._today.setText(text.duration(snapshot.today.seconds))
             self._gift.setText(page_text.gift(snapshot.today))

@@ -1,6 +1,6 @@
 """Model: how it learns, what it can do now, and who is here."""
 
-from PySide6.QtWidgets import QGridLayout, QLabel, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QWidget
 
 from app import data_text, page_text, text
 from app.line_command import LineCommand
@@ -13,6 +13,7 @@ from app.views.table import Panel
 from app.views.try_box import TryBox
 from app.widgets.curve import Curve
 from app.widgets.labels import Elided, card, label, sentence
+from app.widgets.side_by_side import SideBySide
 from core.api.snapshot import LossView, Snapshot
 
 SENTENCES = 3
@@ -27,8 +28,15 @@ class ModelPage(Page):
         self.trying = TryBox(command, theme)
         self.trying.answered.connect(lambda: self.show_whole(self.trying))
         self._collaboration = Elided(tone="muted")
-        self.heldout = Curve(theme, tr("Errors on text that it has never seen"), colour="warm")
-        self.training = Curve(theme, tr("Errors on text that it learns from"))
+        self.heldout = Curve(
+            theme,
+            tr("Errors on text that it has never seen"),
+            empty=tr("It is measured every few steps."),
+            colour="warm",
+        )
+        self.training = Curve(
+            theme, tr("Errors on text that it learns from"), empty=tr("It begins with the first step.")
+        )
         self._units = [label(tone="muted"), label(tone="muted")]
         self._step = label(factor=1.3, bold=True)
         self._speeds = sentence(tone="muted")
@@ -57,16 +65,16 @@ class ModelPage(Page):
         self._step.setText(page_text.step(snapshot))
         self._speeds.setText(page_text.speeds(snapshot))
         self._data.setText(text.tr("Text: {flow}").format(flow=data_text.flow(snapshot.data)))
-        self._guesses.setText(text.guessing(meaning) or text.tr("Nobody has looked at what it can do yet."))
+        self._guesses.setText(text.guessing(meaning) or page_text.unmeasured())
         self.sentences.show_filled(meaning.filled)
         self._model.follow(snapshot.peers)
         self.peers.count_rows()
 
     def _build(self) -> None:
-        grid = QGridLayout()
-        grid.setSpacing(GAP)
-        grid.addWidget(_titled(self.heldout, self._units[0]), 0, 0)
-        grid.addWidget(_titled(self.training, self._units[1]), 0, 1)
+        curves = QHBoxLayout()
+        curves.setSpacing(GAP)
+        for curve, unit in zip((self.heldout, self.training), self._units, strict=True):
+            curves.addWidget(_titled(curve, unit), stretch=1)
         frame, column = card(margin=2 * GAP, spacing=GAP // 2)
         column.addWidget(label(text.tr("What it can do now"), bold=True))
         column.addWidget(self._guesses)
@@ -76,16 +84,12 @@ class ModelPage(Page):
         column.addWidget(self._speeds)
         column.addWidget(self._data)
         column.addStretch(1)
-        grid.addWidget(frame, 1, 0)
-        grid.addWidget(self.peers, 1, 1)
         asked, row = card(margin=2 * GAP, spacing=GAP)
         row.addWidget(self.trying)
-        grid.addWidget(asked, 2, 0, 1, 2)
-        for place in (0, 1):
-            grid.setColumnStretch(place, 1)
-            grid.setRowStretch(place, 1)
         self.column.addWidget(self._collaboration)
-        self.column.addLayout(grid, stretch=1)
+        self.column.addLayout(curves, stretch=1)
+        self.column.addWidget(SideBySide(frame, self.peers, spacing=GAP), stretch=1)
+        self.column.addWidget(asked)
 
 
 def _titled(curve: Curve, unit: QLabel) -> QWidget:

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from itertools import pairwise
 
-from PySide6.QtCore import QPointF, QRectF, QSize, Qt
+from PySide6.QtCore import QPointF, QRectF, QSize, QSizeF, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QPolygonF
 from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 
@@ -17,8 +17,9 @@ HEADROOM = 0.08
 DOTS_MAX = 12
 """With more points than these only the line is drawn."""
 
-LABEL_SHARE = 0.7
+LABEL_SHARE = 0.8
 """Of the chart's width that the name of the dashed line may take."""
+LABEL_LINES = 2
 
 Point = tuple[int, float]
 
@@ -29,11 +30,13 @@ class Curve(QLabel):
     Args:
         theme: The colours.
         title: Its accessible name; the description says first and last value.
+        empty: What it says while it has no points.
         colour: Name of a field of `app.theme.Colours`.
     """
 
-    def __init__(self, theme: Theme, title: str, *, colour: str = "accent") -> None:
+    def __init__(self, theme: Theme, title: str, *, empty: str, colour: str = "accent") -> None:
         super().__init__()
+        self._empty = empty
         self._theme = theme
         self._colour = colour
         self._points: tuple[Point, ...] = ()
@@ -42,6 +45,11 @@ class Curve(QLabel):
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setAccessibleName(title)
         theme.changed.connect(self.update)
+
+    @property
+    def said_instead(self) -> str:
+        """What stands in the place of a curve without points; empty: there is one."""
+        return "" if self._points else self._empty
 
     def show_points(self, points: Sequence[Point], *, level: tuple[str, float] | None, said: str) -> None:
         """Draw other points; nothing is drawn where they are the same.
@@ -77,7 +85,7 @@ class Curve(QLabel):
             painter.drawRoundedRect(QRectF(self.rect()).adjusted(1, 1, -1, -1), 6, 6)
         if not self._points:
             painter.setPen(QColor(colours.muted))
-            painter.drawText(self.rect(), Qt.AlignmentFlag.AlignCenter, text.tr("It begins with the first step."))
+            painter.drawText(self.rect(), Qt.AlignmentFlag.AlignCenter, self.said_instead)
             painter.end()
             return
         _Drawing(self, painter, self._points, self._level).draw(colours.groove, colours.muted, self._ink())
@@ -114,9 +122,13 @@ class _Drawing:
             self._painter.setPen(QPen(QColor(muted), 1.3, Qt.PenStyle.DashLine))
             at = self._place(self._first, value).y()
             self._painter.drawLine(QPointF(self._area.left(), at), QPointF(self._area.right(), at))
-            room = round(self._area.width() * LABEL_SHARE)
-            shown = self._metrics.elidedText(name, Qt.TextElideMode.ElideRight, room)
-            self._painter.drawText(self._free(at, self._metrics.horizontalAdvance(shown) + 4), shown)
+            room, high = round(self._area.width() * LABEL_SHARE), self._metrics.height()
+            size = self._metrics.boundingRect(0, 0, room, LABEL_LINES * high, Qt.TextFlag.TextWordWrap, name).size()
+            if size.height() > LABEL_LINES * high or size.width() > room:
+                name = self._metrics.elidedText(name, Qt.TextElideMode.ElideRight, room)
+                size = self._metrics.size(0, name)
+            flags = Qt.TextFlag.TextWordWrap | Qt.AlignmentFlag.AlignRight  # a curve comes from the upper left
+            self._painter.drawText(self._free(at, QSizeF(size)), flags, name)
         places = [self._place(x, y) for x, y in self._points]
         self._painter.setPen(QPen(ink, 2.2, Qt.PenStyle.SolidLine, Qt.PenCapStyle.RoundCap, Qt.PenJoinStyle.RoundJoin))
         self._painter.drawPolyline(QPolygonF(places))
@@ -125,9 +137,9 @@ class _Drawing:
         for place in places if len(places) <= DOTS_MAX else places[-1:]:
             self._painter.drawEllipse(place, 3.5, 3.5)
 
-    def _free(self, at: float, width: float) -> QRectF:
+    def _free(self, at: float, size: QSizeF) -> QRectF:
         """Room for a text above or below a height, at the left or right end, where the curve is farthest from it."""
-        high = self._metrics.height()
+        high, width = size.height(), size.width() + 4
         places = [self._place(x, y) for x, y in self._points]
         across = [place.x() for place in places]
 

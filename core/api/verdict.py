@@ -124,8 +124,7 @@ SENTENCES: Final[Mapping[tuple[VerdictCode, str], str]] = MappingProxyType(
         ),
         (VerdictCode.NOT_CONNECTED, "backbone"): "{stage}",
         (VerdictCode.NOT_CONNECTED, "offline"): (
-            "{whose} does not answer, nor does any other: "
-            "this computer trains alone, and its work may not be kept."
+            "{whose} does not answer, nor does any other: this computer trains alone, and its work may not be kept."
         ),
         (VerdictCode.NOT_CONNECTED, "no_network"): (
             "This computer has no network: it trains alone, and its work may not be kept."

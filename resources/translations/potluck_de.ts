@@ -1036,6 +1036,10 @@
    <translation>Darin steckt andere freie Software: {libraries}.</translation>
   </message>
   <message>
+   <source>It is measured every few steps.</source>
+   <translation>Er wird alle paar Schritte gemessen.</translation>
+  </message>
+  <message>
    <source>It is not known any more which data were read, so reading begins anew. The damaged file was kept as {name}.</source>
    <translation>Es ist nicht mehr bekannt, welche Daten gelesen wurden, darum beginnt das Lesen von vorn. Die beschädigte Datei wurde als {name} aufgehoben.</translation>
   </message>
@@ -1398,10 +1402,6 @@
   <message>
    <source>Nobody has called port {0} yet: it takes two others who can be called themselves.</source>
    <translation>Port {0} hat noch niemand angerufen: Dazu braucht es zwei andere, die selbst erreichbar sind.</translation>
-  </message>
-  <message>
-   <source>Nobody has looked at what it can do yet.</source>
-   <translation>Noch wurde nicht gemessen, was es kann.</translation>
   </message>
   <message>
    <source>Nobody has touched this computer for {0} s.</source>
@@ -2918,6 +2918,10 @@
   <message>
    <source>What is left was kept as {0}. Put a copy back, or start again to join with a new key.</source>
    <translation>Was übrig ist, wurde als {0} aufgehoben. Bitte eine Kopie zurücklegen, oder neu starten, um mit einem neuen Schlüssel beizutreten.</translation>
+  </message>
+  <message>
+   <source>What it can do is measured every few steps; that is still to come.</source>
+   <translation>Was es kann, wird alle paar Schritte gemessen; das kommt noch.</translation>
   </message>
   <message>
    <source>What it can do now</source>

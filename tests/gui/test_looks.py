@@ -51,6 +51,24 @@ def test_shortcuts_open_pages(parts, examples, until):
 
 
 @pytest.mark.parametrize("language", LANGUAGES, indirect=True)
+@pytest.mark.parametrize("name", ["model", "gift"])
+def test_tables_of_a_small_window_show_all_columns(parts, examples, qt, name):
+    parts.window.resize(800, 560)
+    parts.window.show()
+    page = open_page(parts, name)
+    parts.store.put(examples.snapshot())
+    tell(parts, examples)
+    qt.processEvents()
+    tables = [table for table in page.findChildren(QTableView) if table.isVisibleTo(page)]
+    hidden = [table for table in tables for place in range(4) if table.isColumnHidden(place)]
+    assert tables
+    assert not hidden
+    outcomes = tables[-1].model().index(3, 2)
+    if name == "gift":
+        assert tables[-1].columnWidth(2) > tables[-1].fontMetrics().horizontalAdvance(outcomes.data())
+
+
+@pytest.mark.parametrize("language", LANGUAGES, indirect=True)
 def test_no_two_shortcuts_clash(parts, examples):
     """On each page: all actions and buttons with their shortcuts and mnemonics."""
     parts.window.show()

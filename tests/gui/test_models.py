@@ -1,6 +1,7 @@
 """Tables follow snapshots row by row."""
 
 import msgspec
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from PySide6.QtCore import Qt
@@ -30,7 +31,9 @@ def test_leaderboard_has_ranks_and_shares(qt, examples):
     model = leaderboard_table()
     model.follow(examples.snapshot().leaderboard)
     assert [shown(model, 0, column) for column in range(4)] == ["1", "Ada's laptop", "48 660", "59 %"]
-    assert model.index(0, 3).data(SHARE_ROLE) == 0.594
+    assert model.index(0, 3).data(SHARE_ROLE) == 1.0
+    assert model.index(1, 3).data(SHARE_ROLE) == pytest.approx(0.352 / 0.594)
+    assert model.index(1, 3).data() == "35 %"
     assert model.index(0, 1).data(SHARE_ROLE) is None
 
 

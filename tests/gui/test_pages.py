@@ -4,6 +4,7 @@ import msgspec
 from PySide6.QtWidgets import QLabel
 
 from core.api import verdict as verdicts
+from core.api.snapshot import LossView
 
 
 def words(window) -> str:
@@ -30,6 +31,21 @@ def test_a_snapshot_is_on_home(parts, examples):
     assert "epoch" not in said.lower()
     assert parts.home.pot.shares == (round(1264 / 2048, 3), round(600 / 2048, 3))
     assert parts.window.windowTitle().startswith("A small ALBERT")
+
+
+def test_nothing_is_said_to_be_undone_before_the_first_look(parts, examples):
+    """Four steps were taken, and the first look at unseen text comes with the fifth."""
+    early = examples.snapshot(epoch=4)
+    curve = [msgspec.structs.replace(point, loss_heldout=None) for point in early.curve]
+    known = msgspec.structs.replace(early.collaboration, loss=LossView())
+    parts.window.show()
+    parts.store.put(msgspec.structs.replace(early, curve=curve, collaboration=known))
+    told = "What it can do is measured every few steps; that is still to come."
+    assert told in words(parts.window)
+    page = open_page(parts, "model")
+    assert told in words(parts.window)
+    assert page.heldout.said_instead == "It is measured every few steps."
+    assert not page.training.said_instead
 
 
 def test_model_page_shows_curves_speed_and_peers(parts, examples):
