@@ -2,7 +2,10 @@
 
 import asyncio
 import dataclasses
+import shutil
 import ssl
+import subprocess
+import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -78,6 +81,44 @@ def backbone_pass(key: KeyPair, authority: Authority, now: float) -> bytes:
 
 def joining(link: Link, folder: Path, key: KeyPair, **more: Callable[..., Any]) -> Joining:
     return Joining(link=link, key=key, folder=folder / "state", blobs=folder / "blobs", **more)
+
+
+OFF_LINE = """
+import asyncio, sys
+from pathlib import Path
+from random import Random
+from core.api.verdict import sentence
+from core.backbone.join import Joining
+from core.backbone.link import parse_link
+from core.base.signing import KeyPair
+
+class Enough(Exception):
+    pass
+
+async def rest(seconds):
+    raise Enough
+
+told, folder = [], Path(sys.argv[1])
+for link in sys.argv[2:]:
+    joining = Joining(link=parse_link(link), key=KeyPair.generate(), folder=folder, blobs=folder)
+    joining.rest = rest
+    try:
+        asyncio.run(joining.join(username="a", device="", now=lambda: 0.0, random=Random(1), waiting=told.append))
+    except Enough:
+        pass
+print(*map(sentence, told), sep="\\n")
+"""
+
+
+def test_computer_without_network_does_not_blame_the_organisers(tmp_path: Path) -> None:
+    apart = ["unshare", "--net", "--map-root-user"]
+    if shutil.which("unshare") is None or subprocess.run([*apart, "true"], check=False).returncode:
+        pytest.skip("needs the right to make a network namespace")
+    links = [f"potluck://{host}:4000/{'ab' * 32}#invitation" for host in ("10.1.2.3", "pot.example")]
+    words = [*apart, sys.executable, "-c", OFF_LINE, str(tmp_path), *links]
+    said = subprocess.run(words, stdout=subprocess.PIPE, check=True, text=True).stdout.splitlines()
+    cause = "does not answer: this computer has no network."
+    assert said == [f"The computer at {host}:4000 {cause}" for host in ("10.1.2.3", "pot.example")]
 
 
 @pytest.mark.skipif(ABSENCE is not None, reason=str(ABSENCE))
