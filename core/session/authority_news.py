@@ -1,8 +1,9 @@
 """Hands the newest records of authority on, from peer to peer, as an epidemic does (Demers and others 1987).
 
-A peer tells the number of its list to a peer at random every `TELL_S`, and to many when it has just learned a
-newer one.  A peer that hears a greater number than its own asks the teller for the list; one that hears a smaller one
-tells its own.  So peers that meet agree, whether or not a backbone is there, and nothing more is said while all do.
+A peer tells the number of its list to a peer at random every `TELL_S`, and to many when it has just learned a newer
+one, to those first whom that shuts out.  A peer that hears a greater number than its own asks the teller for the list;
+one that hears a smaller one tells its own.  So peers that meet agree, whether or not a backbone is there, and nothing
+more is said while all do.
 
 What the worst sender gains: a member that tells a number without a list is asked for it, by each peer that it tells; a
 member that asks for the list gets it once in `GIVE_S`, 40 KiB at most.  Nobody can make a list but the authority.
@@ -106,8 +107,9 @@ class AuthorityNews:
         )
         if records.number <= self.records.number:
             return ()
+        shut_out = [peer for peer in map(PeerId, records.revoked) if peer in self._met][-SPREAD_PEERS:]
         self._signed, self.records = signed, records
-        return [AuthorityDecided(records, signed), *self._tell(SPREAD_PEERS)]
+        return [AuthorityDecided(records, signed), *self._tell(SPREAD_PEERS, first=shut_out)]
 
     def handle(
         self, event: Received[Message] | Tick | Lost | Observed, now: float
@@ -143,6 +145,6 @@ class AuthorityNews:
                     self._trace.mark("authority.drop")
         return ()
 
-    def _tell(self, count: int) -> list[Send[Any]]:
-        peers = self._random.sample(list(self._met), min(count, len(self._met)))
-        return [Send(peer, RecordsNumber(self.records.number)) for peer in peers]
+    def _tell(self, count: int, *, first: Sequence[PeerId] = ()) -> list[Send[Any]]:
+        others = self._random.sample(list(self._met), min(count, len(self._met)))
+        return [Send(peer, RecordsNumber(self.records.number)) for peer in dict.fromkeys([*first, *others])]

@@ -39,6 +39,8 @@ from core.swarm.shards.exchange import ShardExchange
 
 PASS_RENEW_S: Final = 6 * 3600.0
 """How often a pass, valid for 24 hours, is renewed, at the latest."""
+PARTING_S: Final = 5.0
+"""Seconds for which a peer that was shut out can still ask for the list that says so; then its pass holds no longer."""
 
 _LOG = logging.getLogger(__name__)
 
@@ -296,8 +298,9 @@ class Session(Generic[P]):
             return
         match event:
             case AuthorityDecided(records=records):
-                self.host.passes.revoked = revoked = frozenset(PeerId(peer) for peer in records.revoked)
+                revoked = frozenset(map(PeerId, records.revoked))
                 self.deliver(Revoked(revoked))
+                asyncio.get_running_loop().call_later(PARTING_S, setattr, self.host.passes, "revoked", revoked)
                 self._owner(event, now)
             case Found() if self._shards is not None and (said := self._shards.found(event, now)) is not None:
                 self.host.perform(said)

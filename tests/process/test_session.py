@@ -10,6 +10,7 @@ import pytest
 
 from core.api.snapshot import BACKBONE, VOLUNTEER
 from core.backbone.authority import Authority
+from core.base.authority_records import AuthorityRecords, sign_records
 from core.base.contact import Contact
 from core.base.machine import Send
 from core.base.manifest import Manifest
@@ -19,6 +20,7 @@ from core.net.admission import Admission
 from core.net.clock import Clock
 from core.net.passes import pass_request
 from core.session import session as session_module
+from core.session.authority_news import AuthorityDecided
 from core.session.participant import Role, participant_of
 from core.session.session import Session
 from core.swarm.facts import Help
@@ -176,6 +178,25 @@ def test_a_renewed_pass_is_shown_from_then_on(tmp_path, monkeypatch):
             keeping.cancel()
             volunteer.session.host.perform([Send(backbone.contact().peer_id, StateAsk(bytes(32)))])
             await eventually(lambda: backbone.usernames() == {"benjamin"})
+
+    run()
+
+
+def test_who_is_shut_out_hears_so_before_it_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(session_module, "PARTING_S", 1.0)
+    monkeypatch.setattr("core.net.streams.HEARTBEAT_S", 0.2)
+
+    @in_loop
+    async def run():
+        async with two(tmp_path, EVERYWHERE) as (backbone, volunteer):
+            ben = keys("ben").peer_id
+            await eventually(lambda: backbone.sees() == {"ben"})
+            for number, by in ((2, "eve"), (1, "authority")):
+                signed = sign_records(AuthorityRecords(number=number, revoked=(ben,)), keys(by), MANIFEST.id)
+                backbone.session.learn_records(signed)
+            await eventually(lambda: AuthorityDecided in map(type, volunteer.heard))
+            assert [each.records.number for each in volunteer.heard if isinstance(each, AuthorityDecided)] == [1]
+            await eventually(lambda: ben in backbone.session.host.passes.revoked and not backbone.usernames())
 
     run()
 

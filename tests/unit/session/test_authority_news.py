@@ -15,6 +15,7 @@ from core.base.signing import Ed25519Verifier
 from core.base.trace import Trace
 from core.session.authority_news import (
     GIVE_S,
+    SPREAD_PEERS,
     TELL_S,
     AuthorityDecided,
     AuthorityNews,
@@ -110,6 +111,17 @@ def test_list_is_given_to_one_peer_now_and_then():
     given = [len(peer.handle(Received(EVE, RecordsAsk()), NOW + second)) for second in range(int(2 * GIVE_S))]
     assert sum(given) == 2
     assert peer.handle(Received(id_of("ben"), RecordsAsk()), NOW)
+
+
+def test_who_is_shut_out_is_told_first():
+    peer = news()
+    for number in range(200):
+        peer.handle(Observed(id_of(f"p{number}"), "127.0.0.1", 9), NOW)
+    peer.handle(Observed(EVE, "127.0.0.1", 9), NOW)
+    _, first, *others = peer.learn(signed(7, id_of("stranger"), EVE))
+    assert first == Send(EVE, RecordsNumber(7))
+    sent = [first.to, *(output.to for output in others)]
+    assert SPREAD_PEERS <= len(sent) == len(set(sent)) <= SPREAD_PEERS + 1
 
 
 def test_invented_number_costs_its_teller_a_question():
