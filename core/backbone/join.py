@@ -34,11 +34,11 @@ from core.backbone.welcome import (
     NEWER,
     OLDER,
     REFUSALS,
-    SHUT_OUT,
     InvitationCheck,
     KnownPeer,
     PassGrant,
     PassRequest,
+    shut_out,
 )
 from core.base.bounds import USERNAME_BYTES_MAX
 from core.base.ids import PeerId
@@ -257,7 +257,7 @@ class Joining:
         self._willing(kept.manifest)
         records, decided = self.kept.newest_records(kept.manifest, kept.grant.records)
         if self._key.peer_id in decided.revoked:
-            raise NotTrusted(SHUT_OUT)
+            raise shut_out()
         # This computer's clock may be as wrong as it was, or have been set since.
         for ahead_s in (kept.clock_ahead_s + self._wall_ahead_s(now), 0.0):
             with contextlib.suppress(ProofProblem):

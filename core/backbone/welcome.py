@@ -130,7 +130,6 @@ TOO_OFTEN: Final = JoinRefusal(
     "too_often", "Too many computers at this address have asked to join.", "Wait for half a minute."
 )
 OUT_OF_ORDER: Final = JoinRefusal("busy", "The backbone lets nobody in at present.", "Tell the organiser.")
-SHUT_OUT: Final = "The organiser has shut this computer out of the collaboration."
 NEWER: Final = "link.newer"
 """Code of a refusal: the collaboration's protocol is newer than the newcomer's."""
 OLDER: Final = "link.older"
@@ -306,7 +305,7 @@ class WelcomeDesk:
         key = requested_key(asked.csr)
         records, decided = read_charter_records(self._charter)
         if key in decided.revoked:
-            raise NotTrusted(SHUT_OUT)
+            raise shut_out()
         if self._admission_log.name_of(key) is None and not self._admitted.admits(host, now):
             return None
         invitations = self._charter.invitations
@@ -325,6 +324,14 @@ class WelcomeDesk:
 
 async def _without_version(_: web.Request, response: web.StreamResponse) -> None:
     response.headers.pop("Server", None)
+
+
+def shut_out() -> NotTrusted:
+    """The problem that the authority's records name this computer's key."""
+    return NotTrusted(
+        "The organiser has shut this computer out of the collaboration.",
+        hint="Only the organiser can let it in again.",
+    )
 
 
 def other_protocol(theirs: int) -> JoinRefusal:

@@ -19,9 +19,9 @@ from core.backbone.link import Link, parse_link, read_hosts
 from core.backbone.offers import Offers
 from core.backbone.ports import Ports, read_ports
 from core.backbone.serve import Backbone, serve_backbone
-from core.base.problems import BadInput, Problem
+from core.base.problems import BadInput, NotTrusted, Problem
 from core.cli.options import recipe_file, text_folder
-from core.cli.say import say_json
+from core.cli.say import say_json, say_problem
 from core.cli.tables import clean
 from core.engine.collaborations import Collaborations
 from core.engine.embedded import LOOPBACK, Embedded, EmbeddedOptions, own_threads
@@ -37,6 +37,7 @@ from core.storage.paths import Home
 from core.system.atomic_files import make_directory
 from core.system.file_limit import raise_file_limit
 from core.system.parent_watch import stop_on_signals, watch_parent
+from core.system.startup import EXIT_REFUSED
 from core.workers.frames import MetricFiles
 
 _LOG = logging.getLogger("potluck")
@@ -48,7 +49,11 @@ def run_engine(args: argparse.Namespace) -> int:
     """`potluck engine`; see `potluck engine --help`."""
     _log_to_stderr()
     raise_file_limit()
-    return asyncio.run(_run_engine(args))
+    try:
+        return asyncio.run(_run_engine(args))
+    except NotTrusted as problem:
+        say_problem(problem, json=args.json)
+        return EXIT_REFUSED
 
 
 def run_backbone(args: argparse.Namespace) -> int:

@@ -34,7 +34,8 @@ class ClockWatch:
         installation: Has the clock.
         joining: Asks the backbone.
         session: Whose peers are watched.
-        begin_again: Called when the clock has to go back, which no machine can: the session is to end and join anew.
+        end: Ends the session, with the reason why the backbone gives no pass any more while no other peer is heard
+            either; None: the clock has to go back, which no machine can, so that the session has to join anew.
     """
 
     def __init__(
@@ -43,19 +44,17 @@ class ClockWatch:
         joining: Joining,
         session: Session[Participant],
         *,
-        begin_again: Callable[[], None],
+        end: Callable[[NotTrusted | None], None],
     ) -> None:
         self._installation = installation
         self._joining = joining
         self._session = session
-        self._begin_again = begin_again
+        self._end = end
         self._told_s = 0.0
         """What the person knows of the wall clock's lead, seconds; 0.0: it is right."""
         self._ask_at = 0.0
         """When to ask the backbone next, if nobody is heard then; seconds of the loop's clock."""
         self._pause_s = ASK_FIRST_S
-        self.refusal: NotTrusted | None = None
-        """Why the backbone gives no pass any more, while no other peer is heard either; None: it does."""
 
     async def keep(self) -> None:
         """Look every `LOOK_S` seconds, until cancelled."""
@@ -102,10 +101,11 @@ class ClockWatch:
                 random=SystemRandom(),
             )
         except Problem as problem:
-            self.refusal = problem if isinstance(problem, NotTrusted) and self._alone() else None
-            self._installation.notices.add("warning", f"The access pass could not be renewed: {problem}")
+            if isinstance(problem, NotTrusted) and self._alone():
+                self._end(problem)
+            else:
+                self._installation.notices.add("warning", f"The access pass could not be renewed: {problem}")
             return None
-        self.refusal = None
         self._session.learn_records(joined.records)
         if self._alone():
             self._follow(joined)
@@ -121,7 +121,7 @@ class ClockWatch:
 
     def _follow(self, joined: JoinedCollaboration) -> None:
         if joined.clock_ahead_s < -STEP_S:
-            self._begin_again()
+            self._end(None)
             return
         self._installation.clock.correct(max(0.0, joined.clock_ahead_s))
         self._session.meet(contacts_of(joined.contacts))

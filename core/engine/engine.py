@@ -207,7 +207,7 @@ class Engine:
             works = verdict.code is VerdictCode.CONTRIBUTING
             self._awake.hold(works and preferences.settings.keep_awake)
             if self.life.session is not None:
-                self.life.session.count_time(on=works)
+                self.life.session.journal.contributing(on=works)
             news = (verdict.code, "" if works else verdict.reason)
             if news != told and verdict.code is not VerdictCode.STARTING:
                 told = news

@@ -16,7 +16,7 @@ from core.api.commands import ModelEvaluation
 from core.api.settings import PortTest
 from core.api.snapshot import HELPER, VOLUNTEER
 from core.backbone.join import JoinedCollaboration, Joining
-from core.base.ids import PeerId
+from core.backbone.welcome import shut_out
 from core.base.problems import Busy, NoSpace, Problem
 from core.engine.allowed_use import AllowedUse, share_of
 from core.engine.clock_watch import ClockWatch, contacts_of, seeds
@@ -34,6 +34,7 @@ from core.ledger.days import GiftTotals
 from core.nat.events import CheckReachability, ReachChanged, RelayAllowed
 from core.nat.relay import RelaySettings
 from core.net.interfaces import is_loopback
+from core.session.authority_news import AuthorityDecided
 from core.session.participant import Role, participant_of
 from core.session.session import Session
 from core.storage.settings import Settings
@@ -83,7 +84,8 @@ class VolunteerSession:
             now=installation.clock.now,
         )
         self.journal.board.named(joined.names)
-        role = _role(installation, joined, met=self.journal.met)
+        role = _role(installation)
+        role = replace(role, met=self.journal.met, backbone=joined.backbone)
         participant = participant_of(joined.manifest, role, keys=installation.key, folder=folder)
         deliver = lambda told: self._session.deliver(told)  # noqa: E731, PLW0108 - the session is made below
         self.shards = shared_shards(joined, participant, installation, deliver=deliver)
@@ -95,7 +97,7 @@ class VolunteerSession:
             pace=None if is_loopback(options.bind) else installation.usage_policy.pace,
             shards=self.shards.exchange,
         )
-        self.clock_watch = ClockWatch(installation, joining, self._session, begin_again=self._begin_again)
+        self.clock_watch = ClockWatch(installation, joining, self._session, end=self._end)
         self.data = DataWatch(installation.notices, installation.clock.now, shared=lambda: self.shards.tally)
         self.desk = DataDesk(installation.usage_policy.pace, self.shards)
         """Is asked by the reader of data, which is the worker's child; open while the session runs."""
@@ -109,7 +111,7 @@ class VolunteerSession:
         self.begins_again = False
         """Whether it ended to be begun again: the backbone's clock is behind this computer's."""
         self.fatal: Problem | None = None
-        """The problem that ended training for good, and this session with it."""
+        """Why this session has ended for good, or is about to."""
 
     # --- its life ----------------------------------------------------------------------------------------------------
 
@@ -117,6 +119,7 @@ class VolunteerSession:
         """Take part until `stop`.
 
         Raises:
+            NotTrusted: the organiser has shut this computer out.
             UserProblem: a port is wrong, or training ended for good; the sentence says what to do.
         """
         preferences, session = self._installation.preferences, self._session
@@ -127,16 +130,14 @@ class VolunteerSession:
                 await self.desk.open()
                 await self._room.look_up()
                 self._changed()
-                tasks = [
-                    group.create_task(session.run()),
-                    group.create_task(
-                        session.keep_pass(self.clock_watch.renewed, at_once=self.joined.kept_until is not None)
-                    ),
-                    group.create_task(self.trainer.run()),
-                    group.create_task(self.journal.keep(lambda: session.peer.contacts)),
-                    group.create_task(self._use.keep()),
-                    group.create_task(self.clock_watch.keep()),
-                    group.create_task(self.gift.keep()),
+                works = [
+                    session.run(),
+                    session.keep_pass(self.clock_watch.renewed, at_once=self.joined.kept_until is not None),
+                    self.trainer.run(),
+                    self.journal.keep(lambda: session.peer.contacts),
+                    self._use.keep(),
+                    self.clock_watch.keep(),
+                    self.gift.keep(),
                 ]
                 if session.locator is not None:
                     monitor = network_monitor_of(
@@ -146,7 +147,8 @@ class VolunteerSession:
                         now=self._installation.clock.now,
                         metered=self._installation.usage_policy.metered,
                     )
-                    tasks.append(group.create_task(monitor.run()))
+                    works.append(monitor.run())
+                tasks = [group.create_task(work) for work in works]
                 await self._over.wait()
                 await self.trainer.pause()
                 for task in tasks:
@@ -164,19 +166,11 @@ class VolunteerSession:
         """The engine asks `run` to return; the call does not wait for it."""
         self._over.set()
 
-    def _begin_again(self) -> None:
-        self.begins_again = True
-        self.stop()
-
     # --- what the person wants ---------------------------------------------------------------------------------------
 
     async def heed(self) -> None:
         """Follow the person's wish; return when nothing is computed any more, if that is the wish."""
         await self._use.heed()
-
-    def count_time(self, *, on: bool) -> None:
-        """Begin or end to count the time that this computer gives."""
-        self.journal.contributing(on=on)
 
     async def evaluate(self) -> ModelEvaluation:
         """Look at the held-out text.
@@ -225,6 +219,7 @@ class VolunteerSession:
             bytes_received=stats.bytes_received,
             contributing_s=self.journal.contributed_s,
             today=self._installation.days.today(),
+            failure=at.failure or self.fatal,
             trouble=trainer.problem,
             reach=self._session.reach,
         )
@@ -276,14 +271,20 @@ class VolunteerSession:
                 self.trainer.order(event)
             case _:
                 self.journal.take(event)
+                if isinstance(event, AuthorityDecided) and self._installation.key.peer_id in event.records.revoked:
+                    self._end(shut_out())
         self._changed()
+
+    def _end(self, problem: Problem | None) -> None:
+        """End for good; None: to be begun again."""
+        self.fatal, self.begins_again = problem, problem is None
+        self.stop()
 
     def _trainer_changed(self) -> None:
         """End with the problem that a person has to mend, unless we stay to tell it."""
         problem = self.trainer.problem
         if problem is not None and problem.code in ENDING_CODES and not self._installation.options.stay:
-            self.fatal = problem
-            self.stop()
+            self._end(problem)
         self._installation.usage_policy.computes_on(self.trainer.computes_on)
         self._changed()
 
@@ -303,7 +304,7 @@ class VolunteerSession:
         return trainer
 
 
-def _role(installation: Installation, joined: JoinedCollaboration, *, met: tuple[PeerId, ...]) -> Role:
+def _role(installation: Installation) -> Role:
     options = installation.options
     return Role(
         name=HELPER if options.help_bytes else VOLUNTEER,
@@ -311,8 +312,6 @@ def _role(installation: Installation, joined: JoinedCollaboration, *, met: tuple
         relay=_relay(installation.preferences.settings),
         evaluate_first=options.evaluate_first,
         last_epoch=options.last_epoch,
-        met=met,
-        backbone=joined.backbone,
     )
 
 

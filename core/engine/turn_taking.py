@@ -65,9 +65,10 @@ class TurnTaking:
             if turns.served == served:
                 raise
         except (BadInput, NotTrusted) as problem:
-            if isinstance(problem, NotTrusted) or not self._engine.serving:
-                self._refused(problem)
-            if self._engine.serving or not turns.give_way(WhyNot.REFUSED, steady_s()):
+            if isinstance(problem, BadInput) and self._engine.serving:
+                raise
+            self._refused(problem)
+            if not turns.give_way(WhyNot.REFUSED, steady_s()):
                 raise
             self._tell("turns.refused", served, reason=problem.message)
         finally:
@@ -81,24 +82,15 @@ class TurnTaking:
             await asyncio.sleep(self._patience_s / LOOKS)
             verdict, life = self._engine.controls.verdict(), self._engine.life
             why: WhyNot | None = None
-            refusal: NotTrusted | None = None
-            more: dict[str, str] = {}
             if life.session is not None:
                 self._turns.reached()
-                refusal = life.session.clock_watch.refusal
-                if refusal is not None:
-                    self._refused(refusal)
-                    why, more = WhyNot.REFUSED, {"reason": refusal.message}
-                elif verdict.code is VerdictCode.RESTING and verdict.reason in ENDS:
+                if verdict.code is VerdictCode.RESTING and verdict.reason in ENDS:
                     why = WhyNot.ENDED
             elif life.stage.code is VerdictCode.NOT_CONNECTED:
                 waited += 1
                 why = WhyNot.UNREACHABLE if waited >= LOOKS else None
             if why is not None and self._turns.give_way(why, steady_s()):
-                self._tell(f"turns.{why}", served, **more)
-                break
-            if refusal is not None and life.session is not None:
-                life.session.fatal = refusal  # there is no other one: what is trained would be nobody's
+                self._tell(f"turns.{why}", served)
                 break
             if await self._higher_one_answers():
                 await self._epoch_ends()

@@ -199,10 +199,10 @@ def _prepared_once() -> PreparedTask:
 
 
 @contextlib.asynccontextmanager
-async def collaboration(charter: Charter, folder: Path) -> AsyncIterator[Collaboration]:
-    """A running backbone; everything that joined it ends with the context."""
+async def collaboration(charter: Charter, folder: Path, *extra: str) -> AsyncIterator[Collaboration]:
+    """A running backbone with `extra` words; everything that joined it ends with the context."""
     running = Collaboration(folder, charter)
-    running.start_backbone()
+    running.start_backbone(*extra)
     try:
         yield running
     finally:

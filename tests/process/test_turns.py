@@ -1,6 +1,7 @@
 """Several collaborations, one at a time by priority: real backbones, a real engine with its worker, short patience."""
 
 import asyncio
+import contextlib
 import shutil
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 
 from core.api.snapshot import Activity, Snapshot
 from core.api.turns import WhyNot
+from core.api.verdict import VerdictCode, sentence
 from core.backbone import charter as charters
 from core.backbone.charter import Charter
 from core.backbone.link import parse_link
@@ -22,6 +24,9 @@ from tests.process.test_revocation import revoke
 
 pytestmark = pytest.mark.process
 
+AFTER_S = 3.0
+ANYWHERE = ("--bind", "0.0.0.0")
+"""Where an engine listens that has to find out whether others hear it."""
 SHORT = {**PAPER_LAMB, "learning_rate": 0.01, "warmup_epochs": 1, "total_epochs": 2, "schedule": "cosine"}
 
 
@@ -120,23 +125,52 @@ def test_next_collaboration_is_served_where_the_first_refuses(tmp_path: Path) ->
     asyncio.run(run())
 
 
+async def verdicts_of(ada: Volunteer, said: list[tuple[str, str]]) -> None:
+    """Note each verdict of an engine with its sentence; samples and epochs that run on are no news."""
+    async with ControlClient.connect(ada.home) as client:
+        async for news in client.notifications():
+            if isinstance(news, Snapshot) and (not said or said[-1][0] != news.verdict.code):
+                said.append((news.verdict.code, sentence(news.verdict)))
+
+
 def test_a_revoked_member_goes_on_to_the_next_collaboration(tmp_path: Path) -> None:
     first = found(tmp_path / "a", target_samples=64, name="First")
     second = beside(first, tmp_path / "b")
 
     async def run() -> None:
-        async with collaboration(second, tmp_path / "b") as other, collaboration(first, tmp_path / "a") as one:
-            ada = an_engine(tmp_path, ("--stay", *one.allowed), one, other)
+        async with contextlib.AsyncExitStack() as stack:
+            other, one = [
+                await stack.enter_async_context(collaboration(each, each.folder.parent, *ANYWHERE))
+                for each in (second, first)
+            ]
+            ada = an_engine(tmp_path, ("--stay", *one.allowed, *ANYWHERE), one, other)
             other.volunteers.append(ada)
             news = await ada.until(lambda news: trains_in("First", news) and len(news.peers) > 1)
             assert "is shut out" in await asyncio.to_thread(revoke, first, news.me.name)
             news = await ada.until(lambda news: trains_in("Second", news) and len(news.peers) > 1)
             assert [(each.name, each.why) for each in news.passed_over] == [("First", WhyNot.REFUSED)]
+            said: list[tuple[str, str]] = []
+            following = asyncio.ensure_future(verdicts_of(ada, said))
             assert "is shut out" in await asyncio.to_thread(revoke, second, news.me.name)
-            news = await ada.until(lambda news: news.problem is not None)
-            assert "shut this computer out" in news.problem.message
-            assert news.me.worker_pid is None
+            await ada.until(lambda news: news.problem is not None)
+            await ada.until(lambda news: news.me.worker_pid is None)
+            await asyncio.sleep(AFTER_S)
+            following.cancel()
+            assert said[1:] == [(VerdictCode.PROBLEM, "The organiser has shut this computer out of the collaboration.")]
+            assert said[0][0] is VerdictCode.CONTRIBUTING
+            code, (status,), _ = await asyncio.to_thread(potluck, "status", "--json", "--home", ada.home.directory)
+            assert (code, status["code"], status["sentence"]) == (4, *said[1])
+            async with ControlClient.connect(ada.home) as client:
+                (told,) = [each.text for each in await client.notices() if each.code == "engine.failed"]
+            assert told.startswith(said[1][1])
             refusals = [each.refusal for each in Collaborations(ada.home).all()]
             assert all(each is not None and "shut this computer out" in each.message for each in refusals)
+            for name in ("Second", "First"):
+                code, _, _ = await asyncio.to_thread(potluck, "leave", name, "--json", "--home", ada.home.directory)
+                assert code == 0
+                if name == "Second":  # the engine began anew with the other one
+                    news = await ada.until(lambda news: not news.collaboration and news.problem is not None)
+                    assert (news.verdict.code, sentence(news.verdict)) == said[1]
+            assert await asyncio.to_thread(ada.process.wait, 30) == 0
 
     asyncio.run(run())

@@ -17,7 +17,7 @@ class Engine:
         self.wall = self.steady = 1000.0
         self.clock = Clock(wall=lambda: self.wall, steady=lambda: self.steady)
         self.notices = NoticeRing(self.clock.wall)
-        self.peers, self.met, self.begun_again, self.asked = peers, [], 0, 0
+        self.peers, self.met, self.asked = peers, [], 0
         self.refusal: NotTrusted | None = None
         self.joined = SimpleNamespace(clock_ahead_s=ahead_s, certificate=b"a pass", records=b"", contacts=[])
         installation: Any = SimpleNamespace(clock=self.clock, notices=self.notices, name="ada")
@@ -27,15 +27,13 @@ class Engine:
             meet=self.met.append,
             renew_soon=self.ask,
         )
-        self.watch = ClockWatch(installation, self, session, begin_again=self.begin_again)  # type: ignore[arg-type]
+        self.ended: list[NotTrusted | None] = []
+        self.watch = ClockWatch(installation, self, session, end=self.ended.append)  # type: ignore[arg-type]
 
     async def join(self, **_: object) -> Any:
         if self.refusal is not None:
             raise self.refusal
         return self.joined
-
-    def begin_again(self) -> None:
-        self.begun_again += 1
 
     def ask(self) -> None:
         self.asked += 1
@@ -57,14 +55,14 @@ def test_an_engine_alone_follows_the_backbone_forward():
 def test_an_engine_alone_begins_again_to_go_back():
     engine = Engine(peers=0, ahead_s=-600.0)
     engine.renewed()
-    assert (engine.clock.now(), engine.begun_again) == (1000.0, 1)
+    assert (engine.clock.now(), engine.ended) == (1000.0, [None])
 
 
 @pytest.mark.parametrize(("ahead_s", "way"), [(600.0, "ahead of"), (-600.0, "behind")])
 def test_among_peers_a_wrong_backbone_is_not_followed(ahead_s, way):
     engine = Engine(peers=2, ahead_s=ahead_s)
     assert engine.renewed() is None
-    assert (engine.clock.now(), engine.begun_again) == (1000.0, 0)
+    assert (engine.clock.now(), engine.ended) == (1000.0, [])
     assert f"10 minutes {way}" in engine.texts()[0]
 
 
@@ -101,7 +99,4 @@ def test_refusal_counts_only_while_nobody_is_heard(peers):
     engine = Engine(peers=peers, ahead_s=0.0)
     engine.refusal = NotTrusted("The organiser has shut this computer out.")
     assert engine.renewed() is None
-    assert engine.watch.refusal is (None if peers else engine.refusal)
-    engine.refusal = None
-    assert engine.renewed() == b"a pass"
-    assert engine.watch.refusal is None
+    assert (engine.ended, len(engine.texts())) == (([], 1) if peers else ([engine.refusal], 0))
