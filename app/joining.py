@@ -87,9 +87,14 @@ class JoinCommand:
         """Make one that was joined the current one; an engine that runs goes there."""
         self._run(["join", kept.id, "--yes"], "", lambda lines: told(_answer(lines)))
 
-    def leave(self, kept: KeptLink, told: Told) -> None:
-        """Forget the link of one that was joined."""
-        self._run(["leave", kept.id], "", lambda lines: told(_answer(lines)))
+    def leave(self, which: str, told: Told) -> None:
+        """Forget the link of one that was joined.
+
+        Args:
+            which: Its id; empty: of the one that comes first.
+            told: Hears what came of it.
+        """
+        self._run(["leave", which], "", lambda lines: told(_answer(lines)))
 
     def begin(self, link: str, habits: Habits, told: Told) -> None:
         """Keep the person's choices, then join.

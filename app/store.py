@@ -42,6 +42,11 @@ class Store(QObject):
             return self._wanted
         return self._snapshot is not None and self._snapshot.contributing
 
+    @property
+    def steers(self) -> bool:
+        """Whether the switch changes anything: an engine is connected, and its collaboration lets it take part."""
+        return self._snapshot is not None and self._snapshot.verdict.reason != verdicts.REFUSED
+
     def put(self, snapshot: Snapshot) -> None:
         """Replace the snapshot as a whole.  Where only counters ran on, views hear of it once in a few seconds."""
         news = self._wanted is not None or not snapshot.says_the_same(self._snapshot)

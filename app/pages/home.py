@@ -78,7 +78,7 @@ class HomePage(AskingPage):
         collaboration = snapshot.collaboration
         target = collaboration.target_samples if collaboration is not None else 0
         mood = MOODS[self.store.verdict.code]
-        if target > 0:
+        if target > 0 and self.store.steers:
             self.pot.show_level(snapshot.epoch_samples / target, snapshot.me.samples_pending / target, mood=mood)
         else:
             self.pot.show_level(0, 0, mood=mood)

@@ -1,4 +1,4 @@
-"""What a person can do about a verdict: overrule a rule, change it, look for the others, or for the cause."""
+"""What a person can do about a verdict: overrule a rule, change it, look for the others or the cause, or leave."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QPushButton
 from app import text
 from app.store import Store
 from app.views.actions import Actions
+from core.api import verdict as verdicts
 from core.api.verdict import Verdict, VerdictCode
 
 
@@ -50,6 +51,8 @@ _NOW: Final = Offer(text.later("Contribute now for 1 hour"), lambda actions: act
 _LOOK_BACK: Final = Offer(text.later("See what happened"), lambda actions: actions.pages["activity"].trigger())
 _TRY: Final = Offer(text.later("Try now"), lambda actions: actions.try_asked.emit())
 _CHECK: Final = Offer(text.later("Check this computer"), lambda actions: actions.check_asked.emit())
+_LEAVE: Final = Offer(text.later("Leave it"), lambda actions: actions.leave_asked.emit())
+_JOIN: Final = Offer(text.later("Join another…"), lambda actions: actions.join.trigger())
 _LIMITS: Final = text.later("Change the limits…")
 _RULE: Final = text.later("Change this rule…")
 OFFERS_MAX: Final = 2
@@ -58,6 +61,8 @@ OFFERS_MAX: Final = 2
 def offers_of(verdict: Verdict) -> tuple[Offer, ...]:
     """The actions that are offered with a verdict, the first choice first.  Pausing is the switch's, beside it."""
     match verdict.code, verdict.reason:
+        case VerdictCode.PROBLEM, verdicts.REFUSED:
+            return _LEAVE, _JOIN
         case VerdictCode.PROBLEM, _:
             return (_LOOK_BACK,)
         case VerdictCode.NOT_CONNECTED, "offline":

@@ -30,6 +30,8 @@ class Actions(QObject):
     """The person wants the backbone asked now."""
     check_asked = Signal()
     """The person wants to know whether this computer is the cause."""
+    leave_asked = Signal()
+    """The person wants to take part in the engine's collaboration no more."""
 
     def __init__(self, store: Store, intents: Intents, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -84,5 +86,6 @@ class Actions(QObject):
         """Without an engine nothing can be asked of it."""
         connected = self._store.snapshot is not None
         self.toggle.setText(text.tr("&Pause") if self._store.contributing else text.tr("&Contribute"))
-        for action in (self.toggle, self.evaluate, self.settings):
+        for action in (self.evaluate, self.settings):
             action.setEnabled(connected)
+        self.toggle.setEnabled(self._store.steers)

@@ -36,12 +36,13 @@ class Header(QWidget):
         return self._state.text(), self._sentence.text()
 
     def _follow(self) -> None:
-        on, verdict = self._store.contributing, self._store.verdict
+        verdict, steers = self._store.verdict, self._store.steers
+        on = self._store.contributing and steers
         blocked = self.switch.blockSignals(True)
         self.switch.setChecked(on)
         self.switch.blockSignals(blocked)
         self.switch.glide()
-        self.switch.setEnabled(self._store.snapshot is not None)
+        self.switch.setEnabled(steers)
         self.switch.setToolTip(text.tr("Pause (Space)") if on else text.tr("Contribute (Space)"))
         self.switch.setAccessibleDescription(text.sentence(verdict))
         self._state.setText(text.headline(verdict))

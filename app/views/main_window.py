@@ -22,6 +22,7 @@ from app.store import Store
 from app.theme import Theme
 from app.views.actions import Actions
 from app.views.first_run.wizard import JoinDialog
+from app.views.leaving import Leaving
 from app.views.menus import Menus
 from app.views.rail import Rail
 from app.views.settings import SettingsDialog
@@ -90,6 +91,7 @@ class MainWindow(QMainWindow):
         self.status = StatusLine()
         self.settings = SettingsDialog(intents, commands, theme, self)
         self.join = JoinDialog(commands.joining, self)
+        self.leaving = Leaving(commands.joining, self)
         self._stack = QStackedWidget()
         self._build()
         self._connect()
@@ -164,6 +166,7 @@ class MainWindow(QMainWindow):
         actions.settings.triggered.connect(lambda: self.settings.ask(""))
         actions.rule_asked.connect(self.settings.ask)
         actions.join.triggered.connect(self.start_page.join_asked)
+        actions.leave_asked.connect(self._leave)
         for action in actions.pages.values():
             action.toggled.connect(self._show)
         self.settings.saved.connect(lambda note: self.status.tell(f"{text.tr('The settings are saved.')} {note}"))
@@ -183,7 +186,9 @@ class MainWindow(QMainWindow):
         actions.try_asked.connect(lambda: self.status.tell(text.tr("Trying now…"), NEWS_MS))
         actions.check_asked.connect(actions.pages["computer"].trigger)
         actions.check_asked.connect(self.computer.check.click)
-        self.join.links.kept.left.connect(lambda name: self.status.tell(text.left(name)))
+        for leaving in (self.join.links.kept.leaving, self.leaving):
+            leaving.left.connect(lambda name: self.status.tell(text.left(name)))
+        self.leaving.failed.connect(self.show_failure)
         self.join.joined.connect(self._joined)
         self._store.changed.connect(self._show)
 
@@ -209,6 +214,14 @@ class MainWindow(QMainWindow):
         self.status.tell(text.tr("You take part in {name}.").format(name=text.plain(answer.name)))
         if not answer.running:
             self.start_asked.emit()
+
+    def _leave(self) -> None:
+        """The person is asked about the collaboration that the engine has joined, or could not."""
+        if self.far:
+            self.status.tell(text.tr("This is done on the computer itself."))
+            return
+        known = self._store.snapshot.collaboration if self._store.snapshot is not None else None
+        self.leaving.ask(*(("", "") if known is None else (known.id, known.name)))
 
     def _tell_settings(self) -> None:
         if self.reports.machine is not None:

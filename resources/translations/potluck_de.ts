@@ -1096,8 +1096,8 @@
    <translation>Vielleicht ist die Lernrate zu hoch.</translation>
   </message>
   <message>
-   <source>Its link is forgotten then, its files stay. Press again to leave.</source>
-   <translation>Der Link wird dann vergessen, die Dateien bleiben. Zum Verlassen noch einmal drücken.</translation>
+   <source>Its link is forgotten then, its files stay.</source>
+   <translation>Der Link wird dann vergessen, die Dateien bleiben.</translation>
   </message>
   <message>
    <source>Join a collaboration</source>
@@ -1106,6 +1106,10 @@
   <message>
    <source>Join again with the organiser's link.</source>
    <translation>Mit dem Link der Leitung neu beitreten.</translation>
+  </message>
+  <message>
+   <source>Join another…</source>
+   <translation>Anderem Projekt beitreten…</translation>
   </message>
   <message>
    <source>Join one with: potluck join LINK</source>
@@ -1158,6 +1162,18 @@
   <message>
    <source>Leave at least one hour, or pause Potluck with its switch.</source>
    <translation>Mindestens eine Stunde übrig lassen oder Potluck mit dem Schalter anhalten.</translation>
+  </message>
+  <message>
+   <source>Leave it</source>
+   <translation>Verlassen</translation>
+  </message>
+  <message>
+   <source>Leave this collaboration?</source>
+   <translation>Dieses Projekt verlassen?</translation>
+  </message>
+  <message>
+   <source>Leave {collaboration}?</source>
+   <translation>{collaboration} verlassen?</translation>
   </message>
   <message>
    <source>Left out of the data for now: {name}, for which the server gave something else.</source>
@@ -1518,6 +1534,10 @@
   <message>
    <source>Only in these &amp;hours:</source>
    <translation>Nur zu diesen Z&amp;eiten:</translation>
+  </message>
+  <message>
+   <source>Only the organiser can let it in again.</source>
+   <translation>Nur die Leitung kann ihn wieder zulassen.</translation>
   </message>
   <message>
    <source>Only while &amp;nobody uses it</source>
@@ -2598,6 +2618,10 @@
   <message>
    <source>This invitation is not valid; the organiser may have withdrawn it.</source>
    <translation>Diese Einladung gilt nicht; vielleicht hat die Leitung sie zurückgezogen.</translation>
+  </message>
+  <message>
+   <source>This is done on the computer itself.</source>
+   <translation>Das geht nur am Rechner selbst.</translation>
   </message>
   <message>
    <source>This is no device that can train.</source>

@@ -213,15 +213,18 @@ def test_joined_before_leads_back(pages, parts, tmp_path, until):
     assert not pages.isVisible()
 
 
-def test_leaving_is_asked_twice(pages, parts, tmp_path, until):
+def test_leaving_is_asked_before(pages, parts, tmp_path, until):
     parts.window.show()
     pages.ask()
     until(lambda: len(listed(pages)) == 2, 20_000)
     kept = pages.links.kept
     kept.names.setCurrentIndex(1)
     press(kept.leave, Qt.Key.Key_Space)
-    assert "Press again" in kept.said
+    assert kept.leaving.box.text() == "Leave Maps?"
+    press(kept.leaving.box.focusWidget(), Qt.Key.Key_Space)  # Cancel
+    assert len(listed(pages)) == 2
     press(kept.leave, Qt.Key.Key_Space)
+    press(kept.leaving.yes, Qt.Key.Key_Space)
     until(lambda: listed(pages) == ["Poems (now)"], 20_000)
     assert ["leave", "cd"] in [words for _, words in calls(tmp_path)]
 

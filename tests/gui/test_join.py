@@ -10,7 +10,11 @@ from PySide6.QtWidgets import QAbstractButton, QLabel, QLineEdit
 
 from app.joining import JoinCommand
 from app.line_command import LineCommand
+from app.own_commands import OwnCommands
 from app.views.first_run.wizard import JoinDialog
+from app.views.main_window import MainWindow
+from core.api import verdict as verdicts
+from core.backbone.welcome import shut_out
 
 LINK = f"potluck://pot.example:4000/{'ab' * 32}#invitation"
 PROGRAM = """
@@ -140,3 +144,28 @@ def test_menu_and_start_page_open_it(parts):
     parts.window.actions_.join.trigger()
     assert parts.window.join.isVisible()
     parts.window.join.reject()
+
+
+def test_who_is_shut_out_is_offered_to_leave(parts, examples, delete, tmp_path, until):
+    commands = OwnCommands.of(tmp_path, [sys.executable, "-c", PROGRAM])
+    window = MainWindow(parts.store, parts.intents, commands, theme=parts.theme, choices=parts.choices)
+    window.show()
+    problem = shut_out()
+    parts.store.put(examples.snapshot(verdicts.problem(problem.code, problem.message, problem.hint)))
+    home, leaving = window.home, window.leaving
+    assert home.header.words == ("Problem", str(problem))
+    assert not home.header.switch.isEnabled()
+    assert not home.header.switch.isChecked()
+    assert not window.actions_.toggle.isEnabled()
+    assert window.status.words == "Problem"
+    assert home.pot.shares == (0, 0)
+    leave, join = home.offers
+    QTest.mouseClick(join, Qt.MouseButton.LeftButton)
+    assert window.join.isVisible()
+    window.join.reject()
+    QTest.mouseClick(leave, Qt.MouseButton.LeftButton)
+    assert leaving.box.text() == "Leave A small ALBERT on Python's documentation?"
+    QTest.mouseClick(leaving.yes, Qt.MouseButton.LeftButton)
+    until(lambda: window.status.news.startswith("You have left A small ALBERT"), 20_000)
+    assert calls(tmp_path)[-1][1] == ["leave", "ab" * 32]
+    delete(window)

@@ -5,6 +5,7 @@ from PySide6.QtWidgets import QComboBox, QFrame, QHBoxLayout, QPushButton, QVBox
 
 from app import page_text, text
 from app.joining import Answer, JoinCommand, KeptLink
+from app.views.leaving import Leaving
 from app.widgets.labels import label, sentence
 
 LETTERS = 24
@@ -20,8 +21,6 @@ class KeptBox(QFrame):
 
     went = Signal(object)
     """The Answer of the command: another collaboration is the current one."""
-    left = Signal(str)
-    """The name of the one that was left."""
     emptied = Signal()
     """The last one was left."""
 
@@ -31,8 +30,6 @@ class KeptBox(QFrame):
         tr = text.tr
         self._command = command
         self._kept: list[KeptLink] = []
-        self._sure = False
-        """Whether the person was told what leaving means."""
         self._left = ""
         """Name of the one that was left just now."""
         self.names = QComboBox(sizeAdjustPolicy=QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
@@ -40,6 +37,7 @@ class KeptBox(QFrame):
         self.names.setAccessibleName(tr("Joined before"))
         self.go = QPushButton(tr("&Go there"))
         self.leave = QPushButton(tr("Lea&ve it"))
+        self.leaving = Leaving(command, self)
         self._said = sentence(tone="muted")
         column = QVBoxLayout(self)
         column.addWidget(label(tr("Joined before"), bold=True))
@@ -53,11 +51,13 @@ class KeptBox(QFrame):
         self.names.currentIndexChanged.connect(self._choose)
         self.go.clicked.connect(self._go)
         self.leave.clicked.connect(self._leave)
+        self.leaving.left.connect(self._take_left)
+        self.leaving.failed.connect(lambda problem: self._say(text.problem(problem)))
         self.hide()
 
     @property
     def said(self) -> str:
-        """What leaving means, or what came of it."""
+        """Why one is not served, or what came of a wish."""
         return self._said.text()
 
     def refresh(self) -> None:
@@ -76,7 +76,6 @@ class KeptBox(QFrame):
         self._left = ""
 
     def _choose(self, place: int) -> None:
-        self._sure = False
         chosen = self._kept[place] if 0 <= place < len(self._kept) else None
         self.go.setEnabled(chosen is not None and not chosen.current)
         why = chosen.why_not if chosen is not None else None
@@ -87,22 +86,18 @@ class KeptBox(QFrame):
         self._command.go(self._kept[self.names.currentIndex()], self._take)
 
     def _leave(self) -> None:
-        if not self._sure:
-            self._sure = True
-            self._say(text.tr("Its link is forgotten then, its files stay. Press again to leave."))
-            return
         leaves = self._kept[self.names.currentIndex()]
-        self._command.leave(leaves, lambda answer: self._take(answer, left=leaves.name))
+        self.leaving.ask(leaves.id, leaves.name)
 
-    def _take(self, answer: Answer, *, left: str = "") -> None:
+    def _take_left(self, name: str) -> None:
+        self._left = name
+        self.refresh()
+
+    def _take(self, answer: Answer) -> None:
         if answer.problem is not None:
             self._say(text.problem(answer.problem))
-        elif answer.event == "joined":
-            self.went.emit(answer)
         else:
-            self._left = left
-            self.left.emit(left)
-            self.refresh()
+            self.went.emit(answer)
 
     def _say(self, words: str) -> None:
         self._said.setText(words)

@@ -1,0 +1,51 @@
+"""The question whether a person means to leave a collaboration."""
+
+from PySide6.QtCore import QObject, Signal
+from PySide6.QtWidgets import QMessageBox, QWidget
+
+from app import text
+from app.joining import Answer, JoinCommand
+
+
+class Leaving(QObject):
+    """Asks, and has the collaboration left.
+
+    Args:
+        command: Leaves.
+        over: The widget that it is asked over.
+    """
+
+    left = Signal(str)
+    """The name of the one that was left."""
+    failed = Signal(object)
+    """The problem that kept it from being left."""
+
+    def __init__(self, command: JoinCommand, over: QWidget) -> None:
+        super().__init__(over)
+        self._command = command
+        self._over = over
+
+    def ask(self, which: str, name: str) -> None:
+        """Show the question.
+
+        Args:
+            which: The collaboration's id; empty: the one that comes first.
+            name: What it is called; empty: not known.
+        """
+        tr = text.tr
+        self.box = box = QMessageBox(self._over.window())
+        box.setWindowTitle("Potluck")
+        known = tr("Leave {collaboration}?").format(collaboration=text.plain(name))
+        box.setText(known if name else tr("Leave this collaboration?"))
+        box.setInformativeText(tr("Its link is forgotten then, its files stay."))
+        self.yes = box.addButton(tr("Lea&ve it"), QMessageBox.ButtonRole.DestructiveRole)
+        box.setDefaultButton(box.addButton(tr("C&ancel"), QMessageBox.ButtonRole.RejectRole))
+        self.yes.clicked.connect(lambda: self._command.leave(which, lambda answer: self._take(answer, name)))
+        box.finished.connect(box.deleteLater)
+        box.open()
+
+    def _take(self, answer: Answer, name: str) -> None:
+        if answer.problem is not None:
+            self.failed.emit(answer.problem)
+        else:
+            self.left.emit(answer.name or name)
