@@ -74,9 +74,11 @@ class Application(QObject):
         self._welcome = Welcome(self.window.join, self.choices, self)
         self._connected = self._silent = False
         self._leaving = False
-        self.ending = EngineEnding(home, self.intents, self)
+        self._lives_on = False
+        """Whether the engine could not be ended, not even by force."""
+        self.ending = EngineEnding(home, self.intents, lambda: self.client.engine, self)
         self._wire()
-        qt.commitDataRequest.connect(self._session_ends)
+        qt.commitDataRequest.connect(lambda _: self.leave(stop=False))  # the person logs out: no questions
 
     def start(self, link: str = "", *, hidden: bool = False) -> None:
         """Open the window, and look for the engine.
@@ -121,17 +123,16 @@ class Application(QObject):
         if self._leaving:
             return
         self._leaving = True
-        stop = stop and not self._far
+        stop = stop and not (self._far or self._lives_on)
         self.choices.geometry = self.window.saveGeometry()
         self.choices.save()
         self.window.hide()
         self.tray.hide()
-        if stop and self._connected:
-            self.ending.ask()
+        if stop and (self._connected or self._silent):
+            self.starter.hold()
+            self.ending.ask() if self._connected else self.ending.force()
             return
-        if stop and self._silent:
-            self.ending.force()
-        elif stop:
+        if stop:
             self.process.stop()
         self.finish()
 
@@ -153,12 +154,12 @@ class Application(QObject):
         window.close_asked.connect(self._close_asked)
         window.actions_.quit.triggered.connect(self.leave)
         self.question.answered.connect(self._choose)
-        self.ending.ended.connect(self.finish)
+        self.ending.ended.connect(self._ended)
 
     def _follow_link(self, reason: str) -> None:
         self._connected, self._silent = not reason, reason in {VerdictCode.NO_ANSWER, NO_ENTRY}
-        if not self._leaving:
-            self.starter.follow(reason)
+        self._lives_on = self._lives_on and self._silent
+        self.starter.follow(reason)
 
     def _answered(self, method: str, result: object) -> None:
         if method in settings.METHODS:
@@ -205,13 +206,19 @@ class Application(QObject):
     def _stop_now(self) -> None:
         """The person ends an engine that does not answer."""
         self.starter.hold()
-        if not self.ending.force():
-            self.window.show_failure(text.not_ended())
-        self.client.hurry()
+        self.ending.force()
 
-    def _session_ends(self) -> None:
-        """The person logs out: no questions."""
-        self.leave(stop=False)
+    def _ended(self, gone: bool) -> None:  # noqa: FBT001 - a Qt slot of `ended(bool)`
+        """The engine is gone, or lives on in spite of all: then the window stays to say so, and goes the next time."""
+        if gone and self._leaving:
+            self.finish()
+            return
+        self._leaving, self._lives_on = False, not gone
+        self.client.hurry()
+        if not gone:
+            self.tray.show()
+            self.window.come_forward()
+            self.window.show_failure(text.not_ended())
 
     def finish(self) -> None:
         """Stop the client and the timers, let the engine's process go, and say that the application has left."""

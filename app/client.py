@@ -80,6 +80,8 @@ class Client(QObject):
         self._numbers = itertools.count(1)
         self._pending: dict[int, str] = {}
         self._newest: msgspec.Raw | None = None
+        self.engine: EngineFile | None = None
+        """The engine that was looked for last; None: there was none yet."""
         self._arrived.connect(self._hand_over)
         self._thread = threading.Thread(target=self._run, name="control", daemon=True)
 
@@ -147,6 +149,7 @@ class Client(QObject):
             return "stopped"
         if file.protocol != PROTOCOL_VERSION:
             return "version"
+        self.engine = file
         try:
             socket = _open(file)
         except InvalidStatus as error:

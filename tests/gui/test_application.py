@@ -2,22 +2,24 @@
 
 import os
 import random
+import signal
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 import msgspec
+import psutil
 import pytest
 from PySide6.QtTest import QTest
 
-from app import starting
+from app import ending, starting, text
 from app.application import Application
 from app.choices import Closing
 from app.engine_process import EngineProcess, engine_command
-from app.forward import forward, server_name
-from app.single import SingleWindow
+from core.api.commands import EngineFile
 from core.api.joined import KeptLinks, KeptRefusal
+from core.api.places import engine_file
+from core.api.snapshot import PROTOCOL_VERSION
 
 FAKE = str(Path(__file__).with_name("fake_engine.py"))
 
@@ -61,6 +63,54 @@ def test_it_starts_an_engine_and_stops_it(open_window, monkeypatch, tmp_path, un
     application.window.actions_.quit.trigger()
     until(lambda: application.left_count)
     assert child.wait(10) == 0
+
+
+ANOTHER = """
+import socket, time
+door = socket.create_server(("127.0.0.1", 0))
+print(door.getsockname()[1], flush=True)
+time.sleep(600)
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="This system stops no process.")
+@pytest.mark.parametrize("file", ["is gone", "names another engine"])
+def test_hung_engine_ends_with_the_window_without_its_file(open_window, monkeypatch, tmp_path, until, file):
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
+    monkeypatch.setattr(ending, "PATIENCE_MS", 300)
+    application = open_window([sys.executable, FAKE, "engine", "--home", str(tmp_path), "--embedded"])
+    until(lambda: application.window.shows_page, 10_000)
+    child = application.process.child
+    with subprocess.Popen([sys.executable, "-c", ANOTHER], stdout=subprocess.PIPE) as other:
+        port = int(other.stdout.readline())
+        child.send_signal(signal.SIGSTOP)
+        engine_file(tmp_path).unlink()
+        if file == "names another engine":
+            said = EngineFile(other.pid, port, "token", PROTOCOL_VERSION, psutil.Process(other.pid).create_time())
+            engine_file(tmp_path).write_bytes(msgspec.json.encode(said))
+        try:
+            application.window.actions_.quit.trigger()
+            until(lambda: application.left_count)
+            assert child.wait(1) == -signal.SIGKILL
+            assert other.poll() is None
+        finally:
+            child.kill()
+            other.kill()
+
+
+def test_the_window_stays_where_the_engine_cannot_be_ended(open_window, fake_engine, monkeypatch, tmp_path, until):
+    monkeypatch.setattr(ending, "PATIENCE_MS", 300)
+    service = fake_engine.FakeService(tmp_path)
+    service.pid = os.getpid()  # a process does not end itself by force
+    with service:
+        application = open_window()
+        until(lambda: application.window.shows_page and service.clients)
+        application.window.actions_.quit.trigger()
+        until(lambda: application.window.banner.problem == text.not_ended())
+        assert application.window.isVisible()
+        assert application.left_count == 0
+        application.window.actions_.quit.trigger()
+        until(lambda: application.left_count)
 
 
 def test_a_clicked_link_is_asked_about_before_an_engine_starts(qt, delete, tmp_path, until):
@@ -195,44 +245,6 @@ def _left():
     return Qt.MouseButton.LeftButton
 
 
-def test_one_window_a_home(qt, tmp_path, until):
-    first, second, other = SingleWindow(tmp_path), SingleWindow(tmp_path), SingleWindow(tmp_path / "other")
-    asked, links = [], []
-    first.show_asked.connect(lambda: asked.append(1))
-    first.link_given.connect(links.append)
-    assert first.claim()
-    assert not second.claim()
-    assert other.claim()
-    until(lambda: asked)
-    assert not second.claim("potluck://there")
-    until(lambda: links)
-    assert (len(asked), links) == (2, ["potluck://there"])
-    first.release()
-    assert second.claim()
-    second.release()
-    other.release()
-
-
-def test_second_start_loads_only_what_forwards(qt, tmp_path, until):
-    assert not forward(tmp_path, "")
-    first = SingleWindow(tmp_path)
-    asked, links = [], []
-    first.show_asked.connect(lambda: asked.append(1))
-    first.link_given.connect(links.append)
-    assert first.claim()
-    script = (
-        "import sys; from core.__main__ import main; "
-        f"code = main(['--home', {str(tmp_path)!r}, 'potluck://there']); "
-        "sys.exit(code or 3 * bool(sys.modules.keys() & {'PySide6', 'app.screen', 'asyncio', 'ctypes', 'msgspec'}))"
-    )
-    second = subprocess.Popen([sys.executable, "-c", script])
-    until(lambda: links, 20_000)
-    assert (asked, links) == ([1], ["potluck://there"])
-    assert second.wait(20) == 0
-    first.release()
-    assert not forward(tmp_path, "")
-
-
 def test_commands(monkeypatch, tmp_path):
     words = ["engine", "--home", str(tmp_path), "--stay"]
     assert engine_command(tmp_path) == [sys.executable, "-m", "core", *words]
@@ -269,32 +281,3 @@ def test_a_home_that_takes_nothing_is_named(qt, tmp_path):
     why = EngineProcess(tmp_path, [sys.executable, "-c", "pass"]).start()
     assert why.startswith(f"{tmp_path / 'engine.log'} could not be written: ")
     assert why.endswith("Check that the folder belongs to you and is not read-only.")
-
-
-SQUATTER = """
-import os, socket, sys
-with socket.socket(socket.AF_UNIX) as door:
-    door.bind(sys.argv[1])
-    os.chmod(sys.argv[1], 0o777)
-    os.setuid(65534)
-    door.listen()
-    print("here", flush=True)
-    if door.accept()[0].recv(1000):
-        print("got", flush=True)
-"""
-
-
-@pytest.mark.skipif(sys.platform != "linux" or os.geteuid(), reason="becomes another user")
-@pytest.mark.parametrize("place", ["own folder", "shared folder"])
-def test_another_user_does_not_take_the_windows_place(tmp_path, monkeypatch, place):
-    name = Path(server_name(tmp_path)).name
-    where = Path(server_name(tmp_path)) if place == "own folder" else Path(tempfile.gettempdir(), name)
-    with subprocess.Popen([sys.executable, "-c", SQUATTER, str(where)], stdout=subprocess.PIPE, text=True) as squatter:
-        assert squatter.stdout.readline() == "here\n"
-        assert not forward(tmp_path, "potluck://secret")
-        window = SingleWindow(tmp_path)
-        assert window.claim("potluck://secret")
-        window.release()
-        squatter.kill()
-        assert squatter.stdout.read() != "got\n"
-    where.unlink(missing_ok=True)
