@@ -1,13 +1,18 @@
 """One window a home: a second start brings the first one's window to the front, with the link that it was given."""
 
+import contextlib
+import sys
+import tempfile
 from pathlib import Path
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QLockFile, QObject, Signal
 from PySide6.QtNetwork import QLocalServer, QLocalSocket
 
 from app.forward import forward, server_name
 
 LINE_BYTES_MAX = 1024
+LOCK_MS = 2000
+"""The longest that one start waits for another to become the window, or to find it."""
 
 
 class SingleWindow(QObject):
@@ -36,12 +41,19 @@ class SingleWindow(QObject):
         Args:
             link: Passed on to the window that is there already; empty: none.
         """
-        if forward(self._home, link):
-            return False
-        if not self._server.listen(self._name):
+        with contextlib.suppress(OSError):  # `listen` says why
+            self._home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        lock = QLockFile(str(Path(tempfile.gettempdir(), f"{self._name}.lock")))
+        lock.tryLock(LOCK_MS)  # of two starts at once the later finds the earlier
+        try:
+            if forward(self._home, link):
+                return False
             QLocalServer.removeServer(self._name)  # left over from a crash: nobody answered
-            self._server.listen(self._name)
-        return True
+            if not self._server.listen(self._name):
+                sys.stderr.write(f"potluck: Another start will not find this window: {self._server.errorString()}\n")
+            return True
+        finally:
+            lock.unlock()
 
     def release(self) -> None:
         """Give up the right to be the only window."""
