@@ -14,15 +14,11 @@ import signal
 import sys
 import tempfile
 from pathlib import Path
-from typing import Final
 
 from tests.faults import demo, suite
 from tests.faults.drawing import Kind
 from tests.faults.processes import ProcessRole
 from tests.faults.trial import Trial
-
-KILLED: Final = (ProcessRole.BACKBONE, ProcessRole.ENGINE, ProcessRole.WORKER)
-"""What `kills` may kill: the demo's own engine is none of these engines."""
 
 
 def main() -> int:
@@ -57,8 +53,9 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "--number", type=int, metavar="N", help="number of faults (default: as time allows; kills: 25; trees: 60)"
     )
+    victims = ", ".join(demo.VICTIMS)
     parser.add_argument(
-        "--only", type=ProcessRole, choices=KILLED, metavar="ROLE", help=f"kill only one of {', '.join(KILLED)}"
+        "--only", type=ProcessRole, choices=demo.VICTIMS, metavar="ROLE", help=f"kill only one of {victims}"
     )
     parser.add_argument(
         "--patience", type=float, default=1.0, metavar="X", help="times as long as two cores of its own would take"

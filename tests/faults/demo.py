@@ -38,6 +38,8 @@ PAUSE_S: Final = (2.0, 8.0)
 TREE_LIVES_S: Final = (0.3, 12.0)
 """Bounds on how long after its start, or after everybody contributes, the whole tree is killed."""
 LOOK_S: Final = 0.05
+VICTIMS: Final = (ProcessRole.BACKBONE, ProcessRole.ENGINE, ProcessRole.WORKER)
+"""What is killed, unless one role is named; the demo's own engine is none of these engines."""
 
 
 @dataclass
@@ -195,6 +197,4 @@ def _children(demo: "subprocess.Popen[bytes]", folder: Path, only: ProcessRole |
     """What may be killed: all but the demo's own process and its engine, which a person has to start again."""
     engine = {child.pid for child in psutil.Process(demo.pid).children()}
     found = [process for process in processes_of(folder) if process.pid not in engine | {demo.pid}]
-    return [
-        process for process in found if role_of(process) in ({only} if only else set(ProcessRole) - {ProcessRole.OTHER})
-    ]
+    return [process for process in found if role_of(process) in ((only,) if only else VICTIMS)]

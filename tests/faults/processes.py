@@ -29,14 +29,22 @@ class ProcessRole(StrEnum):
     BACKBONE = "backbone"
     ENGINE = "engine"
     WORKER = "worker"
+    READER = "reader"
     OTHER = "other"
+
+
+ROLES: Final = {
+    "core.training": ProcessRole.WORKER,
+    "core.reading": ProcessRole.READER,
+    "backbone": ProcessRole.BACKBONE,
+    "engine": ProcessRole.ENGINE,
+}
+"""By a word of their command lines."""
 
 
 def role_of(process: psutil.Process) -> ProcessRole:
     words = process.cmdline()
-    if "core.training" in words:
-        return ProcessRole.WORKER
-    return next((role for role in (ProcessRole.BACKBONE, ProcessRole.ENGINE) if role in words), ProcessRole.OTHER)
+    return next((role for word, role in ROLES.items() if word in words), ProcessRole.OTHER)
 
 
 def processes_of(folder: Path) -> list[psutil.Process]:

@@ -7,10 +7,13 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
+from core.system.child_process import own_command
 from tests.faults.drawing import RULES, Kind, draw
 from tests.faults.inject import INJECTORS
+from tests.faults.processes import ProcessRole, role_of
 from tests.lab.ground import ROOT
 
 pytestmark = pytest.mark.process
@@ -39,6 +42,12 @@ def test_a_seed_draws_the_same_faults_and_all_kinds() -> None:
     assert drawn != list(islice(draw(8), 2 * len(Kind)))
     assert [fault.number for fault in drawn] == list(range(1, len(drawn) + 1))
     assert {fault.kind for fault in drawn[: len(Kind)]} == set(Kind) == RULES.keys() == INJECTORS.keys()
+
+
+def test_growth_compares_a_reader_with_readers() -> None:
+    with psutil.Popen(own_command("reader", "core.reading"), stdin=subprocess.PIPE) as reader:
+        assert role_of(reader) is ProcessRole.READER
+        reader.stdin.close()
 
 
 def test_a_collaboration_outlives_a_kill_and_a_flipped_bit(tmp_path: Path) -> None:
