@@ -26,11 +26,13 @@ class DataCode(StrEnum):
     MISSING = "missing"
     """A file or a shard is not there any more: name."""
     DAMAGED = "damaged"
-    """A file breaks off or holds something else than its name says: name."""
+    """A file breaks off, or most of its records cannot be read: name; of records, why."""
     UNDECIDED = "undecided"
     """Which files of a data set are meant could not be found out on this computer: name."""
     NO_COLUMN = "no-column"
     """Rows have no such column: name, column."""
+    NO_TEXT = "no-text"
+    """A file, or the column of it that is read, holds something else than text: name; of a table, column."""
     RECORDS = "records"
     """Some records of a file cannot be read: name, which says how many and which is the first."""
     WRONG_BYTES = "wrong-bytes"
@@ -74,6 +76,7 @@ STALLED: Final[Mapping[str, str]] = MappingProxyType(
             "It is tried again."
         ),
         DataCode.NO_COLUMN: "Data stalled: {name} has no column {column}. The organiser can mend that.",
+        DataCode.NO_TEXT: "Data stalled: {name} holds something else than text. The organiser can mend that.",
         DataCode.WRONG_BYTES: "Data stalled: {name} is not what the organiser has signed. It is asked for again.",
         DataCode.NETWORK_RESTS: "Data wait: your rules forbid the network now.",
         DataCode.NO_SPACE: "Data stalled: there is no room on the disk, or too little of it for data is allowed.",
@@ -93,8 +96,9 @@ LEFT_OUT: Final[Mapping[str, str]] = MappingProxyType(
         DataCode.FILE_CHANGED: "Left out of the data: {name}, which has changed since it was listed.",
         DataCode.REFUSED: "Left out of the data: {name}, which this computer may not read.",
         DataCode.MISSING: "Left out of the data: {name}, which is not there any more.",
-        DataCode.DAMAGED: "Left out of the data: {name}, which is damaged or holds no text.",
-        DataCode.NO_COLUMN: "Left out of the data: {name}, which has no text in the column that is read.",
+        DataCode.DAMAGED: "Left out of the data: {name}, which is damaged.",
+        DataCode.NO_COLUMN: "Left out of the data: {name}, which has no column of the name that is read.",
+        DataCode.NO_TEXT: "Left out of the data: {name}, which holds something else than text.",
         DataCode.RECORDS: "Left out of the data: {name}.",
         DataCode.WRONG_BYTES: "Left out of the data: {name}, which is not what the organiser has signed.",
         DataCode.TOO_MANY: "Left out of the data: the files from {name} on, since there are too many.",

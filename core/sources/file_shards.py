@@ -23,6 +23,7 @@ from core.sources.records import (
 from core.sources.source import (
     BLOCK_BYTES,
     READ_BYTES,
+    REST,
     Access,
     LeftOut,
     Listing,
@@ -152,7 +153,7 @@ class FileShards:
             except ShardUnreadable as problem:
                 if not given and len(spans) == 1:
                     raise
-                self._access.pass_over(LeftOut(file.name, problem.code, first="the rest" if given else ""))
+                self._access.pass_over(LeftOut(file.name, problem.code, first=REST if given else problem.why))
 
     def _read_ranges(self, file: StoredFile, span: Range, block: int) -> Iterator[Piece]:
         form, _ = self._form(file.name)

@@ -12,7 +12,7 @@ from core.api.data_state import DataCode
 from core.base.data_source import DataSource
 from core.base.problems import BadInput
 from core.sources.file_shards import FileShards, FoundFiles, StoredFile, read_file
-from core.sources.records import MARK, MARKS, TABLES
+from core.sources.records import MARK, MARKS
 from core.sources.source import BLOCK_BYTES, Access, LeftOut, SourceStalled
 from core.sources.unpack import CODECS
 from core.sources.versions import SeenVersions, Version
@@ -23,6 +23,10 @@ SKIPPED_FOLDERS: Final = frozenset({"test", "tests", "idle_test", "site-packages
 _BINARY: Final = frozenset({".zip", ".7z", ".pdf", ".png", ".jpg", ".jpeg", ".gif", ".pyc", ".docx", ".odt", ".epub"})
 _NO_TEXT: Final = frozenset({*CODECS, ".parquet", ".pq"})
 """Files that hold text, and do not look like it."""
+_TABLES: Final = frozenset({".jsonl", ".ndjson", ".json", ".csv", ".tsv"})
+"""Files that hold text, whatever they look like: each of their records is judged."""
+STRANGE_MAX: Final = 0.1
+"""Share of the first letters of a text that may be none; each of its lines is judged when it is read."""
 _REASONS: Final = {errno.ELOOP: DataCode.LINK, errno.ENOENT: DataCode.MISSING}
 """Why a file is left out, by the system's error; any other one is a right that this computer lacks."""
 
@@ -124,14 +128,13 @@ class Folder:
         if path.is_symlink() and (path.is_dir() or not _within(path, self._root)):
             return DataCode.LINK
         suffix = path.suffix.lower()
-        if self._suffix or suffix in _NO_TEXT:
+        if self._suffix or suffix in _NO_TEXT | _TABLES:
             return None
         if suffix in _BINARY:
-            return DataCode.DAMAGED
+            return DataCode.NO_TEXT
         with path.open("rb") as file:
             head = file.read(4096)
-        looks = _looks_like_text(head) or (suffix in TABLES and b"\0" not in head)  # of these each record is judged
-        return None if looks else DataCode.DAMAGED
+        return None if _looks_like_text(head) else DataCode.NO_TEXT
 
 
 def _version(path: Path) -> Version:
@@ -146,7 +149,7 @@ def _in_one_piece(path: Path) -> bool:
     """Whether no part of a file can be read on its own: UTF-16, or one JSON array."""
     with path.open("rb") as file:
         head = file.read(4096)
-    return head[:2] in MARKS or (path.suffix.lower() in TABLES and head.removeprefix(MARK).lstrip()[:1] == b"[")
+    return head[:2] in MARKS or (path.suffix.lower() in _TABLES and head.removeprefix(MARK).lstrip()[:1] == b"[")
 
 
 def _within(path: Path, root: Path) -> bool:
@@ -157,10 +160,5 @@ def _within(path: Path, root: Path) -> bool:
 def _looks_like_text(head: bytes) -> bool:
     if head[:2] in MARKS:
         return True
-    if b"\0" in head:
-        return False
-    try:
-        head.decode("utf-8")
-    except UnicodeDecodeError as error:
-        return error.start >= len(head) - 4
-    return True
+    text = head.decode("utf-8", "replace")
+    return text.count("\ufffd") + text.count("\0") <= STRANGE_MAX * len(text)

@@ -84,7 +84,7 @@ class HubFiles:
         files = [
             StoredFile(name, self._sizes[name]) for name in answer.files if _holds_text(name) and self._sizes[name]
         ]
-        return FoundFiles(files, [LeftOut(name, DataCode.DAMAGED) for name in unread])
+        return FoundFiles(files, [LeftOut(name, DataCode.NO_TEXT) for name in unread])
 
     def read(self, name: str, start: int, end: int | None) -> Iterator[bytes]:
         """The bytes of a range of a file (`FilePlace.read`)."""

@@ -7,6 +7,7 @@ from typing import Any, Final, Self
 from core.api.data_state import DataCode
 from core.sources.records import (
     NO_COLUMNS,
+    NOT_UTF8,
     RECORD_BYTES_MAX,
     Bytes,
     Columns,
@@ -17,15 +18,16 @@ from core.sources.records import (
 )
 from core.sources.source import READ_BYTES, NoColumn, ShardUnreadable, SourceTrouble
 from core.sources.spans import WHOLE, ByteBuffer
-from core.sources.values import SAID, text_in
+from core.sources.values import SAID, said_in, value_in
 
 FOOTER_BYTES_MAX: Final = 64 * 1024 * 1024
 """Of the list of a file's row groups: ten thousands of them with a thousand columns each."""
-PACKED_MAX: Final = 200
-"""By so much text can be packed at most; real text is by 3 to 10, the log of a machine by 50."""
-ROWS: Final = 64
+ROWS_MAX: Final = 64
 """Rows that are taken at a time."""
-NOT_UTF8: Final = object()
+BATCH_BYTES_MAX: Final = 4 * RECORD_BYTES_MAX
+"""Upper bound on the text of such rows, if it is more than one: each may hold all that its row group has unpacked, for
+what many rows have alike is stored once."""
+_NO_TEXT: Final = object()
 """In the place of a value that claims to be text."""
 _MARK: Final = b"PAR1"
 _TAIL_BYTES: Final = 8
@@ -128,32 +130,31 @@ def _rows(file: Bytes, groups: tuple[int, int], columns: Columns, records: Recor
         number = sum(stored.row_group(group).num_rows for group in range(groups[0]))
         last = stored.num_row_groups if groups[1] == WHOLE else groups[1]
         text = opened.field_of(columns)
-        plain = text == columns.text and opened.is_text(opened.parquet.schema_arrow.field(text).type)
         names = [text, *(name for name in columns.others if name in opened.parquet.schema_arrow.names)]
         for group in range(groups[0], last):
-            for place in places:
-                opened.check(group, place)
-            batches = opened.parquet.iter_batches(ROWS, row_groups=[group], columns=names, use_threads=False)
-            for batch in batches:
+            size = max(opened.unpacked(group, place) for place in places)
+            rows_max = max(1, min(ROWS_MAX, BATCH_BYTES_MAX // max(1, size)))
+            for batch in opened.parquet.iter_batches(rows_max, row_groups=[group], columns=names, use_threads=False):
                 texts, *others = (_values(batch.column(name)) for name in names)
                 rows = [dict(zip(names[1:], row, strict=True)) for row in zip(*others, strict=True)] if others else []
                 for place, value in enumerate(texts):
                     number += 1
-                    if value is NOT_UTF8:
-                        records.skip(number, "not UTF-8")
-                        continue
-                    said = value if plain else text_in({text: value}, columns.text)
-                    if said is None and value is not None:
-                        records.skip(number, f"no text in a column '{columns.text}'")
-                        continue
-                    records.good()
-                    if said:
-                        yield said, rows[place] if rows else NO_COLUMNS
+                    said = said_in(value_in({text: value}, columns.text))
+                    if value is _NO_TEXT:
+                        records.skip(number, NOT_UTF8)
+                    elif said is None:
+                        records.skip(number, NoColumn(file.name, columns.text, holds=True).why)
+                    elif len(said) > RECORD_BYTES_MAX:  # where one is, each row may have it, and cost as much
+                        raise ShardUnreadable(DataCode.TOO_LARGE, name=file.name)
+                    else:
+                        records.good()
+                        if said:
+                            yield said, rows[place] if rows else NO_COLUMNS
         records.end()
 
 
 def _values(column: Any) -> list[Any]:
-    """The values of a column; `NOT_UTF8` for each that is not what its type says."""
+    """The values of a column; `_NO_TEXT` for each that is not what its type says."""
     try:
         return list(column.to_pylist())
     except UnicodeDecodeError:
@@ -164,7 +165,7 @@ def _value(scalar: Any) -> Any:
     try:
         return scalar.as_py()
     except UnicodeDecodeError:
-        return NOT_UTF8
+        return _NO_TEXT
 
 
 class _Opened:
@@ -206,7 +207,7 @@ class _Opened:
         if name in self._texts(schema):
             paths = [stored.column(place).path for place in range(len(stored))]
             return [place for place, path in enumerate(paths) if path == name or path.startswith(f"{name}.")]
-        raise NoColumn(self._name, name, self._texts(schema))
+        raise NoColumn(self._name, name, self._texts(schema), holds=name in schema.names)
 
     def field_of(self, columns: Columns) -> str:
         """Return the field of the table in which the text's column is."""
@@ -235,20 +236,17 @@ class _Opened:
                 found += [f"{field.name}.{name}" for name in self._texts(kind)]
         return found
 
-    def check(self, group: int, place: int) -> None:
-        """Refuse a column of a row group with a value longer than any text, before anything of it is unpacked.
-
-        Without a dictionary the mean length says so.  A value in a dictionary is stored once for all rows that have
-        it: there it is how tightly the column is packed.
+    def unpacked(self, group: int, place: int) -> int:
+        """Bytes that a column of a row group unfolds to.
 
         Raises:
-            ShardUnreadable: it has such a value.
+            ShardUnreadable: its values are longer than any text, in the mean.
         """
         column = self.parquet.metadata.row_group(group).column(place)
-        packed, unpacked = column.total_compressed_size, column.total_uncompressed_size
-        least = PACKED_MAX * packed if column.has_dictionary_page else RECORD_BYTES_MAX * column.num_values
-        if unpacked > max(least, RECORD_BYTES_MAX):
+        size: int = column.total_uncompressed_size
+        if size > RECORD_BYTES_MAX * max(1, column.num_values):
             raise ShardUnreadable(DataCode.TOO_LARGE, name=self._name)
+        return size
 
     def _check_footer(self) -> None:
         """Refuse what would have to be read whole to be found wrong."""

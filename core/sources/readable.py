@@ -44,4 +44,4 @@ class ReadableShards:
             if len(self._failed) == len(shards):
                 raise
             if not known:
-                self._pass_over(LeftOut(shards[shard].name, trouble.code))
+                self._pass_over(LeftOut(shards[shard].name, trouble.code, first=trouble.why))

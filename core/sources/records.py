@@ -1,11 +1,13 @@
 """Forms of text: how the bytes of a file become texts, each of which stands on its own."""
 
 import codecs
+import io
 import json
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import count, islice
+from itertools import islice
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, cast
 
@@ -14,21 +16,21 @@ import msgspec
 from core.api.data_state import DataCode
 from core.data.documents import docstring_paragraphs
 from core.sources.source import PIECE_BYTES, READ_BYTES, LeftOut, NoColumn, ShardUnreadable
-from core.sources.spans import ByteBuffer, text_of_range, text_of_stream
+from core.sources.spans import ByteBuffer, text_of_range, text_pieces
 from core.sources.unpack import unpacked
-from core.sources.values import text_in, texts_in
+from core.sources.values import ABSENT, is_utf8, said_in, texts_in, value_in
 
 RECORD_BYTES_MAX: Final = 16 * 1024 * 1024
 """Upper bound on a line of JSON and on a row of a CSV file: no text of a person is longer."""
 PROGRAM_BYTES_MAX: Final = READ_BYTES * 32
 """Of a longer Python program nothing is read."""
 TOO_LONG: Final = "longer than any text"
+NOT_UTF8: Final = "not UTF-8"
+BYTE: Final = "the line at byte"
+"""What a record is called where nobody knows how many stand before it."""
 _BETWEEN: Final = re.compile(r"[ \t\r\n,]*")
 _NEXT: Final = re.compile(r"\}\s*,\s*(?=\{)")
 """Behind a record of an array, where the next one begins."""
-_STRANGE_MAX: Final = 0.02
-"""Share of letters that are none in what passes for text."""
-
 Row = Mapping[str, object]
 NO_COLUMNS: Final[Row] = MappingProxyType({})
 
@@ -37,8 +39,6 @@ FEW: Final = 10_000
 """Number of bad records before a file is given up before its end: a bound on work, for a head of comments is none."""
 MARKS: Final = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 """Byte order marks of what is not UTF-8, as Windows' Notepad writes them."""
-TABLES: Final = frozenset({".jsonl", ".ndjson", ".json", ".csv", ".tsv"})
-"""Ends of names of files whose records are judged one by one."""
 MARK: Final = b"\xef\xbb\xbf"
 """Byte order mark of UTF-8, which says nothing."""
 
@@ -86,11 +86,13 @@ class Bytes:
 class RecordTally:
     """The records of a file, or of a part of it, as they are read: a bad one is skipped, counted and named.
 
+    Those of plain text are its lines.
+
     What is skipped follows from the bytes alone, so everybody who reads the file reads the same texts.
 
     Args:
         file: The file.
-        unit: What `at` counts: rows, or bytes.
+        unit: What `at` counts: rows, lines, or bytes.
     """
 
     def __init__(self, file: Bytes, unit: str = "row") -> None:
@@ -105,9 +107,13 @@ class RecordTally:
         """Whether most of the records until now are bad."""
         return self._bad > self._good
 
-    def good(self) -> None:
-        """Count one more record that could be read."""
-        self._good += 1
+    def length(self, passed: bytes) -> int:
+        """How far a part of the file leads on, as `at` counts."""
+        return len(passed) if self._unit == BYTE else passed.count(b"\n")
+
+    def good(self, count: int = 1) -> None:
+        """Count records that could be read."""
+        self._good += count
 
     def skip(self, at: int, why: str, refusal: ShardUnreadable | None = None) -> None:
         """Count one more record that cannot be read.
@@ -123,7 +129,7 @@ class RecordTally:
         self._bad += 1
         if self._bad == 1:
             self._first = f"{self._unit} {at:,}, {why}"
-            self._refusal = refusal or self._refusal
+            self._refusal = refusal or ShardUnreadable(DataCode.DAMAGED, name=self._file.name, why=self._first)
         if self._bad > max(FEW, self._good):
             raise self._refusal
 
@@ -141,26 +147,33 @@ class RecordTally:
 
 def plain_texts(file: Bytes, codec: str) -> Iterator[Texts]:
     """The texts of a file of plain text, read in order."""
-    return (_decoded(piece, file.name) for piece in text_of_stream(file.whole(codec)))
+    return _plain(text_pieces(ByteBuffer(file.whole(codec))), RecordTally(file, "line"), 1)
 
 
 def plain_texts_of_range(file: Bytes, start: int, end: int) -> Iterator[Texts]:
     """The texts of a range of a file of plain text."""
-    return (_decoded(piece, file.name) for piece in text_of_range(file.read, start, end, file.size))
+    begin, pieces = text_of_range(file.read, start, end, file.size)
+    return _plain(pieces, RecordTally(file, BYTE), begin)
 
 
 def json_texts(file: Bytes, codec: str, columns: Columns) -> Iterator[Texts]:
     """The texts of JSON lines, read in order."""
     buffer, records = ByteBuffer(file.whole(codec)), RecordTally(file)
     array = buffer.peek(READ_BYTES).lstrip()[:1] == b"["
-    lines = _elements(buffer, file.name) if array else lines_of(buffer, records)
-    return gathered(_texts_of_lines(enumerate(lines, start=1), columns, file, records), records)
+    lines = enumerate(_elements(buffer, file.name), start=1) if array else lines_of(buffer, records, 1)
+    return gathered(_texts_of_lines(lines, columns, file, records), records)
 
 
 def json_texts_of_range(file: Bytes, start: int, end: int, columns: Columns) -> Iterator[Texts]:
     """The texts of the JSON lines that begin in a range of a file."""
-    records = RecordTally(file, "the line at byte")
-    return gathered(_texts_of_lines(_lines_of_range(file, start, end, records), columns, file, records), records)
+    at = max(0, start - 1)
+    buffer, records = ByteBuffer(file.read(at, None)), RecordTally(file, BYTE)
+    while start and at < end:  # the line in which the range begins is the one's before
+        passed = buffer.line(min(RECORD_BYTES_MAX, end - at))
+        at += len(passed)
+        if not passed or passed.endswith(b"\n"):
+            break
+    return gathered(_texts_of_lines(lines_of(buffer, records, at, end), columns, file, records), records)
 
 
 def docstring_texts(file: Bytes) -> Iterator[Texts]:
@@ -174,11 +187,28 @@ def docstring_texts(file: Bytes) -> Iterator[Texts]:
         yield Texts((text,))
 
 
-def _decoded(piece: bytes, name: str) -> Texts:
-    text = piece.decode("utf-8", "replace").removeprefix("\ufeff")
-    if text.count("\ufffd") + text.count("\0") > max(8, _STRANGE_MAX * len(text)):
-        raise ShardUnreadable(DataCode.DAMAGED, name=name)
-    return Texts((text,))
+def _plain(pieces: Iterable[bytes], records: RecordTally, at: int) -> Iterator[Texts]:
+    """The texts of pieces of plain text, of which the first begins at `at`, without the lines that are none."""
+    for piece in pieces:
+        kept: list[str] = []
+        for part in [piece] if _decoded(piece) is not None else io.BytesIO(piece):
+            if (text := _decoded(part)) is None:
+                records.skip(at, "a byte of zero" if b"\0" in part else NOT_UTF8)
+            else:
+                records.good(max(1, part.count(b"\n")))
+                kept.append(text)
+            at += records.length(part)
+        if kept and not records.refused:
+            yield Texts(("".join(kept).removeprefix("\ufeff"),))
+    records.end()
+
+
+def _decoded(data: bytes) -> str | None:
+    """Some bytes as text; None: they are none."""
+    try:
+        return None if b"\0" in data else data.decode()
+    except UnicodeDecodeError:
+        return None
 
 
 def gathered(found: Iterable[tuple[str, Row]], records: RecordTally) -> Iterator[Texts]:
@@ -191,21 +221,16 @@ def gathered(found: Iterable[tuple[str, Row]], records: RecordTally) -> Iterator
     texts: list[str] = []
     rows: list[Row] = []
     held, refused = 0, None
-    source = iter(found)
-    while True:
-        try:
-            text, row = next(source)
-        except StopIteration:
-            break
-        except ShardUnreadable as error:  # what came before is none the worse for it
-            refused = error
-            break
-        texts.append(text)
-        rows.append(row)
-        held += len(text)
-        if held >= PIECE_BYTES:
-            yield Texts(tuple(texts), tuple(rows))
-            texts, rows, held = [], [], 0
+    try:
+        for text, row in found:
+            texts.append(text)
+            rows.append(row)
+            held += len(text)
+            if held >= PIECE_BYTES:
+                yield Texts(tuple(texts), tuple(rows))
+                texts, rows, held = [], [], 0
+    except ShardUnreadable as error:  # what came before is none the worse for it
+        refused = error
     if texts and not records.refused:
         yield Texts(tuple(texts), tuple(rows))
     if refused is not None:
@@ -230,19 +255,25 @@ def _unmarked(chunks: Iterable[bytes]) -> Iterator[bytes]:
     yield decoder.decode(b"", final=True).encode()
 
 
-def lines_of(buffer: ByteBuffer, records: RecordTally) -> Iterator[bytes]:
-    """The lines of a file; a longer one than any record is counted as bad, and empty."""
-    for number in count(1):
-        line = buffer.line(RECORD_BYTES_MAX)
-        if not line:
-            return
-        if len(line) < RECORD_BYTES_MAX:
-            yield line
+def lines_of(buffer: ByteBuffer, records: RecordTally, at: int, end: float = math.inf) -> Iterator[tuple[int, bytes]]:
+    """The lines of a file that begin in front of `end`, and where each is; of one longer than any record is told.
+
+    Args:
+        buffer: The file.
+        records: Says what `at` and `end` count.
+        at: Where the first line is.
+        end: Where to end.
+    """
+    while at < end and (line := buffer.line(RECORD_BYTES_MAX)):
+        begin, short = at, len(line) < RECORD_BYTES_MAX
+        at += records.length(line)
+        if short:
+            yield begin, line
             continue
         while line and not line.endswith(b"\n"):
             line = buffer.line(RECORD_BYTES_MAX)
-        records.skip(number, TOO_LONG)
-        yield b"\n"
+            at += records.length(line)
+        records.skip(begin, TOO_LONG)
 
 
 def _elements(buffer: ByteBuffer, name: str) -> Iterator[bytes]:
@@ -275,25 +306,6 @@ def _elements(buffer: ByteBuffer, name: str) -> Iterator[bytes]:
         at = behind.end()
 
 
-def _lines_of_range(file: Bytes, start: int, end: int, records: RecordTally) -> Iterator[tuple[int, bytes]]:
-    buffer = ByteBuffer(file.read(max(0, start - 1), None))
-    at = max(0, start - 1)
-    while start and at < end:  # the line in which the range begins is the one's before
-        passed = buffer.line(min(RECORD_BYTES_MAX, end - at))
-        at += len(passed)
-        if not passed or passed.endswith(b"\n"):
-            break
-    while at < end and (line := buffer.line(RECORD_BYTES_MAX)):
-        begin, at = at, at + len(line)
-        if len(line) < RECORD_BYTES_MAX:
-            yield begin, line if begin else line.removeprefix(MARK)
-            continue
-        while line and not line.endswith(b"\n"):
-            line = buffer.line(RECORD_BYTES_MAX)
-            at += len(line)
-        records.skip(begin, TOO_LONG)
-
-
 def _texts_of_lines(
     lines: Iterable[tuple[int, bytes]], columns: Columns, file: Bytes, records: RecordTally
 ) -> Iterator[tuple[str, Row]]:
@@ -306,29 +318,26 @@ def _texts_of_lines(
         if line.isspace():
             continue
         try:
-            found = decode(line)
+            found = decode(line if at else line.removeprefix(MARK))
             text = found.text
             row = {column: getattr(found, field) for field, column in others.items()} if others else NO_COLUMNS
-        except msgspec.ValidationError:
-            whole = _record(line)
-            text = None if whole is None else text_in(whole, columns.text)
-            if text is None:
-                why = f"no text in a column '{columns.text}'"
-                records.skip(at, why, NoColumn(file.name, columns.text, texts_in(whole)))
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            try:
+                whole = json.loads(line.decode())  # which also takes numbers that are none, as Python writes them
+            except (ValueError, RecursionError):
+                records.skip(at, "not valid JSON")
                 continue
-            row = {column: whole.get(column) for column in columns.others} if whole and others else NO_COLUMNS
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            records.skip(at, "not valid JSON")
-            continue
+            value = value_in(whole, columns.text)
+            text = said_in(value)
+            if text is None:
+                no_text = NoColumn(file.name, columns.text, texts_in(whole), holds=value is not ABSENT)
+                records.skip(at, no_text.why, no_text)
+                continue
+            if not is_utf8(text):
+                records.skip(at, NOT_UTF8)
+                continue
+            row = {column: whole.get(column) for column in columns.others} if others else NO_COLUMNS
         records.good()
         if text:
             yield text, row
     records.end()
-
-
-def _record(line: bytes) -> dict[str, Any] | None:
-    """A line of JSON as a record; None: it is not one."""
-    try:
-        return msgspec.json.decode(line, type=dict[str, Any])
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return None

@@ -54,6 +54,10 @@ class Shard(NamedTuple):
     """Bytes as they lie there; 0 where nobody says."""
 
 
+REST: Final = "the rest"
+"""What is not read of a file that breaks off."""
+
+
 class LeftOut(NamedTuple):
     """A file of a source that is not read, or some records of it, which people are told."""
 
@@ -62,7 +66,7 @@ class LeftOut(NamedTuple):
     records: int = 0
     """Number of records that could not be read; 0: the file, or the rest of it."""
     first: str = ""
-    """Which was the first of them, and what is wrong with it; of a file that breaks off, "the rest"."""
+    """Which was the first of them, and what is wrong with it; of a file that breaks off, `REST`; else why, or empty."""
 
     @property
     def words(self) -> str:
@@ -70,7 +74,7 @@ class LeftOut(NamedTuple):
         count = f"{self.records:,} record{'' if self.records == 1 else 's'}"
         if self.records:
             return f"{self.name}: {count}, the first: {self.first}"
-        return f"{self.first} of {self.name}" if self.first else self.name
+        return f"{self.first} of {self.name}" if self.first == REST else self.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +120,11 @@ class SourceTrouble(Exception):  # noqa: N818 - what a source says of itself, no
         self.code = code
         self.arguments = arguments
 
+    @property
+    def why(self) -> str:
+        """What was the first thing wrong with a file; empty: its code says all."""
+        return str(self.arguments.get("why", ""))
+
 
 class SourceStalled(SourceTrouble):
     """Text cannot be had now: trying again later is right."""
@@ -135,12 +144,19 @@ class NoColumn(ShardUnreadable):
     Args:
         name: Of the file.
         column: That was asked for.
-        there: The columns that there are, for people who can name another one.
+        there: The columns that hold text, for people who can name another one.
+        holds: Whether there is such a column.
     """
 
-    def __init__(self, name: str, column: str, there: Iterable[str] = ()) -> None:
-        super().__init__(DataCode.NO_COLUMN, name=name, column=column)
+    def __init__(self, name: str, column: str, there: Iterable[str] = (), *, holds: bool = False) -> None:
+        super().__init__(DataCode.NO_TEXT if holds else DataCode.NO_COLUMN, name=name, column=column)
         self.there = tuple(there)
+
+    @property
+    def why(self) -> str:
+        """What of it the table lacks, for people."""
+        lacks = "no column" if self.code == DataCode.NO_COLUMN else "no text in the column"
+        return f"{lacks} '{self.arguments['column']}'"
 
 
 class NoSplit(SourceStalled):

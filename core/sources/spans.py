@@ -4,6 +4,7 @@ Text that is not compressed is cut at multiples of a size, and from each of them
 line or a word, whichever is near.  Both neighbours see the same bytes there, so they agree without asking.
 """
 
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
@@ -135,8 +136,10 @@ class ByteBuffer:
         return self.take(min(at + 1 if at >= 0 else len(self._held), longest))
 
 
-def text_of_range(read: Callable[[int, int], Iterable[bytes]], start: int, end: int, size: int) -> Iterator[bytes]:
-    """The text of a range of a file, in pieces.
+def text_of_range(
+    read: Callable[[int, int], Iterable[bytes]], start: int, end: int, size: int
+) -> tuple[int, Iterator[bytes]]:
+    """Where the text of a range of a file begins, and the text, in pieces.
 
     Args:
         read: Gives the bytes of a range of the file, in chunks of any size.
@@ -145,21 +148,22 @@ def text_of_range(read: Callable[[int, int], Iterable[bytes]], start: int, end: 
         size: Of the file.
     """
     buffer = ByteBuffer(read(start, min(end + WINDOW, size)))
-    left = end - start
-    if start:
-        left -= len(buffer.take(cut_after(buffer.peek(WINDOW))))
+    begin = start + (len(buffer.take(cut_after(buffer.peek(WINDOW)))) if start else 0)
+    return begin, text_pieces(buffer, end - begin)
+
+
+def text_pieces(buffer: ByteBuffer, left: float = math.inf) -> Iterator[bytes]:
+    """The pieces of a text.
+
+    Args:
+        buffer: The text.
+        left: Where it ends, bytes, or a little behind: where it may be cut.
+    """
     while left > 0:
-        wanted = left if left <= PIECE_BYTES + WINDOW else PIECE_BYTES
+        wanted = int(left) if left <= PIECE_BYTES + WINDOW else PIECE_BYTES
         ahead = buffer.peek(wanted + WINDOW)
         taken = min(len(ahead), wanted + cut_after(ahead[wanted:]))
         if not taken:
             return
         yield buffer.take(taken)
         left -= taken
-
-
-def text_of_stream(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """The text of a stream of unknown length, in pieces."""
-    buffer = ByteBuffer(chunks)
-    while ahead := buffer.peek(PIECE_BYTES + WINDOW):
-        yield buffer.take(min(len(ahead), PIECE_BYTES + cut_after(ahead[PIECE_BYTES:])))

@@ -8,6 +8,7 @@ from typing import Final
 
 from core.sources.records import (
     NO_COLUMNS,
+    NOT_UTF8,
     RECORD_BYTES_MAX,
     Bytes,
     Columns,
@@ -19,6 +20,7 @@ from core.sources.records import (
 )
 from core.sources.source import NoColumn
 from core.sources.spans import ByteBuffer
+from core.sources.values import is_utf8
 
 LINES_MAX: Final = 10_000
 """Upper bound on the lines of one record: a quote without an end makes no more of a file into one text."""
@@ -42,8 +44,8 @@ def _texts_of_table(file: Bytes, codec: str, columns: Columns, records: RecordTa
             continue
         if len(row) != len(head):
             records.skip(number, f"{len(row)} columns in place of {len(head)}")
-        elif not _is_utf8(row[place]):
-            records.skip(number, "not UTF-8")
+        elif not is_utf8(row[place]):
+            records.skip(number, NOT_UTF8)
         else:
             records.good()
             if row[place]:
@@ -53,7 +55,8 @@ def _texts_of_table(file: Bytes, codec: str, columns: Columns, records: RecordTa
 
 def _rows(file: Bytes, codec: str, records: RecordTally) -> Iterator[tuple[int, list[str]]]:
     """The rows of a table by their numbers: with tabs (IANA's text/tab-separated-values: no quotes), or commas."""
-    lines = (line.decode("utf-8", "surrogateescape") for line in lines_of(ByteBuffer(file.whole(codec)), records))
+    found = lines_of(ByteBuffer(file.whole(codec)), records, 0)
+    lines = (line.decode("utf-8", "surrogateescape") for _, line in found)
     if file.name.lower().removesuffix(codec).endswith(".tsv"):
         rows = (line.rstrip("\r\n").split("\t") if line.strip("\r\n") else [] for line in lines)
         yield from enumerate(rows)
@@ -95,11 +98,3 @@ def _record_of(lines: Iterator[str], ahead: deque[str]) -> tuple[list[str], bool
         if quotes % 2 == 0:
             return taken, True
     return taken, False
-
-
-def _is_utf8(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True

@@ -172,11 +172,13 @@ def problem_of_trouble(trouble: SourceTrouble) -> BadInput:
             hint = "Try again when it has less to do, or name another source."
         case DataCode.REFUSED:
             said, hint = f"{name} may not be read.", "Give yourself the right to read it, or other credentials."
-        case DataCode.NO_COLUMN:
-            column = trouble.arguments.get("column", "")
-            said, hint = f"{name} has no text in a column {column!r}.", _columns_hint(trouble)
+        case DataCode.NO_COLUMN | DataCode.NO_TEXT:
+            said, hint = f"{name} has {trouble.why}.", _columns_hint(trouble)
+        case DataCode.DAMAGED if trouble.why:
+            said = f"Most records of {name} cannot be read; the first is {trouble.why}."
+            hint = "Name another source, or mend it: text is UTF-8, or UTF-16 with its byte order mark."
         case DataCode.CERTIFICATE:
-            said = f"The certificate of {name} is not valid: {trouble.arguments.get('why', '')}."
+            said = f"The certificate of {name} is not valid: {trouble.why}."
             hint = "If an authority of your own has signed it, name that authority's file in SSL_CERT_FILE."
         case DataCode.NO_ANSWER:
             said, hint = f"{name} does not answer.", "Check the address and the connection, and try again."

@@ -1,24 +1,28 @@
 """What of a record is text: a value that is text, a list of texts, or a conversation, also within a record in it."""
 
-from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 SAID: Final = ("content", "value", "text")
 """Where a message has what was said."""
+ABSENT: Final = object()
+"""In the place of a value that a record does not have."""
 
 
-def text_in(record: Mapping[str, Any], column: str) -> str | None:
-    """The text in a column of a record: text, a list of texts, or a conversation; None: there is none.
+def value_in(record: object, column: str) -> object:
+    """What stands in a column of a record; `ABSENT`: it has none.
 
     Args:
         record: The record.
         column: Its name; "doc.text" is the field "text" of the record in "doc".
     """
+    if not isinstance(record, dict):
+        return ABSENT
     if column in record:
-        return said_in(record[column])
+        return record[column]
     first, dot, rest = column.partition(".")
-    inner = record.get(first)
-    return text_in(inner, rest) if dot and isinstance(inner, dict) else None
+    if not dot or first not in record:
+        return ABSENT
+    return None if record[first] is None else value_in(record[first], rest)
 
 
 def said_in(value: object, depth: int = 2) -> str | None:
@@ -43,12 +47,21 @@ def said_in(value: object, depth: int = 2) -> str | None:
     return "\n\n".join(filter(None, parts))
 
 
-def texts_in(record: Mapping[str, Any] | None) -> list[str]:
+def texts_in(record: object) -> list[str]:
     """The names of a record's fields that hold text, those of records in it too."""
     found = []
-    for name, value in (record or {}).items():
+    for name, value in record.items() if isinstance(record, dict) else ():
         if said_in(value):
             found.append(name)
         elif isinstance(value, dict):
             found += [f"{name}.{inner}" for inner, said in value.items() if said_in(said)]
     return found
+
+
+def is_utf8(text: str) -> bool:
+    """Whether a text has only letters: JSON can hold halves of some, and CSV bytes that are none."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

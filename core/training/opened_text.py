@@ -13,7 +13,7 @@ from core.data.filters import read_filters
 from core.sources.index_at import index_at, listed
 from core.sources.patient import PatientShards
 from core.sources.readable import ReadableShards
-from core.sources.source import Access, LeftOut, Listing, SourceTrouble, TextShards, open_source
+from core.sources.source import REST, Access, LeftOut, Listing, SourceTrouble, TextShards, open_source
 from core.sources.texts import problem_of_trouble
 from core.sources.unpack import CODECS
 from core.training.child import say_wait
@@ -53,6 +53,8 @@ class OpenedText:
         self.sampled_texts = 0
         """Those that do not pass the filters among them."""
         self.sampled_bytes = self._sampled_characters = 0
+        self._whole = False
+        """Whether all text was sampled."""
         self._measured: list[tuple[int, int]] = []
         """Bytes that were read, and bytes of the text in them."""
         self.passed_over: list[LeftOut] = []
@@ -90,8 +92,7 @@ class OpenedText:
             known = found.setdefault((one.name, one.code), one)
             if known is not one:
                 found[one.name, one.code] = known._replace(records=known.records + one.records)
-        each = ((one, "" if one.records else f" ({one.code.replace('-', ' ')})") for one in found.values())
-        return [Loss(**one._asdict(), words=one.words + why) for one, why in each]
+        return [Loss(**one._asdict(), words=one.words + _why(one)) for one in found.values()]
 
     def share_read(self) -> float:
         """How far reading it once is."""
@@ -119,7 +120,7 @@ class OpenedText:
         """
         count = len(self.listing.shards)
         taken = sorted({place * count // min(count, shards_max) for place in range(min(count, shards_max))})
-        left = bytes_max
+        left, self._whole = bytes_max, len(taken) == count
         for number, shard in enumerate(taken):
             share = left // (len(taken) - number)
             given, read, before = 0, self.bytes_read, self.bytes_read
@@ -137,6 +138,8 @@ class OpenedText:
                     self._sampled_characters += len(text)
                     if self._sieve.keeps(text, row):
                         yield text
+                else:
+                    self._whole = False
                 given += len(text.encode("utf-8", "replace"))
             else:
                 self._measured.append((self.bytes_read - before, given))
@@ -145,6 +148,8 @@ class OpenedText:
 
     def times_sampled(self) -> float:
         """How many times as much text there is as was sampled; 0: nobody can say.  An index knows its characters."""
+        if self._whole:
+            return 1.0
         if self.index is not None:
             return sum(self.index.characters) / self._sampled_characters
         return self._text_bytes() / self.sampled_bytes
@@ -162,3 +167,9 @@ class OpenedText:
 
     def _count(self, read: int) -> None:
         self.bytes_read += read
+
+
+def _why(lost: LeftOut) -> str:
+    """Why a file is not read, in brackets; empty: records are not, and their words say it."""
+    first = "" if lost.first == REST else lost.first
+    return "" if lost.records else f" ({first or lost.code.replace('-', ' ')})"

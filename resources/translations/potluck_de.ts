@@ -744,6 +744,10 @@
    <translation>Keine Daten: {name} hat keine Spalte {column}. Das kann die Organisation in Ordnung bringen.</translation>
   </message>
   <message>
+   <source>Data stalled: {name} holds something else than text. The organiser can mend that.</source>
+   <translation>Keine Daten: {name} enthält etwas anderes als Text. Das kann die Organisation in Ordnung bringen.</translation>
+  </message>
+  <message>
    <source>Data stalled: {name} is damaged. The organiser can mend that.</source>
    <translation>Keine Daten: {name} ist beschädigt. Das kann die Organisation in Ordnung bringen.</translation>
   </message>
@@ -1196,12 +1200,16 @@
    <translation>Nicht in den Daten: {name} wurde geändert, seit es aufgelistet wurde.</translation>
   </message>
   <message>
-   <source>Left out of the data: {name}, which has no text in the column that is read.</source>
-   <translation>Ausgelassen: {name}, das in der gelesenen Spalte keinen Text hat.</translation>
+   <source>Left out of the data: {name}, which has no column of the name that is read.</source>
+   <translation>Nicht in den Daten: {name} hat keine Spalte mit dem Namen, der gelesen wird.</translation>
   </message>
   <message>
-   <source>Left out of the data: {name}, which is damaged or holds no text.</source>
-   <translation>Nicht in den Daten: {name} ist beschädigt oder enthält keinen Text.</translation>
+   <source>Left out of the data: {name}, which holds something else than text.</source>
+   <translation>Nicht in den Daten: {name} enthält etwas anderes als Text.</translation>
+  </message>
+  <message>
+   <source>Left out of the data: {name}, which is damaged.</source>
+   <translation>Nicht in den Daten: {name} ist beschädigt.</translation>
   </message>
   <message>
    <source>Left out of the data: {name}, which is not there any more.</source>

@@ -168,7 +168,7 @@ def test_files_without_text_and_vanished_ones_are_told(tmp_path: Path, texts: Pa
         assert child.shard(0)
         told = [(frame.name, frame.code, frame.files) for frame in child.heard if isinstance(frame, FilesLeftOut)]
     assert told == [
-        ("picture.bin", DataCode.DAMAGED, 1),
+        ("picture.bin", DataCode.NO_TEXT, 1),
         ("1.txt", DataCode.MISSING, 2),
         ("the rest of broken.txt.gz", DataCode.DAMAGED, 3),
     ]

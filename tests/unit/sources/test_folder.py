@@ -53,7 +53,7 @@ def test_binary_files_are_told_and_hidden_ones_not_read(tmp_path: Path) -> None:
     found = listing(tmp_path)
     assert [shard.name for shard in found.shards] == ["sub/good.txt"]
     assert {left.name: left.code for left in found.left_out} == dict.fromkeys(
-        ["a.pdf", "latin.txt", "nul.txt"], DataCode.DAMAGED
+        ["a.pdf", "latin.txt", "nul.txt"], DataCode.NO_TEXT
     )
 
 

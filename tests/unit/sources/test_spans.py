@@ -16,7 +16,7 @@ from core.sources.spans import (
     cut_after,
     spans_of,
     text_of_range,
-    text_of_stream,
+    text_pieces,
 )
 
 
@@ -51,9 +51,9 @@ def test_ranges_together_are_the_text(data: bytes, seed: int) -> None:
     ends = [*range(150_000, len(data), 150_000), len(data)]
     found = []
     for start, end in zip([0, *ends], ends, strict=False):
-        pieces = list(text_of_range(lambda a, b: chunked(data[a:b], seed), start, end, len(data)))
+        pieces = list(text_of_range(lambda a, b: chunked(data[a:b], seed), start, end, len(data))[1])
         assert all(len(piece) <= 64 * 1024 + 2 * WINDOW for piece in pieces)
-        assert pieces == list(text_of_range(lambda a, b: [data[a:b]], start, end, len(data)))
+        assert pieces == list(text_of_range(lambda a, b: [data[a:b]], start, end, len(data))[1])
         found += pieces
     assert b"".join(found) == data
     for piece in found:
@@ -64,9 +64,9 @@ def test_ranges_together_are_the_text(data: bytes, seed: int) -> None:
 @pytest.mark.parametrize("seed", range(5))
 def test_a_stream_gives_the_same_pieces_however_it_comes(seed: int) -> None:
     data = text(2, 500_000)
-    pieces = list(text_of_stream(chunked(data, seed)))
+    pieces = list(text_pieces(ByteBuffer(chunked(data, seed))))
     assert b"".join(pieces) == data
-    assert pieces == list(text_of_stream([data]))
+    assert pieces == list(text_pieces(ByteBuffer([data])))
 
 
 @given(st.lists(st.tuples(st.integers(0, 5 * BLOCK_BYTES), st.booleans()), max_size=30))
