@@ -94,7 +94,8 @@ class HomePage(AskingPage):
         for line, words in ((self._data, data_text.trouble(snapshot)), (self._hint, text.hint(snapshot))):
             line.setText(words)
             line.setVisible(bool(words))
-        self._model.setText(page_text.guesses(meaning) or page_text.unmeasured())
+        hoped = page_text.unmeasured() if self.store.steers else ""
+        self._model.setText(page_text.guesses(meaning) or hoped)
         if snapshot.today.day:
             self._today.setText(text.duration(snapshot.today.seconds))
             self._gift.setText(page_text.gift(snapshot.today))

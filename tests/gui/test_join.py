@@ -2,18 +2,21 @@
 
 import sys
 
+import msgspec
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QLabel, QLineEdit
 
+from app import page_text
 from app.joining import JoinCommand
 from app.line_command import LineCommand
 from app.own_commands import OwnCommands
 from app.views.first_run.wizard import JoinDialog
 from app.views.main_window import MainWindow
 from core.api import verdict as verdicts
+from core.api.snapshot import LossView
 from core.backbone.welcome import shut_out
 
 LINK = f"potluck://pot.example:4000/{'ab' * 32}#invitation"
@@ -151,7 +154,9 @@ def test_who_is_shut_out_is_offered_to_leave(parts, examples, delete, tmp_path, 
     window = MainWindow(parts.store, parts.intents, commands, theme=parts.theme, choices=parts.choices)
     window.show()
     problem = shut_out()
-    parts.store.put(examples.snapshot(verdicts.problem(problem.code, problem.message, problem.hint)))
+    shown = examples.snapshot(verdicts.problem(problem.code, problem.message, problem.hint))
+    unmeasured = msgspec.structs.replace(shown.collaboration, loss=LossView())
+    parts.store.put(msgspec.structs.replace(shown, collaboration=unmeasured))
     home, leaving = window.home, window.leaving
     assert home.header.words == ("Problem", str(problem))
     assert not home.header.switch.isEnabled()
@@ -159,6 +164,7 @@ def test_who_is_shut_out_is_offered_to_leave(parts, examples, delete, tmp_path, 
     assert not window.actions_.toggle.isEnabled()
     assert window.status.words == "Problem"
     assert home.pot.shares == (0, 0)
+    assert page_text.unmeasured() not in [one.text() for one in home.findChildren(QLabel)]
     leave, join = home.offers
     QTest.mouseClick(join, Qt.MouseButton.LeftButton)
     assert window.join.isVisible()
