@@ -303,7 +303,8 @@ def test_settings_fit_the_smallest_window_with_every_message_shown(asked, qt, ch
         for label in page.findChildren(QLabel):
             if label.isVisibleTo(page) and label.wordWrap():
                 assert label.height() >= label.heightForWidth(label.width()), label.text()
-    edges = {settings.grab().toImage().pixelColor(x, 200).name() for x in range(settings.width())}
+    drawn = settings.grab().toImage()
+    edges = {drawn.pixelColor(x, 200).name() for x in range(drawn.width())}
     assert len(edges) > 1
     asked.theme.choose(ThemeChoice.LIGHT)
 
