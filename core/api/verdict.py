@@ -251,9 +251,8 @@ def headline(verdict: Verdict, translate: Callable[[str], str] = str) -> str:
     """The verdict in a word or two."""
     if verdict.code is VerdictCode.NOT_CONNECTED and verdict.reason.startswith(DATA):
         return translate("Waiting for text")
-    if verdict.reason == "pausing":
-        return translate("Pausing…")
-    return translate(HEADLINES[verdict.code])
+    by_reason = {"pausing": "Pausing…", NO_ENTRY: "Potluck refuses this program"}
+    return translate(by_reason.get(verdict.reason) or HEADLINES[verdict.code])
 
 
 def sentence(verdict: Verdict, translate: Callable[[str], str] = str) -> str:

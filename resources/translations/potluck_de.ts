@@ -1632,10 +1632,6 @@
    <translation>Von Hand angehalten: Es wird nichts gerechnet. Potluck macht {moment} weiter.</translation>
   </message>
   <message>
-   <source>Pausing…</source>
-   <translation>Wird angehalten…</translation>
-  </message>
-  <message>
    <source>People</source>
    <translation>Mitwirkende</translation>
   </message>

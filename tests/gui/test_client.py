@@ -1,6 +1,5 @@
 """The client, against a small service."""
 
-import os
 import random
 import threading
 
@@ -130,16 +129,6 @@ def test_engines_that_cannot_be_used(heard, fake_engine, tmp_path, until):
         heard.client.start()
         until(lambda: heard.links)
         assert heard.links == ["version"]
-
-
-def test_engine_that_refuses_this_window_is_no_silent_one(heard, fake_engine, tmp_path, until):
-    with fake_engine.FakeService(tmp_path):
-        file = msgspec.json.decode(engine_file(tmp_path).read_bytes(), type=EngineFile)
-        changed = msgspec.structs.replace(file, token="another", pid=os.getpid())
-        engine_file(tmp_path).write_bytes(msgspec.json.encode(changed))
-        heard.client.start()
-        until(lambda: heard.links)
-        assert heard.links == ["no_entry"]
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b"x" * 10_000, None])

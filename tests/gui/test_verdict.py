@@ -231,3 +231,19 @@ def test_every_surface_says_that_no_engine_answers(window, tmp_path, until, caps
     window.start()
     until(lambda: window.store.verdict.reason == reason)
     assert_all_say(window, tmp_path, capsys, "not_connected", reason)
+
+
+def test_every_surface_says_that_an_engine_refuses_it(window, fake_engine, tmp_path, until, capsys):
+    """The token is that of an earlier run, as where the file was brought back from a copy."""
+    with fake_engine.FakeService(tmp_path):
+        engine_file(tmp_path).write_bytes(changed(tmp_path, token="another", pid=os.getpid()))
+        window.start()
+        until(lambda: window.store.verdict.code == "no_answer")
+        assert_all_say(window, tmp_path, capsys, "no_answer", "no_entry")
+        assert window.window.start_page.stop.isVisibleTo(window.window)
+        engine_file(tmp_path).unlink()  # the engine is this process, which nothing is to end
+
+
+def changed(home, **facts):
+    file = msgspec.json.decode(engine_file(home).read_bytes(), type=EngineFile)
+    return msgspec.json.encode(msgspec.structs.replace(file, **facts))

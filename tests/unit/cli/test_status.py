@@ -92,6 +92,8 @@ def test_engine_that_refuses_this_program_is_no_silent_one(running, capsys):
     assert main(["status", "--json"]) == 5
     told = json.loads(capsys.readouterr().out)
     assert (told["code"], told["reason"], "says nothing" in told["sentence"]) == ("no_answer", "no_entry", False)
+    assert main(["status"]) == 5
+    assert capsys.readouterr().out.startswith("Potluck refuses this program. It runs")
     for words in (["pause"], ["log", "--follow"]):
         assert main(words) == 2
         assert "does not let this program in" in capsys.readouterr().err
