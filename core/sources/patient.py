@@ -1,4 +1,7 @@
-"""A source that is asked again while it does not answer, or answers wrongly, for what reads it once and in order."""
+"""A source for what reads it once and in order: asked again while it does not answer, or answers wrongly.
+
+Shards of it that cannot be read are left out, and told, while any other can be.
+"""
 
 import math
 import time
@@ -9,7 +12,7 @@ from typing import Final
 
 from core.api.data_state import DataCode, why_stalled
 from core.base.back_off import BackOff
-from core.sources.source import Listing, Piece, ShardUnreadable, SourceStalled, TextShards
+from core.sources.source import LeftOut, Listing, Piece, ShardUnreadable, SourceStalled, TextShards
 from core.system.memory_bound import GROWTH_BYTES_MAX, OWN, bounded
 
 RETRY_S: Final = 2.0
@@ -36,6 +39,7 @@ class PatientShards:
     Args:
         shards: The source.
         tell: Told while it is silent.
+        lose: Told of each shard that cannot be read on, once; None: reading ends there.
         wait: Returns after so many seconds.
         now: The time in seconds.
     """
@@ -44,12 +48,15 @@ class PatientShards:
         self,
         shards: TextShards,
         tell: Tell,
+        lose: Callable[[LeftOut], None] | None = None,
         *,
         wait: Callable[[float], None] = time.sleep,
         now: Callable[[], float] = time.monotonic,
     ) -> None:
         self._shards = shards
         self._tell = tell
+        self._lose = lose
+        self._failed: set[int] = set()
         self._wait = wait
         self._now = now
         self._failures = BackOff[str](first=RETRY_S, longest=RETRY_S_MAX, random=Random())  # noqa: S311 - jitter
@@ -78,7 +85,24 @@ class PatientShards:
                 return found
 
     def read(self, shard: int, block: int = 0, *, copy: Path | None = None) -> Iterator[Piece]:
-        """The texts of a shard from the beginning of a block on (`TextShards.read`)."""
+        """The texts of a shard from the beginning of a block on (`TextShards.read`).
+
+        Raises:
+            SourceStalled: it cannot be read on now.
+            ShardUnreadable: it cannot be read on at all, and nobody is told, or there is no other one.
+        """
+        try:
+            yield from self._read(shard, block, copy)
+        except ShardUnreadable as trouble:
+            known = shard in self._failed
+            self._failed.add(shard)
+            shards = self.listing().shards
+            if self._lose is None or len(self._failed) == len(shards):
+                raise
+            if not known:
+                self._lose(LeftOut(shards[shard].name, trouble.code, first=trouble.why))
+
+    def _read(self, shard: int, block: int, copy: Path | None) -> Iterator[Piece]:
         given = 0
         """Pieces of the block that were given already."""
         while True:

@@ -14,7 +14,6 @@ from core.data.documents import LINE_CHARS_MAX, Document, documents_of, paragrap
 from core.data.filters import Filters, Sieve, read_filters
 from core.sources.beside import shards_beside
 from core.sources.patient import PatientShards, Tell, untold
-from core.sources.readable import ReadableShards
 from core.sources.source import (
     Access,
     LeftOut,
@@ -151,7 +150,7 @@ def texts_of(
     folder = Path(source.path) if source.path else None
     access = Access(folder=folder, secrets=secrets, pass_over=lose)
     shards = shards_beside(source) or open_source(source, access)
-    return SourceTexts(ReadableShards(PatientShards(shards, tell), lose), read_filters(source.filters))
+    return SourceTexts(PatientShards(shards, tell, lose), read_filters(source.filters))
 
 
 def problem_of_trouble(trouble: SourceTrouble) -> BadInput:

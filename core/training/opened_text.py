@@ -12,7 +12,6 @@ from core.base.data_source import DataSource
 from core.data.filters import read_filters
 from core.sources.index_at import index_at, listed
 from core.sources.patient import PatientShards
-from core.sources.readable import ReadableShards
 from core.sources.source import REST, Access, LeftOut, Listing, SourceTrouble, TextShards, open_source
 from core.sources.texts import problem_of_trouble
 from core.sources.unpack import CODECS
@@ -63,8 +62,8 @@ class OpenedText:
         access = Access(folder=folder, secrets=secrets, count=self._count, pass_over=self.passed_over.append)
         self.index = index_at(source, access)
         """What lies beside the shards of a source that was cut; None: nothing, or it is none of that."""
-        shards = PatientShards(open_source(listed(source, self.index), access), say_wait)
-        self.shards: TextShards = ReadableShards(shards, self.passed_over.append)
+        opened = open_source(listed(source, self.index), access)
+        self.shards: TextShards = PatientShards(opened, say_wait, self.passed_over.append)
         try:
             self.listing: Listing = self.shards.listing()
         except SourceTrouble as trouble:
