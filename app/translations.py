@@ -42,7 +42,9 @@ LITERAL_LEAST = 9
 """Letters of a template that are no value: fewer would fit what means something else."""
 FIELD = re.compile(r"\{\w+\}")
 """A sentence that is nothing but a value."""
-TABLES = frozenset(("SENTENCES", "HEADLINES", "HAPPENINGS", "HINTS", "WORDS", "STALLED", "LEFT_OUT"))
+TABLES = frozenset(
+    ("SENTENCES", "HEADLINES", "HEADLINES_BY_REASON", "HAPPENINGS", "HINTS", "WORDS", "STALLED", "LEFT_OUT")
+)
 """Of core/api, by code."""
 PHRASES = (
     "processor", "nats", "blanks", "letters", "word frequencies", "the word before", "letter frequencies",

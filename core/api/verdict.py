@@ -170,6 +170,9 @@ HEADLINES: Final[Mapping[VerdictCode, str]] = MappingProxyType(
     }
 )
 
+HEADLINES_BY_REASON: Final = MappingProxyType({"pausing": "Pausing…", NO_ENTRY: "Potluck refuses this program"})
+"""Headlines of single reasons."""
+
 
 def decide(
     *,
@@ -251,8 +254,7 @@ def headline(verdict: Verdict, translate: Callable[[str], str] = str) -> str:
     """The verdict in a word or two."""
     if verdict.code is VerdictCode.NOT_CONNECTED and verdict.reason.startswith(DATA):
         return translate("Waiting for text")
-    by_reason = {"pausing": "Pausing…", NO_ENTRY: "Potluck refuses this program"}
-    return translate(by_reason.get(verdict.reason) or HEADLINES[verdict.code])
+    return translate(HEADLINES_BY_REASON.get(verdict.reason) or HEADLINES[verdict.code])
 
 
 def sentence(verdict: Verdict, translate: Callable[[str], str] = str) -> str:

@@ -1632,6 +1632,10 @@
    <translation>Von Hand angehalten: Es wird nichts gerechnet. Potluck macht {moment} weiter.</translation>
   </message>
   <message>
+   <source>Pausing…</source>
+   <translation>Wird angehalten…</translation>
+  </message>
+  <message>
    <source>People</source>
    <translation>Mitwirkende</translation>
   </message>
@@ -1722,6 +1726,10 @@
   <message>
    <source>Potluck may work for a part of it</source>
    <translation>Potluck darf einen Teil davon arbeiten</translation>
+  </message>
+  <message>
+   <source>Potluck refuses this program</source>
+   <translation>Potluck weist dieses Programm ab</translation>
   </message>
   <message>
    <source>Potluck rests</source>

@@ -112,6 +112,7 @@ def test_every_verdict_has_its_own_words(language):
         said = text.sentence(verdict)
         assert "{" not in said
         assert said != verdicts.sentence(verdict) or catalogues.FIELD.fullmatch(sentence), said
+        assert {verdicts.headline(verdict)} <= found()
     for others in range(3):
         for samples in (40, 100):
             verdict = verdicts.contributing("training", others=others, samples=samples, target=100, epoch=7)
