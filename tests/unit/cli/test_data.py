@@ -157,11 +157,11 @@ def test_a_tokenizer_is_trained(folder: Path, tmp_path: Path, capsys: pytest.Cap
     assert run(train) == 0
     said = capsys.readouterr().out
     assert "tokens a word" in said
-    assert "not read   scan.pdf (damaged)\n             the rest of torn.jsonl.gz (damaged)\n" in said
+    assert "not read   scan.pdf (no text)\n             the rest of torn.jsonl.gz (damaged)\n" in said
     assert run([*train, "--json"]) == 0
     losses = json.loads(capsys.readouterr().out)["losses"]
     assert [(one["name"], one["code"], one["first"]) for one in losses] == [
-        ("scan.pdf", "damaged", ""),
+        ("scan.pdf", "no-text", ""),
         ("torn.jsonl.gz", "damaged", "the rest"),
     ]
     assert json.loads(out.read_text())["model"]["type"] == "Unigram"

@@ -71,7 +71,7 @@ def test_files_that_cannot_be_read_are_named(books: Path, tmp_path: Path) -> Non
     (cut,) = made(recipe(DataSource(address=str(books))), tmp_path / "out").cuts
     assert {"scan.pdf", "torn.jsonl.gz"} <= {one["name"] for one in cut["losses"]}
     assert cut["loss_count"] == len(cut["losses"])
-    assert "scan.pdf (damaged)" in losses_of(cut)
+    assert "scan.pdf (no text)" in losses_of(cut)
 
 
 def test_recipe_without_own_text_stays_as_it_is(tmp_path: Path) -> None:
