@@ -216,5 +216,9 @@ def _kept(piece: Piece, sieve: Sieve) -> Iterator[Document]:
 
 def _lines(text: str) -> Iterator[str]:
     for line in text.splitlines(keepends=True):
-        for start in range(0, len(line), LINE_CHARS_MAX):
-            yield line[start : start + LINE_CHARS_MAX]
+        start = 0
+        while len(line) - start > LINE_CHARS_MAX:
+            end = start + LINE_CHARS_MAX
+            begin, start = start, line.rfind(" ", start, end) + 1 or end  # in no word, where there are any
+            yield line[begin:start]
+        yield line[start:]

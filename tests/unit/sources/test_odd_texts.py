@@ -12,7 +12,7 @@ from core.api.data_state import DataCode
 from core.base.data_source import DataSource
 from core.base.problems import BadInput
 from core.sources.source import Access, LeftOut, open_source
-from core.sources.texts import problem_of_trouble, texts_of
+from core.sources.texts import paragraphs_in, problem_of_trouble, texts_of
 from core.training.opened_text import OpenedText
 from tests.texts.cases import CASES, CHATS, LONG, LONG_PLAIN, ROWS
 
@@ -118,3 +118,11 @@ def test_sample_of_all_text_reckons_nothing(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text(LONG_PLAIN)
     opened = OpenedText(DataSource(address=str(tmp_path)))
     assert sum(map(len, opened.sampled(10**9))) * opened.times_sampled() == len(LONG_PLAIN)
+
+
+def test_long_line_is_cut_between_words() -> None:
+    for line in (" ".join(LONG[:9]), "x" * 90_000):
+        parts = list(paragraphs_in(line))
+        assert len(parts) > 1
+        assert ([word for part in parts for word in part.split()] == line.split()) == (" " in line)
+        assert "".join(parts) == line
