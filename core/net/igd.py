@@ -15,6 +15,8 @@ CALL_S: Final = 5
 FOUND_MAX: Final = 8
 """Number of devices of which the description is fetched; any host of the network may claim to be a router."""
 DESCRIPTION: Final = "Potluck"
+DEVICE_TYPES: Final = tuple(f"urn:schemas-upnp-org:device:InternetGatewayDevice:{version}" for version in (1, 2))
+NO_ROUTER: Final = "no router of this network speaks UPnP"
 _ONLY_PERMANENT: Final = 725
 """UPnP's error "OnlyPermanentLeasesSupported" (WANIPConnection:1)."""
 _ANY: Final = ipaddress.IPv4Address(0)
@@ -96,13 +98,16 @@ async def find_igd(own_host: str, *, target: tuple[str, int] | None = None) -> I
     Raises:
         NoMapping: there is none.
     """
+    locations = await _search(own_host, target)
+    if not locations:
+        raise NoMapping(NO_ROUTER)
+
     from async_upnp_client.client_factory import UpnpFactory  # noqa: PLC0415 - as above
     from async_upnp_client.exceptions import UpnpError  # noqa: PLC0415 - as above
     from async_upnp_client.profiles.igd import IgdDevice  # noqa: PLC0415 - as above
 
     from core.net.igd_http import OneHost  # noqa: PLC0415 - as above
 
-    locations = await _search(own_host, target, IgdDevice.DEVICE_TYPES)
     for location in locations:
         host = urllib.parse.urlsplit(location).hostname or ""
         try:
@@ -111,10 +116,10 @@ async def find_igd(own_host: str, *, target: tuple[str, int] | None = None) -> I
             return Igd(IgdDevice(device, None), own_host)
         except (UpnpError, TimeoutError, ValueError):
             continue
-    raise NoMapping("no router of this network speaks UPnP")
+    raise NoMapping(NO_ROUTER)
 
 
-async def _search(own_host: str, target: tuple[str, int] | None, types: list[str]) -> list[str]:
+async def _search(own_host: str, target: tuple[str, int] | None) -> list[str]:
     """Addresses of descriptions: of hosts of this network, each describing itself."""
     from async_upnp_client.search import async_search  # noqa: PLC0415 - as above
 
@@ -127,7 +132,7 @@ async def _search(own_host: str, target: tuple[str, int] | None, types: list[str
 
     try:
         async with asyncio.TaskGroup() as group:
-            for kind in types:
+            for kind in DEVICE_TYPES:
                 search = async_search(heard, SEARCH_S, kind, (own_host, 0), target)
                 group.create_task(search)
     except* OSError as errors:
