@@ -16,7 +16,7 @@ from core.backbone.charter import Charter
 from core.base.problems import Problem
 from core.control.client import ControlClient
 from core.control.engine_file import NotRunning
-from core.engine.embedded import LOOPBACK
+from core.net.interfaces import LOOPBACK
 from core.storage.paths import Home
 from core.storage.settings import Settings, save_settings
 from core.system.atomic_files import make_directory

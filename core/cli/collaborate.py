@@ -147,7 +147,7 @@ def _add_backbone(commands: Commands) -> None:
     port = whole(0, 65_535)
     backbone.add_argument("--port", type=port, metavar="N", default=0, help="port for peers (default: kept)")
     backbone.add_argument("--desk-port", type=port, metavar="N", default=0, help="port that the link names (the same)")
-    backbone.set_defaults(run=calling("core.cli.start:run_backbone"))
+    backbone.set_defaults(run=calling("core.cli.backbone:run"))
 
 
 def _add_invite(commands: Commands) -> None:

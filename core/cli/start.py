@@ -1,36 +1,28 @@
-"""The programs of `potluck engine` and `potluck backbone`."""
+"""The program of `potluck engine`."""
 
 import argparse
 import asyncio
 import contextlib
 import logging
 import os
-import shlex
-import sys
 from collections.abc import Coroutine
-from functools import partial
 from random import SystemRandom
 
-from aiohttp.http_exceptions import HttpProcessingError
-
 from core.api.snapshot import Notice
-from core.backbone.charter import Charter, load_charter
-from core.backbone.link import Link, parse_link, read_hosts
-from core.backbone.offers import Offers
-from core.backbone.ports import Ports, read_ports
-from core.backbone.serve import Backbone, serve_backbone
+from core.backbone.link import Link, parse_link
 from core.base.problems import BadInput, NotTrusted, Problem
 from core.cli.options import recipe_file, text_folder
-from core.cli.say import say_json, say_problem
+from core.cli.running import EVERYWHERE, MIB, log_to_stderr
+from core.cli.say import say_problem
 from core.cli.tables import clean
 from core.engine.collaborations import Collaborations
-from core.engine.embedded import LOOPBACK, Embedded, EmbeddedOptions, own_threads
+from core.engine.embedded import Embedded, EmbeddedOptions, own_threads
 from core.engine.engine import FAILED, Engine
 from core.engine.options import EngineOptions
 from core.engine.turn_taking import TurnTaking
 from core.net.clock import Clock
-from core.net.hosts import SAID, reach, read_host
-from core.net.interfaces import is_loopback
+from core.net.hosts import read_host
+from core.net.interfaces import LOOPBACK
 from core.schedule.sense_source import NoSenses, SenseSource
 from core.schedule.senses.child import SensesChild
 from core.storage.paths import Home
@@ -41,64 +33,17 @@ from core.system.startup import EXIT_REFUSED
 from core.workers.frames import MetricFiles
 
 _LOG = logging.getLogger("potluck")
-MIB = 1024 * 1024
-EVERYWHERE = "0.0.0.0"  # noqa: S104 - a peer is there to be reached
 
 
 def run_engine(args: argparse.Namespace) -> int:
     """`potluck engine`; see `potluck engine --help`."""
-    _log_to_stderr()
+    log_to_stderr()
     raise_file_limit()
     try:
         return asyncio.run(_run_engine(args))
     except NotTrusted as problem:
         say_problem(problem, json=args.json)
         return EXIT_REFUSED
-
-
-def run_backbone(args: argparse.Namespace) -> int:
-    """`potluck backbone`; see `potluck backbone --help`."""
-    _log_to_stderr()
-    raise_file_limit()
-    charter = load_charter(args.charter.expanduser().absolute())
-    hosts = read_hosts(args.host) or read_hosts(read_ports(charter.folder).hosts) or (LOOPBACK,)
-    bind = args.bind or EVERYWHERE
-    if all(map(is_loopback, hosts)) and not is_loopback(bind):
-        print(
-            "potluck: This link works on this computer only. "
-            "For others, name an address at which they find it: --host ADDRESS",
-            file=sys.stderr,
-        )
-    ports = Ports(args.port, args.desk_port, hosts[0], hosts[1:])
-    shards = None if args.shards is None else args.shards.expanduser().absolute()
-    offers = Offers(help_bytes=args.averaging_memory * MIB, shards=shards)
-
-    def made() -> Backbone:
-        clock = Clock(authority=True)
-        return Backbone(charter=charter, bind=bind, clock=clock, ports=ports, offers=offers)
-
-    say = _say_link if args.json else partial(_tell_link, charter)
-    asyncio.run(serve_backbone(charter, made, with_parent=args.with_parent, say=say))
-    return 0
-
-
-def _say_link(link: Link) -> None:
-    say_json({"event": "listening", "link": str(link)})
-
-
-def _tell_link(charter: Charter, link: Link) -> None:
-    """Say to a person what runs, and what comes next."""
-    folder = shlex.quote(str(charter.folder))
-    print(f"The backbone of {clean(charter.manifest.name)} runs at {link.where}. It takes part, and trains nothing.")
-    print(f"\nHand out the link:            {link}")
-    print("Others paste it in the window, or: potluck join LINK")
-    peers = read_ports(charter.folder).peers
-    for each in link.each:
-        print(f"{each.host} can be reached {SAID[reach(each.host)]}.")
-    print(f"Ports that a router forwards: {link.port} (TCP), {peers} (TCP and UDP)")
-    print(f"More links, or fewer:         potluck invite --charter {folder}")
-    print(f"To shut somebody out:         potluck revoke --charter {folder} NAME")
-    print("To stop it:                   Ctrl-C; its key, its ports and its links stay.", flush=True)
 
 
 async def _run_engine(args: argparse.Namespace) -> int:
@@ -283,15 +228,3 @@ def _log_in_passing(notice: Notice) -> None:
     """Write a notice to the log, except the one that ends the program: its last words say that."""
     if notice.code != FAILED:
         log_notice(notice)
-
-
-def _log_to_stderr() -> None:
-    logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    logging.getLogger("aiohttp.server").addFilter(_by_us)
-    logging.getLogger("quic").setLevel(logging.WARNING)
-    logging.getLogger("zeroconf").setLevel(logging.ERROR)
-
-
-def _by_us(record: logging.LogRecord) -> bool:
-    """Whether a log record comes from this program; no stranger's garbage shall fill the disk."""
-    return record.exc_info is None or not isinstance(record.exc_info[1], HttpProcessingError)

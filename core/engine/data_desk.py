@@ -26,10 +26,10 @@ from core.base.data_desk import (
 from core.base.ids import PeerId
 from core.base.problems import WireProblem
 from core.base.wire import Schema
+from core.net.interfaces import LOOPBACK
 from core.net.pace import Pace
 from core.swarm.shards.exchange import ShardExchange
 
-LOOPBACK: Final = "127.0.0.1"
 TOKEN_BYTES: Final = 32
 ALLOW_S: Final = 10.0
 """A question whose bytes are not all allowed by then is answered with what is left of them."""

@@ -28,6 +28,7 @@ from core.base.recipe import Recipe
 from core.base.state_header import epoch_of
 from core.engine.founding import Prepared, found, prepare
 from core.engine.usage_policy import UsagePolicy
+from core.net.interfaces import LOOPBACK
 from core.storage.paths import Home
 from core.storage.recipes import DEFAULT_RECIPE, folder_name, open_recipe
 from core.system.atomic_files import make_directory, set_aside, write_atomic
@@ -38,7 +39,6 @@ from core.system.restarts import Restarts
 
 _LOG = logging.getLogger(__name__)
 DISHES = ("Paprika", "Juniper", "Saffron", "Clementine", "Basil", "Chestnut", "Rosemary", "Quince", "Fennel")
-LOOPBACK = "127.0.0.1"
 Start = Callable[[], Awaitable[asyncio.subprocess.Process]]
 
 

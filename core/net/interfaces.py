@@ -6,6 +6,7 @@ from typing import Final
 
 from core.nat.peer_record import is_private, is_public
 
+LOOPBACK: Final = "127.0.0.1"
 HOSTS_MAX: Final = 5
 """Number of IPv4 addresses at most."""
 PUBLIC_IPV6_MAX: Final = 2

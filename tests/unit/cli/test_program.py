@@ -149,7 +149,7 @@ def beside_commands(load):
         ("demo --recipe small-gpt --delayed", "core.cli.demo:run"),
         ("engine --embedded --peers 2 --with-parent --stay", "core.cli.start:run_engine"),
         ("engine --join link --name x --port 0 --last-epoch 7", "core.cli.start:run_engine"),
-        ("backbone --charter x --bind 127.0.0.1 --host 127.0.0.1 --with-parent", "core.cli.start:run_backbone"),
+        ("backbone --charter x --bind 127.0.0.1 --host 127.0.0.1 --with-parent", "core.cli.backbone:run"),
         ("sim --seeds 3", "core.sim.seeds_program:run"),
         ("bench averaging --codec fp16", "core.bench.averaging:run"),
         ("bench averaging --fleet pair --warm 2", "core.bench.averaging:run"),
