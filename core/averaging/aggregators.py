@@ -3,15 +3,19 @@
 A new aggregator is a class that satisfies `Aggregator`, and one line in `AGGREGATORS`.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
+from core.base.arrays import np
 
-Vector = NDArray[np.float32]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Vector: TypeAlias = "NDArray[np.float32]"
 
 NORM_FACTOR: Final = 8.0
 """Times the median norm of a chunk's parts with which a part counts at most.  Honest parts of 8 to 512 samples came to

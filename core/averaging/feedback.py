@@ -16,12 +16,13 @@ Until a round is committed its residuals are a draft; one that fails leaves ever
 is not in the mean, the residual stays what it was, and the gradient is lost as it is with any codec.
 """
 
+from __future__ import annotations
+
 from collections.abc import Collection, Sequence
 from typing import Protocol
 
-import numpy as np
-
 from core.averaging.codecs.codec import Codec, Vector
+from core.base.arrays import np
 
 
 class ResidualStore(Protocol):

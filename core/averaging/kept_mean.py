@@ -9,13 +9,14 @@ What the worst sender of a file gains with its first number: nothing but a file 
 numbers as any other.
 """
 
+from __future__ import annotations
+
 import struct
 from collections.abc import Callable, Iterator
 
-import numpy as np
-
 from core.averaging.codecs.codec import Codec, Vector
 from core.averaging.plan import chunk_sizes
+from core.base.arrays import np
 from core.base.problems import RemoteProblem
 
 _LENGTH = struct.Struct("<I")

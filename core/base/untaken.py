@@ -1,10 +1,16 @@
 """Which chunks of a contribution a round has not taken, as engine and worker tell each other."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
-import numpy as np
-from numpy.typing import NDArray
+
+from core.base.arrays import np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 class Untaken(msgspec.Struct, frozen=True, array_like=True):
@@ -16,7 +22,7 @@ class Untaken(msgspec.Struct, frozen=True, array_like=True):
     """A bit for each chunk, eight in a byte, the first in the highest place: 1 where it was not taken."""
 
     @classmethod
-    def of(cls, untaken: Sequence[bool], *, chunk_numel: int) -> "Untaken":
+    def of(cls, untaken: Sequence[bool], *, chunk_numel: int) -> Untaken:
         """The chunks for which `untaken` is true."""
         return cls(chunk_numel, np.packbits(np.array(untaken, dtype=np.bool_)).tobytes())
 

@@ -3,15 +3,19 @@
 In the real program the engine makes them of the worker's frames, in the simulator a simulated worker says them.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING
 
 from core.averaging.feedback import ResidualStore
+from core.base.arrays import np
 from core.swarm.donor import StateFile
 from core.swarm.states import State
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

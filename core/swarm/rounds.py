@@ -1,13 +1,13 @@
 """A peer's rounds, one after the other: finding the group, averaging, and what came of it."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from random import Random
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
-import numpy as np
-from numpy.typing import NDArray
 
 from core.averaging.aggregators import AGGREGATORS, Aggregator, norm_of
 from core.averaging.bandwidth.book import LineBook
@@ -35,6 +35,7 @@ from core.averaging.receipts.exchange import Attesting, Receipted
 from core.averaging.receipts.receipt import Attested, statement_of
 from core.averaging.residuals import MemoryStore
 from core.averaging.weights import EarnedSpeeds, counted_in
+from core.base.arrays import np
 from core.base.bounds import NORM_MAX
 from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Tick, earliest
@@ -46,6 +47,9 @@ from core.swarm.orders import ContributionCut, RoundRecord
 from core.swarm.round_events import Asked, Committed, Formed, Missed
 from core.swarm.settings import ParticipantSettings
 from core.swarm.states import StateName
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 SECRET_BYTES: Final = 32
 _IN_ROUND: Final = (*ROUND_MESSAGES, *GRID_MESSAGES)

@@ -5,15 +5,18 @@ until it says Collected, the engine until it says Absorb or Release; the engine 
 worker that computes on while a round is averaged does so in its own memory.
 """
 
+from __future__ import annotations
+
 import contextlib
 import mmap
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-import numpy as np
-from numpy.typing import NDArray
-
+from core.base.arrays import np
 from core.system.atomic_files import problem_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 SLOTS: Final = ("contribution", "mean")
 FLOAT_BYTES: Final = 4
@@ -37,7 +40,7 @@ class Arena:
         self._slots = {name: whole[i * numel : (i + 1) * numel] for i, name in enumerate(SLOTS)}
 
     @classmethod
-    def create(cls, path: Path, numel: int) -> "Arena":
+    def create(cls, path: Path, numel: int) -> Arena:
         """Create a new file, all zeros, readable by its owner only.
 
         The zeros are written: with a sparse file, a write to the map would end the process on a full disk (SIGBUS).

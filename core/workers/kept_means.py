@@ -4,6 +4,8 @@ A file is called by its root digest, and nothing is synced: what a power cut has
 when the folder is opened.
 """
 
+from __future__ import annotations
+
 import contextlib
 import logging
 import os
@@ -12,16 +14,17 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from io import FileIO
 from pathlib import Path
-from typing import Self
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Self
 
 from core.averaging.kept_mean import MeanForm
+from core.base.arrays import np
 from core.base.content import CHUNK_BYTES, digest, root_digest
 from core.base.problems import Damaged, Problem, RemoteProblem
 from core.system.atomic_files import PRIVATE_FILE, make_directory
 from core.workers.state_files import MEAN_SUFFIX, ROOM, DiskStateFile
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _LOG = logging.getLogger(__name__)
 

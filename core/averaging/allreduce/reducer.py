@@ -1,19 +1,23 @@
 """One version of one share at the member that reduces it: parts come in, means go out."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Iterator, Mapping
 from statistics import median_high
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING
 
 from core.averaging.aggregators import norm_bound, norm_of
 from core.averaging.allreduce.lane import Lane
 from core.averaging.allreduce.vectors import RoundContext
 from core.averaging.failure_detector import FailureDetector, Stage, Timetable, is_few
 from core.averaging.messages import Mean, Members
+from core.base.arrays import np
 from core.base.bounds import NORM_MAX
 from core.base.problems import RemoteProblem
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 Replies = list[tuple[int, Mean]]
 """Means, each with the member that is to get it."""

@@ -1,21 +1,25 @@
 """What one member brings to a round, and the means that it holds."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, TypeAlias
 
 from core.averaging.aggregators import Aggregator, WeightedMean
 from core.averaging.allreduce.share_map import ShareMap
 from core.averaging.codecs.codec import Codec
 from core.averaging.feedback import Carry
 from core.averaging.messages import Members
+from core.base.arrays import np
 from core.base.machine import Send
 from core.base.trace import Trace
 from core.base.wire import Message
 
-Vector = NDArray[np.float32]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Vector: TypeAlias = "NDArray[np.float32]"
 
 
 @dataclass(frozen=True, slots=True)

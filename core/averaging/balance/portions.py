@@ -9,17 +9,20 @@ anew for every choice: each is divided exactly.  It starts from members that giv
 At last, contributions that a round could take along for nothing are filled in.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Final
 
 from core.averaging.allreduce.share_map import STRIDE
 from core.averaging.balance.shares import best_shares, level_shares
 from core.averaging.balance.traffic import Fleet, Floats, rows, seconds_of
 from core.averaging.plan import WHOLE_PORTION
+from core.base.arrays import np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 STEPS: Final = 12
 """Upper bound on the linear programs of a search."""
@@ -63,7 +66,7 @@ class Choice:
         """Each member's share of the reducing, in whole numbers of any sum: for `apportion`."""
         return weights_of(self.shares)
 
-    def beats(self, other: "Choice", *, by: float = 1e-9) -> bool:
+    def beats(self, other: Choice, *, by: float = 1e-9) -> bool:
         """More steps; or as many, from more samples."""
         if abs(self.steps_per_s - other.steps_per_s) > by * max(self.steps_per_s, other.steps_per_s):
             return self.steps_per_s > other.steps_per_s

@@ -7,12 +7,13 @@ T is bisected.  No solver is needed, many choices of portions are solved at once
 Where pairs of members are limited too, it is a linear program for HiGHS, with a row for each limited pair.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Final
 
-import numpy as np
-
 from core.averaging.balance.traffic import Fleet, Floats, Rows, rows
+from core.base.arrays import np
 
 TIE: Final = 1e-5
 """Worth of a second of reducing beside a second of the round: decides between divisions that are as short."""

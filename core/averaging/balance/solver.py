@@ -5,11 +5,11 @@ pairs are limited too, it is a linear program (`shares`).  Where a target batch 
 members give less, or only assist (`portions`).  `docs/decisions/0007-balance.md` says why it is so.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
-
-import numpy as np
 
 from core.averaging.balance.portions import (
     FREE,
@@ -24,6 +24,7 @@ from core.averaging.balance.portions import (
 from core.averaging.balance.shares import apportion, level_shares, whole_shares
 from core.averaging.balance.traffic import Fleet, Floats, rows, seconds_of
 from core.averaging.plan import WHOLE_PORTION
+from core.base.arrays import np
 from core.base.problems import RemoteProblem
 
 AS_SHORT: Final = 0.01

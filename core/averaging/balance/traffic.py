@@ -18,13 +18,18 @@ and its rule "share in proportion to min_j g_ij" divide by zero; hence one w_i f
 says "c_k = 1 corresponds to peer k not computing gradients" where its formulas mean c_k = 0; here c_k = 1 gives.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
+from core.base.arrays import np
 
-Floats = NDArray[np.float64]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Floats: TypeAlias = "NDArray[np.float64]"
 PairLimits = Mapping[tuple[int, int], float]
 """Bytes a second from one member's place to another's, where less than their lines carry."""
 

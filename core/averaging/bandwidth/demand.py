@@ -1,16 +1,17 @@
 """What a plan asks of its members' lines: bytes, how long that should take, and how fast they leave."""
 
+from __future__ import annotations
+
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import Final
 
-import numpy as np
-
 from core.averaging.balance.traffic import Floats
 from core.averaging.codecs.registry import number_bytes
 from core.averaging.matchmaking.division import lines_of
 from core.averaging.plan import WHOLE_PORTION, Plan, is_paced
+from core.base.arrays import np
 from core.base.ids import PeerId
 from core.base.machine import Transfer
 

@@ -8,12 +8,16 @@ The nearest code is looked up by the upper 16 bits, which tell numbers apart by 
 it is the one nearest to the middle of those that share these bits.
 """
 
-from functools import cached_property
+from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from core.averaging.codecs.blocks import Blockwise, Bytes, Matrix, Scales
+from core.base.arrays import np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 def dynamic_map() -> NDArray[np.float32]:

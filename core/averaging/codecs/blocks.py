@@ -5,22 +5,25 @@ scale and the same codes: members that repeat a mean repeat it bit for bit.  A b
 finite gets a scale that is no number, so all of it decodes to no numbers and its receiver drops it.
 """
 
+from __future__ import annotations
+
 from abc import abstractmethod
 from collections.abc import Iterator
-from typing import ClassVar, Final
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, ClassVar, Final, TypeAlias
 
 from core.averaging.codecs.codec import Codec, Vector
+from core.base.arrays import np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 STRIP: Final = 65_536
 """Numbers worked on at a time, so that what is in between stays in the processor's cache."""
 
-Matrix = NDArray[np.float32]
+Matrix: TypeAlias = "NDArray[np.float32]"
 """Blocks as rows."""
-Scales = NDArray[np.float32]
-Bytes = NDArray[np.uint8]
+Scales: TypeAlias = "NDArray[np.float32]"
+Bytes: TypeAlias = "NDArray[np.uint8]"
 
 
 class Blockwise(Codec):

@@ -1,13 +1,17 @@
 """The port of all codecs, by which vectors of float32 become bytes for the wire, and the one that changes nothing."""
 
+from __future__ import annotations
+
 from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
-
+from core.base.arrays import np
 from core.base.problems import RemoteProblem
 
-Vector = NDArray[np.float32]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Vector: TypeAlias = "NDArray[np.float32]"
 
 
 class Codec(ABC):

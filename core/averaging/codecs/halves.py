@@ -6,15 +6,18 @@ own conversion, and up to 90 times where numbers are so small that their halves 
 rounds those to multiples of 2^-37 of the scale, which matters only as near as that to the middle between two halves.
 """
 
-import math
-from typing import Final
+from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
+import math
+from typing import TYPE_CHECKING, Final
 
 from core.averaging.codecs.codec import Codec, Vector
+from core.base.arrays import np
 
-HALF_MAX: Final = float(np.finfo(np.float16).max)
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+HALF_MAX: Final = 65_504.0
 """The largest finite half."""
 BFLOAT_MAX: Final = (2 - 2.0**-7) * 2.0**127
 """The largest finite bfloat16."""

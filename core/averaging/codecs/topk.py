@@ -1,11 +1,12 @@
 """The largest numbers only, with their places (Aji and Heafield 2017); the rest is carried on to the next round."""
 
-from typing import Final
+from __future__ import annotations
 
-import numpy as np
+from typing import Final
 
 from core.averaging.codecs.codec import Codec, Vector
 from core.averaging.codecs.halves import Bf16
+from core.base.arrays import np
 from core.base.problems import RemoteProblem
 
 KEPT_PART: Final = 32

@@ -4,15 +4,18 @@ Of a scale only so many bits are used that a level times it is exact: encoding w
 the same levels again.
 """
 
-from functools import cached_property
-from typing import Final
+from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
 
 from core.averaging.codecs.blocks import Blockwise, Bytes, Matrix, Scales
+from core.base.arrays import np
 
-ROUND: Final = np.float32(1.5 * 2.0**23)
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+ROUND: Final = 1.5 * 2.0**23
 """A number added to it is rounded to the nearest whole one, ties to even, which stands in the sum's lower bits."""
 
 

@@ -7,19 +7,21 @@ while the means travelled, and two vectors that differ have the same tag with a 
 reducer could choose two means of one name; a cryptographic hash costs ten times as much.
 """
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import msgspec
-import numpy as np
 from cryptography.hazmat.primitives.poly1305 import Poly1305
 
 from core.averaging.allreduce.lane import Lanes
 from core.averaging.allreduce.vectors import RoundContext
 from core.averaging.messages import FINGERPRINT_BYTES, NONCE_BYTES, Commit, to_bits
 from core.averaging.plan import Plan
+from core.base.arrays import np
 from core.base.ids import hashed_key
 
 VOTES_MAX: Final = 16

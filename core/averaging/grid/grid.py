@@ -22,11 +22,12 @@ to 2.3 times as long, and its means lacked 24 to 39 % fewer contributions; with 
 differ are no reason for a grid: each group is balanced by itself, and a stage waits for the slowest of the one before.
 """
 
+from __future__ import annotations
+
 from collections.abc import Collection
 from dataclasses import replace
 
 import msgspec
-import numpy as np
 
 from core.averaging.allreduce.vectors import Vector
 from core.averaging.butterfly import Butterfly, Outputs, RoundInput
@@ -47,6 +48,7 @@ from core.averaging.matchmaking.division import check_shares
 from core.averaging.messages import Leaving, RoundMessage
 from core.averaging.outcome import Outcome, RoundFailed, RoundFinished
 from core.averaging.plan import Plan
+from core.base.arrays import np
 from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Send, Tick, earliest
 from core.base.problems import RemoteProblem
