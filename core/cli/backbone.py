@@ -1,4 +1,4 @@
-"""The program of `potluck backbone`."""
+"""The program behind `potluck backbone`, with what it tells the organiser."""
 
 import argparse
 import asyncio

@@ -1,4 +1,4 @@
-"""The program of `potluck engine`."""
+"""The program behind `potluck engine`: from its options to its end, engine after engine."""
 
 import argparse
 import asyncio
