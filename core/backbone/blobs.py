@@ -21,18 +21,23 @@ BLOBS_BYTES_MAX: Final = 1024 * 1024 * 1024
 a billion numbers.  In memory is one piece of them at a time."""
 PIECE_BYTES: Final = 64 * 1024
 SILENCE_S: Final = 20.0
-"""How long `PIECE_BYTES` of a file may take, 3 kB/s: one that is slower is given up, for another one to be asked."""
+"""How long a line may say nothing; and how long `PIECE_BYTES` of a file may take where another address can be asked:
+a line that many newcomers share is slower than that, and each that gave up would begin anew."""
 
 
-async def fetch_blobs(session: aiohttp.ClientSession, names: Iterable[str], folder: Path) -> None:
+async def fetch_blobs(
+    session: aiohttp.ClientSession, names: Iterable[str], folder: Path, *, or_elsewhere: bool
+) -> None:
     """Download those files that are not in a folder yet.
 
     Args:
         session: Of the backbone's desk.
         names: Digests in hex.
         folder: Where they go, under these names.
+        or_elsewhere: Whether another address can be asked, so that one that trickles is given up.
 
     Raises:
+        TimeoutError: nothing comes any more, or too little for one of several.
         NotTrusted: a file is not what its digest says.
         RemoteProblem: the backbone does not have one, or they are longer than `BLOBS_BYTES_MAX` together.
         NoSpace: the disk is full.
@@ -42,7 +47,7 @@ async def fetch_blobs(session: aiohttp.ClientSession, names: Iterable[str], fold
     for name in sorted(set(names)):
         path = folder / name
         if not _is_there(path):
-            await _fetch(session, path, room_bytes)
+            await _fetch(session, path, room_bytes, SILENCE_S if or_elsewhere else None)
         room_bytes -= path.stat().st_size
 
 
@@ -63,21 +68,21 @@ def _is_there(path: Path) -> bool:
         return False
 
 
-async def _fetch(session: aiohttp.ClientSession, path: Path, bytes_max: int) -> None:
+async def _fetch(session: aiohttp.ClientSession, path: Path, bytes_max: int, piece_s: float | None) -> None:
     timeout = aiohttp.ClientTimeout(total=None, sock_connect=SILENCE_S, sock_read=SILENCE_S)
     part = _Part(path, bytes_max)
     try:
         async with session.get(f"/v1/blobs/{path.name}", timeout=timeout) as response:
             if response.status != 200:
                 raise RemoteProblem(f"The backbone answered {response.status} to {response.url.path}.")
-            async with asyncio.timeout(SILENCE_S) as slow:
+            async with asyncio.timeout(piece_s) as slow:
                 missing_bytes = PIECE_BYTES
                 async for piece in response.content.iter_chunked(PIECE_BYTES):
                     part.add(piece)
                     missing_bytes -= len(piece)
-                    if missing_bytes <= 0:
+                    if piece_s is not None and missing_bytes <= 0:
                         missing_bytes = PIECE_BYTES
-                        slow.reschedule(asyncio.get_running_loop().time() + SILENCE_S)
+                        slow.reschedule(asyncio.get_running_loop().time() + piece_s)
         part.keep()
     finally:
         part.close()

@@ -227,7 +227,7 @@ class Joining:
         write_atomic(self._folder / MANIFEST, introduced.signed)
         async with session_with(to, trusting(authority, proven)) as session:
             await self._hold_place(session)
-            await fetch_blobs(session, manifest.blobs.values(), self._blobs)
+            await fetch_blobs(session, manifest.blobs.values(), self._blobs, or_elsewhere=bool(self._link.also))
             try:
                 grant = await self._ask_pass(session, username, device)
             except NameTaken:

@@ -25,6 +25,7 @@ def fetch(
     *,
     pause_s: float = 0.0,
     at_once: int = 1 << 20,
+    or_elsewhere: bool = True,
 ) -> list[str]:
     """Download from a desk that sends these bytes under these names; returns what was asked for."""
     asked: list[str] = []
@@ -51,7 +52,7 @@ def fetch(
         try:
             async with aiohttp.ClientSession(f"http://127.0.0.1:{runner.addresses[0][1]}") as session:
                 async with asyncio.timeout(30):
-                    await blobs.fetch_blobs(session, names or list(sent), folder)
+                    await blobs.fetch_blobs(session, names or list(sent), folder, or_elsewhere=or_elsewhere)
         finally:
             await runner.cleanup()
 
@@ -98,3 +99,11 @@ def test_backbone_that_trickles_is_given_up(tmp_path: Path, monkeypatch: pytest.
         fetch(tmp_path, {LARGE_NAME: LARGE}, pause_s=0.02, at_once=1)
     assert time.monotonic() - began < 5
     assert list(tmp_path.iterdir()) == []
+
+
+def test_only_backbone_may_be_slow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its line may be shared by many newcomers."""
+    monkeypatch.setattr(blobs, "SILENCE_S", 0.3)
+    slow = bytes(30)
+    fetch(tmp_path, {digest(slow).hex(): slow}, pause_s=0.02, at_once=1, or_elsewhere=False)
+    assert [path.read_bytes() for path in tmp_path.iterdir()] == [slow]

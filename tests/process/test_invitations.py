@@ -64,10 +64,10 @@ def test_place_is_held_while_a_newcomer_fetches_files(tmp_path: Path, monkeypatc
     fetching, may_go_on = asyncio.Event(), asyncio.Event()
     fetch = joining.fetch_blobs
 
-    async def slowly(*words: Any) -> None:
+    async def slowly(*words: Any, **named: Any) -> None:
         fetching.set()
         await may_go_on.wait()
-        await fetch(*words)
+        await fetch(*words, **named)
 
     async def join(link: str, name: str) -> str:
         newcomer = Joining(link=parse_link(link), key=KeyPair.generate(), folder=tmp_path, blobs=tmp_path)
