@@ -258,8 +258,9 @@ class Joining:
         records, decided = self.kept.newest_records(kept.manifest, kept.grant.records)
         if self._key.peer_id in decided.revoked:
             raise shut_out()
-        # This computer's clock may be as wrong as it was, or have been set since.
-        for ahead_s in (kept.clock_ahead_s + self._wall_ahead_s(now), 0.0):
+        # This computer's clock may be as wrong as it was, or have been set since.  The earlier time comes first: others
+        # move a clock forward (`Clock.heard`), and never back.
+        for ahead_s in sorted((kept.clock_ahead_s + self._wall_ahead_s(now), 0.0)):
             with contextlib.suppress(ProofProblem):
                 kept.shown.check_time(now() + ahead_s)
                 return replace(self._joined(kept, records, ahead_s), kept_until=kept.shown.expires)

@@ -276,6 +276,19 @@ def test_wrong_clock_is_known_without_a_backbone(tmp_path: Path, wrong_s: float,
     asyncio.run(run())
 
 
+@pytest.mark.parametrize(("wrong_s", "then_s", "ahead_s"), [(-7200.0, 0.0, 0.0), (7200.0, 7200.0, -7200.0)])
+def test_clock_is_never_started_ahead(tmp_path: Path, wrong_s: float, then_s: float, ahead_s: float) -> None:
+    """It was behind and has been put right, or is ahead as it was: the pass would hold either way."""
+    charter, key = found(tmp_path), KeyPair.generate()
+
+    async def run() -> None:
+        async with desk(charter, Trace()) as link:
+            await begun(joining(link, tmp_path, key), NOW + wrong_s)
+        assert (await begun(joining(link, tmp_path, key), NOW + then_s + 60)).clock_ahead_s == ahead_s
+
+    asyncio.run(run())
+
+
 def test_problem_of_this_computer_is_met_once(tmp_path: Path) -> None:
     charter, tried = found(tmp_path), list[str]()
 
