@@ -40,7 +40,8 @@ from core.swarm.shards.exchange import ShardExchange
 PASS_RENEW_S: Final = 6 * 3600.0
 """How often a pass, valid for 24 hours, is renewed, at the latest."""
 PARTING_S: Final = 5.0
-"""Seconds for which a peer that was shut out can still ask for the list that says so; then its pass holds no longer."""
+"""Seconds for which a peer that is shut out can still ask for the list that says so; then its pass holds no longer.
+One that was shut out before this peer started has no such time."""
 
 _LOG = logging.getLogger(__name__)
 
@@ -191,6 +192,7 @@ class Session(Generic[P]):
         self._bind = bind
         port = await self.host.start(bind=bind, port=port)
         self.learn_records(self._records)
+        self.host.passes.revoked = frozenset(map(PeerId, self._news.records.revoked))  # long ago: they know
         return port
 
     async def join(

@@ -52,7 +52,7 @@ class _NoNetwork:
 class Computer:
     """A session, and what its owner hears."""
 
-    def __init__(self, name: str, folder: Path, *, bind: str, role: str = VOLUNTEER) -> None:
+    def __init__(self, name: str, folder: Path, *, bind: str, role: str = VOLUNTEER, records: bytes = b"") -> None:
         self.name, self.bind, self.clock = name, bind, Clock()
         self.heard: list[Any] = []
         own = keys(name)
@@ -68,6 +68,7 @@ class Computer:
                 pass_der=self.new_pass(name),
                 authority_der=AUTHORITY.certificate,
                 manifest_id=MANIFEST.id,
+                records=records,
             ),
             clock=self.clock,
             owner=lambda event, _: self.heard.append(event),
@@ -197,6 +198,20 @@ def test_who_is_shut_out_hears_so_before_it_is_refused(tmp_path, monkeypatch):
             await eventually(lambda: AuthorityDecided in map(type, volunteer.heard))
             assert [each.records.number for each in volunteer.heard if isinstance(each, AuthorityDecided)] == [1]
             await eventually(lambda: ben in backbone.session.host.passes.revoked and not backbone.usernames())
+
+    run()
+
+
+def test_who_was_shut_out_before_is_refused_at_once(tmp_path):
+    ben = keys("ben").peer_id
+    signed = sign_records(AuthorityRecords(number=1, revoked=(ben,)), keys("authority"), MANIFEST.id)
+
+    @in_loop
+    async def run():
+        again = Computer("anna", tmp_path, bind=LOOPBACK, records=signed)
+        await again.session.listen(bind=LOOPBACK)
+        assert again.session.host.passes.revoked == {ben}
+        await again.session.close()
 
     run()
 
