@@ -56,7 +56,7 @@ PHRASES = (
     "the state has changed", "the leader was lost", "the leader cancelled it", "no plan came",
     "no contribution arrived", "Reading text", "Reading the model", "Training the tokenizer", "Counting words",
     "Counting words, and pairs of them", "Ready", "{whose} is not ready yet: {why}", "{whose} does not answer.",
-    "{whose} does not answer: this computer has no network.", "Potluck at home",
+    "{whose} does not answer: this computer has no network.", "Potluck at home", "its founder",
     "A small language model learns to fill in missing words in the documentation that came with Python.",
     "A small GPT learns to write, letter by letter, as in the documentation that came with Python.",
     "by cable", "by Wi-Fi", "by mobile radio", "in a way not known", "through a router", "with no router in sight",

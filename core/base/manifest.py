@@ -15,6 +15,10 @@ from core.base.signing import SIGNATURE_BYTES, Signer, Verifier
 
 MANIFEST_BYTES_MAX = 64 * 1024
 SEED_MAX: Final = 2**53 - 1
+FOUNDER: Final = "its founder"
+"""In the place of an organiser's name that nobody has said."""
+NOBODY: Final = frozenset({FOUNDER, "this computer"})
+"""Organisers without a name: also that of the demo's recipes."""
 """JSON of all languages has whole numbers up to this one."""
 
 Name = Annotated[str, Meta(min_length=1, max_length=80)]
@@ -131,6 +135,11 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Epochs between two looks at the held-out text."""
     authority: HexDigest
     """The authority's Ed25519 public key: it signs this manifest and issues the passes."""
+
+    @property
+    def organiser_named(self) -> dict[str, str]:
+        """The organiser's name, for sentences about the organiser's computer; nothing where there is none."""
+        return {} if self.organiser in NOBODY else {"organiser": self.organiser}
 
     @property
     def sources(self) -> tuple[DataSource, ...]:

@@ -37,7 +37,7 @@ from core.base.data_source import (
     DataSources,
     why_no_server,
 )
-from core.base.manifest import SEED_MAX, AveragingNumbers, Name, Number, Numbers, Text
+from core.base.manifest import FOUNDER, SEED_MAX, AveragingNumbers, Name, Number, Numbers, Text
 from core.base.problems import BadInput, quoted
 from core.base.tasks import TASKS, TOKENIZERS
 
@@ -57,7 +57,7 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     name: Name
     summary: Text = ""
     """What is learned, in a sentence; empty: the task says it."""
-    organiser: Name = "its founder"
+    organiser: Name = FOUNDER
     task: Name
     text: Annotated[str, Meta(min_length=1, max_length=ADDRESS_LETTERS)] = PYTHON_DOCS
     """The short form of one source: "python-docs", or a folder of text files, seen from the recipe's own."""

@@ -21,9 +21,10 @@ from core.backbone.link import read_hosts
 from core.backbone.ports import Ports, write_ports
 from core.base.data_source import DataSource
 from core.base.ids import fingerprint
+from core.base.manifest import FOUNDER
 from core.base.problems import BadInput, Busy
 from core.cli.charter import DAY_S, link_of
-from core.cli.found_questions import FOUNDER, ask
+from core.cli.found_questions import ask
 from core.cli.needs import needs_of, sentences
 from core.cli.recipe_commands import LINK_DAYS, LINK_USES
 from core.cli.recipes import Chosen

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 import resources
+from core.base.manifest import FOUNDER
 from core.base.problems import BadInput
 from core.cli.recipe_commands import LINK_DAYS, LINK_USES
 from core.net.hosts import SAID, reach, read_host
@@ -16,7 +17,6 @@ from core.net.listening import ANY
 NAME_LETTERS: Final = 80
 SUMMARY_LETTERS: Final = 300
 WORDS_LETTERS: Final = 200
-FOUNDER: Final = "its founder"
 USES_MAX: Final = 1_000_000
 DAYS_MAX: Final = 36_500
 

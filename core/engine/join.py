@@ -42,7 +42,7 @@ class _Patience:
         self._wall = installation.clock.wall
         kept = next((each for each in Collaborations(home).all() if each.link.manifest_id == link.manifest_id), None)
         known = kept.manifest if kept is not None else None
-        self._names = {} if known is None else {"collaboration": known.name, "organiser": known.organiser}
+        self._names = {} if known is None else {"collaboration": known.name, **known.organiser_named}
         self._tell = tell
         self._hurry = hurry
         self._verdict: Verdict | None = None

@@ -194,8 +194,8 @@ def _doing(at: Standpoint, participant: ParticipantView) -> Verdict:
             return verdicts.starting(activity.value)
     reach = _heard(at)
     if reach is not None and reach.standing is Reachability.OFFLINE:
-        organiser = at.manifest.organiser if at.manifest is not None else ""
-        return verdicts.not_connected("offline" if reach.has_way else "no_network", organiser=organiser)
+        named = at.manifest.organiser_named if at.manifest is not None else {}
+        return verdicts.not_connected("offline" if reach.has_way else "no_network", **named)
     if activity is Activity.TRAINING and at.data is not None and at.data.waiting:
         return verdicts.no_data(at.data.code, at.data.args)
     if activity is Activity.TRAINING and participant.assists:

@@ -97,7 +97,10 @@ class OwnReach:
             case Reachability.OFFLINE if not self.has_way:
                 return "Plug in its cable, or connect it to Wi-Fi: Potluck goes on by itself."
             case Reachability.OFFLINE:
-                return "This computer has a network: theirs may be away, or a firewall blocks this program."
+                return (
+                    "This computer has a network: its router's line may be dead, or theirs, "
+                    "or a firewall blocks this program."
+                )
             case Reachability.UNKNOWN:
                 return "It takes volunteers outside of this network to find out."
             case _:

@@ -14,10 +14,6 @@ SOMEWHERE: Final = "2600::"
 """Any public IPv6 address; nothing is sent to it."""
 
 
-SOMEWHERE_IPV4: Final = "192.0.2.1"
-"""An address that nobody has (RFC 5737)."""
-
-
 def is_loopback(bind: str) -> bool:
     """Whether a listener at this address can be reached from this computer only."""
     try:
@@ -52,11 +48,11 @@ def leaving_from() -> str | None:
 
 
 def has_way(host: str) -> bool:
-    """Whether the system knows a way to an IP address; a name stands for somewhere in the Internet."""
+    """Whether the system knows a way to an IP address; for a name, perhaps of the next room, whether a line is up."""
     try:
         there = ipaddress.ip_address(host)
     except ValueError:
-        return has_way(SOMEWHERE_IPV4) or leaving_from() is not None
+        return bool(_usable("AF_INET", up=True) or _usable("AF_INET6", up=True))
     family = socket.AF_INET if there.version == 4 else socket.AF_INET6
     try:
         with socket.socket(family, socket.SOCK_DGRAM) as probe:
@@ -72,14 +68,16 @@ def _chosen_ipv6(hosts: list[str], leaving: str | None) -> list[str]:
     return [*public[:PUBLIC_IPV6_MAX], *[host for host in hosts if is_private(host)][:1]]
 
 
-def _usable(family: str) -> list[str]:
+def _usable(family: str, *, up: bool = False) -> list[str]:
+    """Addresses that others might call, of one family; `up` leaves out those of interfaces without a line."""
     import psutil  # noqa: PLC0415 - needed only where there is a network
 
+    lines = psutil.net_if_stats() if up else {}
     found = (
         ipaddress.ip_address(address.address.partition("%")[0])
-        for addresses in psutil.net_if_addrs().values()
+        for name, addresses in psutil.net_if_addrs().items()
         for address in addresses
-        if address.family.name == family
+        if address.family.name == family and (not up or (name in lines and lines[name].isup))
     )
     usable = [host for host in found if not (host.is_loopback or host.is_link_local or host.is_unspecified)]
     return [str(host) for host in dict.fromkeys(usable)]

@@ -2520,8 +2520,8 @@
    <translation>Dieser Rechner kann an {0} nicht lauschen: {1}.</translation>
   </message>
   <message>
-   <source>This computer has a network: theirs may be away, or a firewall blocks this program.</source>
-   <translation>Dieser Rechner hat Netz: Vielleicht fehlt es den anderen, oder eine Firewall hält dieses Programm auf.</translation>
+   <source>This computer has a network: its router's line may be dead, or theirs, or a firewall blocks this program.</source>
+   <translation>Dieser Rechner hat Netz: Vielleicht ist die Leitung des Routers tot oder die der anderen, oder eine Firewall hält dieses Programm auf.</translation>
   </message>
   <message>
    <source>This computer has joined no collaboration.</source>
@@ -3218,6 +3218,10 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   <message>
    <source>is used by another program</source>
    <translation>wird von einem anderen Programm benutzt</translation>
+  </message>
+  <message>
+   <source>its founder</source>
+   <translation>wer es gegründet hat</translation>
   </message>
   <message>
    <source>letter frequencies</source>

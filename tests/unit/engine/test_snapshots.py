@@ -131,6 +131,13 @@ def test_whose_line_is_dead_is_said(*, has_way, reason, said):
     assert (snapshot.reach.sentence == "This computer has no network.") is not has_way
 
 
+@pytest.mark.parametrize("organiser", ["its founder", "this computer"])
+def test_organiser_without_a_name_is_called_so(organiser):
+    manifest = msgspec.structs.replace(MANIFEST, organiser=organiser)
+    snapshot = take_snapshot(at(participant=seen(), manifest=manifest, reach=OwnReach(Reachability.OFFLINE)))
+    assert snapshot.sentence.startswith("The organiser's computer does not answer")
+
+
 def test_a_paused_peer_sees_where_the_others_are():
     ahead = StateName(25, b"m" * 32)
     peers = {BEA: report(epoch=25, lineage=ahead.lineage)}

@@ -58,7 +58,7 @@ def test_a_way_is_there_as_long_as_the_line():
     if not tools or subprocess.run([*apart, "true"], check=False).returncode:
         pytest.skip("needs the right to make a network namespace")
     done = subprocess.run([*apart, sys.executable, "-c", CABLE], stdout=subprocess.PIPE, check=True)
-    assert json.loads(done.stdout) == [[False] * 4, [True, False, False, False], [True, True, False, True], [False] * 4]
+    assert json.loads(done.stdout) == [[False] * 4, [True, False, False, True], [True, True, False, True], [False] * 4]
 
 
 def interfaces_of(monkeypatch, *hosts):
