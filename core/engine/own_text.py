@@ -18,6 +18,7 @@ from core.base.problems import BadInput
 from core.base.recipe import Recipe
 from core.data.shard_index import INDEX_FILE
 from core.engine.founding import Stage, read_index_file
+from core.sources.folder import Folder
 from core.sources.requests import CutRequest
 from core.system.atomic_files import make_directory, problem_of
 from core.system.child_process import own_command
@@ -25,6 +26,8 @@ from core.system.reports import answer
 
 SHARD_BYTES: Final = 4_000_000
 """Of a shard as it lies on the disk, compressed: what a newcomer waits for before it computes."""
+_ABOUT: Final = frozenset({"readme", "license", "licence"})
+"""Names, without an ending, of files that speak of the shards beside them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +84,7 @@ def _index_of(source: DataSource) -> Path | None:
     """The index of a source's shards on this computer; None: it was not cut.
 
     Raises:
-        BadInput: other files lie beside the shards, and nobody has said which of them are the text.
+        BadInput: other files of text lie beside the shards, and nobody has said which of them are the text.
     """
     if source.index:
         return Path(source.index)
@@ -90,8 +93,7 @@ def _index_of(source: DataSource) -> Path | None:
         return None
     index = read_index_file(folder / INDEX_FILE)
     known = {INDEX_FILE, *(index.shard(number).name for number in range(len(index)))}
-    below = (path.relative_to(folder) for path in sorted(folder.rglob("*")) if path.is_file())
-    names = (path.as_posix() for path in below if not any(part.startswith(".") for part in path.parts))
+    names = (file.name for file in Folder(folder).found().files if Path(file.name).stem.lower() not in _ABOUT)
     if other := next((name for name in names if name not in known), ""):
         raise BadInput(
             f"{folder} holds shards that were cut earlier, and other files, such as {other}.",

@@ -20,6 +20,8 @@ from core.sources.versions import SeenVersions, Version
 FILES_MAX: Final = 200_000
 """Number of files of a folder that are read, in the order of their names; that there are more is said."""
 SKIPPED_FOLDERS: Final = frozenset({"test", "tests", "idle_test", "site-packages", "dist-packages", "__pycache__"})
+_HIDDEN: Final = frozenset({"desktop.ini", "thumbs.db"})
+"""Files that Windows makes in folders and shows to nobody."""
 _BINARY: Final = frozenset({".zip", ".7z", ".pdf", ".png", ".jpg", ".jpeg", ".gif", ".pyc", ".docx", ".odt", ".epub"})
 _NO_TEXT: Final = frozenset({*CODECS, ".parquet", ".pq"})
 """Files that hold text, and do not look like it."""
@@ -119,7 +121,8 @@ class Folder:
             raise SourceStalled(code, name=str(self._root), host="", status=0) from error
         for folder, folders, names in os.walk(self._root):
             folders[:] = sorted(f for f in folders if f not in SKIPPED_FOLDERS and not f.startswith("."))
-            kept = (name for name in sorted(names) if not name.startswith(".") and name.endswith(self._suffix))
+            seen = (name for name in sorted(names) if not name.startswith(".") and name.lower() not in _HIDDEN)
+            kept = (name for name in seen if name.endswith(self._suffix))
             linked = [name for name in folders if (Path(folder) / name).is_symlink()]
             yield from (Path(folder) / name for name in (*linked, *kept))
 
