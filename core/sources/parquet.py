@@ -1,6 +1,7 @@
 """Parquet, row group by row group, of which only the columns that are needed are read."""
 
 import io
+import re
 from collections.abc import Iterator
 from typing import Any, Final, Self
 
@@ -25,8 +26,13 @@ FOOTER_BYTES_MAX: Final = 64 * 1024 * 1024
 ROWS_MAX: Final = 64
 """Rows that are taken at a time."""
 BATCH_BYTES_MAX: Final = 4 * RECORD_BYTES_MAX
-"""Upper bound on the text of such rows, if it is more than one: each may hold all that its row group has unpacked, for
-what many rows have alike is stored once."""
+"""Upper bound on the text of such rows, if it is more than one."""
+PAGE_BYTES_MAX: Final = 512 * 1024 * 1024
+"""Upper bound on the first page of a column, which is its dictionary where it has one and then held whole; programs
+write one of a megabyte."""
+_PAGE: Final = re.compile(rb"\x15(.)\x15([\x80-\xff]{0,4}[\x00-\x7f])", re.DOTALL)
+"""How a page begins: its type and the bytes that it unpacks to, as Thrift's compact protocol writes them."""
+_DICTIONARY: Final = b"\x04"
 _NO_TEXT: Final = object()
 """In the place of a value that claims to be text."""
 _MARK: Final = b"PAR1"
@@ -70,6 +76,14 @@ class _AskedFile(io.RawIOBase):
             raise OSError(trouble.code.value) from trouble
         self._at = self._stream_at = self._at + len(data)
         return data
+
+    def ahead(self, at: int) -> bytes:
+        """Some bytes from `at` on, which are not asked for again where they are read next."""
+        if not 0 <= at < self._file.size:
+            raise ValueError("beyond the file")
+        self._at = self._stream_at = at
+        self._stream = ByteBuffer(self._file.read(at, None))
+        return self._stream.peek(16)
 
     def _taken(self, count: int) -> bytes:
         """The next bytes; what goes on where the last ones ended comes in one answer with what follows."""
@@ -132,8 +146,8 @@ def _rows(file: Bytes, groups: tuple[int, int], columns: Columns, records: Recor
         text = opened.field_of(columns)
         names = [text, *(name for name in columns.others if name in opened.parquet.schema_arrow.names)]
         for group in range(groups[0], last):
-            size = max(opened.unpacked(group, place) for place in places)
-            rows_max = max(1, min(ROWS_MAX, BATCH_BYTES_MAX // max(1, size)))
+            longest = max(opened.row_bytes(group, place) for place in places)
+            rows_max = max(1, min(ROWS_MAX, BATCH_BYTES_MAX // max(1, longest)))
             for batch in opened.parquet.iter_batches(rows_max, row_groups=[group], columns=names, use_threads=False):
                 texts, *others = (_values(batch.column(name)) for name in names)
                 rows = [dict(zip(names[1:], row, strict=True)) for row in zip(*others, strict=True)] if others else []
@@ -236,17 +250,26 @@ class _Opened:
                 found += [f"{field.name}.{name}" for name in self._texts(kind)]
         return found
 
-    def unpacked(self, group: int, place: int) -> int:
-        """Bytes that a column of a row group unfolds to.
+    def row_bytes(self, group: int, place: int) -> int:
+        """Bytes that each row of a column of a row group may take: what many rows have alike is stored once.
 
         Raises:
-            ShardUnreadable: its values are longer than any text, in the mean.
+            ShardUnreadable: its values are longer than any text, in the mean, or its first page is.
         """
         column = self.parquet.metadata.row_group(group).column(place)
         size: int = column.total_uncompressed_size
-        if size > RECORD_BYTES_MAX * max(1, column.num_values):
+        count: int = max(1, column.num_values)
+        if size > RECORD_BYTES_MAX * count:
             raise ShardUnreadable(DataCode.TOO_LARGE, name=self._name)
-        return size
+        if size * ROWS_MAX <= BATCH_BYTES_MAX or "DELTA_BYTE_ARRAY" in column.encodings:
+            return size
+        head = _PAGE.match(self._file.ahead(column.dictionary_page_offset or column.data_page_offset))
+        if head is None:
+            raise ValueError("no page")
+        unpacked = sum((byte & 0x7F) << 7 * at for at, byte in enumerate(head[2])) >> 1
+        if unpacked > PAGE_BYTES_MAX:
+            raise ShardUnreadable(DataCode.TOO_LARGE, name=self._name)
+        return max(size // count, unpacked if head[1] == _DICTIONARY else 0)
 
     def _check_footer(self) -> None:
         """Refuse what would have to be read whole to be found wrong."""

@@ -15,6 +15,7 @@ from pyarrow import parquet
 
 from core.api.data_state import DataCode
 from core.base.data_source import DataSource
+from core.sources import parquet as parquet_files
 from core.sources.patient import PatientShards, untold
 from core.sources.source import Access, ShardUnreadable, open_source
 from core.system import memory_bound
@@ -44,6 +45,18 @@ def test_value_of_all_rows_is_unpacked_for_one(tmp_path: Path) -> None:
         list(read(path))
     assert caught.value.code == DataCode.TOO_LARGE
     assert peak_memory() - before < 8 * 48 * MEGABYTE  # 64 of them at a time took 6 GB
+
+
+def test_dictionary_is_not_opened_to_find_it_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of its values may be a text, and all of them are held at once."""
+    monkeypatch.setattr(parquet_files, "PAGE_BYTES_MAX", 32 * MEGABYTE)
+    values = pa.array([str(n) * MEGABYTE for n in range(40)])
+    texts = pa.DictionaryArray.from_arrays(pa.array(np.arange(40, dtype=np.int32)), values)
+    path = tmp_path / "a.parquet"
+    parquet.write_table(pa.table({"text": texts}), path, compression="zstd", dictionary_pagesize_limit=2**30)
+    with pytest.raises(ShardUnreadable) as caught:
+        list(read(path))
+    assert caught.value.code == DataCode.TOO_LARGE
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux refuses a process memory")
