@@ -16,7 +16,7 @@ import msgspec
 from core.api.data_state import DataCode
 from core.data.documents import docstring_paragraphs
 from core.sources.source import PIECE_BYTES, READ_BYTES, LeftOut, NoColumn, ShardUnreadable
-from core.sources.spans import ByteBuffer, text_of_range, text_pieces
+from core.sources.spans import WINDOW, ByteBuffer, text_of_range, text_pieces
 from core.sources.unpack import unpacked
 from core.sources.values import ABSENT, is_utf8, said_in, texts_in, value_in
 
@@ -29,12 +29,11 @@ NOT_UTF8: Final = "not UTF-8"
 BYTE: Final = "the line at byte"
 """What a record is called where nobody knows how many stand before it."""
 _BETWEEN: Final = re.compile(r"[ \t\r\n,]*")
+_WORD: Final = re.compile(rb"[^ \t]+[ \t]*|[ \t]+")
 _NEXT: Final = re.compile(r"\}\s*,\s*(?=\{)")
 """Behind a record of an array, where the next one begins."""
 Row = Mapping[str, object]
 NO_COLUMNS: Final[Row] = MappingProxyType({})
-
-
 FEW: Final = 10_000
 """Number of bad records before a file is given up before its end: a bound on work, for a head of comments is none."""
 MARKS: Final = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
@@ -191,7 +190,7 @@ def _plain(pieces: Iterable[bytes], records: RecordTally, at: int) -> Iterator[T
     """The texts of pieces of plain text, of which the first begins at `at`, without the lines that are none."""
     for piece in pieces:
         kept: list[str] = []
-        for part in [piece] if _decoded(piece) is not None else io.BytesIO(piece):
+        for part in [piece] if _decoded(piece) is not None else _parts(piece):
             if (text := _decoded(part)) is None:
                 records.skip(at, "a byte of zero" if b"\0" in part else NOT_UTF8)
             else:
@@ -201,6 +200,12 @@ def _plain(pieces: Iterable[bytes], records: RecordTally, at: int) -> Iterator[T
         if kept and not records.refused:
             yield Texts(("".join(kept).removeprefix("\ufeff"),))
     records.end()
+
+
+def _parts(piece: bytes) -> Iterator[bytes]:
+    """The lines of a piece of text, and the words of those that are as long as a book's chapter."""
+    for line in io.BytesIO(piece):
+        yield from _WORD.findall(line) if len(line) > WINDOW else [line]
 
 
 def _decoded(data: bytes) -> str | None:
@@ -314,11 +319,12 @@ def _texts_of_lines(
     fields += [(field, Any, None) for field in others]
     record = msgspec.defstruct("Record", fields, rename={"text": columns.text, **others}, frozen=True)
     decode: Callable[[bytes], Any] = msgspec.json.Decoder(record).decode
-    for at, line in lines:
-        if line.isspace():
+    for at, given in lines:
+        line = given if at else given.removeprefix(MARK)
+        if not line or line.isspace():
             continue
         try:
-            found = decode(line if at else line.removeprefix(MARK))
+            found = decode(line)
             text = found.text
             row = {column: getattr(found, field) for field, column in others.items()} if others else NO_COLUMNS
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):

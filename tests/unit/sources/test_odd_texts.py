@@ -2,6 +2,7 @@
 
 import json
 import time
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
@@ -11,6 +12,9 @@ from pyarrow import parquet
 from core.api.data_state import DataCode
 from core.base.data_source import DataSource
 from core.base.problems import BadInput
+from core.sources.file_shards import read_file
+from core.sources.parquet import BATCH_BYTES_MAX, _Opened
+from core.sources.records import Bytes
 from core.sources.source import Access, LeftOut, open_source
 from core.sources.texts import paragraphs_in, problem_of_trouble, texts_of
 from core.training.opened_text import OpenedText
@@ -126,3 +130,36 @@ def test_long_line_is_cut_between_words() -> None:
         assert len(parts) > 1
         assert ([word for part in parts for word in part.split()] == line.split()) == (" " in line)
         assert "".join(parts) == line
+
+
+@pytest.mark.parametrize("first", ["A text.", ["A text."], CHATS[0]])
+def test_first_record_behind_a_mark_is_read_by_ranges(tmp_path: Path, first: object) -> None:
+    """As Notepad saves it, and so large that parts of it are asked for."""
+    rows = [json.dumps({"text": text, "score": float("nan")}) for text in (first, *LONG)]
+    (tmp_path / "a.jsonl").write_text("\n".join(rows), encoding="utf-8-sig")
+    opened = OpenedText(DataSource(address=str(tmp_path)))
+    assert opened.shard_count > 1
+    assert sum(1 for shard in range(opened.shard_count) for _ in opened.texts(shard)) == 1 + len(LONG)
+    assert not opened.passed_over
+
+
+def test_odd_byte_in_a_long_line_costs_its_word(tmp_path: Path) -> None:
+    words = " ".join(LONG[:45]).split(" ")
+    line = " ".join(words).encode()
+    at = line.index(b" ", 300_000)
+    (tmp_path / "a.txt").write_bytes(line[:at] + b" caf\xe9" + line[at:])
+    texts, (lost,) = _read(tmp_path, "text")
+    assert " ".join("".join(texts).split()).split(" ") == words
+    assert lost.records == 1
+
+
+def test_long_row_groups_are_not_read_row_by_row(tmp_path: Path) -> None:
+    """A hundred megabytes, as most programs write them: with a dictionary that ends early."""
+    path = tmp_path / "a.parquet"
+    parquet.write_table(pa.table({"text": [f"{n} " * 900 for n in range(20_000)]}), path, compression="zstd")
+    group = parquet.ParquetFile(path).metadata.row_group(0).column(0)
+    assert group.has_dictionary_page
+    assert group.total_uncompressed_size > 64 * 1024**2
+    with _Opened(Bytes(path.name, path.stat().st_size, partial(read_file, path))) as opened:
+        assert opened.row_bytes(0, 0) < BATCH_BYTES_MAX / 10
+    assert sum(1 for _ in OpenedText(DataSource(address=str(path))).texts(0)) == 20_000
