@@ -23,6 +23,7 @@ STAGGER_S: Final = 0.25
 """Seconds between the first questions to the addresses of a link (RFC 8305, section 8: 100 ms to 2 s)."""
 UNANSWERED: Final = (RemoteProblem, aiohttp.ClientError, TimeoutError, OSError)
 """What is raised where no backbone answers at an address, or none that is ready."""
+NOT_A_BACKBONE: Final = "The server at the backbone's address cannot prove that it is this collaboration's backbone."
 T = TypeVar("T")
 
 
@@ -32,6 +33,19 @@ class TurnedAway(UserProblem):
 
 class OtherProtocol(BadInput, TurnedAway):
     """The backbone's protocol is not this program's."""
+
+
+class Impostor(NotTrusted):
+    """At no address of a link can be proven that its collaboration is there; anybody may have got them since."""
+
+    @classmethod
+    def after(cls, error: Exception) -> "Impostor":
+        """What a person hears of the error at one address, which stays its cause."""
+        made = cls(NOT_A_BACKBONE, hint="Ask the organiser for a new link.")
+        if isinstance(error, Problem):
+            made = cls(error.message, hint=error.hint)
+        made.__cause__ = error
+        return made
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +96,7 @@ async def at_first(
         What `then` does.
 
     Raises:
-        NotTrusted: of no address can be proven that the link's collaboration is there.
+        Impostor: of no address can be proven that the link's collaboration is there.
         Problem: of a backbone that refuses, if no other lets this computer in; or this computer's own.
         RemoteProblem: no backbone is ready; an error of aiohttp or OSError: none answers.
     """
@@ -113,7 +127,8 @@ async def at_first(
     finally:
         for task in asked:
             task.cancel()
-    raise min(failed, key=lambda one: one[0])[1]
+    failure, error = min(failed, key=lambda one: one[0])
+    raise Impostor.after(error) if failure is _Failure.IMPOSTOR else error
 
 
 def _failure(error: Exception, *, introduced: bool) -> _Failure:

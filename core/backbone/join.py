@@ -16,7 +16,9 @@ from core.api.verdict import Verdict, not_connected
 from core.backbone.admission_log import NameTaken
 from core.backbone.blobs import fetch_blobs, has_all
 from core.backbone.introduction import (
+    NOT_A_BACKBONE,
     UNANSWERED,
+    Impostor,
     Introduced,
     OtherProtocol,
     at_first,
@@ -54,7 +56,6 @@ from core.system.atomic_files import write_atomic
 TIMEOUT_S = 20.0
 ASK_S: Final = 3.0
 """How long a backbone may take to answer before a pass that was kept is used, seconds."""
-NOT_A_BACKBONE: Final = "The server at the backbone's address cannot prove that it is this collaboration's backbone."
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +142,7 @@ class Joining:
         random: Random,
         waiting: Callable[[Verdict], None],
     ) -> JoinedCollaboration:
-        """Like `join`, but where no backbone answers within `ASK_S`, go by what was kept, if that holds.
+        """Like `join`, but where no backbone of this collaboration answers within `ASK_S`, go by what was kept.
 
         Raises:
             NotTrusted: as `join`, or the organiser has shut this computer out.
@@ -156,8 +157,8 @@ class Joining:
         silence = asyncio.create_task(silent.wait())
         try:
             await asyncio.wait({asking, silence}, timeout=ASK_S, return_when=asyncio.FIRST_COMPLETED)
-            resumed = None if asking.done() else await self._resumed(now)
-            return await asking if resumed is None or asking.done() else resumed
+            resumed = None if _has_answered(asking) else await self._resumed(now)
+            return await asking if resumed is None or _has_answered(asking) else resumed
         finally:
             asking.cancel()
             silence.cancel()
@@ -189,11 +190,6 @@ class Joining:
         while True:
             try:
                 return await self.try_once(username=username, device=device, now=now)
-            except aiohttp.ClientConnectorCertificateError as error:
-                raise NotTrusted(
-                    NOT_A_BACKBONE,
-                    hint="Ask the organiser for a new link.",
-                ) from error
             except RemoteProblem as problem:
                 stage = "{whose} is not ready yet: {why}"
                 waiting(not_connected("backbone", stage=stage, where=where, why=problem.message))
@@ -314,6 +310,11 @@ class Joining:
         digits = f" {int.from_bytes(self._key.peer_id[:4], 'big') % 10_000:04}"
         room_bytes = USERNAME_BYTES_MAX - len(digits)
         return name[: NAME_CHARS_MAX - len(digits)].encode()[:room_bytes].decode(errors="ignore").rstrip() + digits
+
+
+def _has_answered(asking: asyncio.Task[JoinedCollaboration]) -> bool:
+    """Whether a backbone of the collaboration has answered, or this computer cannot take part."""
+    return asking.done() and not isinstance(asking.exception(), Impostor)
 
 
 def _with_host(contacts: Sequence[KnownPeer], host: str) -> list[KnownPeer]:

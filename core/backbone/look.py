@@ -11,6 +11,7 @@ import msgspec
 from core.backbone.introduction import (
     TIMEOUT_S,
     UNANSWERED,
+    Impostor,
     Introduced,
     TurnedAway,
     at_first,
@@ -29,7 +30,7 @@ from core.backbone.welcome import (
     InvitationCheck,
 )
 from core.base.manifest import Manifest
-from core.base.problems import BadInput, NotTrusted, RemoteProblem, WireProblem
+from core.base.problems import BadInput, RemoteProblem, WireProblem
 from core.base.wire import PROTOCOL, Schema
 
 UPDATE: Final = "Update Potluck, then open the link again."
@@ -93,13 +94,10 @@ async def look(link: Link, now: Callable[[], float], *, member: bool = False) ->
 
     try:
         invited = await at_first(link, now, seen)
-    except BadInput as problem:
+    except Impostor as problem:
+        if not isinstance(problem.__cause__, BadInput):
+            raise
         raise LinkProblem("newer", "This version of Potluck cannot read the collaboration.", hint=UPDATE) from problem
-    except aiohttp.ClientConnectorCertificateError as error:
-        raise NotTrusted(
-            "The server at the link's address cannot prove that it is this collaboration's backbone.",
-            hint="Ask the organiser for a new link.",
-        ) from error
     except UNANSWERED as error:
         raise LinkProblem(
             "unreachable",

@@ -11,6 +11,7 @@ from random import SystemRandom
 from typing import Final
 
 from core.api.numbers import lasting
+from core.backbone.introduction import Impostor
 from core.backbone.join import JoinedCollaboration, Joining
 from core.backbone.welcome import KnownPeer
 from core.base.contact import Contact
@@ -101,7 +102,7 @@ class ClockWatch:
                 random=SystemRandom(),
             )
         except Problem as problem:
-            if isinstance(problem, NotTrusted) and self._alone():
+            if isinstance(problem, NotTrusted) and not isinstance(problem, Impostor) and self._alone():
                 self._end(problem)
             else:
                 self._installation.notices.add("warning", f"The access pass could not be renewed: {problem}")

@@ -2340,10 +2340,6 @@
    <translation>Der Server an der Adresse des Stützpunkts kann nicht beweisen, dass er der Stützpunkt dieses Projekts ist.</translation>
   </message>
   <message>
-   <source>The server at the link's address cannot prove that it is this collaboration's backbone.</source>
-   <translation>Der Server an der Adresse des Links kann nicht beweisen, dass er der Stützpunkt dieses Projekts ist.</translation>
-  </message>
-  <message>
    <source>The settings are saved.</source>
    <translation>Die Einstellungen sind gespeichert.</translation>
   </message>

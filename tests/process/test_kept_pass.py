@@ -14,6 +14,7 @@ import pytest
 from core.api.verdict import Verdict, sentence
 from core.backbone import join
 from core.backbone.charter import Charter, read_charter_records, revoke
+from core.backbone.introduction import Impostor
 from core.backbone.join import JoinedCollaboration, Joining
 from core.backbone.kept_pass import FILE, MANIFEST, RECORDS
 from core.backbone.link import Link, parse_link
@@ -86,6 +87,22 @@ def test_backbone_that_stands_still_is_not_waited_for(tmp_path: Path) -> None:
             async with asyncio.timeout(6):
                 got = await begun(joining(Link("127.0.0.1", port, link.manifest_id, link.invite), tmp_path, key))
         assert got.kept_until is not None
+
+    asyncio.run(run())
+
+
+def test_who_has_got_the_backbones_address_keeps_no_member_out(tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    charter, other, key = found(tmp_path), found(tmp_path / "other"), KeyPair.generate()
+
+    async def run() -> None:
+        link = await member(charter, tmp_path, key)
+        async with desk(other, Trace()) as wrong:
+            there = replace(link, port=wrong.port)
+            assert (await begun(joining(there, tmp_path, key))).kept_until is not None
+            (tmp_path / "newcomer").mkdir()
+            with pytest.raises(Impostor, match="another collaboration"):
+                await begun(joining(there, tmp_path / "newcomer", KeyPair.generate()))
 
     asyncio.run(run())
 

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from core.backbone.introduction import Impostor
 from core.base.problems import NotTrusted
 from core.control.notices import NoticeRing
 from core.engine.clock_watch import ClockWatch
@@ -100,3 +101,10 @@ def test_refusal_counts_only_while_nobody_is_heard(peers):
     engine.refusal = NotTrusted("The organiser has shut this computer out.")
     assert engine.renewed() is None
     assert (engine.ended, len(engine.texts())) == (([], 1) if peers else ([engine.refusal], 0))
+
+
+def test_who_has_got_the_backbones_address_ends_no_session():
+    engine = Engine(peers=0, ahead_s=0.0)
+    engine.refusal = Impostor("The backbone offers another collaboration than the link names.")
+    assert engine.renewed() is None
+    assert (engine.ended, len(engine.texts())) == ([], 1)
