@@ -10,7 +10,7 @@ from core.api.numbers import amount
 from core.api.reports import DayGift, GiftHistory, MachineView, ReceiptList, ReceiptView
 from core.api.snapshot import LeaderboardRow, LossView, Mine, Notice, Snapshot
 from core.api.turns import WORDS, WhyNot
-from core.api.verdict import REFUSED, SENTENCES, Verdict, VerdictCode, headline, sentence
+from core.api.verdict import SENTENCES, SHUT_OUT, Verdict, VerdictCode, headline, sentence
 
 
 def moment(unix_s: float) -> str:
@@ -53,7 +53,7 @@ def reason(verdict: Verdict) -> str:
 def pot(snapshot: Snapshot) -> str:
     """How full the pot is, and how much of it is mine."""
     target = snapshot.collaboration.target_samples if snapshot.collaboration is not None else 0
-    if target <= 0 or snapshot.verdict.reason == REFUSED:
+    if target <= 0 or snapshot.verdict.reason == SHUT_OUT:
         return ""
     if snapshot.verdict.code is VerdictCode.NOT_CONNECTED:
         mine = tr("{mine} samples from this computer wait until others are there again.")

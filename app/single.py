@@ -9,8 +9,9 @@ from PySide6.QtCore import QLockFile, QObject, Signal
 from PySide6.QtNetwork import QLocalServer, QLocalSocket
 
 from app.forward import forward, server_name
+from core.api.joined import LINK_LETTERS_MAX
 
-LINE_BYTES_MAX = 1024
+LINE_BYTES_MAX = 4 * LINK_LETTERS_MAX
 LOCK_MS = 2000
 """The longest that one start waits for another to become the window, or to find it."""
 

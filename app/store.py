@@ -45,7 +45,7 @@ class Store(QObject):
     @property
     def steers(self) -> bool:
         """Whether the switch changes anything: an engine is connected, and its collaboration lets it take part."""
-        return self._snapshot is not None and self._snapshot.verdict.reason != verdicts.REFUSED
+        return self._snapshot is not None and self._snapshot.verdict.reason != verdicts.SHUT_OUT
 
     def put(self, snapshot: Snapshot) -> None:
         """Replace the snapshot as a whole.  Where only counters ran on, views hear of it once in a few seconds."""

@@ -61,7 +61,7 @@ OFFERS_MAX: Final = 2
 def offers_of(verdict: Verdict) -> tuple[Offer, ...]:
     """The actions that are offered with a verdict, the first choice first.  Pausing is the switch's, beside it."""
     match verdict.code, verdict.reason:
-        case VerdictCode.PROBLEM, verdicts.REFUSED:
+        case VerdictCode.PROBLEM, verdicts.SHUT_OUT:
             return _LEAVE, _JOIN
         case VerdictCode.PROBLEM, _:
             return (_LOOK_BACK,)

@@ -216,12 +216,15 @@ class MainWindow(QMainWindow):
             self.start_asked.emit()
 
     def _leave(self) -> None:
-        """The person is asked about the collaboration that the engine has joined, or could not."""
+        """The person is asked about the collaboration that the engine was in; where it was in none, about which."""
         if self.far:
             self.status.tell(text.tr("This is done on the computer itself."))
             return
         known = self._store.snapshot.collaboration if self._store.snapshot is not None else None
-        self.leaving.ask(*(("", "") if known is None else (known.id, known.name)))
+        if known is None:
+            self.join.ask()
+        else:
+            self.leaving.ask(known.id, known.name)
 
     def _tell_settings(self) -> None:
         if self.reports.machine is not None:

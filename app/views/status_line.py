@@ -9,7 +9,7 @@ from app import page_text, text
 from app.widgets.icons import Picture
 from app.widgets.labels import Elided, label
 from core.api.snapshot import Notice, Snapshot
-from core.api.verdict import REFUSED, Verdict, VerdictCode
+from core.api.verdict import SHUT_OUT, Verdict, VerdictCode
 
 NEWS_MS = 10_000
 """Time for which a piece of news is shown."""
@@ -57,7 +57,7 @@ class StatusLine(QFrame):
             self._forget()
         self.icon.show_icon("disconnected" if snapshot is None else ICONS.get(verdict.code, "connected"))
         parts = [self._headline]
-        if snapshot is not None and verdict.reason != REFUSED:
+        if snapshot is not None and verdict.reason != SHUT_OUT:
             parts.append(text.here(snapshot))
         self._words.setText("  ·  ".join(parts))
         self.setAccessibleName(text.tr("Status: {words}").format(words=", ".join(parts)))

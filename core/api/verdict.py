@@ -150,8 +150,8 @@ SENTENCES: Final[Mapping[tuple[VerdictCode, str], str]] = MappingProxyType(
 )
 """By code and reason; the three that count (`_counted`) and a problem's own words stand apart."""
 
-REFUSED: Final = "not_trusted"
-"""Reason of a problem: the collaboration does not let this computer take part, and no switch changes that."""
+SHUT_OUT: Final = "shut_out"
+"""Reason of a problem: the organiser has shut this computer out, and no switch changes that."""
 DATA: Final = "data."
 """What the reasons about data that do not come begin with; the rest is a `core.api.data_state.DataCode`."""
 WHOLE: Final = ("stage", "why")

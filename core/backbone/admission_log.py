@@ -51,6 +51,14 @@ class BadInvitation(NotTrusted):
         self.code = f"link.{why}"
 
 
+class PlacesHeld(BadInvitation):
+    """The last places of an invitation are held for others, some of whom may not come."""
+
+    def __init__(self) -> None:
+        said = "The last places of this invitation are held for computers that are about to come in."
+        super().__init__("full", said, hint="Try again in some minutes, or ask the organiser for a new link.")
+
+
 class NameTaken(BadInput):
     """The name belongs to another key."""
 
@@ -134,6 +142,7 @@ class AdmissionLog:
 
         Raises:
             BadInvitation: it is wrong, used up, or has expired.
+            PlacesHeld: others are about to use it up.
         """
         invitation = found_in(invitations, secret)
         if invitation is None:
@@ -144,8 +153,7 @@ class AdmissionLog:
         if invitation.is_used_up(used):
             raise BadInvitation("full", "This invitation has been used as often as it may be.")
         if invitation.is_used_up(used + self.held.by_others(invitation.id, peer, now)):
-            said = "The last places of this invitation are held for computers that are about to come in."
-            raise BadInvitation("full", said, hint="Try again in some minutes, or ask the organiser for a new link.")
+            raise PlacesHeld
         return invitation
 
     def enter(self, key: PeerId, name: str, *, invitation: str, now: float) -> None:

@@ -45,7 +45,7 @@ from core.backbone.welcome import (
 from core.base.bounds import USERNAME_BYTES_MAX
 from core.base.ids import PeerId
 from core.base.manifest import Manifest
-from core.base.problems import BadInput, NotTrusted, Problem, ProofProblem, RemoteProblem, WireProblem
+from core.base.problems import BadInput, NotTrusted, Problem, ProofProblem, RemoteProblem, ShutOut, WireProblem
 from core.base.signing import KeyPair
 from core.base.wire import PROTOCOL
 from core.net.admission import Admission
@@ -302,7 +302,8 @@ class Joining:
                 raise RemoteProblem(f"The backbone answered something unreadable ({response.status}).") from error
         if response.status in {429, 503}:
             raise RemoteProblem(refusal.message)
-        kinds = {OLDER: OtherProtocol, NEWER: OtherProtocol, BadInput.code: BadInput, NameTaken.code: NameTaken}
+        kinds: dict[str, type[Problem]] = {each.code: each for each in (BadInput, NameTaken, ShutOut)}
+        kinds |= {OLDER: OtherProtocol, NEWER: OtherProtocol}
         raise kinds.get(refusal.code, NotTrusted)(refusal.message, hint=refusal.hint)
 
     def _other_name(self, name: str) -> str:

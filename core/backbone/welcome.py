@@ -23,14 +23,14 @@ import msgspec
 from aiohttp import web
 from msgspec import Meta
 
-from core.backbone.admission_log import AdmissionLog
+from core.backbone.admission_log import AdmissionLog, PlacesHeld
 from core.backbone.authority import Authority, requested_key
 from core.backbone.charter import Charter, read_charter_records
 from core.backbone.signed_time import TIME_NONCE_BYTES, TIMES
 from core.base.authority_records import RECORDS_BYTES_MAX
 from core.base.contact import HOST_CHARACTERS_MAX, Peer32
 from core.base.ids import PeerId
-from core.base.problems import BadInput, Busy, NotTrusted, Problem, ProofProblem, WireProblem
+from core.base.problems import BadInput, Busy, NotTrusted, Problem, ProofProblem, ShutOut, WireProblem
 from core.base.rate_limit import RateLimit, household
 from core.base.trace import Trace
 from core.base.wire import PROTOCOL, Schema
@@ -263,7 +263,7 @@ class WelcomeDesk:
         try:
             grant = self._grant(asked, household(request.remote or "::"), now)
         except (NotTrusted, BadInput, ProofProblem) as problem:
-            status = 403 if isinstance(problem, NotTrusted) else 400
+            status = 503 if isinstance(problem, PlacesHeld) else 403 if isinstance(problem, NotTrusted) else 400
             return self._refuse(status, JoinRefusal(problem.code, problem.message, problem.hint))
         except Problem as problem:
             _LOG.warning("nobody can be let in: %s", problem)
@@ -326,9 +326,9 @@ async def _without_version(_: web.Request, response: web.StreamResponse) -> None
     response.headers.pop("Server", None)
 
 
-def shut_out() -> NotTrusted:
+def shut_out() -> ShutOut:
     """The problem that the authority's records name this computer's key."""
-    return NotTrusted(
+    return ShutOut(
         "The organiser has shut this computer out of the collaboration.",
         hint="Only the organiser can let it in again.",
     )

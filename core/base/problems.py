@@ -7,6 +7,7 @@
     │   ├── Damaged             a file of this program is unreadable; it was set aside
     │   ├── NoSpace             the disk is full
     │   └── NotTrusted          a signature or a pass does not hold
+    │       └── ShutOut         the organiser has shut this computer out
     ├── RemoteProblem           a peer did wrong: drop, count, never raise out of a machine
     │   ├── WireProblem         bytes that are not a valid message
     │   └── ProofProblem        a pass, signature, nonce or time that does not hold
@@ -130,6 +131,12 @@ class NotTrusted(UserProblem):
     """A signature or a pass does not hold."""
 
     code = "not_trusted"
+
+
+class ShutOut(NotTrusted):
+    """The organiser has shut this computer out: nothing but the organiser's word changes that."""
+
+    code = "shut_out"
 
 
 class RemoteProblem(Problem):

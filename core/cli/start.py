@@ -10,7 +10,7 @@ from random import SystemRandom
 
 from core.api.snapshot import Notice
 from core.backbone.link import Link, parse_link
-from core.base.problems import BadInput, NotTrusted, Problem
+from core.base.problems import BadInput, Problem, ShutOut
 from core.cli.options import recipe_file, text_folder
 from core.cli.running import EVERYWHERE, MIB, log_to_stderr
 from core.cli.say import say_problem
@@ -41,7 +41,7 @@ def run_engine(args: argparse.Namespace) -> int:
     raise_file_limit()
     try:
         return asyncio.run(_run_engine(args))
-    except NotTrusted as problem:
+    except ShutOut as problem:
         say_problem(problem, json=args.json)
         return EXIT_REFUSED
 

@@ -276,7 +276,9 @@ class VolunteerSession:
         self._changed()
 
     def _end(self, problem: Problem | None) -> None:
-        """End for good; None: to be begun again."""
+        """End for good; None: to be begun again.  The first reason counts."""
+        if self._over.is_set():
+            return
         self.fatal, self.begins_again = problem, problem is None
         self.stop()
 

@@ -8,6 +8,7 @@ from typing import Final
 
 from core.api.turns import PassedOver, WhyNot
 from core.api.verdict import VerdictCode
+from core.backbone.introduction import Impostor
 from core.backbone.look import LinkProblem, look
 from core.base.problems import BadInput, NotTrusted, Problem, UserProblem
 from core.control.notices import Level
@@ -67,10 +68,8 @@ class TurnTaking:
         except (BadInput, NotTrusted) as problem:
             if isinstance(problem, BadInput) and self._engine.serving:
                 raise
-            self._refused(problem)
-            if not turns.give_way(WhyNot.REFUSED, steady_s()):
+            if not self._gives_way(served, problem):
                 raise
-            self._tell("turns.refused", served, reason=problem.message)
         finally:
             watching.cancel()
             await asyncio.wait({watching})
@@ -124,10 +123,21 @@ class TurnTaking:
                     await asyncio.sleep(EPOCH_LOOK_S)
                     now = self._engine.controls.snapshot()
 
-    def _refused(self, problem: Problem) -> None:
-        """Keep why the served one does not let this computer take part, for the time when no engine can tell it."""
+    def _gives_way(self, served: str, problem: Problem) -> bool:
+        """Whether another one is served from now on, in the place of one that does not let this computer take part.
+
+        Why is kept for the time when no engine can tell it.
+        """
+        why = WhyNot.UNREACHABLE if isinstance(problem, Impostor) else WhyNot.REFUSED
         with contextlib.suppress(UserProblem):  # of a full disk; the refusal itself is told
-            self._engine.collaborations.note(self._kept[self._turns.served].link, problem)
+            if why is WhyNot.REFUSED:
+                self._engine.collaborations.note(self._kept[served].link, problem)
+        if self._turns.served != served:  # a higher one has answered meanwhile
+            self._turns.does_not_answer(served, steady_s(), why)
+        elif not self._turns.give_way(why, steady_s()):
+            return False
+        self._tell(f"turns.{why}", served, reason=problem.message)
+        return True
 
     def _tell(self, code: str, left: str, **more: str) -> None:
         """Say in the log that it is another collaboration's turn."""

@@ -25,7 +25,7 @@ SCHEME: Final = "potluck"
 RUN_KEY: Final = r"Software\Microsoft\Windows\CurrentVersion\Run"
 LINK_KEY: Final = rf"Software\Classes\{SCHEME}"
 EXIT_REFUSED: Final = 77
-"""Exit code of an engine that its collaboration refuses (EX_NOPERM of sysexits.h): another start changes nothing."""
+"""Exit code of an engine that the organiser has shut out (EX_NOPERM of sysexits.h): another start changes nothing."""
 TOLD_S: Final = 20.0
 """How long a program of the system may take to hear of it."""
 

@@ -156,8 +156,12 @@ def test_who_is_shut_out_is_offered_to_leave(parts, examples, delete, tmp_path, 
     problem = shut_out()
     shown = examples.snapshot(verdicts.problem(problem.code, problem.message, problem.hint))
     unmeasured = msgspec.structs.replace(shown.collaboration, loss=LossView())
-    parts.store.put(msgspec.structs.replace(shown, collaboration=unmeasured))
     home, leaving = window.home, window.leaving
+    parts.store.put(msgspec.structs.replace(shown, collaboration=None))
+    QTest.mouseClick(home.offers[0], Qt.MouseButton.LeftButton)
+    assert window.join.isVisible(), "no session tells which one it was: the list of all does"
+    window.join.reject()
+    parts.store.put(msgspec.structs.replace(shown, collaboration=unmeasured))
     assert home.header.words == ("Problem", str(problem))
     assert not home.header.switch.isEnabled()
     assert not home.header.switch.isChecked()

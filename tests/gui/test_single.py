@@ -22,9 +22,10 @@ def test_one_window_a_home(qt, tmp_path, until):
     assert not second.claim()
     assert other.claim()
     until(lambda: asked)
-    assert not second.claim("potluck://there")
+    longest = f"potluck://{'x' * (LINK_LETTERS_MAX - 10)}"
+    assert not second.claim(longest)
     until(lambda: links)
-    assert (len(asked), links) == (2, ["potluck://there"])
+    assert (len(asked), links) == (2, [longest])
     first.release()
     assert second.claim()
     second.release()

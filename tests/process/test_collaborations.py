@@ -15,7 +15,6 @@ from core.base.trace import Trace
 from core.control.client import ControlClient
 from core.engine.collaborations import Collaborations
 from core.storage.paths import Home
-from core.system.startup import EXIT_REFUSED
 from tests.process.swarm import LOOPBACK, Volunteer, start
 from tests.process.test_joining import NOW, desk
 from tests.process.test_joining import found as found_desk
@@ -148,7 +147,7 @@ def test_refusal_is_told_after_the_engine_has_ended(tmp_path: Path) -> None:
         async with desk(charter, Trace()) as link:
             wrong = Link(link.host, link.port, link.manifest_id, "0" * len(link.invite))
             code, _, err = await asyncio.to_thread(potluck, "engine", "--join", wrong, *LOOPBACK, *where)
-            assert code == EXIT_REFUSED
+            assert code == 2
             assert err.count("This invitation is not valid") == 1
             code, told, _ = await asyncio.to_thread(potluck, "status", "--json", *where)
             assert (code, told[0]["reason"]) == (2, "refused")

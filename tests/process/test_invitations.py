@@ -16,7 +16,7 @@ from core.backbone.join import Joining
 from core.backbone.link import parse_link
 from core.backbone.source import check_source
 from core.base.manifest import Manifest
-from core.base.problems import NotTrusted
+from core.base.problems import NotTrusted, RemoteProblem
 from core.base.signing import KeyPair
 from core.net.clock import Clock
 from tests.process.swarm import CORE, ENVIRONMENT, collaboration, found
@@ -80,7 +80,7 @@ def test_place_is_held_while_a_newcomer_fetches_files(tmp_path: Path, monkeypatc
             first = asyncio.create_task(join(str(one["link"]), "Ada"))
             await fetching.wait()
             monkeypatch.setattr(joining, "fetch_blobs", fetch)
-            with pytest.raises(NotTrusted, match="are held for computers that are about to come in"):
+            with pytest.raises(RemoteProblem, match="are held for computers that are about to come in"):
                 await join(str(one["link"]), "Bob")
             may_go_on.set()
             assert await first == "Ada"
