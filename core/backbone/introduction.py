@@ -127,8 +127,8 @@ async def at_first(
     finally:
         for task in asked:
             task.cancel()
-    failure, error = min(failed, key=lambda one: one[0])
-    raise Impostor.after(error) if failure is _Failure.IMPOSTOR else error
+    failure, first = min(failed, key=lambda one: one[0])
+    raise Impostor.after(first) if failure is _Failure.IMPOSTOR else first
 
 
 def _failure(error: Exception, *, introduced: bool) -> _Failure:

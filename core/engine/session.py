@@ -135,9 +135,7 @@ class VolunteerSession:
                     session.keep_pass(self.clock_watch.renewed, at_once=self.joined.kept_until is not None),
                     self.trainer.run(),
                     self.journal.keep(lambda: session.peer.contacts),
-                    self._use.keep(),
-                    self.clock_watch.keep(),
-                    self.gift.keep(),
+                    *(each.keep() for each in (self._use, self.clock_watch, self.gift)),
                 ]
                 if session.locator is not None:
                     monitor = network_monitor_of(
@@ -277,10 +275,9 @@ class VolunteerSession:
 
     def _end(self, problem: Problem | None) -> None:
         """End for good; None: to be begun again.  The first reason counts."""
-        if self._over.is_set():
-            return
-        self.fatal, self.begins_again = problem, problem is None
-        self.stop()
+        if not self._over.is_set():
+            self.fatal, self.begins_again = problem, problem is None
+            self.stop()
 
     def _trainer_changed(self) -> None:
         """End with the problem that a person has to mend, unless we stay to tell it."""

@@ -11,6 +11,7 @@ import pytest
 
 from app.forward import forward, server_name
 from app.single import SingleWindow
+from core.api.joined import LINK_LETTERS_MAX
 
 
 def test_one_window_a_home(qt, tmp_path, until):
@@ -36,6 +37,7 @@ STARTS = """
 import os, sys
 from pathlib import Path
 from app.single import SingleWindow
+from core.api.joined import LINK_LETTERS_MAX
 kept = []
 print("ready", flush=True)
 for line in sys.stdin:
