@@ -24,33 +24,37 @@ Files = Sequence[Sequence[pytest.Item]]
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Let each process that runs tests begin with its share of the long ones: none is left to the end."""
+    """Let each process that runs tests begin with its share of the slow ones: none is left to the end."""
+    if "POTLUCK_LONG" not in os.environ:
+        for item in items:
+            if item.get_closest_marker("long"):
+                item.add_marker(pytest.mark.skip(reason="It takes long, and runs when asked for: POTLUCK_LONG=1."))
     processes = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
     if processes == 1:
         return
     files = [list(tests) for _, tests in itertools.groupby(items, key=lambda item: item.path)]
-    long, short = ([file for file in files if is_long(file) is wanted] for wanted in (True, False))
-    items[:] = dealt(long, short, processes)
+    slow, quick = ([file for file in files if is_slow(file) is wanted] for wanted in (True, False))
+    items[:] = dealt(slow, quick, processes)
 
 
-def is_long(file: Sequence[pytest.Item]) -> bool:
+def is_slow(file: Sequence[pytest.Item]) -> bool:
     """Whether the tests of a file start processes or draw windows."""
     return any(file[0].get_closest_marker(name) for name in ("process", "gui"))
 
 
-def dealt(long: Files, short: Files, processes: int) -> list[pytest.Item]:
+def dealt(slow: Files, quick: Files, processes: int) -> list[pytest.Item]:
     """The tests in the order in which xdist cuts them into parts of one length, one for each process.
 
     Args:
-        long: Files of long tests: they are dealt out, and come first in each part.
-        short: Files of other tests, which fill the parts up.
+        slow: Files of slow tests: they are dealt out, and come first in each part.
+        quick: Files of other tests, which fill the parts up.
         processes: Number of parts.
     """
-    rest = list(itertools.chain.from_iterable(short))
-    left = sum(map(len, long)) + len(rest)
+    rest = list(itertools.chain.from_iterable(quick))
+    left = sum(map(len, slow)) + len(rest)
     order: list[pytest.Item] = []
     for number in range(processes):
-        part = list(itertools.chain.from_iterable(long[number::processes]))
+        part = list(itertools.chain.from_iterable(slow[number::processes]))
         size = left // (processes - number)
         missing = max(0, size - len(part))
         order += [*part, *rest[:missing]]

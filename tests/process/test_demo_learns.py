@@ -13,12 +13,7 @@ import pytest
 
 from tests.process.test_demo import demo
 
-pytestmark = [
-    pytest.mark.process,
-    pytest.mark.skipif(
-        "POTLUCK_LONG" not in os.environ, reason="It takes minutes, and runs when asked for: POTLUCK_LONG=1."
-    ),
-]
+pytestmark = [pytest.mark.process, pytest.mark.long]
 BOOK = Path(__file__).parents[3] / "shared/data/gutenberg_en/war_and_peace.txt.xz"
 EPOCHS = 200
 LOSS_SHARE_MAX = 0.7

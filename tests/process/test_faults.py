@@ -50,6 +50,7 @@ def test_growth_compares_a_reader_with_readers() -> None:
         reader.stdin.close()
 
 
+@pytest.mark.long
 def test_a_collaboration_outlives_a_kill_and_a_flipped_bit(tmp_path: Path) -> None:
     kinds = {Kind.BACKBONE_KILLED, Kind.BIT_FLIPPED}
     told = command("--kinds", *kinds, "--number", "2", "--keep", str(tmp_path / "run"))

@@ -113,9 +113,7 @@ def wait_until_gone(processes: list[psutil.Process]) -> None:
         time.sleep(0.05)
 
 
-@pytest.mark.skipif(
-    "POTLUCK_LONG" not in os.environ, reason="It takes minutes, and runs when asked for: POTLUCK_LONG=1."
-)
+@pytest.mark.long
 @pytest.mark.parametrize("way", ["quit", "stop"])
 def test_window_ends_a_hung_engine_by_keys(tmp_path: Path, way: str) -> None:
     """Ctrl+Q; or Ctrl+P, and then Space on the button that is there after five seconds."""

@@ -70,6 +70,7 @@ def test_false_epoch_and_random_weights_replace_nobodys_state(tmp_path: Path) ->
     asyncio.run(run())
 
 
+@pytest.mark.long
 def test_claimed_samples_of_noise_keep_to_their_share(tmp_path: Path) -> None:
     charter = found(tmp_path, target_samples=1024)
 

@@ -3,7 +3,6 @@ import json
 import os
 import socket
 import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -42,14 +41,12 @@ def index_of(shards: Sequence[bytes]) -> ShardIndex:
 
 def test_ten_gigabytes_from_a_server_begin_at_once(tmp_path: Path) -> None:
     with web_server({"/a.txt": Repeated(LINES, 10 * 1024**3)}) as site:
-        began = time.monotonic()
         with reader(collaboration(tmp_path, f"{site.url}/a.txt")) as child:
             assert next(frame for frame in child.heard if isinstance(frame, Opened)).shards == 2560
             child.say(Want(source=0, shards=((1234, 0),)))
             child.hear(BlockReady)
-            assert time.monotonic() - began < 2 * 3  # other tests run beside this one
             tally = child.hear(Tally, lambda tally: tally.rows > 0)
-            assert tally.bytes_read == tally.network_bytes
+            assert tally.bytes_read == tally.network_bytes < 64 * 1024**2
             while not any(isinstance(frame, BlockReady) and frame.whole for frame in child.heard):
                 child.hear(BlockReady)
             assert psutil.Process(child.process.pid).memory_info().rss < 250_000_000

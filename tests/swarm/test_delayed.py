@@ -92,6 +92,7 @@ def calm(parameters: int, *, delayed: bool) -> tuple[Steps, EachSampleOnce]:
     return steps, samples
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("up_s", "delayed"), [(1e9, True), (60.0, False)], ids=["nobody goes", "in turn, peers go"])
 def test_a_swarm_whose_plans_ask_slow_members_for_parts(up_s: float, *, delayed: bool) -> None:
     """Lines so different that steps follow faster with less of the slow ones' gradients; under all checkers."""
@@ -113,6 +114,7 @@ def test_a_swarm_whose_plans_ask_slow_members_for_parts(up_s: float, *, delayed:
     assert verdict.rounds["partial"] >= 1, "there were such rounds"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("parameters", [30_000, 80_000], ids=["averaging is shorter", "averaging is longer"])
 def test_throughput_is_that_of_the_slower_phase_alone(parameters: int) -> None:
     """S000 3.2: min(F_compute, F_aggregate) batches a second with delayed updates, 1 / (T_c + T_a) without."""

@@ -94,7 +94,10 @@ class Rounds:
         group.look()
 
 
-@pytest.mark.parametrize("how", ["named", "not named", "eager and named", "eager"])
+@pytest.mark.parametrize(
+    "how",
+    ["named", "not named", *(pytest.param(each, marks=pytest.mark.long) for each in ("eager and named", "eager"))],
+)
 def test_leader_that_never_commits_is_soon_excluded(how: str) -> None:
     group = Group(5, ordered=True)
     villain = group.leader()

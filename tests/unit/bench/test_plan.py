@@ -32,6 +32,7 @@ def test_the_known_fleets_take_what_is_known():
         assert best_portions(fleet(lines, work)).seconds == pytest.approx(expected_s, rel=0.005)
 
 
+@pytest.mark.long
 def test_it_measures_and_says_so(capsys):
     options = ["bench", "plan", "--peers", "8", "--repeats", "2"]
     args = parser().parse_args([*options, "--json"])

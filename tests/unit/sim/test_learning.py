@@ -48,6 +48,7 @@ def check_approach(lessons: list[Lesson]) -> None:
     assert not any(lesson.refusals for lesson in lessons), "honest members agree"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "overrun"),
     [*((name, 1.0) for name in FLEETS), ("heterogeneous", 1.6), ("clients", 1.6), ("one of great upload", 1.6)],
