@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import time
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -46,6 +47,9 @@ def test_a_seed_draws_the_same_faults_and_all_kinds() -> None:
 
 def test_growth_compares_a_reader_with_readers() -> None:
     with psutil.Popen(own_command("reader", "core.reading"), stdin=subprocess.PIPE) as reader:
+        end = time.monotonic() + 10
+        while role_of(reader) is ProcessRole.OTHER and time.monotonic() < end:
+            time.sleep(0.01)  # a child begins with its parent's words
         assert role_of(reader) is ProcessRole.READER
         reader.stdin.close()
 
