@@ -91,7 +91,7 @@ class JoinCommand:
         """Forget the link of one that was joined.
 
         Args:
-            which: Its id; empty: of the one that comes first.
+            which: Its id.
             told: Hears what came of it.
         """
         self._run(["leave", which], "", lambda lines: told(_answer(lines)))

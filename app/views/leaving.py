@@ -29,7 +29,7 @@ class Leaving(QObject):
         """Show the question.
 
         Args:
-            which: The collaboration's id; empty: the one that comes first.
+            which: The collaboration's id.
             name: What it is called; empty: not known.
         """
         tr = text.tr

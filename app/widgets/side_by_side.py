@@ -6,7 +6,7 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QWidget
 
 LETTERS_LEAST: Final = 100
-"""Of both parts together, in digits of the font: in less, tables hide columns and cut words."""
+"""The least width of both parts together, in digits of the font: in less, tables hide columns and cut words."""
 
 
 class SideBySide(QWidget):
@@ -28,7 +28,7 @@ class SideBySide(QWidget):
             self._row.addWidget(part, stretch=share)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Of Qt: a part has the whole width where half of it is too little."""
+        """Give each part the whole width where half of it is too little."""
         super().resizeEvent(event)
         narrow = event.size().width() < LETTERS_LEAST * self.fontMetrics().horizontalAdvance("0")
         ways = QBoxLayout.Direction.LeftToRight, QBoxLayout.Direction.TopToBottom

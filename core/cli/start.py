@@ -29,7 +29,7 @@ from core.storage.paths import Home
 from core.system.atomic_files import make_directory
 from core.system.file_limit import raise_file_limit
 from core.system.parent_watch import stop_on_signals, watch_parent
-from core.system.startup import EXIT_REFUSED
+from core.system.startup import EXIT_SHUT_OUT
 from core.workers.frames import MetricFiles
 
 _LOG = logging.getLogger("potluck")
@@ -43,7 +43,7 @@ def run_engine(args: argparse.Namespace) -> int:
         return asyncio.run(_run_engine(args))
     except ShutOut as problem:
         say_problem(problem, json=args.json)
-        return EXIT_REFUSED
+        return EXIT_SHUT_OUT
 
 
 async def _run_engine(args: argparse.Namespace) -> int:

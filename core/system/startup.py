@@ -24,7 +24,7 @@ LABEL: Final = "org.potluck.Potluck"
 SCHEME: Final = "potluck"
 RUN_KEY: Final = r"Software\Microsoft\Windows\CurrentVersion\Run"
 LINK_KEY: Final = rf"Software\Classes\{SCHEME}"
-EXIT_REFUSED: Final = 77
+EXIT_SHUT_OUT: Final = 77
 """Exit code of an engine that the organiser has shut out (EX_NOPERM of sysexits.h): another start changes nothing."""
 TOLD_S: Final = 20.0
 """How long a program of the system may take to hear of it."""
@@ -136,7 +136,7 @@ def _entry(kind: Startup, command: Sequence[str]) -> bytes:
         "[Unit]\nDescription=Potluck: trains one neural network together with others\nAfter=network-online.target\n\n"
         f"[Service]\nExecStart={' '.join(map(_unit_word, command))}\nRestart=on-failure\nRestartSec=60\nNice=10\n"
         # killed: a person has ended it by force (core.api.running)
-        f"SuccessExitStatus=130 143\nRestartPreventExitStatus=SIGKILL {EXIT_REFUSED}\n\n"
+        f"SuccessExitStatus=130 143\nRestartPreventExitStatus=SIGKILL {EXIT_SHUT_OUT}\n\n"
         "[Install]\nWantedBy=default.target\n"
     ).encode()
 

@@ -26,9 +26,9 @@ pytestmark = pytest.mark.process
 SETTLE_S = 3.0
 LOOK_S = 5.0
 WORKERS_SHARE_MAX = 0.01
-"""Of a core, for what has torch."""
+"""The share of a core that what has torch may take."""
 SHARE_MAX = 0.15
-"""Of a core, for engine and backbone too, which go on to say where they are; on a computer that tests fill."""
+"""The same of engine and backbone, which go on to say where they are; on a computer that tests fill."""
 LINK = f"potluck://127.0.0.1:4000/{'ab' * 32}#invitation"
 CHILD = f"""
 import json, sys

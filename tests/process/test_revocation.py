@@ -14,7 +14,7 @@ from core.backbone.link import parse_link
 from core.base.problems import NotTrusted
 from core.net.clock import Clock
 from core.storage.identity import load_identity
-from core.system.startup import EXIT_REFUSED
+from core.system.startup import EXIT_SHUT_OUT
 from tests.process.net_people import Ask, Peer, Say, eventually, in_loop
 from tests.process.swarm import CORE, ENVIRONMENT, collaboration, end, found
 
@@ -46,7 +46,7 @@ def test_revoked_member_is_refused_by_all_processes(tmp_path: Path) -> None:
             async with asyncio.timeout(60):
                 for one, other in ((ada, "bob"), (bob, "ada")):
                     await one.until(lambda news, other=other: "eve" not in names(news) and other in names(news))
-                assert await asyncio.to_thread(eve.process.wait) == EXIT_REFUSED
+                assert await asyncio.to_thread(eve.process.wait) == EXIT_SHUT_OUT
             joining = Joining(
                 link=parse_link(swarm.link),
                 key=load_identity(eve.home.identity_file, None).keys,

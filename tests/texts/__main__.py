@@ -46,9 +46,9 @@ class Answer(NamedTuple):
     """What a command has found."""
 
     count: int
-    """Of texts; of plain text, of words."""
+    """Number of texts; where it is plain text, of words."""
     letters: str | None
-    """Of all that was written, without spaces; None: the command writes nothing."""
+    """The letters of all that was written, without spaces; None: the command writes nothing."""
     losses: tuple[str, ...]
     refused: str
     """The sentence with which it ended; empty: it is done."""
