@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import socket
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -202,7 +203,7 @@ class Joining:
         """Why no backbone answers, and whose computer is the cause, as far as that is seen from here."""
         if not any(has_way(each.host) for each in self._link.each):
             return "{whose} does not answer: this computer has no network."
-        if isinstance(error, aiohttp.ClientConnectorDNSError):
+        if isinstance(error, aiohttp.ClientConnectorDNSError) and error.errno == socket.EAI_NONAME:
             return "No computer is called {where}, as the link says. It is looked for again and again."
         ended = "By this computer's clock, its pass does not hold now. Waiting for the backbone at {where} to renew it."
         return ended if self._ended else "{whose} does not answer."

@@ -115,10 +115,16 @@ def test_computer_without_network_does_not_blame_the_organisers(tmp_path: Path) 
     if shutil.which("unshare") is None or subprocess.run([*apart, "true"], check=False).returncode:
         pytest.skip("needs the right to make a network namespace")
     links = [f"potluck://{host}:4000/{'ab' * 32}#invitation" for host in ("10.1.2.3", "pot.example")]
-    words = [*apart, sys.executable, "-c", OFF_LINE, str(tmp_path), *links]
-    said = subprocess.run(words, stdout=subprocess.PIPE, check=True, text=True).stdout.splitlines()
+    words = [sys.executable, "-c", OFF_LINE, str(tmp_path), *links]
+    said = subprocess.run([*apart, *words], stdout=subprocess.PIPE, check=True, text=True).stdout.splitlines()
     cause = "does not answer: this computer has no network."
     assert said == [f"The computer at {host}:4000 {cause}" for host in ("10.1.2.3", "pot.example")]
+    if shutil.which("ip"):  # with a line, but without the server that knows names
+        line = "ip link add near type veth peer name far; ip address add 10.9.0.1/24 dev near"
+        script = f'{line}; ip link set far up; ip link set near up; sleep 1.5; exec "$@"'
+        words = [*apart, "sh", "-c", script, "sh", *words[:-2], links[1]]
+        said = subprocess.run(words, stdout=subprocess.PIPE, check=True, text=True).stdout.splitlines()
+        assert said == ["The computer at pot.example:4000 does not answer."]
 
 
 @pytest.mark.skipif(ABSENCE is not None, reason=str(ABSENCE))

@@ -31,7 +31,7 @@ def test_own_hosts():
 
 
 CABLE = """
-import json, subprocess
+import json, psutil, subprocess, time
 from core.net.interfaces import has_way
 def seen():
     return [has_way(host) for host in ("10.9.0.2", "192.0.2.80", "2001:db8::7", "a.name")]
@@ -42,6 +42,9 @@ ip("link add near type veth peer name far")
 ip("address add 10.9.0.1/24 dev near")
 ip("link set far up")
 ip("link set near up")
+late = time.monotonic() + 10
+while not psutil.net_if_stats()["near"].isup and time.monotonic() < late:
+    time.sleep(0.01)  # the kernel says so a while after
 told.append(seen())
 ip("route add default via 10.9.0.2")
 told.append(seen())
