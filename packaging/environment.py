@@ -114,6 +114,8 @@ def install(python: Path, extras: tuple[str, ...], torch: str, steps: Steps) -> 
     log = VENV / "install.log"
     wanted = requirements(extras, torch, pyproject.decode())
     options = ["--no-input", "--progress-bar", "off", "--disable-pip-version-check"]
+    if "dev" in extras:
+        options.append("--no-compile")  # it takes a minute, and the tests import a fourth of all files
     progress = PipProgress(site_packages(VENV))
     code = run_quietly([str(python), "-m", "pip", "install", *options, *wanted], log, steps, progress)
     if code != 0:

@@ -272,10 +272,10 @@ def test_all_checks_run_and_are_summed_up(parts, monkeypatch, capsys):
         return SimpleNamespace(returncode=next((code for name, code in codes.items() if name in command), 0))
 
     monkeypatch.setattr(subprocess, "run", run)
+    monkeypatch.setattr(subprocess, "Popen", lambda *_, **__: SimpleNamespace(wait=lambda: 0))
     words = parts.bootstrap.Words("test", "", ["-k", "x"])
     assert parts.bootstrap.run_tests(Path("python"), words, parts.steps.Steps()) == 1
-    said = capsys.readouterr().err
-    assert "FAILED (exit code 1)" in said
+    assert "FAILED (exit code 1)" in (said := capsys.readouterr().err)
     assert said.count("passed in") == 3
     codes.clear()
     assert parts.bootstrap.run_tests(Path("python"), words, parts.steps.Steps()) == 0
