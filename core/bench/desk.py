@@ -24,7 +24,8 @@ from core.base.problems import Problem
 from core.bench.charters import charter_of
 from core.bench.collaboration import running_collaboration
 from core.bench.desk_figures import MEBIBYTE, START_S, DeskFigure, cpu_s, engine_of_home, pss_bytes
-from core.bench.desk_training import training_figures
+from core.bench.desk_training import is_training, training_figures, until
+from core.control.client import ControlClient
 from core.storage.paths import Home
 from core.storage.settings import Settings
 from core.system.child_process import own_command
@@ -34,6 +35,8 @@ SETTLE_S: Final = 5.0
 """Between a window's start and a look at rest."""
 ENGINE_SETTLES_S: Final = 20.0
 """The same for an engine, which searches for a router first."""
+DEMO_SETTLES_S: Final = 25.0
+"""The same for a demo that was paused: its reader ends a while after."""
 PEOPLE: Final = 200
 PAGES: Final = ("home", "model", "people")
 
@@ -91,9 +94,34 @@ async def _measured(folder: Path, seconds: float) -> DeskReport:
             await asyncio.sleep(SETTLE_S)
             figures += await _at_rest("window at rest", window, seconds, share=0.3, mebibytes=120)
             figures.append(DeskFigure("second start", _seconds(["--home", str(home)]), 0.3, "s"))
+    figures += await _paused_demo(Home(folder / "demo"), seconds)
     figures += await _crowd(folder / "crowd", seconds)
     training, notes = await training_figures(charter, folder / "training", seconds)
     return DeskReport(platform=_platform() or "the display", figures=(*figures, *training), notes=tuple(notes))
+
+
+async def _paused_demo(home: Home, seconds: float) -> list[DeskFigure]:
+    """The embedded collaboration of three with its window, paused once it has trained."""
+    home.create()
+    process = await asyncio.create_subprocess_exec(
+        *own_command(), "engine", "--home", str(home.directory), "--embedded", "--with-parent",
+        stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=_environment(),
+    )  # fmt: skip
+    assert process.stdin is not None
+    try:
+        engine = await engine_of_home(home)
+        async with ControlClient.connect(home) as client:
+            await until(client, is_training)
+            await client.call("pause")
+        async with _window(home.directory) as (window, _):
+            await asyncio.sleep(DEMO_SETTLES_S)
+            used = sum(await asyncio.gather(*(_share(one, seconds) for one in (engine, window))))
+            held = pss_bytes(engine) + pss_bytes(window)
+    finally:
+        process.stdin.close()
+        await process.wait()
+    name = "paused demo of three, with window"
+    return [DeskFigure(f"{name}, of a core", used, 1.2, "%"), DeskFigure(name, held / MEBIBYTE, 450, "MiB")]
 
 
 async def _crowd(home: Path, seconds: float) -> list[DeskFigure]:

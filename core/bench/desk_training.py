@@ -57,11 +57,11 @@ async def training_figures(charter: Charter, folder: Path, seconds: float) -> tu
         home = Home(folder / "peer-0")
         engine = await engine_of_home(home)
         async with ControlClient.connect(home) as client:
-            await _until(client, _trains)
+            await until(client, is_training)
             busy_ms = await _typing_ms(seconds)
             await client.call("pause")
             quiet_ms = await _typing_ms(seconds)
-            await _until(client, lambda news: news.me.worker_pid is None)
+            await until(client, lambda news: news.me.worker_pid is None)
             figures = [
                 DeskFigure("typing elsewhere while it trains, later by", max(0.0, busy_ms - quiet_ms), 10, "ms"),
                 DeskFigure(f"memory {KEEP_MINUTES} min after a pause (PSS)", pss_bytes(engine) / MEBIBYTE, 60, "MiB"),
@@ -70,16 +70,17 @@ async def training_figures(charter: Charter, folder: Path, seconds: float) -> tu
                 return figures, [f"input to suspended is not measured: {' and '.join(NEEDED)} are not installed"]
             await client.settings({"in_use": False})
             await client.call("resume")
-            trains = await _until(client, _trains)
+            trains = await until(client, is_training)
             figures.append(DeskFigure("input to suspended", await _suspended_s(trains, environ), 1.0, "s"))
     return figures, []
 
 
-def _trains(news: Snapshot) -> bool:
+def is_training(news: Snapshot) -> bool:
+    """Whether the volunteer computes, and holds samples already."""
     return news.activity is Activity.TRAINING and news.me.worker_pid is not None and news.me.samples_pending > 0
 
 
-async def _until(client: ControlClient, is_so: Callable[[Snapshot], bool]) -> Snapshot:
+async def until(client: ControlClient, is_so: Callable[[Snapshot], bool]) -> Snapshot:
     """Wait for a snapshot.
 
     Raises:

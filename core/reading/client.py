@@ -22,6 +22,8 @@ RESTART_S_MAX: Final = 60.0
 """Between two starts of a reader that dies, jitter apart."""
 DEATHS_MAX: Final = 6
 """Readers that die in a row without a word about text; then the worker has a problem."""
+ENDS_S: Final = 10.0
+"""A reader that rests for longer is ended, and its memory given back; the next one starts in a second."""
 _READER: Final = "reader"
 
 
@@ -55,6 +57,7 @@ class ReaderClient:
         self._pipe = threading.Lock()
         self._going = threading.Event()
         self._going.set()
+        self._ending = threading.Timer(ENDS_S, self._end)
         self._closed = threading.Event()
         threading.Thread(target=self._run, name=_READER, daemon=True).start()
 
@@ -72,12 +75,18 @@ class ReaderClient:
 
     def rest(self) -> None:
         """Have nothing read nor computed until `go_on`."""
+        if not self._going.is_set():
+            return
         self._going.clear()
         self.say(Rest())
+        self._ending = threading.Timer(ENDS_S, self._end)
+        self._ending.daemon = True
+        self._ending.start()
 
     def go_on(self) -> None:
         """After `rest`: have the reader work again."""
         if not self._going.is_set():
+            self._ending.cancel()
             self._going.set()
             self.say(GoOn())
 
@@ -85,13 +94,18 @@ class ReaderClient:
         """End it, and wait until it is gone."""
         self._closed.set()
         self._going.set()
+        process = self._end()
+        if process is not None:
+            process.wait()
+
+    def _end(self) -> "subprocess.Popen[bytes] | None":
+        """Tell the reader that runs, if one does, to end."""
         with self._pipe:
             process = self._process
             if process is not None and process.stdin is not None:
                 with contextlib.suppress(OSError):
                     process.stdin.close()
-        if process is not None:
-            process.wait()
+        return process
 
     def _run(self) -> None:
         quick = 0
@@ -100,7 +114,7 @@ class ReaderClient:
             if isinstance(last, ReadFailed) and last.code != WorkerProblem.code:
                 self._fail(last)
                 return
-            quick = quick + 1 if last is not None else 0
+            quick = quick + 1 if last is not None and self._going.is_set() else 0
             if quick >= DEATHS_MAX and not self._closed.is_set():
                 said = last.message if isinstance(last, ReadFailed) else "The reading process ends again and again."
                 self._fail(ReadFailed(code=WorkerProblem.code, message=said, hint="The log says more."))

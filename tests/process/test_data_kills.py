@@ -141,7 +141,8 @@ def test_reader_that_always_dies_is_a_problem(tmp_path: Path, monkeypatch: pytes
         heard.next()
 
 
-def test_resting_reader_computes_nothing(tmp_path: Path) -> None:
+def test_resting_reader_computes_nothing_and_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("core.reading.client.ENDS_S", 6.0)
     heard = Heard(begun(tmp_path))
     heard.next()
     heard.samples.rest()
@@ -151,8 +152,11 @@ def test_resting_reader_computes_nothing(tmp_path: Path) -> None:
     before = sum(process.cpu_times()[:2])
     time.sleep(3.0)
     assert sum(process.cpu_times()[:2]) - before < 0.01 * 3.0 + 0.02  # a tick of the kernel's clock more
+    process.wait(PATIENCE_S)
     heard.samples.go_on()
-    heard.next()
+    for _ in range(120):  # more than was read before
+        heard.next()
+    assert heard.samples.reader.pid not in {None, pid}
     heard.samples.close()
 
 
