@@ -17,7 +17,7 @@ from msgspec import Meta
 
 from core.backbone.held_uses import HeldUses
 from core.backbone.invitations import Invitation, found_in
-from core.backbone.names import check_name, skeleton
+from core.backbone.names import check_name, looks
 from core.base.ids import PeerId
 from core.base.problems import BadInput, NotTrusted
 from core.system.atomic_files import append_synced, read_bounded
@@ -75,7 +75,7 @@ class AdmissionLog:
     def __init__(self, folder: Path) -> None:
         self._path = folder / ADMITTED
         self._by_key: dict[PeerId, Admitted] = {}
-        self._by_name: dict[str, PeerId] = {}
+        self._by_look: dict[str, PeerId] = {}
         self._used: Counter[str] = Counter()
         self.held = HeldUses()
         """For newcomers who are about to come in."""
@@ -95,9 +95,9 @@ class AdmissionLog:
         return [(key, one.name) for key, one in list(self._by_key.items())[-at_most:]]
 
     def keys_of(self, name: str) -> list[PeerId]:
-        """The keys that people would call by this name: one, or none."""
-        key = self._by_name.get(skeleton(name))
-        return [] if key is None else [key]
+        """The keys that people would call by this name: those written so, else the one that looks like it, or none."""
+        exact = [key for key, one in self._by_key.items() if one.name == name]
+        return exact or [key for key in [self._by_look.get(looks(name)[-1])] if key is not None]
 
     def used(self, invitation: Invitation) -> int:
         """Number of keys that an invitation has let in."""
@@ -170,7 +170,7 @@ class AdmissionLog:
             NoSpace: the disk is full.
         """
         check_name(name)
-        if skeleton(name) in self._by_name:
+        if any(look in self._by_look for look in looks(name)):
             raise NameTaken(f"The name {name!r} belongs to somebody else here.", hint="Choose another name.")
         admission = Admitted(key=key.hex(), name=name, invitation=invitation, at=now)
         append_synced(self._path, b"\n" + msgspec.json.encode(admission))  # first the end of what may be half a line
@@ -180,5 +180,6 @@ class AdmissionLog:
         key = PeerId(bytes.fromhex(admission.key))
         if key not in self._by_key:
             self._by_key[key] = admission
-            self._by_name.setdefault(skeleton(admission.name), key)
+            for look in looks(admission.name):
+                self._by_look.setdefault(look, key)
             self._used[admission.invitation] += 1

@@ -1,29 +1,47 @@
 """Names of people: which a pass can hold, and which two look the same.
 
-A confusable name costs more than a strange one: names are compared as Unicode's NFKC writes them, in small letters and
-with the letters that other alphabets share with the Latin one replaced; a name has letters of one alphabet only.
+Two tables of Unicode's (`resources/unicode`, docs/decisions/0020-names.md) decide: which letters its identifier profile
+has (UTS 39, section 3.1), none of which is invisible, and what each of them looks like (section 4).  A name has letters
+of one alphabet only.
 """
 
 import unicodedata
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Final
 
+import resources
 from core.base.bounds import USERNAME_BYTES_MAX
 from core.base.problems import BadInput
 
 NAME_CHARS_MAX: Final = 40
-_MARKUP: Final = frozenset('<>&"\\|`')
-_FORMULA: Final = "=+-@"
-"""A table program takes a cell that begins with one of these for a formula."""
-_WITH_LATIN: Final = frozenset({"LATIN", "CJK", "HIRAGANA", "KATAKANA", "HANGUL", "BOPOMOFO", "FEMININE", "MASCULINE"})
-"""Alphabets that people write beside Latin letters, and that have none that look like them."""
-_LOOK_ALIKE: Final = str.maketrans("аеорсухіјѕһԁԛԝкмтвнɡαορυνικτχ", "aeopcyxijshdqwkmtbhgaopuviktx")
-"""Cyrillic and Greek small letters as the Latin ones that they look like, in themselves or as capitals."""
+_MARKUP: Final = frozenset('<>&"\\|`()[]{}')
+"""ASCII characters that no name has: those of languages of markup, and brackets, in which the window puts its own words
+behind a name."""
+_FORMULA: Final = "=+-@ "
+"""A table program takes a cell that begins with one of these, behind any spaces, for a formula."""
+_PICTURES: Final = (range(0x2600, 0x27C0), range(0x1F300, 0x1FB00))
+"""Code points among which are the pictures that people put into names."""
+_WITH_LATIN: Final = frozenset({"LATIN", "CJK", "IDEOGRAPHIC", "HIRAGANA", "KATAKANA", "HANGUL", "BOPOMOFO"})
+"""Alphabets that people write beside Latin letters."""
+_ONE_MARK: Final = frozenset({"LATIN", "GREEK", "CYRILLIC", "ARMENIAN", "GEORGIAN"})
+"""Alphabets in which a letter has at most one mark beside those that NFC composes with it."""
+_MARKS_MAX: Final = 4
+"""Upper bound on the marks of a letter of any alphabet (UTS 39, section 5.4)."""
+_VIRAMA: Final = 9
+"""Canonical combining class of the signs behind which a joiner chooses another form (RFC 5892, A.1 and A.2)."""
 
 
 def usable_name(name: str) -> str:
     """`name` as a pass can hold it: at most 40 letters and 64 bytes; empty when nothing is left of it."""
-    normal = unicodedata.normalize("NFKC", name)
-    readable = " ".join("".join(letter if _is_allowed(letter) else " " for letter in normal).split())
+    kept = ""
+    for letter in unicodedata.normalize("NFKC", name):
+        if unicodedata.category(letter).startswith("M"):
+            kept += letter if _may_mark(letter, kept) else ""
+        else:
+            kept += letter if _is_allowed(letter, kept) else " "
+    readable = " ".join(unicodedata.normalize("NFC", kept).split())
     short = readable.lstrip(_FORMULA)[:NAME_CHARS_MAX].encode()[:USERNAME_BYTES_MAX].decode(errors="ignore")
     return short.strip()
 
@@ -38,22 +56,67 @@ def check_name(name: str) -> None:
         raise BadInput(
             f"The name {name[:20]!r} cannot be used.", hint="Choose one of 1 to 40 letters, digits and spaces."
         )
-    if len({_alphabet(letter) for letter in name if letter.isalpha()}) > 1:
+    spelt = [letter for letter in name if letter.isalpha() and unicodedata.category(letter) != "Lm"]
+    if len({_alphabet(letter) for letter in spelt}) > 1:
         raise BadInput(
             f"The name {name[:20]!r} mixes letters of several alphabets.", hint="Choose one with letters of one."
         )
 
 
-def skeleton(name: str) -> str:
-    """What two names have in common that people may take for each other."""
-    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
-    return "".join(folded.split()).translate(_LOOK_ALIKE)
+def looks(name: str) -> tuple[str, str]:
+    """The skeletons of a name (UTS 39, section 4) as it is written and in small letters.
+
+    Two names that share one may be taken for each other.
+    """
+    plain = unicodedata.normalize("NFKC", name)
+    return _skeleton(plain), _skeleton(plain.casefold())
 
 
-def _is_allowed(letter: str) -> bool:
-    return letter.isprintable() and letter not in _MARKUP
+def _skeleton(text: str) -> str:
+    seen = "".join(letter for letter in unicodedata.normalize("NFD", text) if unicodedata.category(letter) != "Cf")
+    alike = unicodedata.normalize("NFD", seen.translate(_prototypes()).casefold())
+    return "".join(alike.replace("i\u0307", "i").split())
+
+
+def _is_allowed(letter: str, before: str) -> bool:
+    """Whether a name may have a letter, sign or space, behind the part of the name before it."""
+    if letter in "\u200c\u200d":
+        return unicodedata.combining(before[-1:] or " ") == _VIRAMA
+    picture = unicodedata.category(letter) == "So" and any(ord(letter) in each for each in _PICTURES)
+    return letter.isprintable() and letter not in _MARKUP and (letter.isascii() or picture or _is_identifier(letter))
+
+
+def _may_mark(mark: str, before: str) -> bool:
+    """Whether a mark may follow: there is a letter that has few marks yet, and the last is another one."""
+    marks = 0
+    while before and unicodedata.category(before[-1]).startswith("M"):
+        if before[-1] == mark:
+            return False
+        before, marks = before[:-1], marks + 1
+    if not before[-1:].isalpha() or not _is_identifier(mark):
+        return False
+    return marks < (1 if _alphabet(before[-1]) in _ONE_MARK else _MARKS_MAX)
 
 
 def _alphabet(letter: str) -> str:
     alphabet = unicodedata.name(letter, "UNKNOWN").partition(" ")[0]
     return "LATIN" if alphabet in _WITH_LATIN else alphabet
+
+
+def _is_identifier(letter: str) -> bool:
+    return bisect_right(_identifiers(), ord(letter)) % 2 == 1
+
+
+@cache
+def _identifiers() -> Sequence[int]:
+    """The identifier profile: by turns the first code point of a range, and the one behind its last."""
+    lines = resources.file("unicode", "identifiers.txt").read_text("ascii").split()
+    bounds = (line.split("..") for line in lines)
+    return [point for each in bounds for point in (int(each[0], 16), int(each[-1], 16) + 1)]
+
+
+@cache
+def _prototypes() -> Mapping[int, str]:
+    """What each code point looks like, by code point."""
+    rows = (line.split(" ; ") for line in resources.file("unicode", "confusables.txt").read_text("ascii").splitlines())
+    return {int(point, 16): "".join(chr(int(each, 16)) for each in like.split()) for point, like in rows}

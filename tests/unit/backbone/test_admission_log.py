@@ -1,10 +1,12 @@
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from core.backbone.admission_log import ADMITTED, AdmissionLog, NameTaken
+from core.backbone.admission_log import ADMITTED, AdmissionLog, Admitted, NameTaken
 from core.backbone.held_uses import HELD_MAX, HELD_S
 from core.backbone.invitations import Invitation, new_invitation
+from core.backbone.names import usable_name
 from core.base.problems import BadInput, NotTrusted
 from tests.unit.net.people import NOW, id_of
 
@@ -96,3 +98,25 @@ def test_few_uses_are_held_however_many_ask(tmp_path: Path) -> None:
         log.held.hold(many.id, id_of(f"sybil {number}"), NOW)
     assert log.held.by_others(many.id, None, NOW) == HELD_MAX
     assert admit(log, "ada", many) == "ada"
+
+
+def test_names_admitted_before_a_rule_stay(tmp_path: Path) -> None:
+    old = {"ada": "alice (you)", "bob": "Backbone\ufe0f", "eve": "Backbone", "carl": "Bob1", "dan": "Bobl"}
+    lines = [Admitted(key=id_of(who).hex(), name=name, invitation="", at=NOW) for who, name in old.items()]
+    (tmp_path / ADMITTED).write_bytes(b"\n".join(map(msgspec.json.encode, lines)))
+    log = AdmissionLog(tmp_path)
+    assert {who: admit(log, who, name="another") for who in old} == old
+    assert {name: log.keys_of(name) for name in old.values()} == {name: [id_of(who)] for who, name in old.items()}
+    with pytest.raises(NameTaken):
+        admit(log, "finn", name="B0b1")
+
+
+@pytest.mark.parametrize("name", ["Backbone\ufe0f", "B\u0430ckbone", "Backbone (you)", "\u1d00da"])
+def test_newcomer_cannot_pass_for_another(tmp_path: Path, name: str) -> None:
+    log = AdmissionLog(tmp_path)
+    log.enter(id_of("me"), "Backbone", invitation="", now=NOW)
+    with pytest.raises(BadInput, match=r"cannot be used|mixes"):
+        admit(log, "eve", name=name)
+    if usable_name(name) == "Backbone":  # as the newcomer's own program asks
+        with pytest.raises(NameTaken):
+            admit(log, "eve", name=usable_name(name))
