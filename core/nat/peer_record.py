@@ -8,6 +8,7 @@ from typing import Annotated, Final
 import msgspec
 from msgspec import Meta
 
+from core.base.addresses import is_reachable
 from core.base.ids import Key, PeerId, hashed_key
 from core.base.problems import WireProblem
 from core.base.wire import Schema
@@ -127,7 +128,7 @@ def is_private(host: str) -> bool:
 def is_public(host: str) -> bool:
     """Whether this is an address that every host of the Internet can call."""
     ip = _ip(host)
-    return ip is not None and ip.is_global and not ip.is_multicast
+    return ip is not None and is_reachable(ip)
 
 
 def is_callable(host: str) -> bool:

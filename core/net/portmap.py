@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Final, Literal, Protocol
 
+from core.base.addresses import is_reachable
 from core.net import igd, nat_pmp
 from core.net.nat_pmp import GatewayQueries, GrantedMapping, MappingRequest, NoMapping, Transport
 
@@ -38,7 +39,7 @@ class Mapped:
     @property
     def public(self) -> bool:
         """Whether the whole Internet can call it; otherwise there is a second router behind the first."""
-        return ipaddress.ip_address(self.host).is_global
+        return is_reachable(ipaddress.ip_address(self.host))
 
 
 class Gateway(Protocol):

@@ -3,7 +3,7 @@
 A name may lead anywhere, and so may a redirection: a server could have its readers ask their own router, or a service
 that trusts this computer.  So each connection goes to an address that was looked at: one that the whole internet can
 reach.  A private or loopback address is asked only where the manifest itself has it in its address, which the person
-saw before joining; a link-local one, where clouds keep their secrets, never.
+saw before joining; those where clouds keep their secrets never.
 """
 
 import http.client
@@ -17,6 +17,7 @@ from typing import Any, Final
 from urllib.parse import SplitResult, quote, urljoin, urlsplit
 
 from core.api.data_state import DataCode
+from core.base.addresses import ipv4_inside, is_own, is_reachable
 from core.sources.source import READ_BYTES, Access, ShardUnreadable, SourceStalled
 from core.sources.versions import SeenVersions, Version
 from core.sources.web_line import TooSlowError, WebLine
@@ -30,6 +31,14 @@ WINDOW_BYTES: Final = 1024 * 1024
 _MOVED: Final = frozenset({301, 302, 303, 307, 308})
 _AGAIN: Final = frozenset({408, 425, 429})
 """States of a server that is asked too much, or too early."""
+_CLOUD: Final = [
+    ipaddress.ip_network(each)
+    for each in (
+        *("100.100.100.200", "168.63.129.16"),  # Alibaba, Azure; others have link-local ones or 192.0.0.192
+        *("fd00:ec2::/32", "fd20:ce::254", "fd00:c1::a9fe:a9fe", "fd00:42::42"),  # Amazon, Google, Oracle, Scaleway
+    )
+]
+"""Where a computer in a cloud asks for its keys, as far as the rules for other addresses would let it be asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,23 +304,14 @@ def may_ask(address: str, *, named: bool) -> bool:
         address: As the system's resolver gives it.
         named: The manifest itself has it in its address.
     """
-    ip = ipaddress.ip_address(address.partition("%")[0])
-    inner = [ip]
-    if isinstance(ip, ipaddress.IPv6Address):
-        inner += [v4 for v4 in (ip.ipv4_mapped, ip.sixtofour, *(ip.teredo or ())) if v4 is not None]
-        if ip in ipaddress.ip_network("64:ff9b::/96"):
-            inner.append(ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF))
-    if any(each.is_link_local or each.is_multicast or each.is_unspecified for each in inner):
-        return False
-    return named or all(each.is_global for each in inner)
+    ip = ipv4_inside(ipaddress.ip_address(address.partition("%")[0]))
+    return not any(ip in each for each in _CLOUD) and (is_reachable(ip) or (named and is_own(ip)))
 
 
 def is_own_network(host: str) -> bool:
     """Whether a host is written as a private or loopback address, not as a name that could lead anywhere."""
-    if host == "localhost":
-        return True
     try:
-        return not ipaddress.ip_address(host).is_global
+        return host == "localhost" or is_own(ipv4_inside(ipaddress.ip_address(host)))
     except ValueError:
         return False
 

@@ -168,10 +168,30 @@ def test_a_silent_and_a_slow_server_do_not_answer(site: Site, monkeypatch: pytes
         ("64:ff9b::a9fe:a9fe", False, False),
         ("2002:7f00:0001::", False, False),
         ("2606:2800:220:1:248:1893:25c8:1946", False, True),
+        ("64:ff9b::5db8:d822", False, True),
+        ("100.64.0.1", True, True),
+        ("64:ff9b::a00:1", True, True),
+        *((address, False, False) for address in ("::127.0.0.1", "64:ff9b:1::1", "fec0::1", "64:ff9b::7f00:1", "::")),
+        *((address, False, False) for address in ("2002:a00:1::", "2001:0:102:304::f5ff:fffe", "3fff::1", "5f00::1")),
+        *((address, False, False) for address in ("100::1", "100:0:0:1::1", "198.18.0.1", "240.0.0.1", "192.88.99.1")),
+        *((address, False, False) for address in ("ff0e::1", "224.0.0.1", "255.255.255.255", "::ffff:10.0.0.1")),
+        *((address, True, False) for address in ("168.63.129.16", "100.100.100.200", "192.0.0.192", "fd00:ec2::254")),
+        *((address, True, False) for address in ("::ffff:169.254.169.254", "64:ff9b::a83f:8110", "fd20:ce::254")),
+        *((address, True, False) for address in ("2002:a9fe:a9fe::", "fe80::a9fe:a9fe", "fec0::1", "0.0.0.0")),
     ],
 )
 def test_only_what_all_can_reach_is_asked(address: str, *, named: bool, may: bool) -> None:
     assert may_ask(address, named=named) is may
+
+
+@pytest.mark.parametrize("host", ["fd00:ec2::254", "100.100.100.200", "192.0.0.192", "168.63.129.16"])
+def test_cloud_secrets_are_never_asked(host: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = list[object]()
+    monkeypatch.setattr(socket.socket, "connect", lambda _, address: asked.append(address))
+    place = f"http://[{host}]" if ":" in host else f"http://{host}"
+    with pytest.raises(SourceStalled):
+        opened(f"{place}/a.txt").listing()
+    assert not asked
 
 
 def test_a_name_that_leads_home_is_refused(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
