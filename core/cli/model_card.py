@@ -15,7 +15,10 @@ from core.ledger.ledger import Ledger
 THANKED_MAX: Final = 100
 """Number of people with names of their own in the card."""
 PROJECT: Final = "Potluck"
-_MARKS: Final = re.compile(r"([\\`*_{}\[\]()#+!|<>~&@:])")
+_MARKS: Final = re.compile(r"([!#&()*+.:<=>?\[\\\]^_`{|}~-])")
+"""Letters that have a meaning in Markdown, at the beginning of a line or within it; a backslash takes it away."""
+_ALONE: Final = re.compile(r"[@$]")
+"""Letters whose meaning returns once Markdown is read: GitHub links e-mail addresses and has formulas in dollars."""
 
 
 def model_card(
@@ -117,5 +120,6 @@ def _licence(manifest: Manifest) -> str:
 
 
 def _words(text: str) -> str:
-    """Text of a stranger that Markdown and HTML leave as it is."""
-    return _MARKS.sub(r"\\\1", clean(text))
+    """Text of a stranger that Markdown, its extensions on GitHub and HTML leave as it is."""
+    escaped = _MARKS.sub(r"\\\1", clean(text).strip())
+    return _ALONE.sub(lambda found: f"<span>&#{ord(found[0])};</span>", escaped)

@@ -157,7 +157,7 @@ def test_card_has_what_the_hub_and_people_read() -> None:
     text = card(named("Rhymes"))
     assert text.startswith("---\nlibrary_name: transformers\npipeline_tag: fill-mask\ntags:\n")
     assert "| Parameters | 1 234 567 |" in text
-    assert "| Masked-word loss on held-out text | 3.2500 nats |" in text
+    assert "| Masked\\-word loss on held-out text | 3.2500 nats |" in text
     assert "| The same of word frequencies alone | 5.5000 nats |" in text
     assert 'pipeline("fill-mask", model="ada/rhymes")' in text
     assert "names nobody yet" in text
@@ -180,7 +180,7 @@ def test_card_names_the_text_and_no_path(source: str, words: str) -> None:
 def test_card_names_address_and_licence_as_they_are() -> None:
     sources = (DataSource(address="https://texts.org/a_b?c=`|", licence="CC BY-SA 4.0"), DataSource())
     text = card(msgspec.structs.replace(named("Rhymes"), data=sources))
-    assert "`https://texts.org/a_b?c=%60%7C` (CC BY-SA 4.0) and" in text
+    assert "`https://texts.org/a_b?c=%60%7C` (CC BY\\-SA 4\\.0) and" in text
     assert "names no licence" not in text
     assert "none is named for the model" in text
     assert "names no licence" in card(named("Rhymes"))
@@ -189,7 +189,29 @@ def test_card_names_address_and_licence_as_they_are() -> None:
 def test_words_of_strangers_are_no_markdown() -> None:
     text = card(msgspec.structs.replace(named("a | b"), organiser="<img src=x> [here](http://evil) `x`"))
     assert "# a \\| b" in text
-    assert "\\<img src=x\\> \\[here\\]\\(http\\://evil\\) \\`x\\`" in text
+    assert "\\<img src\\=x\\> \\[here\\]\\(http\\://evil\\) \\`x\\`" in text
+
+
+@pytest.mark.parametrize(
+    ("words", "written"),
+    [
+        ("www.evil.example", "www\\.evil\\.example"),
+        ("https://evil.example", "https\\://evil\\.example"),
+        ("me@evil.example", "me<span>&#64;</span>evil\\.example"),
+        ("$$x$$", "<span>&#36;</span><span>&#36;</span>x<span>&#36;</span><span>&#36;</span>"),
+        ("- item", "\\- item"),
+        ("1. item", "1\\. item"),
+        ("1) item", "1\\) item"),
+        ("    code", "code"),
+        ("---", "\\-\\-\\-"),
+        ("===", "\\=\\=\\="),
+        ("[^1]: note", "\\[\\^1\\]\\: note"),
+    ],
+)
+def test_summary_and_names_are_no_extensions(words: str, written: str) -> None:
+    text = card(msgspec.structs.replace(named(words), summary=words, organiser=words))
+    assert f"# {written}\n\n{written}\n\nPeople" in text
+    assert f"| Organised by | {written} |" in text
 
 
 def test_code_in_the_card_is_python() -> None:
