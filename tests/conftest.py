@@ -3,6 +3,7 @@
 import gc
 import itertools
 import os
+import sys
 from collections.abc import Sequence
 
 import pytest
@@ -13,7 +14,11 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 """Where a test has two threads all the same, the one that waits sleeps."""
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 """The program is started hundreds of times: it is compiled once."""
+if "PYTEST_XDIST_WORKER" in os.environ and hasattr(os, "nice"):
+    os.nice(10)
+    """Workers and readers of the program step back for others, and several processes of tests leave no core idle."""
 
 settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 """No example has a time in which it must be found or must end: others compute on the same cores."""

@@ -34,6 +34,7 @@ async def agreed(volunteers: list[Volunteer], *, after: int) -> list[tuple[str, 
         await asyncio.sleep(0.05)
 
 
+@pytest.mark.long
 def test_boards_are_equal_after_a_freeze_and_for_a_latecomer(tmp_path: Path) -> None:
     charter = found(tmp_path, target_samples=TARGET)
 

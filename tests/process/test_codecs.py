@@ -20,6 +20,7 @@ def owed(swarm: Collaboration, volunteer: Volunteer) -> tuple[int, bool]:
     return max(struct.unpack_from("<Q", data, 512 * record + 40)[0] for record in (0, 1)), any(data[1024:])
 
 
+@pytest.mark.long
 def test_residuals_of_four_bits_outlive_a_pause_and_a_kill(tmp_path: Path) -> None:
     charter = found(tmp_path, target_samples=64, averaging=AveragingNumbers(codec="q4"), numbers=WIDE)
 

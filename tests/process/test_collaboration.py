@@ -26,6 +26,7 @@ def in_round(news: Snapshot) -> bool:
     return news.epoch >= 1 and news.activity is Activity.AVERAGING
 
 
+@pytest.mark.long
 def test_killed_volunteer_costs_at_most_a_round(tmp_path: Path) -> None:
     averaging = msgspec.structs.replace(SLOW_ROUNDS, delayed=True, codec="adaptive")
     charter = found(tmp_path, target_samples=96, averaging=averaging, numbers=WIDE)

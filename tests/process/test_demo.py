@@ -50,6 +50,7 @@ def test_demo_trains_one_model(tmp_path: Path) -> None:
     assert done["seconds"] > 0
 
 
+@pytest.mark.long
 def test_next_run_resumes_though_its_backbone_dies(tmp_path: Path) -> None:
     home, words = tmp_path / "home", ["--recipe", "small-gpt", "--peers", "2", "--text", str(text_in(tmp_path))]
     code, lines, errors = demo(home, "--epochs", "5", *words)
@@ -88,6 +89,7 @@ def newest_header(home: Path) -> StateHeader:
     return header_of(newest.read_bytes()[:HEADER_BYTES_MAX])
 
 
+@pytest.mark.long
 def test_new_companions_go_on_from_the_owners_kept_training(tmp_path: Path) -> None:
     """They are two, and it is one."""
     text, home = text_folder(tmp_path / "text"), tmp_path / "home"

@@ -82,6 +82,7 @@ def cpu_s(processes: list[psutil.Process]) -> float:
     return float(sum(sum(one.cpu_times()[:2]) for one in processes))
 
 
+@pytest.mark.long
 def test_pause_ends_companions_and_resume_begins_them(tmp_path: Path) -> None:
     made, home = found(tmp_path / "made", target_samples=64), Home(tmp_path / "home")
     text = made.manifest.sources[0].path

@@ -116,6 +116,7 @@ def test_export_writes_nothing_over_other_files(made: Trained, exported: Path, t
     assert "is not a folder" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("made", ["albert"], indirect=True)
 def test_forced_export_replaces_an_earlier_one(made: Trained, exported: Path, capsys) -> None:
     (exported / "model.safetensors").write_bytes(b"torn")
     assert main(["export", str(exported), "--force", "--json", "--home", str(made.home.directory)]) == 0
@@ -126,6 +127,7 @@ def test_forced_export_replaces_an_earlier_one(made: Trained, exported: Path, ca
     assert [path.name for path in exported.parent.iterdir()] == [exported.name]
 
 
+@pytest.mark.parametrize("made", ["albert"], indirect=True)
 def test_founding_with_a_start_goes_on_from_it(made: Trained, exported: Path, tmp_path: Path, capsys) -> None:
     text = made.home.directory.parent / "task" / "text"
     words = ["--charter", str(tmp_path / "more"), "--text", str(text), "--host", "127.0.0.1", "--json"]

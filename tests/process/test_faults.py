@@ -62,6 +62,7 @@ def test_a_collaboration_outlives_a_kill_and_a_flipped_bit(tmp_path: Path) -> No
     assert told[-1]["faults"] == len(kinds)
 
 
+@pytest.mark.long
 def test_a_killed_demo_goes_on_and_leaves_no_process(tmp_path: Path) -> None:
     told = command("trees", "--number", "1", "--keep", str(tmp_path / "run"))
     assert told[0]["event"] == "tree"

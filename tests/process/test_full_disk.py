@@ -48,6 +48,7 @@ async def starts_within(seconds: float, engine: int) -> int:
     return len(seen)
 
 
+@pytest.mark.long
 def test_engine_ends_on_full_disk_and_resumes_with_space(tmp_path: Path, disk: Path) -> None:
     charter = found(tmp_path, target_samples=64)
     ballast = disk / "ballast"

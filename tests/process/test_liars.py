@@ -38,6 +38,7 @@ async def all_reach(volunteers: Sequence[Volunteer], epoch: int) -> None:
     await asyncio.gather(*(one.until(stands_there) for one in volunteers))
 
 
+@pytest.mark.long
 def test_false_epoch_and_random_weights_replace_nobodys_state(tmp_path: Path) -> None:
     charter = found(tmp_path, target_samples=4096, evaluate_every=1)
 

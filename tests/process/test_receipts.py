@@ -43,6 +43,7 @@ async def helped(folder: Path) -> None:
             await asyncio.sleep(0.2)
 
 
+@pytest.mark.long
 def test_helpers_average_and_everybody_keeps_the_receipts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     charter = found(tmp_path, target_samples=64, averaging=AveragingNumbers(chunk_numel=512))
 

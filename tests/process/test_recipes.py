@@ -110,6 +110,7 @@ def epochs_said(capsys: pytest.CaptureFixture[str]) -> tuple[list[dict[str, Any]
     return [line for line in lines if line["event"] == "epoch"], lines
 
 
+@pytest.mark.long
 def test_a_sweep_prepares_text_once_and_repeats_by_seed(
     recipe: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

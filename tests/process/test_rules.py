@@ -28,6 +28,7 @@ def losses(news: Snapshot) -> list[float]:
     return [point.loss_heldout for point in news.curve if point.loss_heldout is not None]
 
 
+@pytest.mark.long
 def test_volunteers_of_local_steps_learn_and_hold_the_same_model(tmp_path: Path) -> None:
     charter = found(tmp_path, target_samples=256, evaluate_every=1, **LOCAL)
 

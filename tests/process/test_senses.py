@@ -48,6 +48,7 @@ def test_key_press_is_told_within_fifth_of_second(tmp_path):
 def test_no_word_is_said_because_idle_time_grows(tmp_path):
     async def go(environ):
         async with senses(tmp_path, environ) as found:
+            await found.until(lambda sensed: (sensed.idle_s or 0) >= 1)
             type_key(environ)
             await found.until(lambda sensed: sensed.idle_s == 0)
             words = [(await found.until(lambda sensed: (sensed.idle_s or 0) >= 1))[0]]

@@ -54,6 +54,7 @@ def later() -> tuple[str, str]:
     return f"{time.strftime('%a', then)} {then.tm_hour}:00-24:00", f"{then.tm_hour:02}:00"
 
 
+@pytest.mark.long
 def test_limits_and_hours_hold_at_once(tmp_path: Path) -> None:
     charter = found(tmp_path, target_samples=64, numbers=WIDE)
 

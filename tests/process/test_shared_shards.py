@@ -96,6 +96,7 @@ class Member:
         return said
 
 
+@pytest.mark.long
 def test_members_share_shards_and_avoid_the_liar(tmp_path):
     index = cut(tmp_path / "cut")
     server = http.server.ThreadingHTTPServer(

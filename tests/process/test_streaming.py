@@ -128,6 +128,7 @@ async def see_outage(server: WebServer, volunteers: list[Volunteer]) -> None:
     assert len(told) <= 4
 
 
+@pytest.mark.long
 def test_training_outlives_its_web_server(tmp_path: Path) -> None:
     (tmp_path / "text").mkdir()
     write_text(tmp_path / "text")

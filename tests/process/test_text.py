@@ -154,6 +154,7 @@ def test_recipe_of_the_documentation_founds_as_it_stands(tmp_path: Path, capsys:
     assert manifest.numbers["layers"] == 4
 
 
+@pytest.mark.long
 def test_a_killed_cut_ends_with_the_same_shards(tmp_path: Path) -> None:
     def command(out: Path) -> list[str]:
         source = DataSource(filters={"no_duplicates": True})

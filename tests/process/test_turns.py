@@ -57,6 +57,7 @@ async def notices(ada: Volunteer) -> list[tuple[str, str]]:
         return [(each.code, each.text) for each in await client.notices() if each.code.startswith("turns.")]
 
 
+@pytest.mark.long
 def test_next_collaboration_is_served_while_first_is_away(tmp_path: Path) -> None:
     first = found(tmp_path / "a", target_samples=64, name="First")
     second = beside(first, tmp_path / "b")
@@ -89,6 +90,7 @@ def test_next_collaboration_is_served_while_first_is_away(tmp_path: Path) -> Non
     asyncio.run(run())
 
 
+@pytest.mark.long
 def test_next_collaboration_is_served_after_the_first_ends(tmp_path: Path) -> None:
     first = found(tmp_path / "a", target_samples=64, name="First", optimizer=SHORT)
     second = beside(first, tmp_path / "b")
@@ -106,6 +108,7 @@ def test_next_collaboration_is_served_after_the_first_ends(tmp_path: Path) -> No
     asyncio.run(run())
 
 
+@pytest.mark.long
 def test_next_collaboration_is_served_where_the_first_refuses(tmp_path: Path) -> None:
     first = found(tmp_path / "a", target_samples=64, name="First")
     second = beside(first, tmp_path / "b")

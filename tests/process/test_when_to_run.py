@@ -138,6 +138,7 @@ def test_real_key_press_suspends_and_idle_time_resumes(tmp_path: Path, monkeypat
         asyncio.run(run(environ))
 
 
+@pytest.mark.long
 def test_a_pause_ends_and_memory_can_be_raised(tmp_path: Path) -> None:
     charter = found(tmp_path, target_samples=100_000)
 

@@ -25,10 +25,10 @@ LARGE = Scale(peers=100, seed=1, lookups=60)
     [
         (sybil, SCALE, 0.95, 0.8),
         (eclipse, SCALE, 0.95, 0.75),
-        (private_addresses, SCALE, 0.95, 0.6),
-        (ghosts, SCALE, 0.75, 0.6),
+        pytest.param(private_addresses, SCALE, 0.95, 0.6, marks=pytest.mark.long),
+        pytest.param(ghosts, SCALE, 0.75, 0.6, marks=pytest.mark.long),
         (accomplices, SCALE, 0.95, 1.0),  # harmless even with one holder: a walk goes on past those who name each other
-        (replay, LARGE, 0.97, 0.7),
+        pytest.param(replay, LARGE, 0.97, 0.7, marks=pytest.mark.long),
         (forgery, SCALE, 0.97, 0.1),
         (stuffing, LARGE, 0.97, 0.6),
         (flood, SCALE, 0.95, 0.4),

@@ -5,6 +5,7 @@ import pytest
 from core.cli.program import run
 
 
+@pytest.mark.long
 def test_reading_is_measured_beside_datasets(capsys: pytest.CaptureFixture[str]) -> None:
     command = ["bench", "data", "--megabytes", "1", "--turns", "1", "--vocab", "2000", "--no-worker", "--json"]
     assert run(command) == 0

@@ -70,6 +70,7 @@ def test_learned_bandwidths_are_true_where_they_bind(name: str, overrun: float) 
             assert min(own.up, own.down) <= OVERRATED * carries
 
 
+@pytest.mark.long
 def test_a_line_that_gets_slower_or_faster_is_followed() -> None:
     learning = Learning(FLEETS["heterogeneous"], TASK, seed=4)
     learning.rounds(6)
@@ -133,6 +134,7 @@ def restarted(learning: Learning, peer: PeerId, *, measured: float) -> None:
             book.heard(other, knows.facts())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", [1, 2])
 def test_restarted_member_and_others_follow_each_other(seed: int) -> None:
     """What it has measured of its line since is 1/500 of what it told before."""

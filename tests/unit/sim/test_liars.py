@@ -1,5 +1,7 @@
 from random import Random
 
+import pytest
+
 from core.base.contact import Contact
 from core.base.ids import PeerId, hashed_key
 from core.dht.messages import Find, Get, Nodes, Record, Store, Stored, Values
@@ -53,6 +55,7 @@ def test_the_first_peers_and_one_of_the_seeds_are_honest() -> None:
     assert {type(swarm.machine(peer)).__name__ for peer in swarm.honest()} == {"DhtNode"}
 
 
+@pytest.mark.long
 def test_every_fault_is_drawn_and_lying_worlds_are_reproducible() -> None:
     drawn = {seed: SmallSettings.drawn(seed) for seed in range(40)}
     seed = next(seed for seed, one in drawn.items() if one.liars and one.links.slow)

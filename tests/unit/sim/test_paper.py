@@ -49,6 +49,7 @@ def test_nodes_beyond_one_group_average_in_stages(monkeypatch: pytest.MonkeyPatc
     assert two.averaging_s > two.bound_s > 0
 
 
+@pytest.mark.long
 def test_the_program_tells_all_parts(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(paper, "ALBERT_NUMEL", 30_000)
     monkeypatch.setattr(paper, "RESNET50_NUMEL", 30_000)

@@ -121,6 +121,7 @@ def test_the_summary_counts_what_is_over_the_target_or_wrong() -> None:
     assert told["sent_home"] == 2
 
 
+@pytest.mark.long
 def test_the_program_says_how_near_to_their_bounds_fleets_come(capsys: pytest.CaptureFixture[str]) -> None:
     code = potluck(["sim", "rounds", "--fleets", "3", "--seed", "11", *SMALL, "--json"])
     *fleets, summary = lines(capsys.readouterr().out)

@@ -85,6 +85,7 @@ def test_the_command_ends_with_2(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert "Give a share" in capsys.readouterr().err
 
 
+@pytest.mark.long
 def test_devices_come_back_and_their_number_stays_within_the_limits() -> None:
     settings = DhtRunSettings(peers=91, seed=2, stores=5, gets=5, hours=3, churn=S000)
     run = DhtRun(settings, latency=None, report=lambda what, share: None)
@@ -97,6 +98,7 @@ def test_devices_come_back_and_their_number_stays_within_the_limits() -> None:
     assert len(run.swarm.signers) == 91
 
 
+@pytest.mark.long
 def test_a_pattern_is_repeated_to_the_byte(capsys: pytest.CaptureFixture[str]) -> None:
     digests = set()
     words = ["--peers", "20", "--stores", "3", "--gets", "3", "--hours", "2", "--seed", "1", "--json"]

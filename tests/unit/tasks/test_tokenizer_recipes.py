@@ -46,6 +46,7 @@ def english() -> list[Document]:
     return _documents("wikitext-2/valid", "gutenberg_en/moby_dick")
 
 
+@pytest.mark.long
 def test_bengali_needs_its_own_recipe(bengali: list[Document], english: list[Document]) -> None:
     """ALBERT's takes vowel signs for accents; trained on English it knows nothing of Bengali."""
     tokenizer, ours = _trained(bengali, "bengali")
