@@ -23,7 +23,7 @@ from core.tasks.albert.numbers import AlbertNumbers, albert_numbers
 from core.tasks.cutter import Row
 from core.tasks.task import Blobs
 from core.tasks.tokenizers.memo import PACKED_BYTES, Packed, WordMemo
-from core.tasks.tokenizers.unigram import read_unigram
+from core.tasks.tokenizers.unigram import panics_told, read_unigram
 
 TOKENIZER: Final = "tokenizer"
 """The blob with the tokenizer."""
@@ -60,7 +60,8 @@ class AlbertCutter:
         first, second = (int(length) for length in row[:LENGTHS])
         held = row[LENGTHS:].tolist()
         parts = held[:first], held[first : first + second]
-        return "\n\n".join(self._tokenizer.decode(part, skip_special_tokens=False) for part in parts)
+        with panics_told():
+            return "\n\n".join(self._tokenizer.decode(part, skip_special_tokens=False) for part in parts)
 
 
 def open_cutter(manifest: Manifest, blobs: Blobs) -> AlbertCutter:

@@ -9,7 +9,7 @@ from typing import Final, TypeVar
 from tokenizers import Tokenizer, models
 
 from core.tasks.tokenizers.normalisers import KNOWN_LETTERS
-from core.tasks.tokenizers.unigram import RECIPES, TokenizerRecipe, pre_tokenizer_of
+from core.tasks.tokenizers.unigram import RECIPES, TokenizerRecipe, panics_told, pre_tokenizer_of
 
 WORDS_MAX: Final = 300_000
 """Number of words that are remembered, about 60 MB; then all are forgotten."""
@@ -89,7 +89,8 @@ class WordMemo:
         return _packed([token.id for token in self._tokenize(part)])
 
     def _whole(self, text: str) -> Packed:
-        return _packed(self._tokenizer.encode(text, add_special_tokens=False).ids)
+        with panics_told():
+            return _packed(self._tokenizer.encode(text, add_special_tokens=False).ids)
 
 
 class _Remembered(dict[str, Made]):

@@ -7,9 +7,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
+from core.base.problems import BadInput
 from core.tasks.tokenizers import memo
 from core.tasks.tokenizers.memo import WordMemo
-from core.tasks.tokenizers.unigram import RECIPES, SPECIAL, pieces, train_unigram
+from core.tasks.tokenizers.unigram import RECIPES, SPECIAL, pieces, read_unigram, train_unigram
 
 TEXTS = [f"Naïve cafés, {n} of them; it's “said” (so) that বাংলা র‍্যাব দু:খ এক। দুই" for n in range(300)]
 STRANGE = "\x00\x01\u00a8\u00ad\u0301\u200b\u200c\u200d\u2581\u3000\ufeff\ufffd\u1e9eΣİ¨ª½ﬁ́̈"
@@ -117,3 +118,14 @@ def test_a_word_that_becomes_two_is_remembered() -> None:
     found = WordMemo(tokenizer_of("plain"))
     assert found.pieces("a প্রগল্\u200cভা b") == found.pieces("a প্রগল্ ভা b")
     assert len(found) == 5
+
+
+def test_a_panic_of_the_library_is_a_sentence(capfd: pytest.CaptureFixture[str]) -> None:
+    described = json.loads(tokenizer_of("plain").to_str())
+    described["normalizer"] = {"type": "Replace", "pattern": {"Regex": "(a|aa)+$"}, "content": "x"}
+    hostile = read_unigram(json.dumps(described).encode())
+    memo = WordMemo(hostile)
+    for read_all in (memo.pieces, lambda text: pieces(hostile, [text])):
+        with pytest.raises(BadInput, match="fails at this text"):
+            read_all("a" * 40 + "b")
+    assert "panicked" in capfd.readouterr().err
