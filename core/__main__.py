@@ -5,18 +5,21 @@ import os
 import sys
 from collections.abc import Sequence
 
+from core.system.hidden_links import own_words
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the program with these arguments (the process's own when None); returns the exit code.
 
     What this process and its children create is for its owner only: logs and folders too.
     """
+    words = own_words() if argv is None else argv
     _speak_utf8()
     os.environ.setdefault("POTLUCK_UMASK", f"{os.umask(0o077):o}")  # for what is made to be served
     try:
         from core.cli.program import run  # noqa: PLC0415 - so that an import of this module stays cheap
 
-        return run(sys.argv[1:] if argv is None else argv)
+        return run(words)
     except KeyboardInterrupt:
         return 130
 

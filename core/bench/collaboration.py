@@ -13,9 +13,11 @@ import msgspec
 
 from core.api.snapshot import Activity, Snapshot
 from core.backbone.charter import Charter
+from core.backbone.link import parse_link
 from core.base.problems import Problem
 from core.control.client import ControlClient
 from core.control.engine_file import NotRunning
+from core.engine.collaborations import Collaborations
 from core.net.interfaces import LOOPBACK
 from core.storage.paths import Home
 from core.storage.settings import Settings, save_settings
@@ -212,13 +214,14 @@ async def running_collaboration(
         line = await backbone.stdout.readline()
         if not line:
             raise Problem("The backbone of the measurement did not start.")
-        link = msgspec.json.decode(line)["link"]
+        link = parse_link(msgspec.json.decode(line)["link"])
         for number, home in enumerate(homes):
             home.create()
             if settings:
                 save_settings(home.settings_file, settings[number])
             where = ["--bind", EVERYWHERE, "--host", LOOPBACK, "--port", "0", "--name", f"peer {number}"]
-            words = ["engine", "--home", str(home.directory), "--join", link, *where]
+            Collaborations(home).keep(link)
+            words = ["engine", "--home", str(home.directory), *where]
             await stack.enter_async_context(_process(words, folder / f"peer-{number}.log", senses=senses, more=environ))
         yield BenchCollaboration(charter, homes)
 

@@ -26,6 +26,7 @@ from core.backbone.support import FoundedEarlier
 from core.base.problems import Problem, WorkerProblem
 from core.base.recipe import Recipe
 from core.base.state_header import epoch_of
+from core.engine.collaborations import Collaborations
 from core.engine.founding import Prepared, found, prepare
 from core.engine.usage_policy import UsagePolicy
 from core.net.interfaces import LOOPBACK
@@ -157,10 +158,9 @@ class Embedded:
         async with asyncio.TaskGroup() as group:
             for number, home in enumerate(volunteer_homes(self._home, self._options)[1:]):
                 name = DISHES[number % len(DISHES)]
-                words = _companion(home, link, name, last_epoch, options=self._options)
-                group.create_task(
-                    self._keep_alive(f"The companion {name}", partial(self._start_companion, home, words))
-                )
+                words = _companion(home, name, last_epoch, options=self._options)
+                start = partial(self._start_companion, home, link, words)
+                group.create_task(self._keep_alive(f"The companion {name}", start))
 
     async def _prepare(self) -> Prepared:
         def stage(text: str, share: float) -> None:
@@ -210,9 +210,10 @@ class Embedded:
             raise WorkerProblem("The backbone has lost its port to another program.")
         return process
 
-    async def _start_companion(self, home: Home, words: list[str]) -> asyncio.subprocess.Process:
+    async def _start_companion(self, home: Home, link: Link, words: list[str]) -> asyncio.subprocess.Process:
         home.create()
         home.settings_file.unlink(missing_ok=True)  # by which an earlier version had it rest
+        Collaborations(home).keep(link)  # others can read its command line, not this file
         return await self._spawn(words, stdout=subprocess.DEVNULL)
 
     async def _keep_alive(self, called: str, start: Start, process: asyncio.subprocess.Process | None = None) -> None:
@@ -291,12 +292,12 @@ def own_threads(peers: int) -> int:
     return max(1, spare_cores() // peers)
 
 
-def _companion(home: Home, link: Link, name: str, last_epoch: int | None, *, options: EmbeddedOptions) -> list[str]:
+def _companion(home: Home, name: str, last_epoch: int | None, *, options: EmbeddedOptions) -> list[str]:
     text = options.readable
     stop = ["--last-epoch", str(last_epoch)] if last_epoch is not None else []
     stop += ["--text", str(text.absolute())] if text is not None else []
     where = ["--bind", LOOPBACK, "--host", LOOPBACK, "--port", "0", "--threads", str(own_threads(options.peers))]
-    return ["engine", "--home", str(home.directory), "--join", str(link), "--name", name, *where, *stop]
+    return ["engine", "--home", str(home.directory), "--name", name, *where, *stop]
 
 
 async def _ended(process: asyncio.subprocess.Process) -> int:

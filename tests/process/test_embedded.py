@@ -45,6 +45,7 @@ def children() -> list[str]:
         with contextlib.suppress(psutil.NoSuchProcess):  # a zombie, too, has ended
             words = child.cmdline()
             roles += [role for role in ("backbone", "engine") if role in words]
+            assert not any("#invitation" in word for word in words[3:]), "others read an invitation"
     return sorted(roles)
 
 

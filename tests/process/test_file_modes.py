@@ -6,6 +6,7 @@ import subprocess
 import time
 from pathlib import Path
 
+import psutil
 import pytest
 
 from tests.process.swarm import CORE, ENVIRONMENT, end, found
@@ -17,7 +18,7 @@ def readable_by_others(folder: Path) -> list[str]:
     return [str(path) for path in [folder, *folder.rglob("*")] if stat.S_IMODE(path.lstat().st_mode) & 0o077]
 
 
-def test_home_and_charter_are_for_their_owner_only(tmp_path: Path) -> None:
+def test_files_and_words_are_for_their_owner_only(tmp_path: Path) -> None:
     charter, home = found(tmp_path, target_samples=64), tmp_path / "people" / "ada"
     for words, sign in (
         (["backbone", "--charter", str(charter.folder), "--bind", "127.0.0.1"], charter.folder / "ports.json"),
@@ -31,6 +32,7 @@ def test_home_and_charter_are_for_their_owner_only(tmp_path: Path) -> None:
         while not sign.exists():
             assert process.poll() is None
             time.sleep(0.05)
+        assert not any("potluck:" in word for word in psutil.Process(process.pid).cmdline())
         end(process)
         made = set(readable_by_others(tmp_path)) - before
         assert not made

@@ -36,6 +36,13 @@ def test_what_is_no_link_gets_a_sentence_and_a_hint(text: str) -> None:
     assert "potluck://" in raised.value.hint
 
 
+@pytest.mark.parametrize("host", ["-oproxycommand=calc", "$(id)", "a b", "a\u202eb", "a;b", "%2e", "`id`"])
+def test_what_is_no_host_is_none_in_a_link(host: str) -> None:
+    for place in (f"{host}:1/{ID.hex()}", f"a:1/{ID.hex()}?also={host}:1"):
+        with pytest.raises(BadInput):
+            parse_link(f"potluck://{place}#x")
+
+
 @given(st.text(max_size=200))
 def test_any_text_is_a_link_or_bad_input(text: str) -> None:
     try:
