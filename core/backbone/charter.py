@@ -18,7 +18,7 @@ from core.backbone.invitations import (
     EARLIER_INVITATION,
     INVITATIONS,
     Invitation,
-    new_invitation,
+    first_invitation,
     read_invitations,
     write_invitations,
 )
@@ -35,6 +35,7 @@ from core.base.ids import PeerId
 from core.base.manifest import Manifest, read_manifest, sign_manifest
 from core.base.problems import BadInput, Damaged, Problem, RemoteProblem
 from core.base.signing import SEED_BYTES, Ed25519Verifier, KeyPair
+from core.net.clock import Clock
 from core.system.atomic_files import make_directory, read_bounded, write_atomic
 from core.system.file_chunks import file_digest
 
@@ -147,7 +148,7 @@ def found(folder: Path, manifest: Manifest, authority: KeyPair, invitation: Invi
         folder: The charter's, with its blobs.
         manifest: What is signed.
         authority: Signs it.
-        invitation: Lets people in first; None: one for any number, without an end.
+        invitation: Lets people in first; None: `first_invitation`.
 
     Raises:
         BadInput: the manifest names a codec or an aggregator that there is not.
@@ -156,7 +157,7 @@ def found(folder: Path, manifest: Manifest, authority: KeyPair, invitation: Invi
     check_manifest(manifest)
     try:
         write_atomic(folder / AUTHORITY, authority.seed)
-        write_invitations(folder, [invitation or new_invitation()])
+        write_invitations(folder, [invitation or first_invitation(Clock().now())])
         write_atomic(folder / MANIFEST, sign_manifest(manifest, authority))
     except Problem:
         for name in (MANIFEST, INVITATIONS, AUTHORITY):

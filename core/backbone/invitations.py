@@ -15,11 +15,13 @@ from msgspec import Meta
 
 from core.base.content import digest
 from core.base.problems import BadInput, Damaged
+from core.base.usual_link import LINK_DAYS, LINK_USES
 from core.system.atomic_files import read_bounded, write_atomic
 
 INVITATIONS: Final = "invitations.json"
 EARLIER_INVITATION: Final = "invite.txt"
 """The one invitation of a charter that was founded before there were several: for many, without an end."""
+DAY_S: Final = 86_400.0
 INVITATIONS_MAX: Final = 1000
 """Number of invitations that are kept: a withdrawn one makes room."""
 _BYTES_MAX: Final = 512 * 1024
@@ -59,6 +61,18 @@ def new_invitation(*, uses_max: int | None = None, expires: float | None = None)
         expires: Last time of use, Unix seconds; None: it has no end.
     """
     return Invitation(secret=secrets.token_urlsafe(24), uses_max=uses_max, expires=expires)
+
+
+def first_invitation(now: float, *, uses: int | None = None, days: int | None = None) -> Invitation:
+    """An invitation as an organiser asks for it.
+
+    Args:
+        now: Unix seconds.
+        uses: Number of computers that it lets in, 0: any; None: `LINK_USES`.
+        days: How long it lasts, 0: without an end; None: `LINK_DAYS`.
+    """
+    uses, days = LINK_USES if uses is None else uses, LINK_DAYS if days is None else days
+    return new_invitation(uses_max=uses or None, expires=now + days * DAY_S if days else None)
 
 
 def read_invitations(folder: Path) -> list[Invitation]:

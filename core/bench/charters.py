@@ -8,6 +8,7 @@ import msgspec
 
 from core.backbone import charter as charters
 from core.backbone.charter import Charter
+from core.backbone.invitations import new_invitation
 from core.base.manifest import AveragingNumbers, Numbers
 from core.engine.founding import found, prepare
 from core.storage.recipes import DEFAULT_RECIPE, open_recipe
@@ -33,7 +34,7 @@ async def charter_of(folder: Path, recipe: Path = DEFAULT_RECIPE) -> Charter:
     prepared = await prepare(read, out, called=recipe.name, stage=lambda *_: None)
     for note in prepared.notes:
         sys.stderr.write(f"{note}\n")
-    return found(read, prepared, folder)
+    return found(read, prepared, folder, invitation=new_invitation())
 
 
 def changed(
@@ -66,4 +67,4 @@ def changed(
         evaluate_every=evaluate_every,
         authority=authority.peer_id.hex(),
     )
-    return charters.found(folder, manifest, authority)
+    return charters.found(folder, manifest, authority, new_invitation())

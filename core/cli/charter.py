@@ -9,7 +9,7 @@ from contextlib import AbstractAsyncContextManager
 
 from core.backbone.admission_log import AdmissionLog
 from core.backbone.charter import Charter, load_charter, revoke
-from core.backbone.invitations import Invitation, new_invitation, write_invitations
+from core.backbone.invitations import DAY_S, Invitation, first_invitation, write_invitations
 from core.backbone.link import link_to, read_hosts
 from core.backbone.ports import read_ports
 from core.backbone.serve import BACKBONE_NAME
@@ -19,7 +19,6 @@ from core.cli.say import say_json
 from core.net.clock import Clock
 from core.system.file_lock import held
 
-DAY_S = 86_400.0
 LOCK = "organiser.lock"
 LOCK_S = 10.0
 
@@ -76,8 +75,7 @@ async def _invite(args: argparse.Namespace) -> int:
         if args.withdraw is not None:
             _withdraw(charter, invitations, args.withdraw)
         elif not args.list:
-            expires = None if args.days is None else now + args.days * DAY_S
-            made = new_invitation(uses_max=args.uses, expires=expires)
+            made = first_invitation(now, uses=args.uses, days=args.days)
             write_invitations(charter.folder, [*invitations, made])
             invitations = [made]
     if args.withdraw is None:

@@ -16,6 +16,7 @@ from core.cli.options import (
     add_home,
     add_hosts,
     add_json,
+    add_lasting,
     add_metrics,
     add_recipe,
     calling,
@@ -157,10 +158,7 @@ def _add_invite(commands: Commands) -> None:
     )
     _add_charter(invite)
     add_json(invite)
-    invite.add_argument(
-        "--uses", type=whole(1, 1_000_000), metavar="N", help="number of computers that it lets in (default: any)"
-    )
-    invite.add_argument("--days", type=whole(1, 36_500), metavar="N", help="how long it lasts (default: without end)")
+    add_lasting(invite, link="it")
     add_hosts(invite, words="address of the backbone in the link (default: its last ones)")
     which = invite.add_mutually_exclusive_group()
     which.add_argument("--list", action="store_true", help="list the invitations, with their links")

@@ -16,17 +16,17 @@ import msgspec
 import resources
 from core.api.numbers import amount
 from core.backbone.charter import Charter
-from core.backbone.invitations import Invitation, new_invitation
+from core.backbone.invitations import Invitation, first_invitation
 from core.backbone.link import read_hosts
 from core.backbone.ports import Ports, write_ports
 from core.base.data_source import DataSource
 from core.base.ids import fingerprint
 from core.base.manifest import FOUNDER
 from core.base.problems import BadInput, Busy
-from core.cli.charter import DAY_S, link_of
+from core.base.usual_link import LINK_DAYS
+from core.cli.charter import link_of
 from core.cli.found_questions import ask
 from core.cli.needs import needs_of, sentences
-from core.cli.recipe_commands import LINK_DAYS, LINK_USES
 from core.cli.recipes import Chosen
 from core.cli.say import say_json
 from core.cli.tables import losses_of
@@ -108,9 +108,7 @@ def _with_rights(source: DataSource, said: Mapping[str, str]) -> DataSource:
 
 
 def _invitation(args: argparse.Namespace) -> Invitation:
-    uses = LINK_USES if args.uses is None else args.uses
-    days = LINK_DAYS if args.days is None else args.days
-    return new_invitation(uses_max=uses or None, expires=Clock().now() + days * DAY_S if days else None)
+    return first_invitation(Clock().now(), uses=args.uses, days=args.days)
 
 
 async def _found(asked: Founding) -> Founded:

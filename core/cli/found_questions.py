@@ -9,7 +9,7 @@ from typing import Final
 import resources
 from core.base.manifest import FOUNDER
 from core.base.problems import BadInput
-from core.cli.recipe_commands import LINK_DAYS, LINK_USES
+from core.base.usual_link import LINK_DAYS, LINK_USES
 from core.net.hosts import SAID, reach, read_host
 from core.net.interfaces import own_hosts
 from core.net.listening import ANY

@@ -9,6 +9,7 @@ from typing import Final
 
 import resources
 from core.base.problems import BadInput, UserProblem, quoted
+from core.base.usual_link import LINK_DAYS, LINK_USES
 from core.cli.commands import CommandList
 
 Commands = CommandList
@@ -44,6 +45,22 @@ def add_hosts(command: argparse.ArgumentParser, *, words: str) -> None:
     """Add the option `--host` of an organiser's command, which can be given several times."""
     meaning = f"{words}; again for a further one"
     command.add_argument("--host", action="append", default=[], metavar="ADDRESS", help=meaning)
+
+
+def add_lasting(command: argparse.ArgumentParser, *, link: str) -> None:
+    """Add the options `--uses` and `--days` of a link."""
+    command.add_argument(
+        "--uses",
+        type=whole(0, 1_000_000),
+        metavar="N",
+        help=f"number of computers that {link} lets in; 0: any number (default: {LINK_USES})",
+    )
+    command.add_argument(
+        "--days",
+        type=whole(0, 36_500),
+        metavar="N",
+        help=f"how long {link} lasts; 0: without end (default: {LINK_DAYS})",
+    )
 
 
 def add_metrics(command: argparse.ArgumentParser) -> None:

@@ -2,13 +2,8 @@
 
 import argparse
 from pathlib import Path
-from typing import Final
 
-from core.cli.options import Commands, add_home, add_hosts, add_json, add_metrics, calling, whole
-
-LINK_USES: Final = 20
-"""Number of computers that the link of a new collaboration lets in, where its organiser says nothing else."""
-LINK_DAYS: Final = 14
+from core.cli.options import Commands, add_home, add_hosts, add_json, add_lasting, add_metrics, calling, whole
 
 
 def add(commands: Commands) -> None:
@@ -31,18 +26,7 @@ def _add_found(commands: Commands) -> None:
     found.add_argument("--summary", default="", metavar="WORDS", help="what it is for, in a sentence")
     found.add_argument("--licence", default="", metavar="WORDS", help="of the text, where the recipe names none")
     found.add_argument("--credit", default="", metavar="WORDS", help="who made the text, where the recipe names nobody")
-    found.add_argument(
-        "--uses",
-        type=whole(0, 1_000_000),
-        metavar="N",
-        help=f"number of computers that the first link lets in; 0: any number (default: {LINK_USES})",
-    )
-    found.add_argument(
-        "--days",
-        type=whole(0, 36_500),
-        metavar="N",
-        help=f"how long the first link lasts; 0: without end (default: {LINK_DAYS})",
-    )
+    add_lasting(found, link="the first link")
     found.add_argument("--charter", type=Path, metavar="DIR", help="where it goes (default: here, by its name)")
     add_hosts(found, words="address at which others find the backbone; it is kept")
     found.add_argument(

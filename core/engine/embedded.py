@@ -21,6 +21,7 @@ import msgspec
 from core.api.joined import embedded_folder
 from core.backbone import charter as charters
 from core.backbone.charter import Charter
+from core.backbone.invitations import new_invitation
 from core.backbone.link import Link, parse_link
 from core.backbone.support import FoundedEarlier
 from core.base.problems import Problem, WorkerProblem
@@ -125,7 +126,8 @@ class Embedded:
         prepared: Prepared = await self._policy.while_allowed(self._prepare)
         for note in prepared.notes:
             _LOG.warning(note)
-        return found(self._recipe, prepared, folder)
+        # Without an end: nobody but this computer reaches it, whose person may add companions at any time.
+        return found(self._recipe, prepared, folder, invitation=new_invitation())
 
     def last_epoch(self, charter: Charter) -> int | None:
         """The epoch after which to stop: so many more than the newest that anybody here has."""

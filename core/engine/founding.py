@@ -133,7 +133,7 @@ def found(
         folder: The charter's.
         shards: A folder for shards of the recipe's sources (`core.engine.own_text`), which goes into the charter, so
             that no folder is named.  None: the collaboration stays on this computer.
-        invitation: Lets people in first; None: one for any number, without an end.
+        invitation: Lets people in first; None: `first_invitation`.
         keep: Whether the prepared files stay, for the charter of another recipe with the same `text_work`.
 
     Raises:

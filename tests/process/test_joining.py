@@ -19,7 +19,7 @@ import pytest
 from core.backbone import charter as charters
 from core.backbone.admission_log import AdmissionLog
 from core.backbone.authority import Authority
-from core.backbone.invitations import write_invitations
+from core.backbone.invitations import new_invitation, write_invitations
 from core.backbone.join import Joining
 from core.backbone.link import Link, parse_link
 from core.backbone.signed_time import SignedTime
@@ -44,7 +44,7 @@ def found(folder: Path) -> charters.Charter:
     source.write_bytes(b"a blob" * 1000)
     blobs = charters.keep_blobs(folder / "charter", {"text": source})
     manifest = Manifest(name="n", organiser="o", task="albert", blobs=blobs, authority=authority.peer_id.hex())
-    return charters.found(folder / "charter", manifest, authority)
+    return charters.found(folder / "charter", manifest, authority, new_invitation())
 
 
 @asynccontextmanager

@@ -4,9 +4,12 @@ import msgspec
 import pytest
 
 from core.backbone import charter as charters
+from core.backbone.invitations import DAY_S, first_invitation
 from core.base.content import digest
 from core.base.manifest import AveragingNumbers, Manifest, sign_manifest
 from core.base.problems import BadInput, Damaged, NotTrusted
+from core.base.usual_link import LINK_DAYS, LINK_USES
+from core.net.clock import Clock
 
 
 def make(folder: Path) -> charters.Charter:
@@ -80,6 +83,16 @@ def test_a_missing_file_is_damage(tmp_path: Path, name: str) -> None:
     (made.folder / name).unlink()
     with pytest.raises(Damaged):
         charters.load_charter(made.folder)
+
+
+def test_first_link_ends_by_uses_and_by_time(tmp_path: Path) -> None:
+    (first,) = make(tmp_path).invitations
+    now = Clock().now()
+    assert first.uses_max == LINK_USES
+    assert not first.has_expired(now + (LINK_DAYS - 1) * DAY_S)
+    assert first.has_expired(now + (LINK_DAYS + 1) * DAY_S)
+    asked = first_invitation(now, uses=0, days=0)
+    assert (asked.uses_max, asked.expires) == (None, None)
 
 
 def test_charter_with_the_one_earlier_invitation_is_read(tmp_path: Path) -> None:
