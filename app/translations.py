@@ -23,7 +23,7 @@ MARKS = frozenset(("tr", "later", "translate"))
 SPOKEN = (
     "app/screen.py", "core/api/week.py", "core/backbone/admission_log.py", "core/backbone/introduction.py",
     "core/backbone/join.py", "core/backbone/kept_pass.py", "core/backbone/link.py", "core/backbone/look.py",
-    "core/backbone/names.py",
+    "core/backbone/names.py", "core/backbone/revocations.py",
     "core/backbone/welcome.py", "core/cli/doctor.py", "core/cli/doctor_senses.py", "core/cli/joining.py",
     "core/cli/kept_model.py", "core/cli/model_process.py", "core/control/connection.py",
     "core/control/handlers.py", "core/engine",

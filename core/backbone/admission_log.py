@@ -1,14 +1,16 @@
-"""Who was let in: which key with which invitation, and under which name.
+"""Who was let in: which key with which invitation, from which household, and under which name; and who was shut out.
 
 One log in the charter, `admitted.log`, a line of JSON for each key, appended and synced before its first pass goes out.
 All else follows from it: how often an invitation was used, which name is taken, and which key may renew its pass
-without an invitation.  A name belongs to the key that got it first, and a key has one name.
+without an invitation.  A name belongs to the key that got it first, and a key has one name.  What the organiser has
+revoked stands beside it (`core.backbone.revocations`), and is asked at each admission and each renewal.
 
 What the worst newcomer gains: one name and one key for each use of an invitation; names that look like another's are
 refused.  What a member gains that renews its pass again and again: nothing but that pass.
 """
 
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -18,6 +20,7 @@ from msgspec import Meta
 from core.backbone.held_uses import HeldUses
 from core.backbone.invitations import Invitation, found_in
 from core.backbone.names import check_name, looks
+from core.backbone.revocations import Revocations, shut_out
 from core.base.ids import PeerId
 from core.base.problems import BadInput, NotTrusted
 from core.system.atomic_files import append_synced, read_bounded
@@ -35,6 +38,8 @@ class Admitted(msgspec.Struct, frozen=True, kw_only=True):
     """`Invitation.id`; empty: the backbone itself."""
     at: float
     """When, Unix seconds."""
+    household: str = ""
+    """`core.backbone.revocations.household_mark` of where it asked; empty: an earlier version let it in."""
 
 
 class BadInvitation(NotTrusted):
@@ -70,6 +75,9 @@ class AdmissionLog:
 
     Args:
         folder: The charter's.
+
+    Raises:
+        UserProblem: who was shut out cannot be read.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -77,6 +85,7 @@ class AdmissionLog:
         self._by_key: dict[PeerId, Admitted] = {}
         self._by_look: dict[str, PeerId] = {}
         self._used: Counter[str] = Counter()
+        self.revocations = Revocations(folder)
         self.held = HeldUses()
         """For newcomers who are about to come in."""
         for line in (read_bounded(self._path, _BYTES_MAX) or b"").splitlines():
@@ -84,6 +93,11 @@ class AdmissionLog:
                 self._enter(msgspec.json.decode(line, type=Admitted))
             except msgspec.MsgspecError:
                 continue  # half of a line, whose pass never went out
+
+    @property
+    def admitted(self) -> Mapping[PeerId, Admitted]:
+        """All that were let in, the first one first."""
+        return self._by_key
 
     def name_of(self, key: PeerId) -> str | None:
         """The name of a key; None: it was never let in."""
@@ -103,7 +117,9 @@ class AdmissionLog:
         """Number of keys that an invitation has let in."""
         return self._used[invitation.id]
 
-    def admit(self, key: PeerId, name: str, *, invitations: list[Invitation], secret: str, now: float) -> str:
+    def admit(
+        self, key: PeerId, name: str, *, invitations: list[Invitation], secret: str, now: float, household: str = ""
+    ) -> str:
         """Let a key in, or let it in again.
 
         Args:
@@ -112,20 +128,26 @@ class AdmissionLog:
             invitations: Those that hold.
             secret: What the newcomer says; counts only the first time.
             now: Unix seconds.
+            household: Mark of the household from which a pass is asked (`core.backbone.revocations`).
 
         Returns:
             The key's name.
 
         Raises:
+            ShutOut: the organiser has shut the key out, or the household of a new one.
             NotTrusted: the invitation is wrong, used up, or has expired.
             BadInput: the name cannot be used, or belongs to another key.
             NoSpace: the disk is full.
+            UserProblem: who was shut out cannot be read.
         """
+        self.revocations.refresh()
         known = self.name_of(key)
+        if key in self.revocations.keys or (known is None and household in self.revocations.households):
+            raise shut_out()
         if known is not None:
             return known
         invitation = self.valid(invitations, secret, now=now, peer=key)
-        self.enter(key, name, invitation=invitation.id, now=now)
+        self.enter(key, name, invitation=invitation.id, now=now, household=household)
         self.held.release(invitation.id, key)
         return name
 
@@ -156,7 +178,7 @@ class AdmissionLog:
             raise PlacesHeld
         return invitation
 
-    def enter(self, key: PeerId, name: str, *, invitation: str, now: float) -> None:
+    def enter(self, key: PeerId, name: str, *, invitation: str, now: float, household: str = "") -> None:
         """Write down a new key.
 
         Args:
@@ -164,6 +186,7 @@ class AdmissionLog:
             name: Its name.
             invitation: `Invitation.id`; empty: the backbone itself.
             now: Unix seconds.
+            household: Its mark.
 
         Raises:
             BadInput: the name cannot be used, or belongs to another key.
@@ -172,7 +195,7 @@ class AdmissionLog:
         check_name(name)
         if any(look in self._by_look for look in looks(name)):
             raise NameTaken(f"The name {name!r} belongs to somebody else here.", hint="Choose another name.")
-        admission = Admitted(key=key.hex(), name=name, invitation=invitation, at=now)
+        admission = Admitted(key=key.hex(), name=name, invitation=invitation, at=now, household=household)
         append_synced(self._path, b"\n" + msgspec.json.encode(admission))  # first the end of what may be half a line
         self._enter(admission)
 

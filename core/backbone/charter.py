@@ -5,6 +5,7 @@ authority.key      the authority's secret seed, mode 0600
 invitations.json   what lets people in (core.backbone.invitations)
 records.signed     what the authority has decided since (core.base.authority_records)
 admitted.log       who was let in (core.backbone.admission_log)
+revoked.log        who was shut out (core.backbone.revocations)
 blobs/             files named by the hex digest of their content
 shards/N/          shards of the source N of its text, which the backbone gives to members (core.backbone.offers)
 """
@@ -22,6 +23,7 @@ from core.backbone.invitations import (
     read_invitations,
     write_invitations,
 )
+from core.backbone.revocations import Revocation, Revocations
 from core.backbone.support import check_manifest
 from core.base.authority_records import (
     RECORDS_BYTES_MAX,
@@ -100,23 +102,38 @@ def read_charter_records(charter: Charter) -> tuple[bytes, AuthorityRecords]:
         raise Damaged(f"The file {RECORDS} of the collaboration in {charter.folder} is damaged.") from error
 
 
-def revoke(charter: Charter, keys: Sequence[PeerId], *, now: float) -> AuthorityRecords:
+def revoke(charter: Charter, keys: Sequence[PeerId], *, now: float, undo: bool = False) -> AuthorityRecords:
     """Revoke the passes of keys, which get no other; peers learn it from a backbone that runs, within seconds.
 
     Args:
         charter: The collaboration.
         keys: The keys.
         now: Unix seconds: no list's number is smaller, so that one made from an earlier copy of the charter counts too.
+        undo: Let the keys in again.
 
     Raises:
         Damaged: the records are unreadable.
-        NoSpace: the disk is full; nothing has changed.
+        NoSpace: the disk is full; the first keys may be shut out.
     """
     _, known = read_charter_records(charter)
-    revoked = (*(key for key in known.revoked if key not in keys), *keys)[-REVOKED_MAX:]
+    log = Revocations(charter.folder)
+    gone = dict.fromkeys(keys) if undo else {}
+    log.append([Revocation(at=now, key=key.hex(), undone=True) for key in gone])
+    wanted = dict.fromkeys([*map(PeerId, known.revoked), *keys])  # the list may be older than the log
+    log.append([Revocation(at=now, key=key.hex()) for key in wanted if key not in log.keys and key not in gone])
+    revoked = tuple(log.keys)[-REVOKED_MAX:]
     records = AuthorityRecords(number=max(known.number + 1, int(now)), revoked=revoked)
     write_atomic(charter.folder / RECORDS, sign_records(records, charter.authority, charter.manifest.id))
     return records
+
+
+def revoked_keys(charter: Charter) -> set[PeerId]:
+    """All keys that are shut out: those of the log, and those of the list, which is older than the log.
+
+    Raises:
+        Damaged: the records are unreadable.
+    """
+    return {*Revocations(charter.folder).keys, *map(PeerId, read_charter_records(charter)[1].revoked)}
 
 
 def new_authority() -> KeyPair:

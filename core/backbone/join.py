@@ -30,6 +30,7 @@ from core.backbone.introduction import (
 from core.backbone.kept_pass import MANIFEST, KeptPass, KeptPasses
 from core.backbone.link import Link
 from core.backbone.names import NAME_CHARS_MAX
+from core.backbone.revocations import shut_out
 from core.backbone.support import check_manifest
 from core.backbone.welcome import (
     GRANT_BYTES_MAX,
@@ -41,7 +42,6 @@ from core.backbone.welcome import (
     KnownPeer,
     PassGrant,
     PassRequest,
-    shut_out,
 )
 from core.base.bounds import USERNAME_BYTES_MAX
 from core.base.ids import PeerId

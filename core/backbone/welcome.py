@@ -26,11 +26,12 @@ from msgspec import Meta
 from core.backbone.admission_log import AdmissionLog, PlacesHeld
 from core.backbone.authority import Authority, requested_key
 from core.backbone.charter import Charter, read_charter_records
+from core.backbone.revocations import household_mark, shut_out
 from core.backbone.signed_time import TIME_NONCE_BYTES, TIMES
 from core.base.authority_records import RECORDS_BYTES_MAX
 from core.base.contact import HOST_CHARACTERS_MAX, Peer32
 from core.base.ids import PeerId
-from core.base.problems import BadInput, Busy, NotTrusted, Problem, ProofProblem, ShutOut, WireProblem
+from core.base.problems import BadInput, Busy, NotTrusted, Problem, ProofProblem, WireProblem
 from core.base.rate_limit import RateLimit, household
 from core.base.trace import Trace
 from core.base.wire import PROTOCOL, Schema
@@ -110,7 +111,6 @@ class PassGrant(msgspec.Struct, frozen=True):
     certificate: bytes
     """The pass: an X.509 certificate (DER)."""
     contacts: list[KnownPeer]
-    """The backbone itself first."""
     """Live peers to begin with; the first is the backbone."""
     records: Annotated[bytes, Meta(max_length=RECORDS_BYTES_MAX)] = b""
     """The newest records of the authority, as it has signed them; empty: there are none."""
@@ -309,7 +309,10 @@ class WelcomeDesk:
         if self._admission_log.name_of(key) is None and not self._admitted.admits(host, now):
             return None
         invitations = self._charter.invitations
-        name = self._admission_log.admit(key, asked.username, invitations=invitations, secret=asked.invite, now=now)
+        mark = household_mark(self._charter.authority.seed, host)
+        name = self._admission_log.admit(
+            key, asked.username, invitations=invitations, secret=asked.invite, now=now, household=mark
+        )
         certificate = self._authority.issue(asked.csr, username=name, device=asked.device, now=now)
         names = [(bytes(peer), known) for peer, known in self._admission_log.newest_names(NAMES_MAX)]
         return PassGrant(certificate, list(self._contacts()), records, names)
@@ -324,14 +327,6 @@ class WelcomeDesk:
 
 async def _without_version(_: web.Request, response: web.StreamResponse) -> None:
     response.headers.pop("Server", None)
-
-
-def shut_out() -> ShutOut:
-    """The problem that the authority's records name this computer's key."""
-    return ShutOut(
-        "The organiser has shut this computer out of the collaboration.",
-        hint="Only the organiser can let it in again.",
-    )
 
 
 def other_protocol(theirs: int) -> JoinRefusal:

@@ -9,10 +9,9 @@ import msgspec
 
 from core.api.numbers import amount
 from core.backbone.admission_log import AdmissionLog
-from core.backbone.charter import load_charter, read_charter_records
+from core.backbone.charter import load_charter, revoked_keys
 from core.backbone.people import BOARD, PEOPLE, read_people
 from core.backbone.serve import BACKBONE_NAME, LOCK
-from core.base.ids import PeerId
 from core.cli.say import say_json
 from core.cli.tables import clean, leaderboard_text
 from core.ledger.board import Board
@@ -53,7 +52,7 @@ class _Kept:
         self.log = AdmissionLog(self.folder)
         self.board = Board(self.folder / BOARD, target_samples=charter.manifest.target_samples)
         self.board.named(dict(self.log.newest_names(ROWS_MAX)))
-        self.revoked = frozenset(map(PeerId, read_charter_records(charter)[1].revoked))
+        self.revoked = revoked_keys(charter)
 
     def people(self) -> list[Person]:
         """All but the backbone: those here first, then those who gave most."""

@@ -16,7 +16,7 @@ from core.api.commands import ModelEvaluation
 from core.api.settings import PortTest
 from core.api.snapshot import HELPER, VOLUNTEER
 from core.backbone.join import JoinedCollaboration, Joining
-from core.backbone.welcome import shut_out
+from core.backbone.revocations import shut_out
 from core.base.problems import Busy, NoSpace, Problem
 from core.engine.allowed_use import AllowedUse, share_of
 from core.engine.clock_watch import ClockWatch, contacts_of, seeds

@@ -17,7 +17,7 @@ from app.views.first_run.wizard import JoinDialog
 from app.views.main_window import MainWindow
 from core.api import verdict as verdicts
 from core.api.snapshot import LossView
-from core.backbone.welcome import shut_out
+from core.backbone.revocations import shut_out
 
 LINK = f"potluck://pot.example:4000/{'ab' * 32}#invitation"
 PROGRAM = """
