@@ -117,6 +117,10 @@ class AdmissionLog:
         """Number of keys that an invitation has let in."""
         return self._used[invitation.id]
 
+    def is_open(self, invitation: Invitation, now: float) -> bool:
+        """Whether an invitation lets anybody in."""
+        return not invitation.has_expired(now) and not invitation.is_used_up(self.used(invitation))
+
     def admit(
         self, key: PeerId, name: str, *, invitations: list[Invitation], secret: str, now: float, household: str = ""
     ) -> str:

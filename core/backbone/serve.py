@@ -208,10 +208,7 @@ class Backbone:
     def _open_invitation(self) -> str:
         """The secret of the oldest invitation that lets people in; empty: there is none."""
         log, now = self._admission_log, self._clock.now()
-        ready = (
-            one for one in self._charter.invitations if not one.has_expired(now) and not one.is_used_up(log.used(one))
-        )
-        return next((one.secret for one in ready), "")
+        return next((one.secret for one in self._charter.invitations if log.is_open(one, now)), "")
 
     async def _remember(self) -> None:
         while True:

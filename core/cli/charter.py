@@ -1,20 +1,17 @@
-"""Commands of an organiser, at the folder of a collaboration: `invite`, `revoke`."""
+"""`potluck invite`, and what it shares with other commands of an organiser at the folder of a collaboration."""
 
 import argparse
 import asyncio
-import re
 import shlex
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
 
 from core.backbone.admission_log import AdmissionLog
-from core.backbone.charter import Charter, load_charter, revoke
+from core.backbone.charter import Charter, load_charter
 from core.backbone.invitations import DAY_S, Invitation, first_invitation, write_invitations
 from core.backbone.link import link_to, read_hosts
 from core.backbone.ports import read_ports
-from core.backbone.serve import BACKBONE_NAME
-from core.base.ids import PeerId
-from core.base.problems import BadInput, Busy, quoted
+from core.base.problems import BadInput, Busy
 from core.cli.say import say_json
 from core.net.clock import Clock
 from core.system.file_lock import held
@@ -28,40 +25,7 @@ def run_invite(args: argparse.Namespace) -> int:
     return asyncio.run(_invite(args))
 
 
-def run_revoke(args: argparse.Namespace) -> int:
-    """`potluck revoke`; see `potluck revoke --help`."""
-    return asyncio.run(_revoke(args))
-
-
-async def _revoke(args: argparse.Namespace) -> int:
-    charter = load_charter(args.charter.expanduser().absolute())
-    async with _only_command(charter):
-        log = AdmissionLog(charter.folder)
-        keys = _keys(log, args.who)
-        records = revoke(charter, keys, now=Clock().now())
-    for key in keys:
-        if args.json:
-            say_json({"event": "revoked", "key": key.hex(), "name": log.name_of(key), "number": records.number})
-        else:
-            print(f"{log.name_of(key) or key.hex()} is shut out: all peers learn it within a minute.")
-    return 0
-
-
-def _keys(log: AdmissionLog, who: str) -> list[PeerId]:
-    """The keys that an organiser means.
-
-    Raises:
-        BadInput: nobody is called so, or it is the backbone itself.
-    """
-    keys = [PeerId(bytes.fromhex(who))] if re.fullmatch("[0-9a-f]{64}", who) else log.keys_of(who)
-    if not keys:
-        raise BadInput(f"Nobody here is called {quoted(who)}.", hint="Give a name as the leaderboard has it, or a key.")
-    if any(log.name_of(key) == BACKBONE_NAME for key in keys):
-        raise BadInput("The backbone itself cannot be shut out.")
-    return keys
-
-
-def _only_command(charter: Charter) -> AbstractAsyncContextManager[None]:
+def only_command(charter: Charter) -> AbstractAsyncContextManager[None]:
     """Hold the lock of the commands that change a charter."""
     busy = Busy("Another command changes this collaboration.", hint="Try again in a moment.")
     return held(charter.folder / LOCK, patience_s=LOCK_S, otherwise=busy)
@@ -70,7 +34,7 @@ def _only_command(charter: Charter) -> AbstractAsyncContextManager[None]:
 async def _invite(args: argparse.Namespace) -> int:
     charter, hosts = load_charter(args.charter.expanduser().absolute()), read_hosts(args.host)
     now = Clock().now()
-    async with _only_command(charter):
+    async with only_command(charter):
         invitations = charter.invitations
         if args.withdraw is not None:
             _withdraw(charter, invitations, args.withdraw)

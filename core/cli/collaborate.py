@@ -169,12 +169,24 @@ def _add_invite(commands: Commands) -> None:
 def _add_revoke(commands: Commands) -> None:
     revoke = commands.add_parser(
         "revoke",
-        description="Revoke the pass of a member: every peer refuses it within a minute, and it gets no other.",
+        description="Revoke passes: every peer refuses them within a minute, and they are never renewed.  Before it "
+        "shuts out more than one it names them all, and asks.",
     )
-    revoke.add_argument("who", metavar="NAME|KEY", help="name as the leaderboard has it, or public key in hex")
+    words = "name as the leaderboard has it, or public key in hex"
+    whom = revoke.add_mutually_exclusive_group()
+    whom.add_argument("who", nargs="?", metavar="NAME|KEY", help=words)
+    whom.add_argument("--invitation", metavar="ID", help="all that it has let in; it lets in nobody any more")
+    whom.add_argument(
+        "--household",
+        metavar="NAME|ADDRESS",
+        help="all that came from where this member did, or from this address; it lets in nobody new from there",
+    )
+    revoke.add_argument("--since", metavar="DATE", help="those let in since then: 2026-11-24, '2026-11-24 18:30'")
+    revoke.add_argument("--undo", action="store_true", help="let them in again")
+    revoke.add_argument("--yes", action="store_true", help="ask nothing")
     _add_charter(revoke)
     add_json(revoke)
-    revoke.set_defaults(run=calling("core.cli.charter:run_revoke"))
+    revoke.set_defaults(run=calling("core.cli.revoke:run"))
 
 
 def _add_charter(command: argparse.ArgumentParser) -> None:

@@ -16,9 +16,9 @@ from core.backbone.link import SCHEME, Link, parse_link
 from core.backbone.look import Invited, look
 from core.backbone.source import wanted_folder
 from core.base.ids import fingerprint
-from core.base.problems import BadInput, UserProblem
+from core.base.problems import UserProblem
 from core.cli.estimate import computer_facts, estimate, rows_of
-from core.cli.say import say_json
+from core.cli.say import agrees, say_json
 from core.cli.tables import clean
 from core.control.client import ControlClient
 from core.control.engine_file import NotRunning
@@ -49,7 +49,7 @@ def join(args: argparse.Namespace) -> int:
             print(_as_text(shown))
     if args.show:
         return 0
-    if not args.yes and not _agrees():
+    if not args.yes and not agrees("Take part?"):
         print("Nothing has changed.")
         return 0
     collaborations.keep(link, invited.signed)
@@ -167,17 +167,6 @@ def _as_text(shown: LinkLook) -> str:
         *rows_of(shown),
     )
     return "\n".join(f"{name:<14} {text}" for name, text in rows)
-
-
-def _agrees() -> bool:
-    """Ask the person.
-
-    Raises:
-        BadInput: nobody is there to be asked.
-    """
-    if not sys.stdin.isatty():
-        raise BadInput("Nobody can be asked here whether to join.", hint="To join without a question, add --yes.")
-    return input("Take part? [y/N] ").strip().lower() in {"y", "yes"}
 
 
 async def _ask_served(home: Home) -> tuple[str, tuple[PassedOver, ...]]:

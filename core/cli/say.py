@@ -4,7 +4,7 @@ import json as json_module
 import sys
 from typing import Any
 
-from core.base.problems import Problem, printable
+from core.base.problems import BadInput, Problem, printable
 
 
 def say_problem(problem: Problem, *, json: bool) -> None:
@@ -19,6 +19,17 @@ def say_problem(problem: Problem, *, json: bool) -> None:
             },
         )
     print(f"potluck: {printable(str(problem))}", file=sys.stderr, flush=True)
+
+
+def agrees(question: str) -> bool:
+    """Ask the person.
+
+    Raises:
+        BadInput: nobody is there to be asked.
+    """
+    if not sys.stdin.isatty():
+        raise BadInput(f"Nobody can be asked here: {question}", hint="To go on without a question, add --yes.")
+    return input(f"{question} [y/N] ").strip().lower() in {"y", "yes"}
 
 
 def say_json(event: dict[str, Any]) -> None:

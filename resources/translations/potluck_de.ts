@@ -1420,10 +1420,6 @@
    <translation>Es läuft kein Trainingsprozess.</translation>
   </message>
   <message>
-   <source>Nobody can be asked here whether to join.</source>
-   <translation>Hier kann niemand gefragt werden, ob der Beitritt gewünscht ist.</translation>
-  </message>
-  <message>
    <source>Nobody has called port {0} yet: it takes two others who can be called themselves.</source>
    <translation>Port {0} hat noch niemand angerufen: Dazu braucht es zwei andere, die selbst erreichbar sind.</translation>
   </message>
@@ -2714,10 +2710,6 @@
   <message>
    <source>Time</source>
    <translation>Dauer</translation>
-  </message>
-  <message>
-   <source>To join without a question, add --yes.</source>
-   <translation>Mit --yes geht der Beitritt ohne Frage.</translation>
   </message>
   <message>
    <source>Too many computers at this address have asked to join.</source>
