@@ -20,7 +20,10 @@ from core.base.signing import SIGNATURE_BYTES, Signer, Verifier
 from core.base.wire import Schema
 
 REVOKED_MAX: Final = 1000
-"""Number of keys that a list names, the latest; the passes of earlier ones have expired, and are not renewed."""
+"""Number of keys that a list names, the latest.  Earlier ones have no pass that holds: `AuthorityRecords.passes_since`
+is the time of the last revocation that has left the list, and the backbone renews none of them."""
+ROLLOVER_S: Final = 600.0
+"""Seconds from `passes_since` in which members get another pass; then older ones hold no longer."""
 RECORDS_BYTES_MAX: Final = 40 * 1024
 """Upper bound on a signed list, bytes: it fits a message, and an answer of the welcome desk."""
 PURPOSE: Final = b"potluck records of authority 1\n"
@@ -33,6 +36,9 @@ class AuthorityRecords(msgspec.Struct, frozen=True, kw_only=True):
     """Greater than that of every earlier list; 0: nothing has been decided."""
     revoked: Annotated[tuple[Peer32, ...], Meta(max_length=REVOKED_MAX)] = ()
     """Keys whose passes hold no longer, the latest last."""
+    passes_since: Annotated[float, Meta(ge=0, le=1e12)] = 0.0
+    """No pass that began before this holds, Unix seconds.  It is days ago, when all passes are younger anyway, unless
+    more keys than a list has room for were shut out within the life of a pass."""
 
 
 class _Signed(msgspec.Struct, frozen=True, array_like=True):

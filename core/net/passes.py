@@ -140,6 +140,8 @@ class PassVerifier:
         """The newest pass of each peer that has shown one, who showed it last at the end."""
         self.revoked: frozenset[PeerId] = frozenset()
         """Peers whose passes hold no longer, by the newest records of the authority."""
+        self.since = 0.0
+        """No pass holds that began before this, Unix seconds, by the same records."""
 
     def read(self, der: bytes, now: float) -> Pass:
         """The pass in a certificate.
@@ -170,7 +172,7 @@ class PassVerifier:
             ProofProblem: it has expired, or was revoked.
         """
         found.check_time(now)
-        if found.peer in self.revoked:
+        if found.peer in self.revoked or found.begins < self.since:
             raise ProofProblem(f"The pass of {found.username} was revoked.")
 
 

@@ -12,6 +12,7 @@ from dataclasses import replace
 from random import SystemRandom
 from typing import Any, ClassVar, Final, Generic, Protocol, TypeVar
 
+from core.base.authority_records import ROLLOVER_S
 from core.base.contact import Contact, Observed
 from core.base.ids import PeerId, short
 from core.base.machine import Lost, Received, Tick, earliest
@@ -302,7 +303,12 @@ class Session(Generic[P]):
             case AuthorityDecided(records=records):
                 revoked = frozenset(map(PeerId, records.revoked))
                 self.deliver(Revoked(revoked))
-                asyncio.get_running_loop().call_later(PARTING_S, setattr, self.host.passes, "revoked", revoked)
+                later = asyncio.get_running_loop().call_later
+                later(PARTING_S, setattr, self.host.passes, "revoked", revoked)
+                left_s = max(0.0, records.passes_since + ROLLOVER_S - now)
+                later(left_s, setattr, self.host.passes, "since", records.passes_since)
+                if left_s:
+                    later(left_s * SystemRandom().uniform(0.1, 0.5), self.renew_soon)  # not all at once
                 self._owner(event, now)
             case Found() if self._shards is not None and (said := self._shards.found(event, now)) is not None:
                 self.host.perform(said)

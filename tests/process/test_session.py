@@ -14,11 +14,12 @@ from core.base.authority_records import AuthorityRecords, sign_records
 from core.base.contact import Contact
 from core.base.machine import Send
 from core.base.manifest import Manifest
+from core.base.problems import ProofProblem
 from core.nat.events import RelayAllowed
 from core.nat.relay import RelaySettings
 from core.net.admission import Admission
 from core.net.clock import Clock
-from core.net.passes import pass_request
+from core.net.passes import pass_request, verify_pass
 from core.session import session as session_module
 from core.session.authority_news import AuthorityDecided
 from core.session.participant import Role, participant_of
@@ -212,6 +213,40 @@ def test_who_was_shut_out_before_is_refused_at_once(tmp_path):
         await again.session.listen(bind=LOOPBACK)
         assert again.session.host.passes.revoked == {ben}
         await again.session.close()
+
+    run()
+
+
+def test_passes_from_before_the_rollover_hold_until_members_have_others(tmp_path, monkeypatch):
+    monkeypatch.setattr(session_module, "ROLLOVER_S", 1.0)
+    monkeypatch.setattr("core.net.streams.HEARTBEAT_S", 0.2)
+
+    @in_loop
+    async def run():
+        async with two(tmp_path, LOOPBACK) as (backbone, volunteer):
+            await eventually(lambda: backbone.sees() == {"ben"})
+            now = volunteer.clock.now()
+            old = verify_pass(volunteer.new_pass("ben"), AUTHORITY.id, MANIFEST.id, now)
+            await asyncio.sleep(int(now) + 1 - now)  # passes begin with whole seconds
+
+            async def keep(each: Computer, username: str) -> None:
+                async def new() -> bytes:
+                    return each.new_pass(username)
+
+                await each.session.keep_pass(new)
+
+            keeping = asyncio.gather(keep(backbone, "anna"), keep(volunteer, "ben anew"))
+            records = AuthorityRecords(number=1, passes_since=int(now) + 1)
+            backbone.session.learn_records(sign_records(records, keys("authority"), MANIFEST.id))
+            passes = backbone.session.host.passes
+            passes.check(old, volunteer.clock.now())
+            await eventually(lambda: passes.since and volunteer.session.host.passes.since)
+            with pytest.raises(ProofProblem, match="revoked"):
+                passes.check(old, volunteer.clock.now())
+            await eventually(lambda: not backbone.usernames())  # links of the old pass have ended
+            volunteer.session.host.perform([Send(backbone.contact().peer_id, StateAsk(bytes(32)))])
+            await eventually(lambda: backbone.usernames() == {"ben anew"})
+            keeping.cancel()
 
     run()
 

@@ -39,6 +39,15 @@ def test_revocation_outlasts_a_thousand_others(charter: Charter) -> None:
     assert len(revoked_keys(charter)) == REVOKED_MAX + 1
 
 
+def test_who_left_the_list_has_no_pass_that_holds(charter: Charter) -> None:
+    assert revoke(charter, [id_of("eve")], now=NOW + 0.5).passes_since == 0
+    others = [PeerId(number.to_bytes(32, "big")) for number in range(REVOKED_MAX)]
+    assert revoke(charter, others[1:], now=NOW + 10).passes_since == 0
+    assert revoke(charter, others[:1], now=NOW + 86_400).passes_since == NOW + 1, "in the second after eve's last pass"
+    assert revoke(charter, [id_of("ida")], now=NOW + 86_400).passes_since == NOW + 11
+    assert revoke(charter, [id_of("ida")], now=NOW + 86_400, undo=True).passes_since == NOW + 1
+
+
 def test_ten_thousand_revocations_cost_an_admission_nothing(charter: Charter) -> None:
     revoke(charter, [PeerId(number.to_bytes(32, "big")) for number in range(10_000)], now=NOW)
     log = AdmissionLog(charter.folder)
