@@ -26,7 +26,7 @@ REVOKED: Final = "revoked.log"
 class Revocation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A key or a household is shut out, or let in again."""
 
-    at: float
+    at: Annotated[float, Meta(ge=0, le=1e12)]
     """When, Unix seconds."""
     key: Annotated[str, Meta(pattern="^([0-9a-f]{64})?$")] = ""
     household: Annotated[str, Meta(pattern="^[0-9a-f]*$")] = ""

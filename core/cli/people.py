@@ -84,6 +84,8 @@ def run(args: argparse.Namespace) -> int:
     print(f"{amount(here)} of {amount(len(people))} are here." if kept.runs else NOT_RUNNING)
     for one in people:
         print(clean(f"{one.name}{' (shut out)' if one.revoked else ''}: {_when(one)}; {_gave(one)}"))
+    if households := len(kept.log.revocations.households):
+        print(f"{amount(households)} household{'s are' if households > 1 else ' is'} shut out: nobody new comes in.")
     return 0
 
 

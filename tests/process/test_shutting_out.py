@@ -82,6 +82,8 @@ def test_household_that_is_shut_out_brings_no_other_key(tmp_path: Path, capsys: 
         for name in ("ada", "eve again", "eve once more"):
             with pytest.raises(ShutOut):
                 await door.enter(name)
+        assert await door.organiser("people") == 0
+        assert "1 household is shut out" in capsys.readouterr().out
         assert await door.organiser("revoke", "--undo", "ada") == 0
         assert await door.enter("ada") == "ada", "who is in is no newcomer"
         assert await door.organiser("revoke", "--undo", "--yes", "--household", "ada") == 0

@@ -82,7 +82,17 @@ def test_key_that_is_let_in_again_leaves_log_and_list(charter: Charter) -> None:
         admit(log, "ada")
 
 
-@pytest.mark.parametrize("bad", [b"\0" * 40, b'{"at":1.0,"key":"ab"}', b"\xff\xfe", b'{"at":1.0,"key":"' + b"0" * 30])
+@pytest.mark.parametrize(
+    "bad",
+    [
+        b"\0" * 40,
+        b'{"at":1.0,"key":"ab"}',
+        b"\xff\xfe",
+        b'{"at":1.0,"key":"' + b"0" * 30,
+        b'{"at":1e13,"key":"' + b"0" * 64 + b'"}',
+        b"[" * 100_000,
+    ],
+)
 def test_damaged_line_is_told_and_costs_no_other_line(
     charter: Charter, caplog: pytest.LogCaptureFixture, bad: bytes
 ) -> None:
