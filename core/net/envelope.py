@@ -205,7 +205,7 @@ class Envelopes:
         return ENVELOPE + self._signer.sign(DOMAIN + payload) + payload
 
     def _open_envelope(self, datagram: bytes, now: float, source: str) -> VerifiedDatagram | UnknownPass | WrongTime:
-        """What costs little comes first; the rest is left out where the source has failed at it too often."""
+        """What costs little comes first; the rest is left out where source or sender have had too much of it."""
         fields = _SCHEMA.decode(datagram[_HEAD_BYTES:])
         if fields.recipient != self._signer.peer_id:
             raise ProofProblem("recipient")
@@ -214,14 +214,14 @@ class Envelopes:
             return UnknownPass(NEED_PASS + fields.nonce)
         peer = None if known is None else known.peer
         if not self._budget.allows(peer, source, now):
-            raise ProofProblem("too many failures")
+            raise ProofProblem("too many datagrams")
         try:
             opened = self._prove(known, fields, datagram, now)
         except ProofProblem:
             self._budget.failed(peer, source, now)
             raise
         if isinstance(opened, VerifiedDatagram):
-            self._budget.held(opened.sender, source)
+            self._budget.held(opened.sender, source, now)
         return opened
 
     def _prove(self, known: Pass | None, fields: _Fields, datagram: bytes, now: float) -> VerifiedDatagram | WrongTime:
