@@ -122,7 +122,7 @@ def revoke(charter: Charter, keys: Sequence[PeerId], *, now: float, undo: bool =
     wanted = dict.fromkeys([*map(PeerId, known.revoked), *keys])  # the list may be older than the log
     log.append([Revocation(at=now, key=key.hex()) for key in wanted if key not in log.keys and key not in gone])
     times, revoked = list(log.keys.values())[:-REVOKED_MAX], tuple(log.keys)[-REVOKED_MAX:]
-    since = int(min(times[-1], now)) + 1 if times else 0  # passes begin with a whole second
+    since = int(min(times[-1], now)) + 10 if times else 0  # the desk may be renewing one before it reads the log
     records = AuthorityRecords(number=max(known.number + 1, int(now)), revoked=revoked, passes_since=since)
     write_atomic(charter.folder / RECORDS, sign_records(records, charter.authority, charter.manifest.id))
     return records

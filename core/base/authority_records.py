@@ -21,7 +21,7 @@ from core.base.wire import Schema
 
 REVOKED_MAX: Final = 1000
 """Number of keys that a list names, the latest.  Earlier ones have no pass that holds: `AuthorityRecords.passes_since`
-is the time of the last revocation that has left the list, and the backbone renews none of them."""
+is just after the last revocation that has left the list, and the backbone renews none of them."""
 ROLLOVER_S: Final = 600.0
 """Seconds from `passes_since` in which members get another pass; then older ones hold no longer."""
 RECORDS_BYTES_MAX: Final = 40 * 1024
