@@ -10,6 +10,7 @@ import time
 from collections import Counter, OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final, Literal
 
 from core.base.wire import FRAGMENT_BYTES_MAX
@@ -310,7 +311,12 @@ class Pace:
 
 
 def _month(unix_s: float) -> str:
-    return time.strftime("%Y-%m", time.localtime(unix_s))
+    return _month_of(int(unix_s // 60))
+
+
+@lru_cache(maxsize=8)
+def _month_of(minute: int) -> str:
+    return time.strftime("%Y-%m", time.localtime(60 * minute))
 
 
 def _later(delay_s: float, call: Callable[[], None]) -> Any:
