@@ -19,7 +19,7 @@ class RateLimit(Generic[K]):
         limit: Number of requesters counted at a time.  Beyond it, all newcomers share one bucket.
     """
 
-    def __init__(self, *, rate_per_s: float, burst: int, limit: int = 1024) -> None:
+    def __init__(self, *, rate_per_s: float, burst: float, limit: int = 1024) -> None:
         self._rate_per_s = rate_per_s
         self._burst = burst
         self._limit = limit
@@ -39,16 +39,17 @@ class RateLimit(Generic[K]):
         """
         return not self._rate_per_s or self._bucket(requester, now).admits(now, cost)
 
-    def spend(self, requester: K, now: float) -> None:
+    def spend(self, requester: K, now: float, cost: float = 1.0) -> None:
         """Count something that a requester did, whether or not it may; it may exceed its limit by one.
 
         Args:
             requester: The requester.
             now: Unix seconds.
+            cost: Number of requests that it counts for.
         """
         bucket = self._bucket(requester, now)
         bucket.tokens(now)
-        bucket.spend(1)
+        bucket.spend(cost)
 
     def exceeds(self, requester: K, now: float) -> bool:
         """Whether a requester has done more than it may.

@@ -5,6 +5,7 @@ import contextlib
 import socket
 from collections import OrderedDict
 from collections.abc import Callable
+from itertools import chain
 from typing import Any, Protocol
 
 from core.base.ids import PeerId
@@ -135,22 +136,27 @@ class DatagramPort(asyncio.DatagramProtocol):
 
     def datagram_received(self, data: bytes, addr: tuple[Any, ...]) -> None:
         """Open a datagram, and those that wait behind it; invalid ones are dropped and counted."""
-        self._take(data, addr)
-        for more, source in self._sockets.waiting(addr):
-            self._take(more, source)
+        counted = sum(self._take(*packet) for packet in chain(((data, addr),), self._sockets.waiting(addr)))
+        if counted:
+            self._pace.passed(received=counted)
 
-    def _take(self, data: bytes, addr: tuple[Any, ...]) -> None:
+    def _take(self, data: bytes, addr: tuple[Any, ...]) -> int:
+        """Take a packet; returns its bytes if it is an envelope, which nobody else counts."""
         self.bytes_received += len(data)
         source = source_of(addr)
         if source is None:
             self._trace.mark("net.drop.scope")
-        elif data and data[0] >= FIRST_OTHER:
+            return 0
+        if data and data[0] >= FIRST_OTHER:
             self._owner.packet(data, source)
+            return 0
+        if self._envelopes.is_beyond_share(data, now=self._now()):
+            self._trace.mark("net.drop.share")
         else:
             self._envelope(data, source)
+        return len(data)
 
     def _envelope(self, data: bytes, source: Address) -> None:
-        self._pace.passed(received=len(data))
         try:
             found = self._envelopes.open(data, now=self._now(), source=household(source[0]))
         except WireProblem:
@@ -164,7 +170,8 @@ class DatagramPort(asyncio.DatagramProtocol):
     def _opened(self, found: Opened | None, source: Address) -> None:
         match found:
             case VerifiedDatagram():
-                self._letter(found, source)
+                with self._envelopes.work_for(found.sender, self._now()):
+                    self._letter(found, source)
             case UnknownPass(answer=answer):
                 self.put(answer, source, cost=len(answer))
             case PassRequested(peer=peer, datagrams=datagrams):

@@ -17,8 +17,10 @@ A machine that answers later than in the same step leaves it empty and matches b
 """
 
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from time import thread_time
 from typing import Annotated, Final, TypeVar
 
 import msgspec
@@ -48,6 +50,8 @@ TELL_TIME_S = 1.0
 ROUND_TRIP_MAX_S = 5.0
 """An answer that took longer than this tells no time, seconds: half of it is by how much that time may be wrong."""
 _HEAD_BYTES = 1 + SIGNATURE_BYTES
+_HASH = slice(_HEAD_BYTES + 3, _HEAD_BYTES + 3 + HASH_BYTES)
+"""Where the hash of a pass stands, behind the heads of the array and of the field."""
 
 
 class _Fields(msgspec.Struct, frozen=True, array_like=True):
@@ -117,6 +121,7 @@ class Envelopes:
         passes: Decides whose pass holds.
         nonce: Draws a nonce; must never repeat one.
         heard: Told how far a peer's clock is ahead, seconds, when it has answered.
+        busy: Processor time that this thread has used, seconds.
     """
 
     def __init__(
@@ -127,11 +132,13 @@ class Envelopes:
         passes: PassVerifier,
         nonce: Callable[[], bytes],
         heard: Callable[[PeerId, float], None] = lambda _peer, _ahead_s: None,
+        busy: Callable[[], float] = thread_time,
     ) -> None:
         self._signer = signer
         self._verifier = passes
         self._nonce = nonce
         self._heard = heard
+        self._busy = busy
         self._told: OrderedDict[PeerId, float] = OrderedDict()
         """When a peer was last told the time alone."""
         self._passes: OrderedDict[bytes, Pass] = OrderedDict()
@@ -195,6 +202,28 @@ class Envelopes:
             case _:
                 raise WireProblem("not a datagram of ours")
 
+    def is_beyond_share(self, datagram: bytes, *, now: float) -> bool:
+        """Whether it shows the hash of a member's pass that has had its share of the processor; asked before `open`.
+
+        Args:
+            datagram: As received.
+            now: Unix seconds.
+        """
+        known = self._passes.get(datagram[_HASH])
+        return known is not None and self._budget.is_beyond_share(known.peer, now)
+
+    @contextmanager
+    def work_for(self, sender: PeerId, now: float) -> Iterator[None]:
+        """Count the processor time of what is done meanwhile with a datagram of this sender, who has a share of it.
+
+        Args:
+            sender: Of a verified datagram.
+            now: Unix seconds.
+        """
+        began = self._busy()
+        yield
+        self._budget.worked(sender, self._busy() - began, now)
+
     def _introduction(self, to: PeerId, now: float) -> bytes:
         return self._seal_one(to, b"", now=now, reply_to=b"", proof=self._pass_der)
 
@@ -206,6 +235,7 @@ class Envelopes:
 
     def _open_envelope(self, datagram: bytes, now: float, source: str) -> VerifiedDatagram | UnknownPass | WrongTime:
         """What costs little comes first; the rest is left out where source or sender have had too much of it."""
+        began = self._busy()
         fields = _SCHEMA.decode(datagram[_HEAD_BYTES:])
         if fields.recipient != self._signer.peer_id:
             raise ProofProblem("recipient")
@@ -221,7 +251,8 @@ class Envelopes:
             self._budget.failed(peer, source, now)
             raise
         if isinstance(opened, VerifiedDatagram):
-            self._budget.held(opened.sender, source, now)
+            self._budget.held(opened.sender, source)
+            self._budget.worked(opened.sender, self._busy() - began, now)
         return opened
 
     def _prove(self, known: Pass | None, fields: _Fields, datagram: bytes, now: float) -> VerifiedDatagram | WrongTime:

@@ -1,14 +1,14 @@
 """Datagrams that prove nothing cost little, and silence nobody that is known; a member's own are bounded."""
 
-from contextlib import suppress
+from contextlib import nullcontext
+from itertools import count
 
 import pytest
 
 from core.base.problems import ProofProblem
-from core.net import proof_budget
 from core.net.envelope import ENVELOPE, Envelopes, VerifiedDatagram
 from core.net.passes import PassVerifier
-from core.net.proof_budget import FAILED_BURST, SOURCES_MAX, ProofBudget
+from core.net.proof_budget import FAILED_BURST, SHARE, SHARE_BURST_S, SOURCES_MAX, ProofBudget
 from tests.unit.net.people import AUTHORITY, NOW, RUN, SAME_RUN_OTHER_KEY, envelopes, id_of, issue, keys, nonces
 
 BEN = id_of("ben")
@@ -88,24 +88,32 @@ def test_work_for_strangers_is_bounded_from_many_addresses():
     assert looked_at < (SOURCES_MAX + 1) * (FAILED_BURST + 1 + 5 * 10)
 
 
-def test_member_that_sends_valid_datagrams_is_bounded_alone(monkeypatch: pytest.MonkeyPatch):
+def test_member_that_sends_valid_datagrams_has_its_share():
     """From as many households as it likes; a copy of another member's pass uses up nothing of that member's."""
-    monkeypatch.setattr(proof_budget, "TAKEN_PER_S", 20.0)
-    monkeypatch.setattr(proof_budget, "TAKEN_BURST", 100)
-    ben, _ = receiver()
+    used_s = count(step=0.005)  # between two looks at the clock
+    ben = Envelopes(
+        signer=keys("ben"),
+        pass_der=issue("ben"),
+        passes=PassVerifier(AUTHORITY.id, RUN),
+        nonce=nonces("ben"),
+        busy=lambda: next(used_s),
+    )
     anna, mallory = envelopes("anna"), envelopes("mallory")
 
-    def taken(sender: Envelopes, count: int, at: float, source: str) -> int:
-        taken = 0
-        for (datagram,) in [sender.seal(BEN, b"x", now=at) for _ in range(count)]:
-            with suppress(ProofProblem):
-                taken += isinstance(ben.open(datagram, now=at, source=source), VerifiedDatagram)
-        return taken
+    def taken(sender: Envelopes, number: int, at: float, source: str) -> int:
+        opened = 0
+        for (datagram,) in [sender.seal(BEN, b"x", now=at) for _ in range(number)]:
+            beyond = ben.is_beyond_share(datagram, now=at)
+            with pytest.raises(ProofProblem) if beyond else nullcontext():
+                found = ben.open(datagram, now=at, source=source)
+                assert isinstance(found, VerifiedDatagram)
+                with ben.work_for(found.sender, at):
+                    opened += 1
+        return opened
 
     assert taken(anna, 1, NOW, "192.0.2.1") == 1
     refused(ben, [spoiled(anna.seal(BEN, b"2", now=NOW)[0]) for _ in range(200)], "203.0.113.9")
-    first = sum(taken(mallory, 50, NOW, f"203.0.113.{n}") for n in range(4))
-    assert first == 101
-    assert taken(anna, 50, NOW, "192.0.2.1") == 50
-    assert taken(mallory, 100, NOW + 1, "203.0.113.1") == 20
-    assert taken(mallory, 1, NOW + 2, "203.0.113.1") == 1
+    first = sum(taken(mallory, 30, NOW, f"203.0.113.{n}") for n in range(4))
+    assert first == pytest.approx(SHARE_BURST_S / 0.01, abs=1)
+    assert taken(anna, 20, NOW, "192.0.2.1") == 20
+    assert taken(mallory, 30, NOW + 2, "203.0.113.1") == pytest.approx(2 * SHARE / 0.01, abs=1)
