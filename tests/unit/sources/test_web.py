@@ -169,6 +169,11 @@ def test_a_silent_and_a_slow_server_do_not_answer(site: Site, monkeypatch: pytes
         ("2002:7f00:0001::", False, False),
         ("2606:2800:220:1:248:1893:25c8:1946", False, True),
         ("64:ff9b::5db8:d822", False, True),
+        *(
+            (address, False, True)
+            for address in ("192.0.0.9", "192.31.196.1", "2001:3::1", "2001:4:112::1", "2001:20::1")
+        ),
+        *((address, False, False) for address in ("192.0.0.8", "2001:2::1", "2001:db8::1", "2001:1::4")),
         ("100.64.0.1", True, True),
         ("64:ff9b::a00:1", True, True),
         *((address, False, False) for address in ("::127.0.0.1", "64:ff9b:1::1", "fec0::1", "64:ff9b::7f00:1", "::")),
