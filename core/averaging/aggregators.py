@@ -1,4 +1,4 @@
-"""How the parts of a chunk become one vector: the weighted mean, and one that few wild parts do not move.
+"""How the parts of a chunk become one vector: the weighted mean, and two that few wild parts do not move.
 
 A new aggregator is a class that satisfies `Aggregator`, and one line in `AGGREGATORS`.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
 from core.base.arrays import np
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Vector: TypeAlias = "NDArray[np.float32]"
+Matrix: TypeAlias = "NDArray[Any]"
 
 NORM_FACTOR: Final = 8.0
 """Times the median norm of a chunk's parts with which a part counts at most.  Honest parts of 8 to 512 samples came to
@@ -23,6 +24,13 @@ NORM_FACTOR: Final = 8.0
 TYPICAL_PART: Final = 0.5
 """Part of the norm that a chunk of its size has typically, below which no median is a measure: to a row of an embedding
 that few have met, the others have next to nothing to say."""
+CLIP_LEAST: Final = 0.25
+CLIP_MOST: Final = 4.0
+RADIUS_MOST: Final = 4.0
+"""Times the common radius with which a part of few samples pulls at most."""
+NEAR: Final = 1e-6
+"""Times the least radius that a step towards the fixed point may still move it."""
+STEPS_MOST: Final = 100
 MEDIAN_LEAST: Final = 3
 """Number of parts from which on their median norm is a measure: of two, nobody can tell which one is wrong."""
 
@@ -30,7 +38,15 @@ MEDIAN_LEAST: Final = 3
 class Aggregator(Protocol):
     """Makes one vector of several; equal parts in the same order give equal bits."""
 
-    def aggregate(self, weights: Sequence[float], parts: Iterable[Vector], out: Vector) -> None:
+    def aggregate(
+        self,
+        weights: Sequence[float],
+        parts: Iterable[Vector],
+        out: Vector,
+        *,
+        samples: Sequence[int] = (),
+        typical: float = 0.0,
+    ) -> None:
         """Write what the parts become.
 
         Args:
@@ -38,6 +54,8 @@ class Aggregator(Protocol):
             parts: Their numbers, each of shape (numel,) and valid until the next one is asked for; they may be
                 overwritten.  A number of them may be infinite or none; then so may be the result.
             out: Shape (numel,), float32.
+            samples: That each part is said to be made of; none: of equally many.
+            typical: The norm of the median member's whole contribution, for a chunk of this size; 0: unknown.
         """
 
 
@@ -47,8 +65,17 @@ class WeightedMean:
     It trusts every part, so a single wild one moves the result.
     """
 
-    def aggregate(self, weights: Sequence[float], parts: Iterable[Vector], out: Vector) -> None:
+    def aggregate(
+        self,
+        weights: Sequence[float],
+        parts: Iterable[Vector],
+        out: Vector,
+        *,
+        samples: Sequence[int] = (),
+        typical: float = 0.0,
+    ) -> None:
         """Write the weighted mean of the parts to `out`."""
+        del samples, typical
         with np.errstate(over="ignore", invalid="ignore"):
             for place, (weight, values) in enumerate(zip(weights, parts, strict=True)):
                 if place == 0:
@@ -75,11 +102,18 @@ class TrimmedMean:
             raise ValueError(f"a trimmed mean that leaves out {trim} at each end")
         self._trim = trim
 
-    def aggregate(self, weights: Sequence[float], parts: Iterable[Vector], out: Vector) -> None:
+    def aggregate(
+        self,
+        weights: Sequence[float],
+        parts: Iterable[Vector],
+        out: Vector,
+        *,
+        samples: Sequence[int] = (),
+        typical: float = 0.0,
+    ) -> None:
         """Write the trimmed mean of the parts to `out`."""
-        rows = np.empty((len(weights), out.size), dtype=np.float32)
-        for place, values in enumerate(parts):
-            rows[place] = values
+        del samples, typical
+        rows = _rows(parts, len(weights), out.size)
         cut = int(self._trim * len(rows))
         order = np.argsort(rows, axis=0, kind="stable")[cut : len(rows) - cut]
         kept = np.array(weights, dtype=np.float32)[order]
@@ -88,10 +122,117 @@ class TrimmedMean:
             np.divide(rows[: len(kept)].sum(axis=0), kept.sum(axis=0), out=out)
 
 
+class CenteredClip:
+    """The point at which the pulls of all parts cancel, where none pulls from further away than its radius.
+
+    That is the v with  sum of w_i (x_i - v) min(1, r_i / |x_i - v|) = 0,  by which Karimireddy, He and Jaggi (2021,
+    "Learning from history for Byzantine robust optimization", section 5) bound what one part can do, and which
+    Gorbunov, Borzunov, Diskin and Ryabinin (2022, "Secure distributed training at scale", section 3) let peers check.
+    It is the least of a sum of Huber losses, so neither where one begins nor how one gets there changes it.
+
+    The radius of a part of n samples is the common one times the root of median samples over n, and 4 times that at
+    most: more samples are less noise.  Who claims k times as many pulls root k times as hard.  The common radius is
+    `clip` times the distance from the best placed part to its nearest half, as parts of the median size would have it.
+
+    Args:
+        clip: 0.25 to 4; below 1.25 it matters little.
+
+    Raises:
+        ValueError: `clip` is not within these bounds.
+    """
+
+    def __init__(self, clip: float = 1.0) -> None:
+        if not CLIP_LEAST <= clip <= CLIP_MOST:
+            raise ValueError(f"parts clipped at {clip} times the usual distance")
+        self._clip = clip
+
+    def aggregate(
+        self,
+        weights: Sequence[float],
+        parts: Iterable[Vector],
+        out: Vector,
+        *,
+        samples: Sequence[int] = (),
+        typical: float = 0.0,
+    ) -> None:
+        """Write the fixed point to `out`; of two parts, of which none is the measure, their weighted mean."""
+        rows = _rows(parts, len(weights), out.size)
+        with np.errstate(over="ignore", invalid="ignore"):
+            norms = np.einsum("ij,ij->i", rows, rows)
+            usual = rows[np.argsort(norms)[len(rows) // 2]].copy()  # far parts would drown the distances of near ones
+            rows -= usual
+            gram = (rows @ rows.T).astype(np.float64)
+        if len(rows) < MEDIAN_LEAST or not np.isfinite(gram).all():
+            np.add(np.array(weights, dtype=np.float32) @ rows, usual, out=out)
+            return
+        roots = np.sqrt(np.array(samples or [1] * len(rows), dtype=np.float64))
+        roots /= np.sort(roots)[len(roots) // 2]
+        found = _fixed_point(np.array(weights), gram, self._radii(gram, roots, typical))
+        np.add(found.astype(np.float32) @ rows, usual, out=out)
+
+    def _radii(self, gram: Matrix, roots: Matrix, typical: float) -> Matrix:
+        """The radius of each part.
+
+        Args:
+            gram: Shape (parts, parts), float64: products of the parts.
+            roots: Shape (parts,): of the samples over the median.
+            typical: As in `aggregate`.
+        """
+        norms = gram.diagonal()
+        apart = np.sqrt(np.maximum(0, norms[:, None] + norms - 2 * gram)) * np.minimum.outer(roots, roots)
+        half = np.sort(apart, axis=1)[:, len(gram) // 2]  # the first of a row is the part's own
+        common = self._clip * max(half.min() / math.sqrt(2), TYPICAL_PART * typical)
+        least = np.finfo(np.float32).eps * math.sqrt(norms.max())  # as near as float32 tells equal parts apart
+        return max(common, least) * np.minimum(RADIUS_MOST, 1 / roots)
+
+
 AGGREGATORS: Final[Mapping[str, Callable[..., Aggregator]]] = MappingProxyType(
-    {"mean": WeightedMean, "trimmed_mean": TrimmedMean}
+    {"mean": WeightedMean, "trimmed_mean": TrimmedMean, "centered_clip": CenteredClip}
 )
 """Every aggregator, by the name that a manifest gives it; its numbers are its arguments."""
+
+
+def _rows(parts: Iterable[Vector], number: int, numel: int) -> Matrix:
+    """Parts one below the other, float32."""
+    rows = np.empty((number, numel), dtype=np.float32)
+    for place, values in enumerate(parts):
+        rows[place] = values
+    return rows
+
+
+def _fixed_point(weights: Matrix, gram: Matrix, radii: Matrix) -> Matrix:
+    """The fixed point of `CenteredClip` as a combination of the parts: what each of these counts for.
+
+    The products of the parts tell their places in a space of as many dimensions, so no step reads the numbers.  It
+    begins at the part with the least loss.  A step is Newton's, or where that has the greater loss the next mean of the
+    parts weighed by their pulls, which never has.
+
+    Args:
+        weights: Shape (parts,), float64.
+        gram: Shape (parts, parts), float64: products of the parts.
+        radii: Shape (parts,), above 0 unless all parts are equal.
+    """
+    values, directions = np.linalg.eigh(gram)
+    places = directions * np.sqrt(np.maximum(values, 0))
+
+    def loss(point: Matrix) -> float:
+        away = np.linalg.norm(places - point, axis=1)
+        return float(weights @ np.where(away > radii, radii * (away - radii / 2), away * away / 2))
+
+    point = min(places, key=loss)
+    for _ in range(STEPS_MOST):
+        ways = places - point
+        away = np.linalg.norm(ways, axis=1)
+        far = away > radii
+        pulls = weights * np.divide(radii, away, out=np.ones_like(away), where=far)
+        pulls /= pulls.sum()
+        plain = pulls @ ways
+        if np.linalg.norm(plain) <= NEAR * radii.min():
+            break
+        leans = ways[far] * (np.sqrt(pulls[far]) / away[far])[:, None]
+        newton = np.linalg.lstsq(np.eye(len(point)) - leans.T @ leans, plain, rcond=None)[0]
+        point = point + min(plain, newton, key=lambda step: loss(point + step))
+    return pulls
 
 
 def norm_of(values: Vector) -> float:

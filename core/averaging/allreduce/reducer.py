@@ -222,7 +222,10 @@ class Reducer:
                     values *= np.float32(bounds[member] / norm)
                 yield values
 
-        self._aggregator.aggregate(weights, scaled(), self._vectors.mean(self._number(chunk)))
+        mean = self._vectors.mean(self._number(chunk))
+        samples = [self._shares.plan.members[member].samples for member in members]
+        typical = self._typical * math.sqrt(mean.size)
+        self._aggregator.aggregate(weights, scaled(), mean, samples=samples, typical=typical)
         return norms
 
     def _answer_late(self, member: int, chunk: int) -> Replies:
