@@ -183,7 +183,8 @@ class CenteredClip:
         half = np.sort(apart, axis=1)[:, len(gram) // 2]  # the first of a row is the part's own
         common = self._clip * max(half.min() / math.sqrt(2), TYPICAL_PART * typical)
         least = np.finfo(np.float32).eps * math.sqrt(norms.max())  # as near as float32 tells equal parts apart
-        return max(common, least) * np.minimum(RADIUS_MOST, 1 / roots)
+        radii: Matrix = max(common, least) * np.minimum(RADIUS_MOST, 1 / roots)
+        return radii
 
 
 AGGREGATORS: Final[Mapping[str, Callable[..., Aggregator]]] = MappingProxyType(
@@ -224,7 +225,7 @@ def _fixed_point(weights: Matrix, gram: Matrix, radii: Matrix) -> Matrix:
         ways = places - point
         away = np.linalg.norm(ways, axis=1)
         far = away > radii
-        pulls = weights * np.divide(radii, away, out=np.ones_like(away), where=far)
+        pulls: Matrix = weights * np.divide(radii, away, out=np.ones_like(away), where=far)
         pulls /= pulls.sum()
         plain = pulls @ ways
         if np.linalg.norm(plain) <= NEAR * radii.min():

@@ -67,5 +67,5 @@ def check_averaging(averaging: AveragingNumbers) -> None:
     except (TypeError, ValueError) as problem:
         raise BadInput(
             f"The collaboration gives the aggregator {name!r} numbers that it does not take.",
-            hint="Only trimmed_mean takes a trimmed_share.",
+            hint="trimmed_mean takes a trim from 0 to below 0.5, centered_clip a clip from 0.25 to 4.",
         ) from problem

@@ -68,10 +68,11 @@ class AveragingNumbers(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
     """Whether a plan may ask a member with a slow line for less than its whole contribution (c_i of S000 3.2), where
     steps then follow faster.  Absent means no."""
 
-    aggregator: Name | msgspec.UnsetType = msgspec.UNSET
-    """How the parts of a round become one (`core.averaging.aggregators`).  Absent means the weighted mean."""
+    aggregator: Name | Numbers | msgspec.UnsetType = msgspec.UNSET
+    """How the parts of a round become one (`core.averaging.aggregators`): its `name` and its own numbers, or its name
+    alone.  Absent means the weighted mean."""
     trimmed_share: Annotated[float, Meta(ge=0, lt=0.5)] | msgspec.UnsetType = msgspec.UNSET
-    """The share of the members whose numbers a trimmed mean leaves out at each end, coordinate by coordinate."""
+    """In manifests from before aggregators had numbers of their own: the `trim` of a trimmed mean."""
 
     weight_share: Annotated[float, Meta(gt=0, le=1)] | msgspec.UnsetType = msgspec.UNSET
     """Upper bound on a member's share of the weight in a mean, where there are enough others
@@ -95,12 +96,15 @@ class AveragingNumbers(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
     @property
     def aggregator_name(self) -> str:
         """The aggregator, also where the manifest names none."""
-        return "mean" if isinstance(self.aggregator, msgspec.UnsetType) else self.aggregator
+        named = self.aggregator.get("name", "") if isinstance(self.aggregator, dict) else self.aggregator
+        return "mean" if isinstance(named, msgspec.UnsetType) else str(named)
 
     @property
-    def aggregator_numbers(self) -> dict[str, float]:
+    def aggregator_numbers(self) -> Numbers:
         """The aggregator's own numbers."""
-        return {} if isinstance(self.trimmed_share, msgspec.UnsetType) else {"trim": self.trimmed_share}
+        numbers = self.aggregator if isinstance(self.aggregator, dict) else {}
+        trim = {} if isinstance(self.trimmed_share, msgspec.UnsetType) else {"trim": self.trimmed_share}
+        return {**trim, **{name: number for name, number in numbers.items() if name != "name"}}
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

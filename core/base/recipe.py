@@ -6,6 +6,7 @@
     tokenizer = "bengali"         how text becomes tokens: a name (`core.base.tasks.TOKENIZERS`), or a file
     [[data]]                      one source of several (`core.base.data_source.DataSource`), as many as there are
     precision = "bf16"            what passes compute in; left out: fp32
+    trust = "friends"             nobody among the members lies; left out: strangers may join
     seed = 1                      two runs with one seed repeat; left out: all are different
     target_samples = 2048         of one optimiser step
     [model]                       the task's own numbers (`core.tasks`)
@@ -46,6 +47,10 @@ SAMPLES: Final = "_samples"
 EPOCHS: Final = "_epochs"
 SCHEDULE_MAX: Final = 10**15
 """Upper bound on the samples of a schedule."""
+AMONG_STRANGERS: Final[Mapping[str, Number]] = MappingProxyType({"name": "centered_clip", "clip": 1.0})
+"""The aggregator of collaborations that strangers may join."""
+WEIGHT_SHARE: Final = 0.02
+"""The bound on a member's share of the weight there: twice an equal share, up to a hundred members."""
 
 Table = Annotated[dict[Name, Number], Meta(max_length=60)]
 Nested = Annotated[dict[Name, Number | Table], Meta(max_length=60)]
@@ -75,6 +80,9 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     model: Table = {}
     optimizer: Table
     averaging: AveragingNumbers = AveragingNumbers()
+    trust: Literal["strangers", "friends"] = "strangers"
+    """Who may join.  With strangers no member's part counts for more than all others', where `averaging` says nothing
+    else of it."""
     rule: Nested | msgspec.UnsetType = msgspec.UNSET
 
     @property
@@ -95,6 +103,15 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     def with_sources(self, sources: tuple[DataSource, ...]) -> "Recipe":
         """The same recipe with other sources."""
         return msgspec.structs.replace(self, text=PYTHON_DOCS, data=sources)
+
+    @property
+    def trusted_averaging(self) -> AveragingNumbers:
+        """The numbers of averaging, with those that follow from `trust`."""
+        given = self.averaging
+        if self.trust == "friends" or not isinstance(given.aggregator, msgspec.UnsetType):
+            return given
+        share = WEIGHT_SHARE if isinstance(given.weight_share, msgspec.UnsetType) else given.weight_share
+        return msgspec.structs.replace(given, aggregator=dict(AMONG_STRANGERS), weight_share=share)
 
     @property
     def text_work(self) -> bytes:

@@ -65,7 +65,7 @@ class EmbeddedOptions:
         Raises:
             BadInput: it cannot be used.
         """
-        recipe = open_recipe(self.recipe, text=self.text)
+        recipe = msgspec.structs.replace(open_recipe(self.recipe, text=self.text), trust="friends")
         if not self.delayed:
             return recipe
         return msgspec.structs.replace(recipe, averaging=msgspec.structs.replace(recipe.averaging, delayed=True))

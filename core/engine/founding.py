@@ -154,7 +154,7 @@ def found(
         data=_unless_usual(sources),
         blobs=charters.keep_blobs(folder, {**files, **indexes}),
         optimizer=recipe.epochs_optimizer,
-        averaging=recipe.averaging,
+        averaging=recipe.trusted_averaging,
         rule=recipe.epochs_rule,
         precision=recipe.precision,
         seed=recipe.seed,

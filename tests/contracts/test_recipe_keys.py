@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from core.base.manifest import AveragingNumbers
-from core.base.recipe import EPOCHS, SAMPLES
+from core.base.recipe import EPOCHS, SAMPLES, WEIGHT_SHARE
 from core.base.tasks import TASKS
 from core.tasks import module_of
 from core.training.optimizers import OPTIMIZERS
@@ -45,5 +45,6 @@ def test_what_absence_means_is_said() -> None:
     absent = AveragingNumbers()
     said = DOC.read_text("utf-8")
     assert (absent.overlaps, absent.aggregator_name, absent.weight_share_max) == (False, "mean", 0.25)
-    assert '`delayed` and `partial` are false, `aggregator` is `"mean"`' in said
-    assert "`weight_share` is 0.25" in said
+    assert "`delayed` and `partial` are false." in said
+    assert '`aggregator = "mean"` and `weight_share = 0.25`' in said
+    assert f"`weight_share = {WEIGHT_SHARE}`" in said

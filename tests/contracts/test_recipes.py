@@ -144,6 +144,23 @@ def test_sizes_that_make_no_model_are_refused() -> None:
     assert "hidden_size is 128, heads 3, embedding_size 128" in said
 
 
+@pytest.mark.parametrize(
+    ("lines", "aggregator", "share"),
+    [
+        ("", {"name": "centered_clip", "clip": 1.0}, 0.02),
+        ('trust = "strangers"\n[averaging]\nweight_share = 0.1', {"name": "centered_clip", "clip": 1.0}, 0.1),
+        ('[averaging]\naggregator = {name = "trimmed_mean", trim = 0.1}', {"name": "trimmed_mean", "trim": 0.1}, 0.25),
+        ('trust = "friends"', {"name": "mean"}, 0.25),
+    ],
+)
+def test_aggregator_follows_from_trust(lines: str, aggregator: dict[str, Any], share: float) -> None:
+    text = FILES["small-gpt"].read_text().partition("[model]")[0] + lines + "\n[optimizer]\nname = 'sgd'\n"
+    averaging = read_recipe(text.encode(), called="my.toml").trusted_averaging
+    assert {"name": averaging.aggregator_name, **averaging.aggregator_numbers} == aggregator
+    assert averaging.weight_share_max == share
+    check_averaging(averaging)
+
+
 def test_a_schedule_in_samples_becomes_epochs_by_the_target() -> None:
     given = {"name": "x", "warmup_samples": 1000, "total_samples": 10_000, "beta1": 0.9}
     assert in_epochs(given, 100) == {"name": "x", "warmup_epochs": 10, "total_epochs": 100, "beta1": 0.9}

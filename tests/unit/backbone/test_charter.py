@@ -63,9 +63,20 @@ def test_an_unknown_codec_or_aggregator_is_refused(tmp_path: Path, averaging: Av
     assert known in caught.value.hint
 
 
-def test_an_aggregator_with_numbers_of_another_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "averaging",
+    [
+        AveragingNumbers(trimmed_share=0.2),
+        *(
+            AveragingNumbers(aggregator={"name": "centered_clip", **numbers})
+            for numbers in ({"clip": 0}, {"clip": float("nan")}, {"clip": "1"}, {"trim": 0.2})
+        ),
+        AveragingNumbers(aggregator={"name": "trimmed_mean", "trim": 0.5}),
+    ],
+)
+def test_numbers_that_an_aggregator_does_not_take_are_refused(tmp_path: Path, averaging: AveragingNumbers) -> None:
     made = make(tmp_path)
-    other = msgspec.structs.replace(made.manifest, averaging=AveragingNumbers(trimmed_share=0.2))
+    other = msgspec.structs.replace(made.manifest, averaging=averaging)
     with pytest.raises(BadInput, match="does not take"):
         charters.found(tmp_path / "other", other, made.authority)
 

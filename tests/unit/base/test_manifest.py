@@ -125,6 +125,20 @@ def test_the_id_ignores_the_order_of_a_rule_s_numbers() -> None:
     assert read_manifest(sign_manifest(other, KEY), Ed25519Verifier()) == one
 
 
+def test_an_aggregator_has_numbers_of_its_own() -> None:
+    numbers = {"name": "centered_clip", "clip": 2.0, "other": 1}
+    one, other = (
+        manifest(averaging=AveragingNumbers(aggregator=dict(way)))
+        for way in (numbers.items(), reversed(numbers.items()))
+    )
+    assert one.id == other.id != manifest().id
+    read = read_manifest(sign_manifest(other, KEY), Ed25519Verifier()).averaging
+    assert (read.aggregator_name, read.aggregator_numbers) == ("centered_clip", {"clip": 2.0, "other": 1})
+    assert not read.is_mean
+    old = AveragingNumbers(aggregator="trimmed_mean", trimmed_share=0.25)
+    assert (old.aggregator_name, old.aggregator_numbers) == ("trimmed_mean", {"trim": 0.25})
+
+
 @pytest.mark.parametrize("share", [-0.1, 0.5, 2])
 def test_a_trimmed_share_out_of_bounds_is_refused(share: float) -> None:
     good = manifest(averaging=AveragingNumbers(aggregator="trimmed", trimmed_share=0.25))
