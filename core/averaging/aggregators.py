@@ -21,6 +21,9 @@ Matrix: TypeAlias = "NDArray[Any]"
 NORM_FACTOR: Final = 8.0
 """Times the median norm of a chunk's parts with which a part counts at most.  Honest parts of 8 to 512 samples came to
 5.7 times in chunks of 256 numbers, the smallest of a manifest, and to 3.1 times from 2,048 on (`rounds.md`)."""
+MEAN_FACTOR: Final = 2 * NORM_FACTOR
+"""Times the norm of an own part, or of a typical one, that a mean has at most.  Parts within their bounds came to 7.9
+times; with half the factor members of a round with two liars of five lost each other."""
 TYPICAL_PART: Final = 0.5
 """Part of the norm that a chunk of its size has typically, below which no median is a measure: to a row of an embedding
 that few have met, the others have next to nothing to say."""

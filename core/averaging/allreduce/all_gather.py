@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from core.averaging.aggregators import all_finite
+from core.averaging.aggregators import all_finite, norm_of
 from core.averaging.allreduce.lane import Lane, Lanes
 from core.averaging.allreduce.vectors import RoundContext
 from core.averaging.failure_detector import FailureDetector, Stage, Timetable, is_few
@@ -70,6 +70,12 @@ class AllGather:
             return False
         if not all_finite(mean):
             trace.mark("averaging.drop.not_finite")
+            return False
+        if norm_of(mean) > vectors.norm_bound(number):
+            trace.mark("averaging.drop.norm")
+            if member == lane.reducer:  # no parts have such a mean: another member makes it
+                self.late |= {member}
+                lane.stalled = True
             return False
         self._detector.moved(member, now)
         givers = shares.givers_of(number)

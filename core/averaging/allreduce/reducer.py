@@ -57,9 +57,6 @@ class Reducer:
         """Of chunks that lack parts: members that have asked for the mean, each with its part or without one."""
         self._unanswered: dict[int, Members] = {}
         """Of chunks whose mean is made: members that have not asked for it."""
-        norms = [member.norm for member in shares.plan.members if member.samples]
-        self._typical = (median_high(norms) if norms else 0.0) / math.sqrt(shares.plan.numel)
-        """The norm of the median member's contribution, for one number of it."""
         self.own_scaled = 0
         """Number of chunks in which this member's own part was scaled down."""
         self._scratch = np.empty(min(shares.plan.chunk_numel, shares.plan.numel), dtype=np.float32)
@@ -195,7 +192,7 @@ class Reducer:
                     self._trace.mark("averaging.own_not_finite" if member == self._me else "averaging.drop.not_finite")
                 parts = {member: part for member, part in parts.items() if member not in unusable}
                 continue
-            fits = norm_bound(norms.values(), typical=self._typical * math.sqrt(mean.size))
+            fits = norm_bound(norms.values(), typical=self._shares.typical * math.sqrt(mean.size))
             middle = median_high(self._shares.samples[member] for member in parts)
             most = {member: fits * max(1.0, middle / self._shares.samples[member]) for member in parts}
             scaled = frozenset(member for member, norm in norms.items() if norm > most[member])
@@ -224,7 +221,7 @@ class Reducer:
 
         mean = self._vectors.mean(self._number(chunk))
         samples = [self._shares.plan.members[member].samples for member in members]
-        typical = self._typical * math.sqrt(mean.size)
+        typical = self._shares.typical * math.sqrt(mean.size)
         self._aggregator.aggregate(weights, scaled(), mean, samples=samples, typical=typical)
         return norms
 

@@ -1,8 +1,10 @@
 """Which chunks make up each share, where they lie in the vector, and which members contribute to them."""
 
+import math
 from bisect import bisect_right
 from collections.abc import Iterable
 from itertools import accumulate
+from statistics import median_high
 from typing import Final
 
 from core.averaging.messages import Members
@@ -40,6 +42,9 @@ class ShareMap:
         """Members that need the mean; the others are helpers."""
         self.samples = tuple(plan.weights)
         """Each member's weight, in samples."""
+        norms = [member.norm for member in plan.members if member.samples]
+        self.typical = (median_high(norms) if norms else 0.0) / math.sqrt(plan.numel)
+        """The norm of the median member's contribution, for one number of it."""
         self._partial = tuple(m for m in members if self.samples[m] and 0 < plan.portion(m) < WHOLE_PORTION)
         self._always: Members = frozenset(m for m in members if self.samples[m] and plan.portion(m) == WHOLE_PORTION)
         self.givers: Members = self._always | frozenset(self._partial)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
-from core.averaging.aggregators import Aggregator, WeightedMean
+from core.averaging.aggregators import MEAN_FACTOR, Aggregator, WeightedMean, norm_of
 from core.averaging.allreduce.share_map import ShareMap
 from core.averaging.codecs.codec import Codec
 from core.averaging.feedback import Carry
@@ -90,6 +91,13 @@ class Vectors:
             self.codec.decode_into(self.codec.encode(values, start), out, start)
         else:
             out[:] = self.carry.own(number, values)
+
+    def norm_bound(self, number: int) -> float:
+        """Upper bound on the norm of a chunk's mean, as far as this member can tell from its own part of it."""
+        if not (self._shares.typical and self._shares.gives(self._me, number)):
+            return math.inf
+        own, _ = self._own(number)
+        return MEAN_FACTOR * max(norm_of(own), self._shares.typical * math.sqrt(own.size))
 
     def mean(self, number: int) -> Vector:
         """Where the mean of a chunk lies; a helper has memory for those that it makes only."""
