@@ -142,7 +142,7 @@ def test_reader_that_always_dies_is_a_problem(tmp_path: Path, monkeypatch: pytes
 
 
 def test_resting_reader_computes_nothing_and_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("core.reading.client.ENDS_S", 6.0)
+    monkeypatch.setattr("core.reading.client.ENDS_S", PATIENCE_S)
     heard = Heard(begun(tmp_path))
     heard.next()
     heard.samples.rest()
@@ -152,9 +152,14 @@ def test_resting_reader_computes_nothing_and_ends(tmp_path: Path, monkeypatch: p
     before = sum(process.cpu_times()[:2])
     time.sleep(3.0)
     assert sum(process.cpu_times()[:2]) - before < 0.01 * 3.0 + 0.02  # a tick of the kernel's clock more
+    heard.samples.go_on()
+    heard.next()
+    monkeypatch.setattr("core.reading.client.ENDS_S", 0.1)
+    heard.samples.rest()
     process.wait(PATIENCE_S)
     heard.samples.go_on()
-    for _ in range(120):  # more than was read before
+    deadline = time.monotonic() + PATIENCE_S
+    while heard.samples.reader.pid in {None, pid} and time.monotonic() < deadline:
         heard.next()
     assert heard.samples.reader.pid not in {None, pid}
     heard.samples.close()
