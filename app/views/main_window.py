@@ -1,5 +1,7 @@
 """The main window: the rail, the page that is open, problems, and the last line."""
 
+from functools import cached_property, partial
+
 from PySide6.QtCore import QEvent, QSize, Signal
 from PySide6.QtGui import QCloseEvent
 from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QStackedWidget, QVBoxLayout, QWidget
@@ -89,7 +91,7 @@ class MainWindow(QMainWindow):
             theme,
         )
         self.status = StatusLine()
-        self.settings = SettingsDialog(intents, commands, theme, self)
+        self._make_settings = partial(SettingsDialog, intents, commands, theme, self)
         self.join = JoinDialog(commands.joining, self)
         self.leaving = Leaving(commands.joining, self)
         self._stack = QStackedWidget()
@@ -97,6 +99,21 @@ class MainWindow(QMainWindow):
         self._connect()
         CalmWheel(self)
         self._show()
+
+    @cached_property
+    def settings(self) -> SettingsDialog:
+        """The dialog of the settings, built when it is first asked for: it is a third of all that the window holds."""
+        dialog = self._make_settings()
+        dialog.saved.connect(lambda note: self.status.tell(f"{text.tr('The settings are saved.')} {note}"))
+
+        def tell(_: str = "") -> None:
+            if self.reports.machine is not None:
+                dialog.rules.show_machine(self.reports.machine)
+
+        self.reports.came.connect(tell)
+        tell()
+        CalmWheel(dialog)
+        return dialog
 
     @property
     def open_page(self) -> str:
@@ -164,19 +181,17 @@ class MainWindow(QMainWindow):
         actions.close.triggered.connect(self.close)
         actions.open.triggered.connect(self.come_forward)
         actions.settings.triggered.connect(lambda: self.settings.ask(""))
-        actions.rule_asked.connect(self.settings.ask)
+        actions.rule_asked.connect(lambda rule: self.settings.ask(rule))  # noqa: PLW0108 - not built before
         actions.join.triggered.connect(self.start_page.join_asked)
         actions.leave_asked.connect(self._leave)
         for action in actions.pages.values():
             action.toggled.connect(self._show)
-        self.settings.saved.connect(lambda note: self.status.tell(f"{text.tr('The settings are saved.')} {note}"))
         for action in self.menus.language_actions.values():
             action.triggered.connect(
                 lambda: self.status.tell(
                     text.tr("The window speaks it from its next start on: quit Potluck and open it again.")
                 )
             )
-        self.reports.came.connect(self._tell_settings)
         self.banner.closed.connect(self._dismiss)
         self.start_page.start_asked.connect(self.start_asked)
         self.start_page.stop_asked.connect(self.stop_asked)
@@ -225,10 +240,6 @@ class MainWindow(QMainWindow):
             self.join.ask()
         else:
             self.leaving.ask(known.id, known.name)
-
-    def _tell_settings(self) -> None:
-        if self.reports.machine is not None:
-            self.settings.rules.show_machine(self.reports.machine)
 
     def _show_problem(self) -> None:
         """The engine's problem, or a failed wish."""
