@@ -8,8 +8,9 @@ each take, a tenth; meanwhile peers that this one does not know yet may have to 
 the addresses at which they were heard before; to silence one of them, a stranger must forge its address as well, and
 lasts as long as it keeps sending.
 
-What the worst member gains: `SHARE` of a core, and the look at a header, 15 us, for each datagram beyond that: less
-than 20 % of a core at 6,000 a second.  Only what is the member's own is counted for it, so nobody uses up another's.
+What the worst member gains: `SHARE` of a core, and the look at a header, 25 us with the reading, for each datagram
+beyond that: 20 % of a core at 6,000 a second.  Only what is the member's own is counted for it, so nobody uses up
+another's.
 """
 
 from collections import OrderedDict
