@@ -352,7 +352,7 @@ def test_any_name_is_made_usable(tmp_path: Path) -> None:
             one = Volunteer(home, start(words, tmp_path / "log"))
             swarm.volunteers.append(one)
             news = await one.until(lambda news: news.activity is Activity.HELPING)
-            assert news.me.name == "a [31m 🥘" + "c" * 32
+            assert news.me.name == "a 31m 🥘" + "c" * 33
 
     asyncio.run(run())
 
