@@ -8,7 +8,7 @@ from app.text import count, decimal, duration, one_line, per_hundred, per_second
 from core.api.happenings import HAPPENINGS, happening
 from core.api.numbers import amount
 from core.api.reports import DayGift, GiftHistory, MachineView, ReceiptList, ReceiptView
-from core.api.snapshot import LeaderboardRow, LossView, Mine, Notice, Snapshot
+from core.api.snapshot import Activity, LeaderboardRow, LossView, Mine, Notice, Snapshot
 from core.api.turns import WORDS, WhyNot
 from core.api.verdict import SENTENCES, SHUT_OUT, Verdict, VerdictCode, headline, sentence
 
@@ -55,7 +55,7 @@ def pot(snapshot: Snapshot) -> str:
     target = snapshot.collaboration.target_samples if snapshot.collaboration is not None else 0
     if target <= 0 or snapshot.verdict.reason == SHUT_OUT:
         return ""
-    if snapshot.verdict.code is VerdictCode.NOT_CONNECTED:
+    if snapshot.verdict.code is VerdictCode.NOT_CONNECTED and snapshot.activity is not Activity.TRAINING:
         mine = tr("{mine} samples from this computer wait until others are there again.")
         return mine.format(mine=count(snapshot.me.samples_pending))
     if snapshot.epoch_samples >= target:
@@ -82,7 +82,7 @@ def unmeasured() -> str:
 def gift(today: DayGift) -> str:
     """What came of a day's time, in plain units."""
     if today.samples:
-        said = tr("{samples} samples became part of the model.").format(samples=count(today.samples))
+        said = tr("{samples} samples went into steps of the model.").format(samples=count(today.samples))
     else:
         said = tr("Nothing became part of the model yet today.")
     traffic = tr("{sent} sent, {received} received.")

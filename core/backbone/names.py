@@ -5,6 +5,7 @@ has (UTS 39, section 3.1), none of which is invisible, and what each of them loo
 of one alphabet only.
 """
 
+import platform
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
@@ -44,6 +45,11 @@ def usable_name(name: str) -> str:
     readable = " ".join(unicodedata.normalize("NFC", kept).split())
     short = readable.lstrip(_FORMULA)[:NAME_CHARS_MAX].encode()[:USERNAME_BYTES_MAX].decode(errors="ignore")
     return short.strip()
+
+
+def chosen_name(*wished: str) -> str:
+    """The first of these names that can be used, else this computer's own, as a pass can hold it."""
+    return next((usable for name in (*wished, platform.node()) if (usable := usable_name(name))), "A volunteer")
 
 
 def check_name(name: str) -> None:

@@ -14,6 +14,7 @@ from core.api.numbers import volume
 from core.api.turns import WORDS, PassedOver, WhyNot
 from core.backbone.link import SCHEME, Link, parse_link
 from core.backbone.look import Invited, look
+from core.backbone.names import chosen_name
 from core.backbone.source import wanted_folder
 from core.base.ids import fingerprint
 from core.base.problems import UserProblem
@@ -26,6 +27,7 @@ from core.engine.collaborations import Collaborations, KeptCollaboration
 from core.engine.data_watch import source_views
 from core.net.clock import Clock
 from core.storage.paths import Home
+from core.storage.settings import load_settings
 
 FOLDER_LETTERS = 80
 
@@ -39,14 +41,16 @@ def join(args: argparse.Namespace) -> int:
     home = Home.find(args.home)
     collaborations = Collaborations(home)
     link = _link(args.which, collaborations)
-    member = any(kept.link.manifest_id == link.manifest_id for kept in collaborations.all())
-    invited = asyncio.run(look(link, Clock().now, member=member))
+    member = [kept for kept in collaborations.all() if kept.link.manifest_id == link.manifest_id]
+    refused = member[0].refusal if member else None
+    invited = asyncio.run(look(link, Clock().now, member=bool(member)))
     if args.show or not args.yes:
         shown = description(invited, home)
         if args.json:
             say_json({"event": "collaboration", **msgspec.to_builtins(shown)})
         else:
             print(_as_text(shown))
+            print(f"\nOthers will see the name {_own_name(home)}; to choose another one: potluck settings name NAME")
     if args.show:
         return 0
     if not args.yes and not agrees("Take part?"):
@@ -55,6 +59,8 @@ def join(args: argparse.Namespace) -> int:
     collaborations.keep(link, invited.signed)
     name = clean(invited.manifest.name)
     said, start = f"You take part in {name}.", how_to_start(wanted_folder(invited.manifest))
+    if refused is not None:
+        said = f"{name} has refused this computer: {clean(str(refused))} It is asked again."
     _tell(args, "joined", said, running=asyncio.run(begin_again(home)), start=start, name=name)
     return 0
 
@@ -151,9 +157,13 @@ def _link(which: str, kept: Collaborations) -> Link:
         BadInput: it is none.
     """
     words = sys.stdin.readline(LINK_LETTERS_MAX) if which == "-" else which
-    if words.strip().startswith(f"{SCHEME}:") or which == "-":
+    if ":/" in words or words.strip().startswith(f"{SCHEME}:") or which == "-":
         return parse_link(words)
     return kept.find(words).link
+
+
+def _own_name(home: Home) -> str:
+    return chosen_name(load_settings(home.settings_file).settings.name)
 
 
 def _as_text(shown: LinkLook) -> str:

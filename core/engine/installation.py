@@ -1,9 +1,8 @@
 """What stands on this computer before any collaboration, and is the same for all of them."""
 
-import platform
 from dataclasses import dataclass
 
-from core.backbone.names import usable_name
+from core.backbone.names import chosen_name
 from core.base.signing import KeyPair
 from core.control.notices import NoticeRing
 from core.engine.options import EngineOptions
@@ -38,5 +37,4 @@ class Installation:
     @property
     def name(self) -> str:
         """How the leaderboard is to call this computer."""
-        chosen = (self.options.name, self.preferences.settings.name, platform.node())
-        return next((usable for name in chosen if (usable := usable_name(name))), "A volunteer")
+        return chosen_name(self.options.name, self.preferences.settings.name)

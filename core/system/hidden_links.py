@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from typing import Final
 
-_LINK: Final = re.compile(r"potluck:.*#.*", re.DOTALL)
+_LINK: Final = re.compile(r"((?:--[a-z]+=)?)(.*potluck:.*#.*)", re.DOTALL | re.IGNORECASE)
 _HANDED: Final = re.compile(r"((?:--[a-z]+=)?)link-by-pipe-([0-9]{1,4})")
 _BYTES_MAX: Final = 16_384
 """Of a link that is handed on: pipes hold as much, and one with more is refused (core.api.joined.LINK_LETTERS_MAX)."""
@@ -20,8 +20,8 @@ def own_words() -> Sequence[str]:
     """The words that this process was given, and no link among them in its command line."""
     words = sys.argv[1:]
     first = len(sys.orig_argv) - len(words)
-    if os.name != "nt" and any(map(_LINK.search, words)) and sys.orig_argv[first:] == words:
-        shown = [_LINK.sub(lambda found: f"link-by-pipe-{_pipe_with(found[0])}", word) for word in words]
+    if os.name != "nt" and any(map(_LINK.fullmatch, words)) and sys.orig_argv[first:] == words:
+        shown = [_LINK.sub(lambda found: f"{found[1]}link-by-pipe-{_pipe_with(found[2])}", word) for word in words]
         os.execv(sys.executable, [*sys.orig_argv[:first], *shown])  # noqa: S606 - this program again, no shell
     return [_taken(word) for word in words]
 

@@ -3508,6 +3508,10 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
    <translation>{0} ist zu Ende; es gibt nichts mehr zu rechnen.</translation>
   </message>
   <message>
+   <source>{0} has refused this computer: {1} It is asked again.</source>
+   <translation>{0} hat diesen Computer abgewiesen: {1} Es wird noch einmal gefragt.</translation>
+  </message>
+  <message>
    <source>{0} holds shards that were cut earlier, and other files, such as {1}.</source>
    <translation>{0} enthält Stücke von früher und andere Dateien, zum Beispiel {1}.</translation>
   </message>
@@ -3688,16 +3692,16 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
    <translation>{samples} von {target} Beispielen für den nächsten Schritt des Modells, {mine} von diesem Rechner</translation>
   </message>
   <message>
-   <source>{samples} samples became part of the model.</source>
-   <translation>{samples} Beispiele wurden Teil des Modells.</translation>
-  </message>
-  <message>
    <source>{samples} samples in {epochs} rounds, in {duration} of contributing</source>
    <translation>{samples} Beispiele in {epochs} Runden, in {duration} Rechenzeit</translation>
   </message>
   <message>
    <source>{samples} samples more to reach {name}.</source>
    <translation>Noch {samples} Beispiele bis {name}.</translation>
+  </message>
+  <message>
+   <source>{samples} samples went into steps of the model.</source>
+   <translation>{samples} Beispiele gingen in Schritte des Modells ein.</translation>
   </message>
   <message>
    <source>{sent} sent, {received} received.</source>

@@ -50,7 +50,7 @@ def column(panel, place):
 def test_home_shows_todays_gift_and_fourteen_days(told):
     said = words(told.home)
     assert "2 h 10 min" in said
-    assert "samples became part of the model. 89 MB sent, 85 MB received." in said
+    assert "samples went into steps of the model. 89 MB sent, 85 MB received." in said
     assert "2 d 9 h on 11 of 14 days" in said
     assert "11 of 14 days" in told.home.days.accessibleName()
 
@@ -150,7 +150,7 @@ def test_home_follows_the_snapshot_at_once(told, examples):
     told.store.put(msgspec.structs.replace(shown, today=more, me=mine))
     said = words(told.home)
     assert "3 h 01 min" in said
-    assert "10.0 M samples became part of the model." in said
+    assert "10.0 M samples went into steps of the model." in said
     assert "1 024 of 2 048 samples for the model's next step, 512 from this computer" in said
     assert "2 d 10 h on 11 of 14 days" in said
     assert told.asked == []

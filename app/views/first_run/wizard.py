@@ -115,7 +115,7 @@ class JoinDialog(QDialog):
             tr("&Look at it") if page is self.links else tr("&Next") if not last else
             tr("&Start") if self._first else tr("&Join")
         )  # fmt: skip
-        self.yes.setEnabled(page is not self.links or self.link.text().strip().startswith(SCHEME))
+        self.yes.setEnabled(page is not self.links or bool(self.link.text().strip()))
         self.yes.setDefault(True)
 
     def _go_on(self) -> None:
@@ -136,6 +136,7 @@ class JoinDialog(QDialog):
 
     def _look(self) -> None:
         link = self.link.text().strip()
+        self.link.setFocus()  # a button that goes would hand it to the next one, which starts something else
         self.links.show_problem(None)
         self.yes.setEnabled(False)
         self._say(text.tr("Asking the organiser's computer…"))

@@ -13,7 +13,7 @@ PAGE: Final = Path(__file__).parents[3] / "docs" / "commands.md"
 HEAD: Final = """# Commands
 
 Made of the parsers by `python tests/unit/cli/test_manual.py`; a test sees that it is true. `potluck COMMAND --help`
-says the same. Every command takes `--home DIR`, where this engine keeps its things; most take `--json`, for programs.
+says the same. Commands of an engine take `--home DIR`, where it keeps its things; most take `--json`, for programs.
 
 | command | what it does |
 |---|---|

@@ -16,6 +16,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows shows w
         ["engine", "--join", LINK, "--stay"],
         ["engine", f"--join={LINK}"],
         [LINK],
+        [f" \u2039{LINK}\u203a"],
         ["join", LINK + "\udcff" + "x" * 9000],
         ["status"],
         ["link-by-pipe-99"],
