@@ -47,7 +47,7 @@ SAMPLES: Final = "_samples"
 EPOCHS: Final = "_epochs"
 SCHEDULE_MAX: Final = 10**15
 """Upper bound on the samples of a schedule."""
-AMONG_STRANGERS: Final[Mapping[str, Number]] = MappingProxyType({"name": "centered_clip", "clip": 1.0})
+AMONG_STRANGERS: Final = "centered_clip"
 """The aggregator of collaborations that strangers may join."""
 WEIGHT_SHARE: Final = 0.02
 """The bound on a member's share of the weight there: twice an equal share, up to a hundred members."""
@@ -81,8 +81,8 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     optimizer: Table
     averaging: AveragingNumbers = AveragingNumbers()
     trust: Literal["strangers", "friends"] = "strangers"
-    """Who may join.  With strangers no member's part counts for more than all others', where `averaging` says nothing
-    else of it."""
+    """Who may join.  Among strangers parts are clipped, and no member has more than twice an equal share of the weight,
+    where `averaging` says nothing else of it."""
     rule: Nested | msgspec.UnsetType = msgspec.UNSET
 
     @property
@@ -108,10 +108,11 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     def trusted_averaging(self) -> AveragingNumbers:
         """The numbers of averaging, with those that follow from `trust`."""
         given = self.averaging
-        if self.trust == "friends" or not isinstance(given.aggregator, msgspec.UnsetType):
+        named = not isinstance(given.aggregator, msgspec.UnsetType)
+        if self.trust == "friends" or named or given.codec == "topk":  # its residuals are exact for the mean alone
             return given
         share = WEIGHT_SHARE if isinstance(given.weight_share, msgspec.UnsetType) else given.weight_share
-        return msgspec.structs.replace(given, aggregator=dict(AMONG_STRANGERS), weight_share=share)
+        return msgspec.structs.replace(given, aggregator=AMONG_STRANGERS, weight_share=share)
 
     @property
     def text_work(self) -> bytes:

@@ -67,20 +67,28 @@ class _Choice:
 
     def door(self) -> str:
         """What else changes, in words: by a door that stays open the same people come in with other keys."""
-        shut = self.household in Revocations(self.charter.folder).households
-        if self.household is not None and shut is self.undo:
-            return f"With them the household {'is let in again' if self.undo else 'is shut out: no new key comes in'}."
-        holds = any(one.id == self.invitation for one in self.charter.invitations)
-        return f"With them the invitation {self.invitation} is withdrawn." if holds and not self.undo else ""
+        told = []
+        if self._moves_household():
+            told.append(f"the household {'is let in again' if self.undo else 'is shut out: no new key comes in'}")
+        if self._withdraws():
+            told.append(f"the invitation {self.invitation} is withdrawn")
+        return f"With them {', and '.join(told)}." if told else ""
 
     def move_door(self, now: float) -> None:
         """Withdraw the invitation, or write the decision about the household down."""
-        if self.household is not None:
+        if self.household is not None and self._moves_household():
             decision = Revocation(at=now, household=self.household, undone=self.undo)
             Revocations(self.charter.folder).append([decision])
-        else:
+        if self._withdraws():
             left = [one for one in self.charter.invitations if one.id != self.invitation]
             write_invitations(self.charter.folder, left)
+
+    def _moves_household(self) -> bool:
+        shut = self.household in Revocations(self.charter.folder).households
+        return self.household is not None and shut is self.undo
+
+    def _withdraws(self) -> bool:
+        return not self.undo and any(one.id == self.invitation for one in self.charter.invitations)
 
 
 async def _revoke(args: argparse.Namespace) -> int:

@@ -221,8 +221,10 @@ class Envelopes:
             now: Unix seconds.
         """
         began = self._busy()
-        yield
-        self._budget.worked(sender, self._busy() - began, now)
+        try:
+            yield
+        finally:
+            self._budget.worked(sender, self._busy() - began, now)
 
     def _introduction(self, to: PeerId, now: float) -> bytes:
         return self._seal_one(to, b"", now=now, reply_to=b"", proof=self._pass_der)

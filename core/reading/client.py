@@ -92,6 +92,7 @@ class ReaderClient:
 
     def close(self) -> None:
         """End it, and wait until it is gone."""
+        self._ending.cancel()
         self._closed.set()
         self._going.set()
         process = self._end()
@@ -99,9 +100,11 @@ class ReaderClient:
             process.wait()
 
     def _end(self) -> "subprocess.Popen[bytes] | None":
-        """Tell the reader that runs, if one does, to end."""
+        """Tell the reader that runs, if one does, to end; not one that was told to go on a moment ago."""
         with self._pipe:
             process = self._process
+            if self._going.is_set() and not self._closed.is_set():
+                return process
             if process is not None and process.stdin is not None:
                 with contextlib.suppress(OSError):
                     process.stdin.close()

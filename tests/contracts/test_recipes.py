@@ -147,10 +147,11 @@ def test_sizes_that_make_no_model_are_refused() -> None:
 @pytest.mark.parametrize(
     ("lines", "aggregator", "share"),
     [
-        ("", {"name": "centered_clip", "clip": 1.0}, 0.02),
-        ('trust = "strangers"\n[averaging]\nweight_share = 0.1', {"name": "centered_clip", "clip": 1.0}, 0.1),
+        ("", {"name": "centered_clip"}, 0.02),
+        ('trust = "strangers"\n[averaging]\nweight_share = 0.1', {"name": "centered_clip"}, 0.1),
         ('[averaging]\naggregator = {name = "trimmed_mean", trim = 0.1}', {"name": "trimmed_mean", "trim": 0.1}, 0.25),
         ('trust = "friends"', {"name": "mean"}, 0.25),
+        ('[averaging]\ncodec = "topk"', {"name": "mean"}, 0.25),
     ],
 )
 def test_aggregator_follows_from_trust(lines: str, aggregator: dict[str, Any], share: float) -> None:

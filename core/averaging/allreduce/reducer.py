@@ -192,7 +192,7 @@ class Reducer:
                     self._trace.mark("averaging.own_not_finite" if member == self._me else "averaging.drop.not_finite")
                 parts = {member: part for member, part in parts.items() if member not in unusable}
                 continue
-            fits = norm_bound(norms.values(), typical=self._shares.typical * math.sqrt(mean.size))
+            fits = norm_bound(norms.values(), typical=self._shares.typical(parts, mean.size))
             middle = median_high(self._shares.samples[member] for member in parts)
             most = {member: fits * max(1.0, middle / self._shares.samples[member]) for member in parts}
             scaled = frozenset(member for member, norm in norms.items() if norm > most[member])
@@ -221,7 +221,7 @@ class Reducer:
 
         mean = self._vectors.mean(self._number(chunk))
         samples = [self._shares.plan.members[member].samples for member in members]
-        typical = self._shares.typical * math.sqrt(mean.size)
+        typical = self._shares.typical(members, mean.size)
         self._aggregator.aggregate(weights, scaled(), mean, samples=samples, typical=typical)
         return norms
 

@@ -2,7 +2,7 @@
 
 import math
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from itertools import accumulate
 from statistics import median_high
 from typing import Final
@@ -42,9 +42,6 @@ class ShareMap:
         """Members that need the mean; the others are helpers."""
         self.samples = tuple(plan.weights)
         """Each member's weight, in samples."""
-        norms = [member.norm for member in plan.members if member.samples]
-        self.typical = (median_high(norms) if norms else 0.0) / math.sqrt(plan.numel)
-        """The norm of the median member's contribution, for one number of it."""
         self._partial = tuple(m for m in members if self.samples[m] and 0 < plan.portion(m) < WHOLE_PORTION)
         self._always: Members = frozenset(m for m in members if self.samples[m] and plan.portion(m) == WHOLE_PORTION)
         self.givers: Members = self._always | frozenset(self._partial)
@@ -95,6 +92,16 @@ class ShareMap:
     def samples_of(self, members: Iterable[int]) -> int:
         """Several members' samples added up: the denominator of their weights in a chunk's mean."""
         return sum(self.samples[member] for member in members)
+
+    def typical(self, members: Collection[int], numel: int) -> float:
+        """The norm of these members' median contribution, for so many numbers of it.
+
+        Args:
+            members: Whose parts are here: a leader may have invented the rows of others.
+            numel: How many.
+        """
+        norm = median_high(self.plan.members[member].norm for member in members)
+        return norm * math.sqrt(numel / self.plan.numel)
 
     def _in_turn(self, member: int, number: int) -> bool:
         return gives_chunk(self.plan.epoch, member, number, self.plan.portion(member))

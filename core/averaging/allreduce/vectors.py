@@ -94,10 +94,11 @@ class Vectors:
 
     def norm_bound(self, number: int) -> float:
         """Upper bound on the norm of a chunk's mean, as far as this member can tell from its own part of it."""
-        if not (self._shares.typical and self._shares.gives(self._me, number)):
-            return math.inf
+        if self.carry is not None or not self._shares.gives(self._me, number):
+            return math.inf  # what is carried on may be many times what was contributed
         own, _ = self._own(number)
-        return MEAN_FACTOR * max(norm_of(own), self._shares.typical * math.sqrt(own.size))
+        typical = self._shares.typical((self._me,), own.size)
+        return MEAN_FACTOR * max(norm_of(own), typical) if typical else math.inf
 
     def mean(self, number: int) -> Vector:
         """Where the mean of a chunk lies; a helper has memory for those that it makes only."""
