@@ -17,7 +17,7 @@ from tests.process.net_people import Peer, eventually, in_loop
 from tests.process.test_joining import NOW, desk, found, joining
 
 pytestmark = pytest.mark.process
-IN_S = 1.0
+IN_S = 5.0
 """Seconds in which a member gets in, whatever strangers do."""
 MIB = 1024 * 1024
 
