@@ -42,6 +42,7 @@ def _ports(number: int) -> dict[str, int]:
     return dict(zip(NAMES, ports, strict=True))
 
 
+@pytest.mark.long
 def test_volunteers_restart_and_train_without_any_backbone(tmp_path: Path) -> None:
     charter, ports = found(tmp_path, target_samples=256), _ports(len(NAMES))
 

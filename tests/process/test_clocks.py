@@ -43,6 +43,7 @@ async def all_together(computers: list[Computer]) -> None:
     await asyncio.gather(*(one.engine.until(hears_all, timeout_s=TOGETHER_S) for one in computers))
 
 
+@pytest.mark.long
 def test_wrong_wall_clocks_isolate_nobody_and_are_told(tmp_path: Path) -> None:
     charter = found(tmp_path, target_samples=64)
 
@@ -69,6 +70,7 @@ def test_wrong_wall_clocks_isolate_nobody_and_are_told(tmp_path: Path) -> None:
     asyncio.run(run())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("forward", [True, False], ids=["stood still", "ran ahead"])
 def test_an_engine_alone_asks_the_backbone_for_the_time(tmp_path: Path, forward: bool) -> None:  # noqa: FBT001
     charter = found(tmp_path, target_samples=64)

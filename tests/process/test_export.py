@@ -25,7 +25,7 @@ TEXTS = {"albert": "the swarm shares [MASK] and every peer", "gpt": "the swarm s
 TOLERANCE = 1e-4
 
 
-@pytest.fixture(scope="module", params=["albert", "gpt"])
+@pytest.fixture(scope="module", params=["albert", pytest.param("gpt", marks=pytest.mark.long)])
 def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Trained:
     return trained(tmp_path_factory.mktemp(request.param), request.param)
 

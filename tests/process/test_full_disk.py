@@ -78,6 +78,7 @@ def test_engine_ends_on_full_disk_and_resumes_with_space(tmp_path: Path, disk: P
     asyncio.run(run())
 
 
+@pytest.mark.long
 def test_engine_that_stays_trains_again_when_there_is_space(tmp_path: Path, disk: Path) -> None:
     charter = found(tmp_path, target_samples=64)
     ballast = disk / "ballast"

@@ -26,6 +26,7 @@ def test_a_stream_is_measured():
     assert report.megabytes_per_s > 0
 
 
+@pytest.mark.long
 @pytest.mark.skipif(lines.missing() is not None, reason=lines.missing() or "")
 def test_a_fleet_learns_its_lines_and_meets_its_limits():
     job = averaging.AveragingJob(numel=60_000, codec="raw", rounds=1, warm=1)

@@ -75,6 +75,7 @@ async def test_garbage_that_looks_like_quic_costs_no_connection():
         assert len(endpoint.connections) <= 1
 
 
+@pytest.mark.long
 @in_loop
 async def test_two_hundred_idle_links_take_little_memory():
     count = 200

@@ -22,6 +22,7 @@ def trains(news: Snapshot) -> bool:
     return news.verdict.code is VerdictCode.CONTRIBUTING and news.me.samples_pending > 0
 
 
+@pytest.mark.long
 def test_listed_program_and_full_screen_window_suspend_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     charter, home, game = found(tmp_path, target_samples=100_000), Home(tmp_path / "ada"), tmp_path / "Some-Game"
     shutil.copy(str(shutil.which("sleep")), game)

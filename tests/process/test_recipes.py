@@ -74,6 +74,7 @@ def test_a_founded_collaboration_is_served_at_the_printed_link(recipe: Path, tmp
         assert json.loads(backbone.stdout.readline())["link"] == founded["link"]
 
 
+@pytest.mark.long
 def test_a_recipe_is_trained_alone_and_goes_on(recipe: Path, tmp_path: Path) -> None:
     (recipe.parent / "books" / "torn.jsonl.gz").write_bytes(b"no gzip at all")
     words = [*CORE, "train", str(recipe), "--home", str(tmp_path), "--epochs", "2"]
@@ -174,6 +175,7 @@ def test_a_value_that_cannot_be_set_is_a_sentence(
     assert f"potluck: {says}" in capsys.readouterr().err
 
 
+@pytest.mark.long
 def test_a_plan_measures_the_real_model(recipe: Path) -> None:
     code, (plan,), errors = potluck("plan", recipe, "--seconds", 1, "--peers", 4, "--upload", "8mbit", "--json")
     assert code == 0, errors
@@ -197,6 +199,7 @@ def test_a_wrong_number_is_one_sentence_for_every_command(command: list[str], tm
     assert "Traceback" not in errors
 
 
+@pytest.mark.long
 def test_a_text_too_short_founds_nothing(recipe: Path, tmp_path: Path) -> None:
     (tmp_path / "text").mkdir()
     (tmp_path / "text" / "a.txt").write_text("Not much.")

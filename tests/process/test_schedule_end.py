@@ -14,6 +14,7 @@ pytestmark = pytest.mark.process
 SHORT = {**PAPER_LAMB, "learning_rate": 0.01, "warmup_epochs": 1, "total_epochs": 3, "schedule": "cosine"}
 
 
+@pytest.mark.long
 def test_a_collaboration_is_finished_where_its_schedule_ends(tmp_path: Path) -> None:
     charter = found(tmp_path, target_samples=64, optimizer=SHORT)
 

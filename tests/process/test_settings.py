@@ -101,6 +101,7 @@ def test_limits_and_hours_hold_at_once(tmp_path: Path) -> None:
     asyncio.run(run())
 
 
+@pytest.mark.long
 def test_engine_started_outside_its_hours_rests_on_a_shared_computer(tmp_path: Path) -> None:
     charter = found(tmp_path, target_samples=64)
     home = Home(tmp_path / "ada")

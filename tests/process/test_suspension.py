@@ -136,6 +136,7 @@ def test_suspended_worker_stands_still_and_keeps_its_samples(tmp_path: Path) -> 
     play(tmp_path, act)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("delayed", [False, True])
 def test_contribution_that_was_out_counts_again(tmp_path: Path, delayed: bool) -> None:  # noqa: FBT001
     async def act(stage: Stage) -> None:

@@ -136,6 +136,7 @@ async def verdicts_of(ada: Volunteer, said: list[tuple[str, str]]) -> None:
                 said.append((news.verdict.code, sentence(news.verdict)))
 
 
+@pytest.mark.long
 def test_a_revoked_member_goes_on_to_the_next_collaboration(tmp_path: Path) -> None:
     first = found(tmp_path / "a", target_samples=64, name="First")
     second = beside(first, tmp_path / "b")

@@ -106,6 +106,7 @@ def test_input_suspends_within_a_second_and_keeps_the_worker(tmp_path: Path, mon
     asyncio.run(run())
 
 
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform != "linux", reason="X is Linux's")
 def test_real_key_press_suspends_and_idle_time_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     charter = found(tmp_path, target_samples=100_000)

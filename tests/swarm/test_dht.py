@@ -128,6 +128,7 @@ def test_a_divided_network_finds_itself_again() -> None:
     assert network.share_of_keys_found() == 1.0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", [10, 48])
 def test_newcomers_through_one_seed_find_all_names(seed: int) -> None:
     """As `potluck bench dht` does it; with these seeds, lookups ended among newcomers that knew only each other."""

@@ -41,6 +41,7 @@ def test_lookups_succeed_with_the_defence_and_fail_without(attack, scale, least,
     assert without.succeeded <= most, (with_it, without)
 
 
+@pytest.mark.long
 def test_values_stored_before_an_eclipse_are_found_on_disjoint_paths() -> None:
     with_it, without = late_eclipse(LARGE, on=True), late_eclipse(LARGE, on=False)
     assert with_it.succeeded >= 0.97

@@ -7,7 +7,7 @@ import pytest
 from core.cli.program import run as potluck
 from core.sim.dht_worlds import SmallWorld
 
-WORLDS = 2 * int(os.environ.get("POTLUCK_WORLDS", "8"))
+WORLDS = 2 * int(os.environ.get("POTLUCK_WORLDS", "3"))
 
 FOUND = {
     0: "with disjoint paths, a store missed peers nearest to its key: each path looked for too few",

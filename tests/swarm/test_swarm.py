@@ -9,7 +9,7 @@ from core.sim.churn import ChurnSettings
 from core.sim.swarm_settings import SwarmSettings
 from core.sim.trial import Trial, WorldVerdict
 
-WORLDS = int(os.environ.get("POTLUCK_WORLDS", "6"))
+WORLDS = int(os.environ.get("POTLUCK_WORLDS", "3"))
 """How many small worlds to run."""
 
 

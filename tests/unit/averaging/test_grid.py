@@ -20,7 +20,7 @@ from core.base.ids import PeerId
 from core.base.machine import Received, Send
 from tests.unit.averaging.pump import Pump, Round, make_plan
 
-GRID_ROUNDS = int(os.environ.get("POTLUCK_GRID_ROUNDS", "6"))
+GRID_ROUNDS = int(os.environ.get("POTLUCK_GRID_ROUNDS", "3"))
 """Rounds of each kind in which somebody dies."""
 SIZES = [(n, s) for n in (4, 5, 6, 7, 8, 9, 11, 16, 17, 23, 27, 30) for s in (2, 3, 4) if n >= 1 << s]
 

@@ -181,6 +181,7 @@ def test_slow_line_unknown_to_plans_is_left_behind() -> None:
     assert series.ledgers[series.peers[0]].remembered(series.peers).on_probation == {slow}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("mechanism", "scenario"),
     [

@@ -54,6 +54,7 @@ def changed(name: str, **fields: str) -> Mutant:
     return Mutant(name=name, tests=TOY.tests, **given)
 
 
+@pytest.mark.long
 def test_command_tells_noticed_mutants_from_survivors(tree: Path) -> None:
     found = results(
         tree,

@@ -28,6 +28,7 @@ def test_second_relay_takes_over_in_time_without_loss() -> None:
     assert len({takeover.traffic for takeover in takeovers}) == 6
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("waits_s", [0.0, 0.2])
 def test_both_ends_may_look_for_a_relay_at_once(waits_s: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each finds another one: then both carry."""

@@ -89,6 +89,7 @@ def lying(liar: PeerId, **changes: object) -> Tongue:
     return tongue
 
 
+@pytest.mark.long
 def test_exaggerated_bandwidth_is_believed_for_one_round_at_most() -> None:
     learning = Learning(FLEETS["homes"], TASK, seed=5)
     liar = learning.peers[2]
@@ -112,6 +113,7 @@ def test_silent_fast_peer_is_planned_by_its_observed_bandwidth() -> None:
     assert all(lesson.plan.lines[3].up > 1000 for lesson in after)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("told", [0, 255])
 def test_one_slanderer_changes_nothing(told: int) -> None:
     calm = Learning(FLEETS["helper"], TASK, seed=7)
@@ -147,6 +149,7 @@ def test_restarted_member_and_others_follow_each_other(seed: int) -> None:
     assert not any(lesson.refusals for lesson in lessons)
 
 
+@pytest.mark.long
 def test_restarted_member_judges_plans_again_before_long() -> None:
     learning = Learning(FLEETS["heterogeneous"], TASK, seed=1)
     learning.rounds(6)
@@ -174,6 +177,7 @@ def test_new_leader_plans_by_what_most_have_observed() -> None:
         assert 0.5 * true[peer] <= known.lines[peer].up <= 2.1 * true[peer]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("up", "down"), [(0.8, 8), (0.8, 0.8)])
 def test_line_falling_to_a_tenth_fails_at_most_one_round(up: float, down: float) -> None:
     """It needs 16 s of the others' patience; at its old rate it would always be taken for one of 2 s."""

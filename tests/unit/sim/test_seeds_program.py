@@ -42,6 +42,7 @@ def test_failing_seed_is_named_with_its_command(
     assert "1 failed: 6." in said
 
 
+@pytest.mark.long
 def test_several_processes_find_what_one_finds(capsys: pytest.CaptureFixture[str]) -> None:
     root = str(Path(__file__).parents[3])
     command = [sys.executable, "-m", "core", "sim", *SMALL, "--seeds", "5", "--jobs", "2", "--json"]

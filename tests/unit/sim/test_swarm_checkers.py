@@ -55,6 +55,7 @@ def disobey(monkeypatch: pytest.MonkeyPatch, order: type, *, number: int | None 
     monkeypatch.setattr(FakeWorker, "obey", obeys)
 
 
+@pytest.mark.long
 def test_an_epoch_that_does_not_end_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     disobey(monkeypatch, orders.Collect)
     verdict = trial().run()
@@ -62,6 +63,7 @@ def test_an_epoch_that_does_not_end_is_noticed(monkeypatch: pytest.MonkeyPatch) 
     assert "does not end" in verdict.problem
 
 
+@pytest.mark.long
 def test_a_peer_that_stays_behind_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     disobey(monkeypatch, orders.Absorb, number=0)
     verdict = trial(settings=replace(CALM, epochs=50)).run()

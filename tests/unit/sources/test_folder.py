@@ -127,6 +127,7 @@ def test_an_unreadable_folder_is_refused(tmp_path: Path, monkeypatch: pytest.Mon
     assert caught.value.code == DataCode.REFUSED
 
 
+@pytest.mark.long
 def test_python_brings_its_documentation_along() -> None:
     found = open_source(DataSource(), Access())
     texts = [text for n in range(len(found.listing().shards)) for piece in found.read(n) for text in piece.texts]

@@ -276,6 +276,7 @@ def test_mark_that_servers_do_not_share_changes_nothing() -> None:
         seen.check("f", ("b", "Tuesday"), name="f")
 
 
+@pytest.mark.long
 def test_huge_files_take_little_memory() -> None:
     size = 10 * 1024**3
     with web_server({"/a.txt": Repeated(LINE, size), "/line.txt": Repeated(b"x", size)}) as site:

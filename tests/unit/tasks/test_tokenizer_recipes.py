@@ -67,6 +67,7 @@ def test_bengali_needs_its_own_recipe(bengali: list[Document], english: list[Doc
     assert encoded.tokens[-1] == "[SEP]"
 
 
+@pytest.mark.long
 def test_english_is_cut_well_by_all(english: list[Document]) -> None:
     for recipe in RECIPES:
         _, found = _trained(english, recipe)
