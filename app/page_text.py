@@ -84,7 +84,7 @@ def gift(today: DayGift) -> str:
     if today.samples:
         said = tr("{samples} samples went into steps of the model.").format(samples=count(today.samples))
     else:
-        said = tr("Nothing became part of the model yet today.")
+        said = tr("Nothing went into a step of the model yet today.")
     traffic = tr("{sent} sent, {received} received.")
     power = tr(" About {kwh} kWh.").format(kwh=decimal(amount(kwh, decimals=2))) if (kwh := _kwh(today)) else ""
     return f"{said} {traffic.format(sent=size(today.bytes_sent), received=size(today.bytes_received))}{power}"

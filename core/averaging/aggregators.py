@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias
 
 from core.base.arrays import np
 
@@ -38,17 +38,23 @@ MEDIAN_LEAST: Final = 3
 """Number of parts from which on their median norm is a measure: of two, nobody can tell which one is wrong."""
 
 
+class PartFacts(NamedTuple):
+    """What is known of the parts of a chunk beside their numbers."""
+
+    samples: Sequence[int] = ()
+    """That each part is said to be made of; none: of equally many."""
+    typical: float = 0.0
+    """The norm of the median member's whole contribution, for a chunk of this size; 0: unknown."""
+
+
+NO_FACTS: Final = PartFacts()
+
+
 class Aggregator(Protocol):
     """Makes one vector of several; equal parts in the same order give equal bits."""
 
     def aggregate(
-        self,
-        weights: Sequence[float],
-        parts: Iterable[Vector],
-        out: Vector,
-        *,
-        samples: Sequence[int] = (),
-        typical: float = 0.0,
+        self, weights: Sequence[float], parts: Iterable[Vector], out: Vector, facts: PartFacts = NO_FACTS
     ) -> None:
         """Write what the parts become.
 
@@ -57,8 +63,7 @@ class Aggregator(Protocol):
             parts: Their numbers, each of shape (numel,) and valid until the next one is asked for; they may be
                 overwritten.  A number of them may be infinite or none; then so may be the result.
             out: Shape (numel,), float32.
-            samples: That each part is said to be made of; none: of equally many.
-            typical: The norm of the median member's whole contribution, for a chunk of this size; 0: unknown.
+            facts: What is known of the parts beside their numbers.
         """
 
 
@@ -69,16 +74,10 @@ class WeightedMean:
     """
 
     def aggregate(
-        self,
-        weights: Sequence[float],
-        parts: Iterable[Vector],
-        out: Vector,
-        *,
-        samples: Sequence[int] = (),
-        typical: float = 0.0,
+        self, weights: Sequence[float], parts: Iterable[Vector], out: Vector, facts: PartFacts = NO_FACTS
     ) -> None:
         """Write the weighted mean of the parts to `out`."""
-        del samples, typical
+        del facts
         with np.errstate(over="ignore", invalid="ignore"):
             for place, (weight, values) in enumerate(zip(weights, parts, strict=True)):
                 if place == 0:
@@ -106,16 +105,10 @@ class TrimmedMean:
         self._trim = trim
 
     def aggregate(
-        self,
-        weights: Sequence[float],
-        parts: Iterable[Vector],
-        out: Vector,
-        *,
-        samples: Sequence[int] = (),
-        typical: float = 0.0,
+        self, weights: Sequence[float], parts: Iterable[Vector], out: Vector, facts: PartFacts = NO_FACTS
     ) -> None:
         """Write the trimmed mean of the parts to `out`."""
-        del samples, typical
+        del facts
         rows = _rows(parts, len(weights), out.size)
         cut = int(self._trim * len(rows))
         order = np.argsort(rows, axis=0, kind="stable")[cut : len(rows) - cut]
@@ -134,8 +127,9 @@ class CenteredClip:
     It is the least of a sum of Huber losses, so neither where one begins nor how one gets there changes it.
 
     The radius of a part of n samples is the common one times the root of median samples over n, and 4 times that at
-    most: more samples are less noise.  Who claims k times as many pulls root k times as hard.  The common radius is
-    `clip` times the distance from the best placed part to its nearest half, as parts of the median size would have it.
+    most: more samples are less noise.  A part that claims k times as many pulls root k times as hard.  The common
+    radius is `clip` times the distance from the best placed part to its nearest half, as parts of the median size would
+    have it, over root 2: so far is honest noise from its mean.
 
     Args:
         clip: 0.25 to 4; below 1.25 it matters little.
@@ -150,13 +144,7 @@ class CenteredClip:
         self._clip = clip
 
     def aggregate(
-        self,
-        weights: Sequence[float],
-        parts: Iterable[Vector],
-        out: Vector,
-        *,
-        samples: Sequence[int] = (),
-        typical: float = 0.0,
+        self, weights: Sequence[float], parts: Iterable[Vector], out: Vector, facts: PartFacts = NO_FACTS
     ) -> None:
         """Write the fixed point to `out`; of two parts, of which none is the measure, their weighted mean."""
         rows = _rows(parts, len(weights), out.size)
@@ -168,9 +156,9 @@ class CenteredClip:
         if len(rows) < MEDIAN_LEAST or not np.isfinite(gram).all():
             np.add(np.array(weights, dtype=np.float32) @ rows, usual, out=out)
             return
-        roots = np.sqrt(np.array(samples or [1] * len(rows), dtype=np.float64))
+        roots = np.sqrt(np.array(facts.samples or [1] * len(rows), dtype=np.float64))
         roots /= np.sort(roots)[len(roots) // 2]
-        found = _fixed_point(np.array(weights), gram, self._radii(gram, roots, typical))
+        found = _fixed_point(np.array(weights), gram, self._radii(gram, roots, facts.typical))
         np.add(found.astype(np.float32) @ rows, usual, out=out)
 
     def _radii(self, gram: Matrix, roots: Matrix, typical: float) -> Matrix:
@@ -179,7 +167,7 @@ class CenteredClip:
         Args:
             gram: Shape (parts, parts), float64: products of the parts.
             roots: Shape (parts,): of the samples over the median.
-            typical: As in `aggregate`.
+            typical: As in `PartFacts`.
         """
         norms = gram.diagonal()
         apart = np.sqrt(np.maximum(0, norms[:, None] + norms - 2 * gram)) * np.minimum.outer(roots, roots)
@@ -234,7 +222,7 @@ def _fixed_point(weights: Matrix, gram: Matrix, radii: Matrix) -> Matrix:
         if np.linalg.norm(plain) <= NEAR * radii.min():
             break
         leans = ways[far] * (np.sqrt(pulls[far]) / away[far])[:, None]
-        newton = np.linalg.lstsq(np.eye(len(point)) - leans.T @ leans, plain, rcond=None)[0]
+        newton = np.linalg.solve((1 + NEAR) * np.eye(len(point)) - leans.T @ leans, plain)
         point = point + min(plain, newton, key=lambda step: loss(point + step))
     return pulls
 

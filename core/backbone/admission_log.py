@@ -1,4 +1,4 @@
-"""Who was let in: which key with which invitation, from which household, and under which name; and who was shut out.
+"""Keys that were let in, each with its invitation, household and name.
 
 One log in the charter, `admitted.log`, a line of JSON for each key, appended and synced before its first pass goes out.
 All else follows from it: how often an invitation was used, which name is taken, and which key may renew its pass

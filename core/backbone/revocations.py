@@ -1,4 +1,4 @@
-"""Whom the organiser has shut out: the second file of the admission log, asked whenever somebody wants a pass.
+"""Keys and households that are shut out: the second file of the admission log, asked whenever a pass is wanted.
 
 `revoked.log` in the charter has a line of JSON for each decision, appended and synced, and is never thinned.  Each of
 the log's two files has one writer: the organiser's commands, under their lock, write this one, and the backbone writes

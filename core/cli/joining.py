@@ -50,6 +50,7 @@ def join(args: argparse.Namespace) -> int:
             say_json({"event": "collaboration", **msgspec.to_builtins(shown)})
         else:
             print(_as_text(shown))
+        if not (args.json or member):  # a member keeps the name in its pass
             print(f"\nOthers will see the name {_own_name(home)}; to choose another one: potluck settings name NAME")
     if args.show:
         return 0

@@ -85,7 +85,8 @@ def run(args: argparse.Namespace) -> int:
     for one in people:
         print(clean(f"{one.name}{' (shut out)' if one.revoked else ''}: {_when(one)}; {_gave(one)}"))
     if households := len(kept.log.revocations.households):
-        print(f"{amount(households)} household{'s are' if households > 1 else ' is'} shut out: nobody new comes in.")
+        are = "households are" if households > 1 else "household is"
+        print(f"{amount(households)} {are} shut out: nobody new comes in from there.")
     return 0
 
 

@@ -1,4 +1,4 @@
-"""`potluck revoke`: whom an organiser shuts out of a collaboration, or lets in again."""
+"""`potluck revoke`: shuts members out of a collaboration, or lets them in again."""
 
 import argparse
 import asyncio
@@ -180,4 +180,4 @@ def _moment(said: str) -> float:
         return datetime.fromisoformat(said.strip()).timestamp()  # of this computer's zone, if it names none
     except (ValueError, OverflowError, OSError) as error:
         hint = "Write it like this: 2026-11-24, or '2026-11-24 18:30'."
-        raise BadInput(f"{quoted(said)} is no date.", hint=hint) from error
+        raise BadInput(f"{quoted(said)} is not a date.", hint=hint) from error

@@ -13,7 +13,8 @@ from typing import Final
 _LINK: Final = re.compile(r"((?:--[a-z]+=)?)(.*potluck:.*#.*)", re.DOTALL | re.IGNORECASE)
 _HANDED: Final = re.compile(r"((?:--[a-z]+=)?)link-by-pipe-([0-9]{1,4})")
 _BYTES_MAX: Final = 16_384
-"""Of a link that is handed on: pipes hold as much, and one with more is refused (core.api.joined.LINK_LETTERS_MAX)."""
+"""Upper bound on a link that is handed on: pipes hold as much, and one with more is refused
+(core.api.joined.LINK_LETTERS_MAX)."""
 
 
 def own_words() -> Sequence[str]:

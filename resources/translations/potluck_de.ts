@@ -1480,10 +1480,6 @@
    <translation>Hinweis</translation>
   </message>
   <message>
-   <source>Nothing became part of the model yet today.</source>
-   <translation>Heute wurde noch nichts Teil des Modells.</translation>
-  </message>
-  <message>
    <source>Nothing has changed.</source>
    <translation>Es hat sich nichts geändert.</translation>
   </message>
@@ -1506,6 +1502,10 @@
   <message>
    <source>Nothing was lost. Free some space where {0} lies; if Potluck has ended, start it again.</source>
    <translation>Nichts ging verloren. Platz schaffen, wo {0} liegt; falls Potluck beendet ist, neu starten.</translation>
+  </message>
+  <message>
+   <source>Nothing went into a step of the model yet today.</source>
+   <translation>Heute ging noch nichts in einen Schritt des Modells ein.</translation>
   </message>
   <message>
    <source>Notifica&amp;tions of the desktop</source>

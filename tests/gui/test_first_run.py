@@ -17,6 +17,7 @@ from app.line_command import LineCommand
 from app.opening import Opening, opening
 from app.views.first_run.wizard import JoinDialog
 from core.api.look import ComputerFacts, JoinEstimate, LinkLook
+from core.api.snapshot import ProblemView
 from tests.gui.test_join import LINK, PROGRAM, calls
 
 WORDS = {
@@ -104,6 +105,18 @@ def test_trying_alone_joins_nothing(pages, tmp_path, until):
     until(lambda: pages.chose_alone, 20_000)
     assert [how for _, how in calls(tmp_path)] == [["startup", "links"]]
     assert not pages.answers
+
+
+def test_no_key_starts_what_was_not_chosen(pages, tmp_path, until):
+    """*Try again* goes while the link is looked at, and hands its focus to no other button."""
+    pages.begin()
+    QTest.keyClicks(pages.link, "hello")
+    assert pages.yes.isEnabled(), "a text that is not a link is told to be none"
+    pages.links.show_problem(ProblemView("link.unreachable", "It does not answer.", ""))
+    assert pages.focusWidget() is pages.links.again
+    press(pages.links.again, Qt.Key.Key_Space)
+    assert pages.focusWidget() is pages.link
+    assert not pages.chose_alone
 
 
 def test_later_link_goes_without_habits(pages, tmp_path, until, parts):

@@ -58,7 +58,7 @@ def test_home_shows_todays_gift_and_fourteen_days(told):
 def test_home_of_a_newcomer_shows_no_gift_yet(told, examples):
     told.window.reports.put("history", GiftHistory(today="2026-11-24"))
     told.store.put(examples.empty())
-    assert "Nothing became part of the model yet today." in words(told.home)
+    assert "Nothing went into a step of the model yet today." in words(told.home)
     assert "No contribution in the last 14 days yet." in words(told.home)
 
 

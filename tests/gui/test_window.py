@@ -8,7 +8,7 @@ from PySide6.QtCore import QDateTime, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QProgressBar
 
-from app import text
+from app import page_text, text
 from app.choices import Closing, ThemeChoice
 from app.theme import DARK
 from app.views import status_line
@@ -170,6 +170,11 @@ def test_start_page_says_whose_computer_does_not_answer(parts):
     assert parts.calls == ["try_now"]
     page.check.click()
     assert parts.window.open_page == "computer"
+
+
+@pytest.mark.parametrize(("reason", "said"), [("offline", "for the model's next step"), ("backbone", "wait until")])
+def test_samples_wait_only_where_no_step_is_taken(examples, reason, said):
+    assert said in page_text.pot(examples.snapshot(verdicts.not_connected(reason), samples=96))
 
 
 def test_home_offers_to_look_for_the_others_or_the_cause(parts, examples):

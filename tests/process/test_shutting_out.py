@@ -155,7 +155,7 @@ def test_more_than_one_are_named_and_asked_about(
         (("ada", "--since", "2026-01-01"), "Say who is meant"),
         (("--invitation", "0", "--household", "ada"), "do not go together"),
         (("nobody",), "Nobody here is called"),
-        (("--since", "tuesday"), "is no date"),
+        (("--since", "tuesday"), "is not a date"),
         (("--since", "2099-01-01"), "Nobody came in so"),
         (("--invitation", "01234567"), "There is no invitation"),
         (("--household", "nobody"), "Nobody here is called"),

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from statistics import median_high
 from typing import TYPE_CHECKING
 
-from core.averaging.aggregators import norm_bound, norm_of
+from core.averaging.aggregators import PartFacts, norm_bound, norm_of
 from core.averaging.allreduce.lane import Lane
 from core.averaging.allreduce.vectors import RoundContext
 from core.averaging.failure_detector import FailureDetector, Stage, Timetable, is_few
@@ -222,7 +222,7 @@ class Reducer:
         mean = self._vectors.mean(self._number(chunk))
         samples = [self._shares.plan.members[member].samples for member in members]
         typical = self._shares.typical(members, mean.size)
-        self._aggregator.aggregate(weights, scaled(), mean, samples=samples, typical=typical)
+        self._aggregator.aggregate(weights, scaled(), mean, PartFacts(samples, typical))
         return norms
 
     def _answer_late(self, member: int, chunk: int) -> Replies:

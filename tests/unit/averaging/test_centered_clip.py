@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import optimize
 
-from core.averaging.aggregators import AGGREGATORS, CenteredClip
+from core.averaging.aggregators import AGGREGATORS, CenteredClip, PartFacts
 from core.averaging.butterfly import Butterfly, RoundInput
 from core.averaging.codecs.registry import codec_of
 from core.averaging.plan import Plan, leveled
@@ -37,7 +37,7 @@ def clipped(rows: Rows, samples: list[int], *, clip: float = 1.0, typical: float
     out = np.empty(rows.shape[1], dtype=np.float32)
     weights = [one / sum(samples) for one in samples]
     parts = (row.astype(np.float32) for row in rows)
-    CenteredClip(clip).aggregate(weights, parts, out, samples=samples, typical=typical)
+    CenteredClip(clip).aggregate(weights, parts, out, PartFacts(samples, typical))
     return out.astype(np.float64)
 
 

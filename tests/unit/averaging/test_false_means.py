@@ -27,8 +27,8 @@ class Multiplied(WeightedMean):
     def __init__(self, times: float) -> None:
         self.times = times
 
-    def aggregate(self, weights: Sequence[float], parts: Iterable[Vector], out: Vector, **known: Any) -> None:
-        super().aggregate(weights, parts, out, **known)
+    def aggregate(self, weights: Sequence[float], parts: Iterable[Vector], out: Vector, *known: Any) -> None:
+        super().aggregate(weights, parts, out, *known)
         out *= np.float32(self.times)
 
 

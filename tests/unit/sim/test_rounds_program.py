@@ -83,9 +83,9 @@ def test_a_wrong_mean_trips_a_checker(monkeypatch: pytest.MonkeyPatch) -> None:
     aggregate = WeightedMean.aggregate
 
     def wrong(
-        self: WeightedMean, weights: Sequence[float], parts: Iterable[Vector], out: Vector, **known: Any
+        self: WeightedMean, weights: Sequence[float], parts: Iterable[Vector], out: Vector, *known: Any
     ) -> None:
-        aggregate(self, weights, parts, out, **known)
+        aggregate(self, weights, parts, out, *known)
         out *= np.float32(1.01)
 
     monkeypatch.setattr(WeightedMean, "aggregate", wrong)
