@@ -10,8 +10,11 @@ import logging
 from pathlib import Path
 from typing import Final
 
+from core.base.ids import PeerId
 from core.base.problems import Problem, RemoteProblem, WireProblem
-from core.base.state_header import HEADER_BYTES_MAX, epoch_of, header_of, names_digest, state_file_name
+from core.base.state_header import HEADER_BYTES_MAX, StateHeader, epoch_of, header_of, names_digest, state_file_name
+from core.ledger.credits import OTHERS
+from core.ledger.ledger import Ledger
 from core.swarm.facts import StateKept
 from core.swarm.orders import Keep
 from core.swarm.states import StateName
@@ -43,9 +46,9 @@ class KeptStates:
         """The copy that was taken last, of those that are whole; None: there is none.  Damaged ones are set aside."""
         for _, path in sorted(self._numbered().items(), reverse=True):
             try:
-                called, file = _called(path), DiskStateFile(path, None)
-                if called is not None and names_digest(_split(path)[1], file.digest):
-                    return StateKept(called[0], file)
+                header, file = _header(path), DiskStateFile(path, None)
+                if header is not None and names_digest(_split(path)[1], file.digest):
+                    return StateKept(_named(header), file, _credited(header))
                 _LOG.warning("a damaged copy of the model is set aside as %s", set_aside(path).name)
             except (OSError, Problem) as error:  # what cannot be read is no reason to welcome nobody
                 _LOG.warning("the copy of the model %s cannot be read: %s", path.name, error)
@@ -68,14 +71,15 @@ class KeptStates:
         name = state_file_name(copy.name.epoch, copy.name.lineage, copy.digest)
         path = self._folder / f"{number:06d}-{name}"
         try:
-            if _called(location) != (copy.name, self._manifest):
+            header = _header(location)
+            if header is None or (_named(header), header.manifest) != (copy.name, self._manifest):
                 location.unlink()
                 raise RemoteProblem("What was given as a copy of the model calls itself otherwise.")
             make_directory(self._folder)
             move_synced(location, path)
         except OSError as error:
             raise problem_of(error, location) from error
-        kept = StateKept(copy.name, DiskStateFile(path, copy.digest))
+        kept = StateKept(copy.name, DiskStateFile(path, copy.digest), _credited(header))
         self._thin(number)
         return kept
 
@@ -114,12 +118,26 @@ def _generation(copies_ago: int) -> int:
     return generation
 
 
-def _called(path: Path) -> tuple[StateName, str] | None:
-    """What the state in a file calls itself, and its collaboration; None: it is no state."""
+def _header(path: Path) -> StateHeader | None:
+    """What the state in a file says of itself; None: it is not a state."""
     with path.open("rb") as file:
         head = file.read(HEADER_BYTES_MAX)
     try:
         header = header_of(head)
-        return StateName(header.epoch, bytes.fromhex(header.lineage)), header.manifest
+        _named(header)
     except (WireProblem, ValueError):
         return None
+    return header
+
+
+def _named(header: StateHeader) -> StateName:
+    return StateName(header.epoch, bytes.fromhex(header.lineage))
+
+
+def _credited(header: StateHeader) -> tuple[PeerId, ...]:
+    """Peers that have contributed to a state, as its ledger says; none where that cannot be read."""
+    try:
+        rows = Ledger.from_bytes(header.ledger, epoch_max=header.epoch).rows
+    except WireProblem:
+        return ()
+    return tuple(peer for peer, row in rows.items() if row.samples and peer != OTHERS)

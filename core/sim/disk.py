@@ -1,6 +1,6 @@
 """A simulated computer's disk: checkpoints, and pieces of those being fetched."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,13 +13,16 @@ from core.base.content import CHUNK_BYTES, DIGEST_BYTES, chunk_digests, root_dig
 from core.base.ids import PeerId
 from core.base.problems import WireProblem
 from core.base.state_header import ANCESTORS_MAX, LENGTH_BYTES, MARK_BYTES, METADATA, StateHeader, header_of
+from core.swarm.facts import StateKept
 from core.swarm.fetch import Sinks
 from core.swarm.orders import Keep, RoundRecord
 from core.swarm.states import State, StateName, marks_in
 
 KEPT = 2
-HEAD_BYTES = 2048
+HEAD_BYTES = 4096
 """Length of a checkpoint's header with all ancestors and means: all checkpoints are of one length."""
+KEY_BYTES = 8
+"""Length of what the ledger of a simulated state has of a key."""
 LEARNING_RATE = np.float32(0.05)
 INERTIA = np.float32(0.9)
 
@@ -35,19 +38,25 @@ class ModelState:
     """Marks of the states that led to it, the nearest first."""
     means: bytes = b""
     """Digests of the means that led to it from there."""
+    credited: frozenset[bytes] = frozenset()
+    """The first bytes of the keys of all that have contributed to it."""
 
-    def stepped(self, name: StateName, mean: NDArray[np.float32], *, digest: bytes) -> "ModelState":
+    def stepped(
+        self, name: StateName, mean: NDArray[np.float32], *, digest: bytes, credited: Iterable[PeerId] = ()
+    ) -> "ModelState":
         """The state after an optimiser step.
 
         Args:
             name: Of that state.
             mean: Shape (parameters,).
             digest: Of the mean's file.
+            credited: Peers that have contributed to the mean.
         """
         momentum = INERTIA * self.momentum + mean
         ancestors = (self.name.mark + self.ancestors)[: MARK_BYTES * ANCESTORS_MAX]
         means = (digest + self.means)[: DIGEST_BYTES * ANCESTORS_MAX]
-        return ModelState(name, self.parameters - LEARNING_RATE * momentum, momentum, ancestors, means)
+        gave = self.credited | {peer[:KEY_BYTES] for peer in credited}
+        return ModelState(name, self.parameters - LEARNING_RATE * momentum, momentum, ancestors, means, gave)
 
     def to_bytes(self, padding_bytes: int) -> bytes:
         """As a checkpoint file with a header like those of real ones, made longer by `padding_bytes`."""
@@ -57,6 +66,7 @@ class ModelState:
             manifest="",
             ancestors=self.ancestors.hex(),
             means=self.means.hex(),
+            ledger=b"".join(sorted(self.credited)),
         )
         text = msgspec.json.encode({"__metadata__": {METADATA: msgspec.json.encode(header).decode()}})
         head = (HEAD_BYTES - LENGTH_BYTES).to_bytes(LENGTH_BYTES, "little") + text.ljust(HEAD_BYTES - LENGTH_BYTES)
@@ -85,7 +95,10 @@ class ModelState:
             momentum: The same.
         """
         name = StateName(header.epoch, bytes.fromhex(header.lineage))
-        return cls(name, parameters, momentum, bytes.fromhex(header.ancestors), bytes.fromhex(header.means))
+        keys = [header.ledger[at : at + KEY_BYTES] for at in range(0, len(header.ledger), KEY_BYTES)]
+        return cls(
+            name, parameters, momentum, bytes.fromhex(header.ancestors), bytes.fromhex(header.means), frozenset(keys)
+        )
 
 
 class MemoryFile:
@@ -187,8 +200,8 @@ class Disk:
         self.checkpoints = [*self.checkpoints[1 - KEPT :], (state, file)]
         return state
 
-    def keep_copy(self, copy: Keep, *, like: ModelState) -> MemoryFile | None:
-        """Keep what a backbone has fetched in place of its last copy; None: it is another state than it was called.
+    def keep_copy(self, copy: Keep, *, like: ModelState) -> bool:
+        """Keep what a backbone has fetched in place of its last copy; False: it is another state than it was called.
 
         Args:
             copy: What was fetched.
@@ -197,12 +210,20 @@ class Disk:
         data = self._fetched[copy.location]
         try:
             if ModelState.from_bytes(data, like.parameters.size).name != copy.name:
-                return None
+                return False
         except WireProblem:
-            return None
-        file = MemoryFile(data)
-        self.checkpoints = [(State(copy.name, copy.digest, copy.location), file)]
-        return file
+            return False
+        self.checkpoints = [(State(copy.name, copy.digest, copy.location), MemoryFile(data))]
+        return True
+
+    def copies(self, peers: Iterable[PeerId]) -> list[StateKept]:
+        """A backbone's copies, with those of these peers whom their ledgers name."""
+        facts = []
+        for state, file in self.checkpoints:
+            gave = header_of(file.data).ledger
+            keys = {gave[at : at + KEY_BYTES] for at in range(0, len(gave), KEY_BYTES)}
+            facts.append(StateKept(state.name, file, tuple(peer for peer in peers if peer[:KEY_BYTES] in keys)))
+        return facts
 
     def fetched(self, location: str) -> bytes:
         """A state that was fetched whole."""

@@ -28,7 +28,7 @@ from core.sim.worker_settings import WorkerSettings
 from core.sim.world import World
 from core.swarm import orders
 from core.swarm.answers import StateOffered
-from core.swarm.facts import Help, StateKept, StateNotKept
+from core.swarm.facts import Help, StateNotKept
 from core.swarm.participant import Participant
 from core.swarm.settings import ParticipantSettings
 from core.swarm.standby import HELP_BYTES
@@ -58,7 +58,7 @@ class Volunteer:
     def __init__(self, swarm: "Swarm", number: int, *, role: str, lie: Lie = HONEST) -> None:
         self._swarm = swarm
         self._random = swarm.world.chance(f"volunteer {number}")
-        self._role, self._lie, self.number = role, lie, number
+        self._role, self.lie, self.number = role, lie, number
         self.signer = SimSigner.numbered(swarm.world.seed, number)
         self.peer = self.signer.peer_id
         self.speed = log_uniform(self._random, *swarm.settings.speeds) if role == "volunteer" else 0.0
@@ -72,7 +72,7 @@ class Volunteer:
     @property
     def splits(self) -> bool:
         """Whether it is a liar that commits two things as a leader."""
-        return self._lie is LIES[TWO_COMMITS]
+        return self.lie is LIES[TWO_COMMITS]
 
     @property
     def training(self) -> bool:
@@ -105,16 +105,16 @@ class Volunteer:
                 evaluate_first=self._role == "volunteer",
                 met=tuple(self.disk.met),
                 keeps=settings.copies and self._role == BACKBONE,
-                backbone=swarm.backbone.peer if settings.copies and self._role != BACKBONE else None,
+                backbone=swarm.backbone.peer if self._role != BACKBONE else None,
                 last_epoch=settings.epochs if settings.ends else None,
             ),
             signer=self.signer,
             verifier=SimVerifier(),
             random=Random(self._random.getrandbits(64)),  # noqa: S311 - to be repeated
             sinks=self.disk.sinks,
-            tells=self._lie.tells,
+            tells=self.lie.tells,
         )
-        machine = self._lie.dresses(self.participant, self._random)
+        machine = self.lie.dresses(self.participant, self._random)
         node = self.node = world.add(self.peer, machine, on_event=self._on_event, skew_s=self._skew_s)
         if settings.measured:
             world.driver.measure(node, self.participant.meter)
@@ -127,10 +127,10 @@ class Volunteer:
             room_bytes = int(self._random.choice(ROOMS) * HELP_BYTES * settings.parameters)
             world.driver.perform(node, self.participant.handle(Help(room_bytes), node.local(world.now)))
         if self._role == BACKBONE:
-            for state, file in self.disk.checkpoints:
-                world.driver.perform(node, self.participant.handle(StateKept(state.name, file), node.local(world.now)))
-        if self._lie.gives is not None:
-            world.driver.perform(node, machine.handle(StateOffered(self._lie.gives), node.local(world.now)))
+            for kept in self.disk.copies(swarm.volunteers):
+                world.driver.perform(node, self.participant.handle(kept, node.local(world.now)))
+        if self.lie.gives is not None:
+            world.driver.perform(node, machine.handle(StateOffered(self.lie.gives), node.local(world.now)))
         elif self._role == "volunteer":
             self._begin_worker(node)
             if settings.freeze_s is not None and not swarm.calm:
@@ -190,9 +190,9 @@ class Volunteer:
 
     def _on_event(self, event: Any, now: float) -> Sequence[Any]:
         if isinstance(event, orders.Keep) and self.participant is not None:
-            file = self.disk.keep_copy(event, like=self._swarm.worker_settings.first_state())
-            fact = StateNotKept(lied=True) if file is None else StateKept(event.name, file)
-            return self.participant.handle(fact, now)
+            whole = self.disk.keep_copy(event, like=self._swarm.worker_settings.first_state())
+            facts = self.disk.copies(self._swarm.volunteers) if whole else [StateNotKept(lied=True)]
+            return [output for fact in facts for output in self.participant.handle(fact, now)]
         if isinstance(event, orders.Collect):
             self._swarm.aim(self.peer)
         self.disk.journal(event)

@@ -185,7 +185,7 @@ class FakeWorker:
             case orders.Collect(round=round_id):
                 self._collect(round_id, now)
             case orders.Absorb(record=record):
-                self.absorb(record.name, now)
+                self.absorb(record, now)
             case orders.Load() | orders.Replay():
                 self._load(order, now)
             case orders.Evaluate():
@@ -216,20 +216,21 @@ class FakeWorker:
         written = ContributionWritten(round_id, samples, 4.0 / (1 + self.model.name.epoch))
         self._after(PIPE_S, lambda then: self._seat.answer(written, then))
 
-    def absorb(self, name: StateName, now: float) -> None:
+    def absorb(self, record: orders.RoundRecord, now: float) -> None:
         """Take an optimiser step with the mean.
 
         Args:
-            name: The state that follows.
+            record: Of the round.
             now: Unix seconds.
         """
-        before = self.model
+        before, name = self.model, record.name
         self.computed.pause(now)
         kept = self.computed.stretches() if self.computed.out else ()
         self._seat.tell(Absorbed(before.name, name, self._mean.copy()))
         mean = MemoryFile(b"".join(self._settings.mean_form.pieces(self._mean)))
         self._disk.means.keep(mean)
-        self.model = before.stepped(name, self._mean, digest=mean.digest)
+        credited = [peer for peer, samples in record.credited if samples]
+        self.model = before.stepped(name, self._mean, digest=mean.digest, credited=credited)
         self.computed.hold(name, kept=kept)
         samples = sum(stretch.samples for stretch in kept)
         state = self._keep("stepped")

@@ -1,16 +1,18 @@
-"""Which branch of its history the collaboration follows: the one that most of those who are here stand on.
+"""Which branch of its history the collaboration follows: the one that those stand on who have earned a voice.
 
 After a partition there are several states that nobody can put in order by looking at them: an epoch's number costs its
-sender nothing.  What costs something is a pass.  So each peer that reports counts once, for the state on which it
-stands and for all that led there, and from every state the history goes on to the child that most stand on: GHOST
-(Sompolinsky and Zohar 2015, "Secure high-rate transaction processing in Bitcoin", section 3), with the newest word of
-each peer in place of work (Buterin et al. 2020, "Combining GHOST and Casper", section 4.3).  One liar counts once,
-whatever it says, and several count as often as they have passes.
+sender nothing, and a pass little.  What costs something is a round: whoever was in one with this peer has computed for
+the model that this peer holds.  So each peer that reports counts once, for the state on which it stands and for all
+that led there, and from every state the history goes on to the child with the greatest `Weight`: GHOST (Sompolinsky
+and Zohar 2015, "Secure high-rate transaction processing in Bitcoin", section 3), with the newest word of each peer in
+place of work (Buterin et al. 2020, "Combining GHOST and Casper", section 4.3).  Peers that were in no round with this
+one, however many they are, lead away neither those who know each other nor those who hear the backbone.
 """
 
 from collections import Counter, OrderedDict, defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from itertools import chain, pairwise, repeat
 from typing import Final, NamedTuple, TypeVar
 
@@ -26,36 +28,25 @@ OWN_MAX: Final = 256
 """Number of own states, and of peers met, that are remembered: peers that are here are a few epochs apart."""
 TOLD_MAX: Final = 4 * OWN_MAX
 """Number of others' states whose parents are remembered: a report may name 16."""
-PASSES_MAX: Final = 4096
-"""Number of peers with passes that are remembered."""
-TRUSTED: Final = 2
-"""So many strangers are followed by who stands without training: a liar's word is one."""
+PEERS_MAX: Final = 4096
+"""Number of peers that are remembered with passes, and number of those that were in rounds."""
 
 
 class Weight(NamedTuple):
-    """How many stand on a state, or on what came of it."""
+    """What speaks for a branch, where it parts from others; compared in this order."""
 
+    backbone: int = 0
+    """1: the backbone that let this peer in stands there; it knows who was in rounds while this peer was away."""
+    known: int = 0
+    """Peers that train, and were in rounds with this one at any time, or on whose state it is a guest.
+
+    This peer is one of them where another branch has any: else one that is alone would never join strangers."""
     trains: int = 0
     """Peers that train."""
     others: int = 0
     """Backbones and helpers: they go where those go that train, and decide where these are divided."""
-    known: int = 0
-    """Of those that train the ones that were in rounds with this peer: one stranger is not followed for its word."""
-
-    def for_trainers(self) -> tuple[int, ...]:
-        """What peers that train compare, in this order: those that come after them decide between equal halves."""
-        return self.trains, self.others, self.known
-
-    def for_others(self) -> tuple[int, ...]:
-        """What backbones and helpers compare: none lets itself, or its like, keep it from those it was in rounds with.
-
-        It may have lost sight of them for a few steps, when a stranger says that it has gone on from where it stands.
-        """
-        return self.trains, self.known, self.others
-
-    def plus(self, other: "Weight") -> "Weight":
-        """The sum of both."""
-        return Weight(self.trains + other.trains, self.others + other.others, self.known + other.known)
+    own: int = 0
+    """The known ones and, in any case, this peer: one stranger leads it nowhere."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +64,29 @@ class Stand:
     state: StateName
     ancestors: tuple[bytes, ...]
     trains: bool
+
+
+class _Voices(NamedTuple):
+    """Numbers of those who stand on a state, or on what came of it."""
+
+    trains: int = 0
+    known: int = 0
+    """Of those that train the ones that were in rounds with this peer."""
+    others: int = 0
+    backbone: int = 0
+    own: int = 0
+    """1: this peer is one of them."""
+    stepped: int = 0
+    """1: this peer is one of them, and has a model."""
+
+    def plus(self, other: "_Voices") -> "_Voices":
+        """The sum of both."""
+        return _Voices(*(one + more for one, more in zip(self, other, strict=True)))
+
+    def weight(self, *, knows: bool) -> Weight:
+        """What speaks for them, where this peer `knows` anybody on another branch."""
+        known = self.known + self.stepped * knows
+        return Weight(self.backbone, known, self.trains, self.others, self.known + self.stepped)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +107,11 @@ class Branches:
 
     Args:
         met: Peers that were in rounds with this one before.
+        backbone: The one that let this peer in; None: it is not known.
     """
 
-    def __init__(self, met: Iterable[PeerId] = ()) -> None:
+    def __init__(self, met: Iterable[PeerId] = (), *, backbone: PeerId | None = None) -> None:
+        self._backbone = backbone
         self._own: OrderedDict[bytes, bytes] = OrderedDict()
         """Of the mark of each state to which this peer has gone itself the parent's, the newest at the end.
 
@@ -114,8 +130,7 @@ class Branches:
     def led(self, before: StateName, after: StateName, *, members: Iterable[PeerId] = ()) -> None:
         """Note that a round of ours, with these members, has led from one state to the next."""
         self._remember(self._own, after.mark, before.mark)
-        for peer in members:
-            _keep(self._known, peer, None)
+        self.earned(members)
 
     def committed(self, before: StateName, record: RoundRecord) -> None:
         """Note that a round of ours was committed, and who contributed to it."""
@@ -137,12 +152,17 @@ class Branches:
             if mark not in self._own and (parents is self._own or mark not in self._told):
                 self._remember(parents, mark, parent)
 
+    def earned(self, peers: Iterable[PeerId]) -> None:
+        """These contributed to a round, with this peer or in the history of a copy that it keeps."""
+        for peer in peers:
+            _keep(self._known, peer, None, at_most=PEERS_MAX)
+
     def verified(self, peer: PeerId) -> None:
         """A peer has shown its pass to this one."""
-        _keep(self._passes, peer, None, at_most=PASSES_MAX)
+        _keep(self._passes, peer, None, at_most=PEERS_MAX)
 
     def met(self, peer: PeerId) -> bool:
-        """Whether a peer was in a round with this one."""
+        """Whether a peer was in a round with this one, or in the history of a copy that it keeps."""
         return peer in self._known
 
     def admitted(self, peer: PeerId) -> bool:
@@ -159,9 +179,10 @@ class Branches:
         return mine.mark not in theirs and (other.epoch <= mine.epoch or not set(theirs).isdisjoint(ours))
 
     def company(self, mine: StateName, stands: Iterable[Stand]) -> bool:
-        """Whether anybody trains on the branch of this state, as far as the history is known."""
+        """Whether anybody that was in rounds trains on the branch of this state, as far as the history is known."""
         root = self._path(mine.mark)[-1]
-        return any(stand.trains and self._path(stand.state.mark)[-1] == root for stand in stands)
+        there = [stand.peer for stand in stands if stand.trains and self._path(stand.state.mark)[-1] == root]
+        return any(peer in self._known for peer in there)
 
     def head(
         self,
@@ -178,35 +199,30 @@ class Branches:
             mine: Where this peer stands, which counts too, a newcomer's like a stranger's; None: nowhere yet.
             stands: Of the others.
             trains: Whether this peer does.
-            loyal: Whether it follows no single stranger to a state of which nobody knows where it came from.
+            loyal: Whether it follows nobody that was in no round.
             back: Whether it goes back to a state that led to its own, where most have stayed.
         """
-        here: defaultdict[bytes, Weight] = defaultdict(Weight)
+        here: defaultdict[bytes, _Voices] = defaultdict(_Voices)
         called: defaultdict[bytes, Counter[StateName]] = defaultdict(Counter)
-        if mine is not None:
-            here[mine.mark] = Weight(trains, not trains, trains and mine.epoch > 0)
-        heard, newcomers = list(stands), Weight()
+        heard, newcomers = list(stands), _Voices()
         further = trains and mine is not None and mine.epoch > 0
         self._learn(heard)
         for stand in heard:
             hosts = mine is not None and mine.mark == self._guest_at and mine.mark in self._path(stand.state.mark)
-            known = hosts or stand.peer in self._known
-            counted = Weight(stand.trains, not stand.trains, stand.trains and known)
+            known = stand.trains and (hosts or stand.peer in self._known)
+            voice = _Voices(stand.trains, known, not stand.trains, stand.peer == self._backbone)
             if further and not stand.state.epoch:
-                newcomers = newcomers.plus(counted)
+                newcomers = newcomers.plus(voice)
                 continue
             state = stand.state if self._round is None else self._round.led(stand)
-            here[state.mark] = here[state.mark].plus(counted)
+            here[state.mark] = here[state.mark].plus(voice)
             called[state.mark][state] += 1
         names = {mark: _most(said) for mark, said in called.items()}
         if mine is not None:
+            here[mine.mark] = here[mine.mark].plus(_Voices(trains, others=not trains, own=1, stepped=further))
             names[mine.mark] = mine
-        stay = {mark: weight._replace(others=0) for mark, weight in here.items()} if trains else here  # they come after
-        if further and mine is not None:  # the first state led to its own, however little is known of the way
-            root = self._path(mine.mark)[-1]
-            here[root], names = here[root].plus(newcomers), {root: mine, **names}
-        rank = Weight.for_trainers if trains else Weight.for_others
-        found = self._heaviest(here, names, stay=stay, rank=rank, loyal_to=mine if loyal else None)
+        ways = {mark: self._path(mark)[::-1] for mark in here}
+        found = _heaviest(here, names, ways, newcomers=newcomers, trains=trains, loyal=loyal)
         if mine is None or found is None:
             return found
         return None if found.mark in (self._path(mine.mark)[:1] if back else self._path(mine.mark)) else found
@@ -244,35 +260,59 @@ class Branches:
             found.append(mark)
         return found
 
-    def _heaviest(
-        self,
-        here: Mapping[bytes, Weight],
-        names: Mapping[bytes, StateName],
-        *,
-        stay: Mapping[bytes, Weight],
-        rank: Callable[[Weight], tuple[int, ...]],
-        loyal_to: StateName | None,
-    ) -> StateName | None:
-        """Go from the heaviest root down to the state where most of those stay that have come so far."""
-        weight: defaultdict[bytes, Weight] = defaultdict(Weight)
-        greatest: dict[bytes, StateName] = {}
-        children: defaultdict[bytes, set[bytes]] = defaultdict(set)
-        for mark, counted in here.items():
-            path = self._path(mark)
-            for child, node in zip([b"", *path], path, strict=False):
-                weight[node] = weight[node].plus(counted)
-                greatest[node] = max(names[mark], greatest.get(node, names[mark]))
-                children[node] |= {child} - {b""}
-            children[b""].add(path[-1])  # beneath which nothing is known
-        node = b""
-        while children[node]:
-            best = max(children[node], key=lambda mark: (rank(weight[mark]), greatest[mark]))
-            if rank(weight[best]) < rank(stay.get(node, Weight())):
+
+def _heaviest(
+    here: Mapping[bytes, _Voices],
+    names: Mapping[bytes, StateName],
+    ways: Mapping[bytes, Sequence[bytes]],
+    *,
+    newcomers: _Voices,
+    trains: bool,
+    loyal: bool,
+) -> StateName | None:
+    """Go from the heaviest root down to the state where most of those stay that have come so far.
+
+    Args:
+        here: Who stands on each state, by its mark.
+        names: Of these states.
+        ways: Marks of the states that led to each, the first one first, and its own.
+        newcomers: The first state, where they stand, led to this peer's own, however little is known of the way.
+        trains: Whether this peer does.
+        loyal: As for `head`.
+    """
+    depth, node = 0, b""
+    while True:
+        stay = here[node] if node in ways else _Voices()
+        children: defaultdict[bytes, list[bytes]] = defaultdict(list)
+        for mark, way in ways.items():
+            if len(way) > depth:
+                children[way[depth]].append(mark)
+        if not children:
+            break
+        said = {child: _sum(here[mark] for mark in marks) for child, marks in children.items()}
+        if not depth:
+            said = {child: one.plus(newcomers) if one.own else one for child, one in said.items()}
+        knows = any(one.known for one in said.values() if not one.own)
+        weights = {child: one.weight(knows=knows) for child, one in said.items()}
+        best = max(said, key=lambda child: (weights[child], max(names[mark] for mark in children[child])))
+        stays = stay.weight(knows=knows)
+        if trains:  # those that do not come after, but the backbone keeps it from strangers
+            keeps = stays.backbone if stays.trains and not said[best].known else 0
+            stays = stays._replace(others=0, backbone=keeps)
+        if weights[best] < stays:
+            break
+        if loyal and not said[best].known:
+            own = [child for child, one in said.items() if one.own]
+            if not own:
                 break
-            if not node and loyal_to is not None and weight[best].trains < TRUSTED and not weight[best].known:
-                best = self._path(loyal_to.mark)[-1]
-            node = best
-        return names.get(node)
+            (best,) = own
+        depth, node = depth + 1, best
+        ways = {mark: ways[mark] for mark in children[best]}
+    return names.get(node)
+
+
+def _sum(voices: Iterable[_Voices]) -> _Voices:
+    return reduce(_Voices.plus, voices)
 
 
 def _most(said: Counter[Name]) -> Name:

@@ -51,10 +51,12 @@ class StateKept:
     Attributes:
         name: Its state.
         file: The copy.
+        credited: Peers that have contributed to it, as its ledger says.
     """
 
     name: StateName
     file: StateFile
+    credited: tuple[PeerId, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,7 +57,7 @@ class Membership:
     Args:
         met: Peers that were in rounds with this one before.
         earned: Bounds the samples and speeds that are believed; None: nothing is known, and all are.
-        backbone: The one that let this peer in, for newcomers to hear from where the model is; None: it is not known.
+        backbone: The one that let this peer in: it tells where the model is, and where to stand; None: it is not known.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class Membership:
         """The one that let this peer in."""
         self._earned = earned or EarnedSpeeds()
         self._members: dict[PeerId, _Member] = {}
-        self.branches = Branches(met)
+        self.branches = Branches(met, backbone=backbone)
         """Which of the states on which they stand is followed."""
         self.revoked: frozenset[PeerId] = frozenset()
         """Peers whose passes hold no longer: whatever they, or others for them, still publish is not heard."""

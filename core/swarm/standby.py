@@ -3,6 +3,7 @@
 It holds no state and stands where the others stand.
 """
 
+import math
 from typing import Any, Final
 
 from core.api.snapshot import BACKBONE, VOLUNTEER
@@ -21,7 +22,7 @@ from core.swarm.states import StateName, first_state
 OWN_VIEW_S: Final = 10.0
 """So long a helper does not go back to where the others stood before the round that it was in itself."""
 DESERTED_S: Final = 60.0
-"""Where nobody has trained for so long, one stranger is followed: after an outage that may be the last one left."""
+"""Where nobody that was in rounds has trained for so long, strangers are followed: newcomers, or the last one left."""
 HELP_BYTES: Final = 10
 """For each number of the longest vector: the means of its share (4), and parts that wait (6)."""
 
@@ -51,8 +52,8 @@ class Standby:
         """Whether people look at a board here."""
         self._led_at: float | None = None
         """When a round last led this peer to the state at which it stands, unix seconds."""
-        self._company_at: float | None = None
-        """When anybody was last heard to train where it stands, unix seconds."""
+        self._company_at = -math.inf
+        """When anybody that was in rounds was last heard to train where it stands, unix seconds."""
         self.name = None if settings.role == VOLUNTEER else settings.stood or self._first
         """Where it stands; None: it is to train, or knows of nobody."""
 
@@ -83,6 +84,8 @@ class Standby:
     def told(self, fact: Help | StateKept | StateNotKept, now: float) -> list[Any]:
         """Help with so much memory from now on, or take note of a copy of the model."""
         if not isinstance(fact, Help):
+            if isinstance(fact, StateKept):
+                self._membership.branches.earned(fact.credited)
             self.keeper.answered(fact, now)
             return []
         return self.help(fact.room_bytes, now)
@@ -103,7 +106,7 @@ class Standby:
         kept = self.keeper.newest
         stands = [stand for stand in self._membership.stands(now) if stand.state.epoch or kept is None]
         branches = self._membership.branches
-        if self._company_at is None or (self.name is not None and branches.company(self.name, stands)):
+        if self.name is not None and branches.company(self.name, stands):
             self._company_at = now
         loyal = now - self._company_at < DESERTED_S
         self.name = branches.head(self.name, stands, trains=False, loyal=loyal, back=back) or self.name

@@ -74,7 +74,7 @@ class StateChoice:
         Where the backbone that let a newcomer in knows of a later state, nobody at the first one counts for it.
         """
         stands = self._membership.stands(now)
-        missed = self._missed(mine.name, stands)
+        missed = self._missed(mine.name, stands, now)
         if missed is not None:
             return [missed]
         told = self._told() if mine.name.epoch == 0 else None
@@ -101,18 +101,19 @@ class StateChoice:
             return offers
         return self._promised(mine.name, now, held=mine.digest) if name is None or self.listens(now) else []
 
-    def _missed(self, mine: StateName, stands: Sequence[Stand]) -> NewerState | None:
-        """The backbone's copy, for one who comes back and finds nobody that trains; None: it is not further.
+    def _missed(self, mine: StateName, stands: Sequence[Stand], now: float) -> NewerState | None:
+        """The backbone's copy, for one who comes back to where nobody gives a state; None: it is not further.
 
         Many more steps than a file has ancestors may lie between the two, so that one led to the other is believed: the
         backbone kept it from those who trained last.  Who has shared a step since decides with the others.
         """
-        if not mine.epoch or not self._membership.branches.returns:
-            return None
-        if any(stand.trains and stand.state.epoch for stand in stands):
-            return None
         copy = self._copy(self._told())
-        return copy if copy is not None and copy.name.epoch > mine.epoch else None
+        if not 0 < mine.epoch < (0 if copy is None else copy.name.epoch) or not self._membership.branches.returns:
+            return None
+        head = self._membership.branches.head(mine, stands)
+        if head is None:
+            return None if any(stand.trains and stand.state.epoch for stand in stands) else copy
+        return None if self._promised(head, now) else copy
 
     def _told(self) -> ProgressReport | None:
         """What the backbone that let this peer in reports; None: it is not known, or not heard."""

@@ -128,7 +128,7 @@ def test_volunteer_back_alone_goes_on_from_the_further_copy(seed: int, away_s: f
 
 def begin(volunteer: Volunteer, lie: Lie) -> None:
     """It starts, and lies from now on."""
-    volunteer._lie = lie
+    volunteer.lie = lie
     volunteer.begin()
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
 import pytest
 
 from core.sim.churn import ChurnSettings
@@ -10,9 +11,12 @@ from core.sim.disk import Disk
 from core.sim.links import LOCAL
 from core.sim.node import End
 from core.sim.swarm import Swarm, Volunteer, state_of
-from core.sim.swarm_liars import FALSE, LIES
+from core.sim.swarm_liars import FALSE, LIES, NOISE, Lie
 from core.sim.swarm_settings import SwarmSettings
 from core.swarm import orders
+from core.swarm.branches import Weight, _Voices
+from core.swarm.facts import Help
+from core.swarm.progress import ProgressReport
 from core.swarm.states import StateName
 
 HONEST = 4
@@ -61,6 +65,59 @@ def test_fewer_liars_than_honest_peers_replace_nobodys_model(honest: int, liars:
     held = {state_of(volunteer) for volunteer in others}
     assert len(held) <= 2, "the newest, and the one before where a round has just ended"
     assert all(name is not None and EPOCHS <= name.epoch < FALSE.epoch for name in held)
+
+
+@pytest.mark.parametrize(
+    ("honest", "liars", "seed", "helps", "known"),
+    [(2, 3, 1, False, True), (2, 8, 2, True, True), (1, 3, 3, False, True), (2, 3, 1, False, False)],
+)
+def test_passes_alone_replace_nobodys_model(
+    monkeypatch: pytest.MonkeyPatch, honest: int, liars: int, seed: int, *, helps: bool, known: bool
+) -> None:
+    """Peers that were in no round come after all have stepped: with a far state, and one just ahead of the others'.
+
+    Those who are honest come and go.  Without what each knows of who was in rounds, all follow the liars.
+    """
+    if not known:
+        monkeypatch.setattr(_Voices, "weight", lambda one, **_: Weight(trains=one.trains, others=one.others))
+    churn = ChurnSettings(live=(honest, honest), up_s=1e9, down_s=1.0, first_s=1.0)
+    settings = SwarmSettings(peers=honest + liars, epochs=1000, churn=churn, links=LOCAL, blank=0.0, copies=True)
+    swarm = Swarm(seed, settings)
+    everybody = list(swarm.volunteers.values())
+    swarm.world.run(10.0)
+    others = [volunteer for volunteer in everybody if volunteer.node is not None]
+    if helps:
+        assert swarm.backbone.participant is not None
+        swarm.backbone.participant.handle(Help(2**20), swarm.world.now)
+    swarm.world.run(40.0)
+    mark = max(name for volunteer in others if (name := state_of(volunteer))).mark
+    loaded: list[StateName] = []
+    for volunteer in others:
+        volunteer._on_event = noting(volunteer, loaded)  # type: ignore[method-assign]
+    came = [volunteer for volunteer in everybody if volunteer not in others]
+    for volunteer in came:
+        volunteer.lie = Lie(tells=grafted(mark if volunteer.number % 2 else b""), gives=NOISE)
+        volunteer.begin()
+    swarm.world.run(60.0)
+    for number, volunteer in enumerate([*others, *others]):
+        volunteer.end(End.CRASH)
+        if number % 2:
+            volunteer.disk = Disk()
+        swarm.world.run(3.0 + 30.0 * (number % 3))
+        volunteer.begin()
+        swarm.world.run(40.0)
+    held = {state_of(volunteer) for volunteer in others}
+    false = [name for name in [*loaded, *held] if name is not None and name.lineage == FALSE.lineage]
+    assert bool(false) is not known
+    assert not known or all(name is not None and name.epoch > EPOCHS for name in held)
+    kept = swarm.backbone.disk.checkpoints[-1][0].name
+    assert not known or EPOCHS < kept.epoch < FALSE.epoch
+
+
+def grafted(mark: bytes) -> Callable[[ProgressReport], ProgressReport]:
+    """A report of the false state, which is said to come from the one with this mark."""
+    told = {"epoch": FALSE.epoch, "lineage": FALSE.lineage, "digest": NOISE.digest, "ancestors": mark}
+    return lambda report: msgspec.structs.replace(report, in_step=True, **told)
 
 
 def noting(volunteer: Volunteer, loaded: list[StateName]) -> Callable[[Any, float], Any]:

@@ -8,13 +8,17 @@ import shutil
 from itertools import pairwise
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from core.averaging.receipts.receipt import Deed
 from core.backbone.kept_states import AGES, STATES, KeptStates
 from core.base.content import chunk_digests, root_digest
+from core.base.ids import PeerId
 from core.base.problems import Damaged, RemoteProblem
-from core.base.state_header import epoch_of
-from core.swarm.orders import Keep
+from core.base.state_header import StateHeader, epoch_of
+from core.ledger.ledger import Ledger
+from core.swarm.orders import Keep, RoundRecord
 from core.swarm.states import StateName
 from core.system.file_chunks import file_chunks
 
@@ -22,10 +26,13 @@ MANIFEST = b"\xab" * 32
 NAMES = [StateName(epoch, bytes([epoch]) * 32) for epoch in range(5)]
 
 
-def fetched(folder: Path, name: StateName, *, calls: StateName | None = None, manifest: bytes = MANIFEST) -> Keep:
+def fetched(
+    folder: Path, name: StateName, *, calls: StateName | None = None, manifest: bytes = MANIFEST, ledger: bytes = b""
+) -> Keep:
     """A copy that was just fetched; with `calls` its file calls itself otherwise."""
     called = calls or name
-    said = json.dumps({"epoch": called.epoch, "lineage": called.lineage.hex(), "manifest": manifest.hex()})
+    header = StateHeader(epoch=called.epoch, lineage=called.lineage.hex(), manifest=manifest.hex(), ledger=ledger)
+    said = msgspec.json.encode(header).decode()
     head = json.dumps({"__metadata__": {"potluck": said}}).encode()
     path = folder / "fetched"
     path.write_bytes(len(head).to_bytes(8, "little") + head + bytes(600_000))
@@ -41,6 +48,18 @@ def test_newest_copy_is_given_again_after_a_restart(tmp_path: Path) -> None:
     assert found is not None
     assert (found.name, found.file.digest) == (NAMES[1], copies[0].digest) == (first.name, first.file.digest)
     assert found.file.read(0) == first.file.read(0)
+
+
+def test_copy_names_whom_its_ledger_credits(tmp_path: Path) -> None:
+    ada, bob = PeerId(b"a" * 32), PeerId(b"b" * 32)
+    record = RoundRecord(NAMES[1], ((ada, 4), (bob, 0)), 1.0, (), 1.0, deeds=(Deed(ada, 4, 1, 0), Deed(bob, 0, 0, 9)))
+    ledgers = Ledger().after(record, target_samples=4).to_bytes(), b"what nobody can read"
+    for ledger, credited in zip(ledgers, ((ada,), ()), strict=True):
+        kept = KeptStates(tmp_path, manifest=MANIFEST)
+        assert kept.keep(fetched(tmp_path, NAMES[1], ledger=ledger)).credited == credited
+        newest = KeptStates(tmp_path, manifest=MANIFEST).newest()
+        assert newest is not None
+        assert newest.credited == credited
 
 
 def test_copy_of_an_earlier_epoch_counts_when_it_came_last(tmp_path: Path) -> None:

@@ -82,9 +82,7 @@ def test_without_deaths_nothing_is_lost() -> None:
 def test_a_wrong_mean_trips_a_checker(monkeypatch: pytest.MonkeyPatch) -> None:
     aggregate = WeightedMean.aggregate
 
-    def wrong(
-        self: WeightedMean, weights: Sequence[float], parts: Iterable[Vector], out: Vector, *known: Any
-    ) -> None:
+    def wrong(self: WeightedMean, weights: Sequence[float], parts: Iterable[Vector], out: Vector, *known: Any) -> None:
         aggregate(self, weights, parts, out, *known)
         out *= np.float32(1.01)
 

@@ -73,9 +73,9 @@ def test_a_peer_that_stays_behind_is_noticed(monkeypatch: pytest.MonkeyPatch) ->
 def test_peers_that_differ_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     absorb = FakeWorker.absorb
 
-    def wrongly(self: FakeWorker, name: StateName, now: float) -> None:
+    def wrongly(self: FakeWorker, record: RoundRecord, now: float) -> None:
         self.model.momentum[0] += self.speed
-        absorb(self, name, now)
+        absorb(self, record, now)
 
     monkeypatch.setattr(FakeWorker, "absorb", wrongly)
     verdict = trial().run()

@@ -7,44 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.averaging.receipts.receipt import Deed
-from core.base.ids import PeerId, hashed_key
+from core.base.ids import hashed_key
 from core.swarm.branches import Branches, Stand
 from core.swarm.orders import RoundRecord
 from core.swarm.states import State, StateName
-
-FIRST = StateName(0, hashed_key(b"first"))
-
-
-def peer(number: int) -> PeerId:
-    return PeerId(number.to_bytes(32, "big"))
-
-
-def after(before: StateName, letters: str = "x") -> StateName:
-    return before.next(round_id=letters.encode(), outcome=b"o")
-
-
-def chain(before: StateName, length: int, letters: str = "x") -> list[StateName]:
-    names = [before]
-    for _ in range(length):
-        names.append(after(names[-1], letters))
-    return names
-
-
-def stand(number: int, state: StateName, parent: StateName | None = None, *, trains: bool = True) -> Stand:
-    return Stand(peer(number), state, () if parent is None else (parent.mark,), trains)
-
-
-def member(*steps: StateName, met: Sequence[int] = ()) -> Branches:
-    """A peer that has gone this way itself, in rounds with others."""
-    branches = Branches(peer(number) for number in met)
-    for before, name in pairwise(steps):
-        branches.led(before, name)
-    return branches
-
-
-OURS = chain(FIRST, 5)
-MINE = OURS[-1]
-THEIRS = chain(OURS[2], 9, "y")
+from tests.unit.swarm.histories import FIRST, MINE, OURS, THEIRS, after, chain, member, peer, stand, way
 
 
 def test_nobody_says_anything_so_it_stays() -> None:
@@ -189,11 +156,6 @@ def test_a_newcomer_goes_to_where_most_are() -> None:
     stands = [stand(1, MINE), stand(2, MINE), stand(3, StateName(10**6, b"\xff" * 32))]
     assert Branches().head(FIRST, stands) == MINE
     assert Branches().head(FIRST, stands[:1]) == MINE
-
-
-def way(number: int, *states: StateName) -> Stand:
-    """A report of a peer that has come this way, the last state being where it stands."""
-    return Stand(peer(number), states[-1], tuple(name.mark for name in reversed(states[:-1])), trains=True)
 
 
 def test_report_tells_the_way_that_was_missed() -> None:

@@ -1,0 +1,73 @@
+"""What a peer's word weighs: who was in rounds, the backbone, and any number of strangers."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from core.swarm.branches import Branches
+from core.swarm.states import StateName
+from tests.unit.swarm.histories import MINE, OURS, THEIRS, after, chain, member, peer, stand
+
+
+def test_strangers_lead_nobody_away_who_has_company() -> None:
+    """However many they are, and wherever they say that their state came from."""
+    friend, false = stand(1, MINE, OURS[-2]), StateName(10**6, b"\xff" * 32)
+    for parent in (None, MINE, OURS[2], OURS[-2]):
+        passes = [stand(number, false, parent) for number in range(100, 140)]
+        assert member(*OURS, met=[1]).head(MINE, [friend, *passes]) is None
+        assert member(*OURS).head(MINE, [friend, *passes]) == false, "it was in no round with the other"
+
+
+def judged(*steps: StateName, met: Sequence[int] = ()) -> Branches:
+    """The same that was let in by the backbone with the number 0."""
+    branches = Branches((peer(number) for number in met), backbone=peer(0))
+    for before, name in pairwise(steps):
+        branches.led(before, name)
+    return branches
+
+
+def test_one_alone_stays_with_its_backbone() -> None:
+    false, backbone = StateName(10**6, b"\xff" * 32), stand(0, MINE, OURS[-2], trains=False)
+    for parent in (None, MINE, OURS[2]):
+        passes = [stand(number, false, parent) for number in range(100, 140)]
+        assert judged(*OURS).head(MINE, [backbone, *passes]) is None
+        assert judged().head(None, [stand(1, MINE, OURS[-2]), backbone, *passes]) == MINE, "a newcomer"
+        assert judged(*OURS).head(MINE, passes) == false, "it is not heard"
+
+
+def test_backbone_decides_between_groups_that_never_met() -> None:
+    """One of them went on while the other slept, for longer than the way is remembered."""
+    strangers = [stand(number, THEIRS[-1]) for number in (5, 6)]
+    friends = [stand(number, MINE) for number in (1, 2, 3)]
+    there, here = stand(0, THEIRS[-1], trains=False), stand(0, MINE, trains=False)
+    assert judged(*OURS, met=[1, 2, 3]).head(MINE, [*friends, *strangers, there]) == THEIRS[-1]
+    assert judged(*OURS, met=[1, 2, 3]).head(MINE, [*friends, *strangers, here]) is None
+    assert judged(*OURS, met=[1, 2, 3]).head(MINE, [*friends, *strangers]) is None
+    assert judged(*OURS, met=[1, 2, 3]).head(OURS[-2], [*friends, here]) == MINE
+    lags = [stand(0, OURS[-2], trains=False), stand(4, OURS[-2])]
+    assert judged(*OURS, met=[1, 2, 3]).head(OURS[-2], [*friends, *lags]) == MINE, "it keeps nobody from those it knows"
+
+
+def test_both_sides_of_a_partition_count_alike() -> None:
+    """Peers 1 and 2 are parted from 3, 4 and 5; with 1 and 2 three newcomers take steps meanwhile."""
+    left, right = chain(OURS[2], 5, "l"), chain(OURS[2], 5, "r")
+    sides = dict.fromkeys((1, 2, 6, 7, 8), left) | dict.fromkeys((3, 4, 5), right)
+    for number, side in sides.items():
+        branches = Branches(backbone=peer(0))
+        for before, name in pairwise(OURS[:3]):
+            branches.led(before, name, members=map(peer, range(1, 6) if number < 6 else ()))
+        for before, name in pairwise(side):
+            branches.led(before, name, members=[peer(other) for other in sides if sides[other] is side])
+        others = [stand(other, sides[other][-1], sides[other][-2]) for other in sides if other != number]
+        backbone = stand(0, right[-1], right[-2], trains=False)
+        assert branches.head(side[-1], [*others, backbone]) == (None if side is right else right[-1]), number
+
+
+def test_backbone_follows_no_strangers_while_it_has_company() -> None:
+    false = StateName(10**6, b"\xff" * 32)
+    for parent in (None, MINE):
+        passes = [stand(number, false, parent) for number in range(100, 140)]
+        assert member(*OURS, met=[1]).head(MINE, passes, trains=False, loyal=True, back=True) is None
+        assert member(*OURS, met=[1]).head(MINE, passes, trains=False, back=True) == false
+        ahead = [*passes, stand(1, after(MINE), MINE)]
+        assert member(*OURS, met=[1]).head(MINE, ahead, trains=False, loyal=True) == after(MINE)
+        assert member(*OURS, met=[1]).head(false, [*passes, stand(1, MINE)], trains=False, back=True) == MINE
