@@ -80,6 +80,8 @@ class JoinedCollaboration:
     """The newest records of the authority, signed; empty: there are none."""
     clock_ahead_s: float
     """How far the backbone's clock is ahead of this peer's, seconds."""
+    earned: tuple[PeerId, ...] = ()
+    """Peers that were in rounds, as the backbone has said."""
     kept_until: float | None = None
     """When the pass ends, Unix seconds, where no backbone has answered and a kept one is used; else None."""
 
@@ -280,6 +282,7 @@ class Joining:
             {PeerId(peer): name for peer, name in grant.names},
             records,
             clock_ahead_s,
+            tuple(map(PeerId, grant.earned)),
         )
 
     async def _hold_place(self, session: aiohttp.ClientSession) -> None:

@@ -157,6 +157,7 @@ class Backbone:
             trace=self._session.peer.trace,
         )
         self._desk.presence = lambda: presence(self._session.peer.view(clock.now()))
+        self._desk.earned = lambda: participant.view(clock.now()).earned
         self._desk_context = server_context(key=self._key, pass_der=self._new_pass())
         self._port = 0
         self.moved_from = 0

@@ -45,6 +45,8 @@ REQUEST_BYTES_MAX = 16 * 1024
 GRANT_BYTES_MAX = 256 * 1024
 NAMES_MAX: Final = 500
 """Names that come with a pass: 40 kB in each grant.  Of later ones a member learns from their passes."""
+EARNED_MAX: Final = 256
+"""The last ones suffice to tell who is honest of those who are here."""
 REQUEST_S: Final = 5.0
 """Seconds for a request to arrive."""
 ASKED_PER_S: Final = 2.0
@@ -116,6 +118,8 @@ class PassGrant(msgspec.Struct, frozen=True):
     """The newest records of the authority, as it has signed them; empty: there are none."""
     names: Annotated[list[tuple[Peer32, Annotated[str, Meta(max_length=40)]]], Meta(max_length=NAMES_MAX)] = []
     """Of those who were let in last: the leaderboard has rows of people who have left."""
+    earned: Annotated[list[Peer32], Meta(max_length=EARNED_MAX)] = []
+    """Peers that were in rounds, as far as the backbone knows: a newcomer knows nobody itself."""
 
 
 class JoinRefusal(msgspec.Struct, frozen=True):
@@ -168,6 +172,7 @@ class WelcomeDesk:
         self._admission_log = admission_log
         self._contacts = contacts
         self.presence: Callable[[], CollaborationNow] = CollaborationNow
+        self.earned: Callable[[], Sequence[PeerId]] = list
         """Says what goes on in the collaboration; the owner of the desk may set it."""
         self._now = now
         self._trace = trace
@@ -315,7 +320,8 @@ class WelcomeDesk:
         )
         certificate = self._authority.issue(asked.csr, username=name, device=asked.device, now=now)
         names = [(bytes(peer), known) for peer, known in self._admission_log.newest_names(NAMES_MAX)]
-        return PassGrant(certificate, list(self._contacts()), records, names)
+        earned: list[bytes] = [*self.earned()[-EARNED_MAX:]]
+        return PassGrant(certificate, list(self._contacts()), records, names, earned)
 
     def _refuse(self, status: int, refusal: JoinRefusal) -> web.Response:
         self._trace.mark("welcome.refused")

@@ -95,6 +95,8 @@ class Volunteer:
             delayed=True if settings.delayed else UNSET,
             partial=True if settings.partial else UNSET,
         )
+        desk = None if self._role == BACKBONE else swarm.backbone.view()
+        told = () if desk is None else desk.earned
         self.participant = Participant(
             settings=ParticipantSettings(
                 run=swarm.run,
@@ -103,7 +105,7 @@ class Volunteer:
                 evaluate_every=3,
                 role=self._role,
                 evaluate_first=self._role == "volunteer",
-                met=tuple(self.disk.met),
+                met=(*told, *self.disk.met),
                 keeps=settings.copies and self._role == BACKBONE,
                 backbone=swarm.backbone.peer if self._role != BACKBONE else None,
                 last_epoch=settings.epochs if settings.ends else None,

@@ -13,21 +13,14 @@ from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from itertools import chain, pairwise, repeat
-from typing import Final, NamedTuple, TypeVar
+from typing import Final, NamedTuple
 
 from core.base.ids import PeerId
 from core.base.state_header import ANCESTORS_MAX
+from core.swarm.ancestry import Ancestry, Stand, keep, most
 from core.swarm.orders import RoundRecord
 from core.swarm.states import State, StateName
 
-K = TypeVar("K")
-V = TypeVar("V")
-Name = TypeVar("Name", bytes, StateName)
-OWN_MAX: Final = 256
-"""Number of own states, and of peers met, that are remembered: peers that are here are a few epochs apart."""
-TOLD_MAX: Final = 4 * OWN_MAX
-"""Number of others' states whose parents are remembered: a report may name 16."""
 PEERS_MAX: Final = 4096
 """Number of peers that are remembered with passes, and number of those that were in rounds."""
 
@@ -38,7 +31,7 @@ class Weight(NamedTuple):
     backbone: int = 0
     """1: the backbone that let this peer in stands there; it knows who was in rounds while this peer was away."""
     known: int = 0
-    """Peers that train, and were in rounds with this one at any time, or on whose state it is a guest.
+    """Peers that train, and were in rounds with this one, or on whose state it is a guest and hears no backbone.
 
     This peer is one of them where another branch has any: else one that is alone would never join strangers."""
     trains: int = 0
@@ -49,24 +42,7 @@ class Weight(NamedTuple):
     """The known ones and, in any case, this peer: one stranger leads it nowhere."""
 
 
-@dataclass(frozen=True, slots=True)
-class Stand:
-    """Where a peer stands.
-
-    Attributes:
-        peer: Who says so.
-        state: Its state.
-        ancestors: Marks of the states that led to it, the nearest first, as far as it knows them.
-        trains: Whether it trains; a backbone or a helper does not.
-    """
-
-    peer: PeerId
-    state: StateName
-    ancestors: tuple[bytes, ...]
-    trains: bool
-
-
-class _Voices(NamedTuple):
+class Voices(NamedTuple):
     """Numbers of those who stand on a state, or on what came of it."""
 
     trains: int = 0
@@ -79,9 +55,9 @@ class _Voices(NamedTuple):
     stepped: int = 0
     """1: this peer is one of them, and has a model."""
 
-    def plus(self, other: "_Voices") -> "_Voices":
+    def plus(self, other: "Voices") -> "Voices":
         """The sum of both."""
-        return _Voices(*(one + more for one, more in zip(self, other, strict=True)))
+        return Voices(*(one + more for one, more in zip(self, other, strict=True)))
 
     def weight(self, *, knows: bool) -> Weight:
         """What speaks for them, where this peer `knows` anybody on another branch."""
@@ -112,12 +88,7 @@ class Branches:
 
     def __init__(self, met: Iterable[PeerId] = (), *, backbone: PeerId | None = None) -> None:
         self._backbone = backbone
-        self._own: OrderedDict[bytes, bytes] = OrderedDict()
-        """Of the mark of each state to which this peer has gone itself the parent's, the newest at the end.
-
-        Nobody tells it where these came from, and no number of others' states pushes them out."""
-        self._told: OrderedDict[bytes, bytes] = OrderedDict()
-        """Of other states' marks."""
+        self._ways = Ancestry()
         self._known: OrderedDict[PeerId, None] = OrderedDict.fromkeys(met)
         self._passes: OrderedDict[PeerId, None] = OrderedDict()
         self._round: _Round | None = None
@@ -129,7 +100,7 @@ class Branches:
 
     def led(self, before: StateName, after: StateName, *, members: Iterable[PeerId] = ()) -> None:
         """Note that a round of ours, with these members, has led from one state to the next."""
-        self._remember(self._own, after.mark, before.mark)
+        self._ways.stepped(after.mark, before.mark)
         self.earned(members)
 
     def committed(self, before: StateName, record: RoundRecord) -> None:
@@ -147,19 +118,21 @@ class Branches:
             guest: Whether it was taken from others, whose guest this peer is there until a round of its own.
         """
         self._guest_at, self.returns = state.name.mark if guest else b"", not guest
-        way = pairwise((state.name.mark, *state.ancestors))
-        for parents, (mark, parent) in zip(chain((self._own,), repeat(self._told)), way, strict=False):
-            if mark not in self._own and (parents is self._own or mark not in self._told):
-                self._remember(parents, mark, parent)
+        self._ways.read((state.name.mark, *state.ancestors))
 
     def earned(self, peers: Iterable[PeerId]) -> None:
         """These contributed to a round, with this peer or in the history of a copy that it keeps."""
         for peer in peers:
-            _keep(self._known, peer, None, at_most=PEERS_MAX)
+            keep(self._known, peer, None, at_most=PEERS_MAX)
 
     def verified(self, peer: PeerId) -> None:
         """A peer has shown its pass to this one."""
-        _keep(self._passes, peer, None, at_most=PEERS_MAX)
+        keep(self._passes, peer, None, at_most=PEERS_MAX)
+
+    @property
+    def known(self) -> tuple[PeerId, ...]:
+        """Peers that were in a round with this one, or in the history of a copy that it keeps; the last one last."""
+        return tuple(self._known)
 
     def met(self, peer: PeerId) -> bool:
         """Whether a peer was in a round with this one, or in the history of a copy that it keeps."""
@@ -171,17 +144,17 @@ class Branches:
 
     def ancestors(self, state: StateName) -> list[bytes]:
         """Marks of the states that led to it, the nearest first, as far as they are known and a report names them."""
-        return self._path(state.mark)[1 : 1 + ANCESTORS_MAX]
+        return self._ways.path(state.mark)[1 : 1 + ANCESTORS_MAX]
 
     def abandons(self, mine: StateName, other: StateName) -> bool:
         """Whether a peer that goes from one state to the other gives up steps, as far as the history is known."""
-        ours, theirs = self._path(mine.mark), self._path(other.mark)
+        ours, theirs = self._ways.path(mine.mark), self._ways.path(other.mark)
         return mine.mark not in theirs and (other.epoch <= mine.epoch or not set(theirs).isdisjoint(ours))
 
     def company(self, mine: StateName, stands: Iterable[Stand]) -> bool:
         """Whether anybody that was in rounds trains on the branch of this state, as far as the history is known."""
-        root = self._path(mine.mark)[-1]
-        there = [stand.peer for stand in stands if stand.trains and self._path(stand.state.mark)[-1] == root]
+        root = self._ways.path(mine.mark)[-1]
+        there = [stand.peer for stand in stands if stand.trains and self._ways.path(stand.state.mark)[-1] == root]
         return any(peer in self._known for peer in there)
 
     def head(
@@ -199,74 +172,46 @@ class Branches:
             mine: Where this peer stands, which counts too, a newcomer's like a stranger's; None: nowhere yet.
             stands: Of the others.
             trains: Whether this peer does.
-            loyal: Whether it follows nobody that was in no round.
+            loyal: Whether it follows nobody that was in no round.  Where its backbone is heard, so does who has a model
+                or hears anybody that was.
             back: Whether it goes back to a state that led to its own, where most have stayed.
         """
-        here: defaultdict[bytes, _Voices] = defaultdict(_Voices)
+        here: defaultdict[bytes, Voices] = defaultdict(Voices)
         called: defaultdict[bytes, Counter[StateName]] = defaultdict(Counter)
-        heard, newcomers = list(stands), _Voices()
+        heard, newcomers = list(stands), Voices()
         further = trains and mine is not None and mine.epoch > 0
-        self._learn(heard)
+        guest = mine is not None and mine.mark == self._guest_at
+        judged = any(stand.peer == self._backbone for stand in heard)
+        self._ways.learn(heard)
         for stand in heard:
-            hosts = mine is not None and mine.mark == self._guest_at and mine.mark in self._path(stand.state.mark)
+            hosts = guest and not judged and mine is not None and mine.mark in self._ways.path(stand.state.mark)
             known = stand.trains and (hosts or stand.peer in self._known)
-            voice = _Voices(stand.trains, known, not stand.trains, stand.peer == self._backbone)
+            voice = Voices(stand.trains, known, not stand.trains, stand.peer == self._backbone)
             if further and not stand.state.epoch:
                 newcomers = newcomers.plus(voice)
                 continue
             state = stand.state if self._round is None else self._round.led(stand)
             here[state.mark] = here[state.mark].plus(voice)
             called[state.mark][state] += 1
-        names = {mark: _most(said) for mark, said in called.items()}
+        names = {mark: most(said) for mark, said in called.items()}
         if mine is not None:
-            here[mine.mark] = here[mine.mark].plus(_Voices(trains, others=not trains, own=1, stepped=further))
+            here[mine.mark] = here[mine.mark].plus(Voices(trains, others=not trains, own=1, stepped=further))
             names[mine.mark] = mine
-        ways = {mark: self._path(mark)[::-1] for mark in here}
-        found = _heaviest(here, names, ways, newcomers=newcomers, trains=trains, loyal=loyal)
+        ways = {mark: self._ways.path(mark)[::-1] for mark in here}
+        company = any(one.known for one in (*here.values(), newcomers))
+        loyal = loyal or (judged and (company or (further and not guest)))
+        found = heaviest(here, names, ways, newcomers=newcomers, trains=trains, loyal=loyal)
         if mine is None or found is None:
             return found
-        return None if found.mark in (self._path(mine.mark)[:1] if back else self._path(mine.mark)) else found
-
-    # --- inside ------------------------------------------------------------------------------------------------------
-
-    def _learn(self, stands: Iterable[Stand]) -> None:
-        """Take in where states come from: what most of those say that stand on them.
-
-        Of the way that led there they are asked only where nothing is known: who stood there has told before.
-        """
-        said: defaultdict[bytes, Counter[bytes]] = defaultdict(Counter)
-        ways = Counter((stand.state.mark, *stand.ancestors) for stand in stands)
-        for way, number in ways.items():
-            for mark, parent in pairwise(way[:2]):
-                said[mark][parent] += number
-        asked = said.keys() | self._told.keys()
-        for way, number in ways.items():
-            for mark, parent in pairwise(way[1:]):
-                if mark not in asked:
-                    said[mark][parent] += number
-        for mark, parents in said.items():
-            if mark not in self._own:
-                self._remember(self._told, mark, _most(parents))
-
-    def _remember(self, parents: "OrderedDict[bytes, bytes]", mark: bytes, parent: bytes) -> None:
-        if mark in self._path(parent):  # a circle, which only liars claim
-            return
-        _keep(parents, mark, parent, at_most=OWN_MAX if parents is self._own else TOLD_MAX)
-
-    def _path(self, mark: bytes) -> list[bytes]:
-        """Marks of this state, and of all that are known to have led to it, the nearest first."""
-        found = [mark]
-        while mark := self._own.get(mark) or self._told.get(mark, b""):
-            found.append(mark)
-        return found
+        return None if found.mark in (self._ways.path(mine.mark)[:1] if back else self._ways.path(mine.mark)) else found
 
 
-def _heaviest(
-    here: Mapping[bytes, _Voices],
+def heaviest(
+    here: Mapping[bytes, Voices],
     names: Mapping[bytes, StateName],
     ways: Mapping[bytes, Sequence[bytes]],
     *,
-    newcomers: _Voices,
+    newcomers: Voices,
     trains: bool,
     loyal: bool,
 ) -> StateName | None:
@@ -282,7 +227,7 @@ def _heaviest(
     """
     depth, node = 0, b""
     while True:
-        stay = here[node] if node in ways else _Voices()
+        stay = here[node] if node in ways else Voices()
         children: defaultdict[bytes, list[bytes]] = defaultdict(list)
         for mark, way in ways.items():
             if len(way) > depth:
@@ -296,12 +241,12 @@ def _heaviest(
         weights = {child: one.weight(knows=knows) for child, one in said.items()}
         best = max(said, key=lambda child: (weights[child], max(names[mark] for mark in children[child])))
         stays = stay.weight(knows=knows)
-        if trains:  # those that do not come after, but the backbone keeps it from strangers
-            keeps = stays.backbone if stays.trains and not said[best].known else 0
+        if trains:  # those that do not come after, but the backbone keeps newcomers from strangers
+            keeps = stays.backbone if stay.trains > stay.own and not said[best].known else 0
             stays = stays._replace(others=0, backbone=keeps)
         if weights[best] < stays:
             break
-        if loyal and not said[best].known:
+        if loyal and not (said[best].known or said[best].backbone):
             own = [child for child, one in said.items() if one.own]
             if not own:
                 break
@@ -311,18 +256,5 @@ def _heaviest(
     return names.get(node)
 
 
-def _sum(voices: Iterable[_Voices]) -> _Voices:
-    return reduce(_Voices.plus, voices)
-
-
-def _most(said: Counter[Name]) -> Name:
-    """What was said most often, and of equals the greatest."""
-    return max(said, key=lambda one: (said[one], one))
-
-
-def _keep(remembered: "OrderedDict[K, V]", key: K, value: V, *, at_most: int = OWN_MAX) -> None:
-    """Put it at the end, and forget the oldest beyond the limit."""
-    remembered[key] = value
-    remembered.move_to_end(key)
-    while len(remembered) > at_most:
-        remembered.popitem(last=False)
+def _sum(voices: Iterable[Voices]) -> Voices:
+    return reduce(Voices.plus, voices)

@@ -7,7 +7,8 @@ from types import MappingProxyType
 from core.api.snapshot import VOLUNTEER
 from core.averaging.weights import EarnedSpeeds
 from core.base.ids import PeerId
-from core.swarm.branches import Branches, Stand
+from core.swarm.ancestry import Stand
+from core.swarm.branches import Branches
 from core.swarm.epoch import Phase
 from core.swarm.orders import Agreement
 from core.swarm.progress import ProgressReport

@@ -102,5 +102,6 @@ class Presentation:
             audible=membership.audible(now),
             line=self._rounds.lines.own.measured,
             trip_s=self._rounds.lines.own.trip_s,
+            earned=membership.branches.known,
             plan=self._rounds.plan,
         )

@@ -10,7 +10,7 @@ from typing import Final
 from core.base.back_off import BackOff
 from core.base.bounds import FOLLOWED_EPOCH_MAX
 from core.base.ids import PeerId
-from core.swarm.branches import Stand
+from core.swarm.ancestry import Stand
 from core.swarm.membership import Membership
 from core.swarm.progress import ProgressReport
 from core.swarm.states import State, StateName

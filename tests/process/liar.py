@@ -50,9 +50,15 @@ class FalseState(Participant):
 
 
 def noise_like(state: Path) -> bytes:
-    """A checkpoint as large as a true one, of the collaboration, with the name that is told; normal, deviation 3."""
+    """A checkpoint that every trainer of the collaboration loads, with the name that is told; normal, deviation 3.
+
+    Only its parameters are noise: what an optimizer's steps cannot lead to is refused for that.
+    """
     random = np.random.default_rng(0)
-    noise = {name: random.normal(0.0, 3.0, one.shape).astype(np.float32) for name, one in load_file(state).items()}
+    noise = {
+        name: random.normal(0.0, 3.0, one.shape).astype(np.float32) if name.startswith("parameters/") else one
+        for name, one in load_file(state).items()
+    }
     with safe_open(state, framework="numpy") as file:
         name = json.loads(file.metadata()["potluck"])
     name |= {"epoch": FALSE.epoch, "lineage": FALSE.lineage.hex()}

@@ -199,10 +199,12 @@ def _prepared_once() -> PreparedTask:
 
 
 @contextlib.asynccontextmanager
-async def collaboration(charter: Charter, folder: Path, *extra: str) -> AsyncIterator[Collaboration]:
+async def collaboration(
+    charter: Charter, folder: Path, *extra: str, program: Sequence[str] = CORE
+) -> AsyncIterator[Collaboration]:
     """A running backbone with `extra` words; everything that joined it ends with the context."""
     running = Collaboration(folder, charter)
-    running.start_backbone(*extra)
+    running.start_backbone(*extra, program=program)
     try:
         yield running
     finally:

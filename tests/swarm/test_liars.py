@@ -1,6 +1,6 @@
 """A collaboration in which one member lies: the others go on learning."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -13,8 +13,8 @@ from core.sim.node import End
 from core.sim.swarm import Swarm, Volunteer, state_of
 from core.sim.swarm_liars import FALSE, LIES, NOISE, Lie
 from core.sim.swarm_settings import SwarmSettings
-from core.swarm import orders
-from core.swarm.branches import Weight, _Voices
+from core.swarm import branches, orders
+from core.swarm.branches import Voices, Weight
 from core.swarm.facts import Help
 from core.swarm.progress import ProgressReport
 from core.swarm.states import StateName
@@ -78,8 +78,10 @@ def test_passes_alone_replace_nobodys_model(
 
     Those who are honest come and go.  Without what each knows of who was in rounds, all follow the liars.
     """
+    followed = branches.heaviest
     if not known:
-        monkeypatch.setattr(_Voices, "weight", lambda one, **_: Weight(trains=one.trains, others=one.others))
+        monkeypatch.setattr(Voices, "weight", lambda one, **_: Weight(trains=one.trains, others=one.others))
+        monkeypatch.setattr(branches, "heaviest", lambda *args, **more: followed(*args, **more | {"loyal": False}))
     churn = ChurnSettings(live=(honest, honest), up_s=1e9, down_s=1.0, first_s=1.0)
     settings = SwarmSettings(peers=honest + liars, epochs=1000, churn=churn, links=LOCAL, blank=0.0, copies=True)
     swarm = Swarm(seed, settings)
@@ -90,18 +92,17 @@ def test_passes_alone_replace_nobodys_model(
         assert swarm.backbone.participant is not None
         swarm.backbone.participant.handle(Help(2**20), swarm.world.now)
     swarm.world.run(40.0)
-    mark = max(name for volunteer in others if (name := state_of(volunteer))).mark
     loaded: list[StateName] = []
     for volunteer in others:
         volunteer._on_event = noting(volunteer, loaded)  # type: ignore[method-assign]
     came = [volunteer for volunteer in everybody if volunteer not in others]
     for volunteer in came:
-        volunteer.lie = Lie(tells=grafted(mark if volunteer.number % 2 else b""), gives=NOISE)
+        volunteer.lie = Lie(tells=grafted(others if volunteer.number % 2 else []), gives=NOISE)
         volunteer.begin()
     swarm.world.run(60.0)
     for number, volunteer in enumerate([*others, *others]):
         volunteer.end(End.CRASH)
-        if number % 2:
+        if number % 2 and honest > 1:
             volunteer.disk = Disk()
         swarm.world.run(3.0 + 30.0 * (number % 3))
         volunteer.begin()
@@ -114,10 +115,16 @@ def test_passes_alone_replace_nobodys_model(
     assert not known or EPOCHS < kept.epoch < FALSE.epoch
 
 
-def grafted(mark: bytes) -> Callable[[ProgressReport], ProgressReport]:
-    """A report of the false state, which is said to come from the one with this mark."""
-    told = {"epoch": FALSE.epoch, "lineage": FALSE.lineage, "digest": NOISE.digest, "ancestors": mark}
-    return lambda report: msgspec.structs.replace(report, in_step=True, **told)
+def grafted(others: Sequence[Volunteer]) -> Callable[[ProgressReport], ProgressReport]:
+    """A report of the false state, which is said to come from the newest one of these."""
+
+    def tell(report: ProgressReport) -> ProgressReport:
+        held = [name for volunteer in others if (name := state_of(volunteer)) and name != FALSE]
+        mark = max(held).mark if held else b""
+        told = {"epoch": FALSE.epoch, "lineage": FALSE.lineage, "digest": NOISE.digest, "ancestors": mark}
+        return msgspec.structs.replace(report, in_step=True, **told)
+
+    return tell
 
 
 def noting(volunteer: Volunteer, loaded: list[StateName]) -> Callable[[Any, float], Any]:

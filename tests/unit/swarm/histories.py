@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from core.base.ids import PeerId, hashed_key
-from core.swarm.branches import Branches, Stand
+from core.swarm.ancestry import Stand
+from core.swarm.branches import Branches
 from core.swarm.states import StateName
 
 FIRST = StateName(0, hashed_key(b"first"))

@@ -34,6 +34,17 @@ def test_one_alone_stays_with_its_backbone() -> None:
         assert judged(*OURS).head(MINE, passes) == false, "it is not heard"
 
 
+def test_strangers_just_ahead_of_the_backbone_wait_for_it() -> None:
+    """It reads a moment later than those who step, and strangers say that they came from the newest state."""
+    false, newest = StateName(10**6, b"\xff" * 32), after(MINE)
+    lags = stand(0, OURS[3], OURS[2], trains=False)
+    passes = [stand(number, false, MINE) for number in range(100, 140)]
+    assert judged(*OURS, newest).head(newest, [lags, *passes]) is None
+    assert judged(*OURS).head(MINE, [lags, *passes]) is None
+    assert judged(*OURS).head(MINE, [stand(0, false, MINE, trains=False), *passes]) == false
+    assert judged(*OURS, met=[1]).head(MINE, [lags, stand(1, newest, MINE)]) == newest
+
+
 def test_backbone_decides_between_groups_that_never_met() -> None:
     """One of them went on while the other slept, for longer than the way is remembered."""
     strangers = [stand(number, THEIRS[-1]) for number in (5, 6)]
