@@ -13,6 +13,7 @@ A round is an all-reduce (`core.averaging.allreduce`), which is committed in two
 So all who finish hold the same mean bit for bit, whichever member dies, whatever link breaks, and whichever lies.
 """
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -140,9 +141,9 @@ class RunningRound:
         self._name = plan_name(plan)
         self._began_at = now
         remembered, places = work.remembered, context.shares.places
-        on_probation, ignored = places(remembered.on_probation), places(remembered.vote_ignored)
-        usual_s = remembered.usual * planned_s(plan)
-        timetable = Timetable(now, usual_s, plan.stall_timeout_s, plan.round_timeout_s, on_probation)
+        waits = {place: remembered.waits[peer] for place, peer in enumerate(plan.peers) if peer in remembered.waits}
+        ignored, usual_s = places(remembered.vote_ignored), remembered.usual * planned_s(plan)
+        timetable = Timetable(now, usual_s, plan.stall_timeout_s, plan.round_timeout_s, waits)
         self.data = AllReduce(context, name=self._name, timetable=timetable, transfers=transfers_of(plan, context.me))
         self._votes = Fingerprints(context, self._name, self.data.lanes, secret=work.secret)
         self.end = RoundParticipant(context, self.data, self._votes, timetable=timetable, vote_ignored=ignored)
@@ -240,11 +241,13 @@ class RunningRound:
         if standing.phase is Phase.COMMITTED and commit is not None:
             self._ended = True
             self.settle()
-            same = self._outcome(commit, commit.present)
-            seconds = now - self._began_at
+            same, seconds = self._outcome(commit, commit.present), now - self._began_at
             seen = self._observations(commit)
+            waited, needing = waited_s(self._plan.peers, self.data), self._context.shares.receivers
+            left_out = frozenset(self._plan.peers[member] for member in needing if not commit.nonces[member])
             scaled = self.data.gather.own_scaled + sum(reducer.own_scaled for reducer in self.data.reducers.values())
-            return [*outputs, RoundFinished(replace(same, seconds=seconds, seen=seen, own_scaled=scaled))]
+            same = replace(same, seconds=seconds, seen=seen, waited=waited, left_out=left_out, own_scaled=scaled)
+            return [*outputs, RoundFinished(same)]
         return outputs + self._abort(self.end.reason) if standing.over else outputs
 
     def _abort(self, reason: str, *, late: bool = False, named: bool = True) -> Outputs:
@@ -275,12 +278,21 @@ class RunningRound:
         coordinator, gather = self.end.succession.mine, self.data.gather
         # Any link may end; but a helper whose share was made anew has cost more than it gave.
         gone = {member for member in gather.gone - self._context.shares.receivers if commit.versions[member]}
-        slow, differed, doubted = self.data.slow, frozenset[int](), frozenset[int]()
+        differed = doubted = frozenset[int]()
         if coordinator is not None:
-            slow, differed, doubted = slow | coordinator.slow, coordinator.differed, coordinator.doubted
-        kinds = {Kind.LATE: gather.late | gone, Kind.SLOW: slow, Kind.DIFFERED: differed, Kind.DOUBTED: doubted}
+            differed, doubted = coordinator.differed, coordinator.doubted
+        kinds = {Kind.LATE: gather.late | gone, Kind.DIFFERED: differed, Kind.DOUBTED: doubted}
         return {kind: frozenset(self._plan.peers[member] for member in members) for kind, members in kinds.items()}
 
     def _outcome(self, vote: Vote | Commit, present: Sequence[int]) -> Outcome:
         bits = self._votes.bits(vote)
         return outcome_of(self._context.shares, present=present, versions=vote.versions, bits=bits)
+
+
+def waited_s(peers: Sequence[PeerId], data: AllReduce) -> dict[PeerId, float]:
+    """How long one member has waited for parts of each other one when few were missing, in seconds."""
+    spent: defaultdict[PeerId, float] = defaultdict(float)
+    for reducer in data.reducers.values():
+        for member, seconds in reducer.detector.waited_s.items():
+            spent[peers[member]] += seconds
+    return spent

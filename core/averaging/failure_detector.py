@@ -1,8 +1,8 @@
 """Which members of a round are waited for in vain: one rule and one timetable for all that wait.
 
 A member that owes something is overdue when nothing has come of it for its patience.  It is also overdue when the time
-of its stage is over and few owe anything: where many do, a single member is not the reason.  A member on probation,
-because it was overdue in rounds before, has a shorter time.
+of its stage is over and few owe anything: where many do, a single member is not the reason.  Of few, each has no more
+time beyond that of the others than it has earned (`core.averaging.patience`).
 
 The timetable follows from P, the time that the plan's lines say the round takes, as rounds usually go, and from S, the
 stall timeout.  Reducers may have waited for senders, so they have more time:
@@ -11,26 +11,32 @@ stall timeout.  Reducers may have waited for senders, so they have more time:
     means      a member waits for reducers            3 P + S            at most 0.6
     complete   the coordinator waits for members      2 P + S / 2, and P since most members hold all means
 
-Where the plan knows no lines, P is a fifth of the round's time.  No stage ends before 1.5 P, except for members on
-probation.
+Where the plan knows no lines, P is a fifth of the round's time.  No stage ends before P where it knows them.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Final
 
 from core.averaging.messages import Members
+from core.averaging.patience import Waited
 from core.base.machine import earliest
 
-PROBATION: Final = 1.25
-"""Number of times P that a member on probation has."""
+STAGE_PART: Final = 1 / 2
+"""Part of what a member has earned that one stage may take of it: it may keep others waiting with its part, and again
+with its word that it holds all means."""
 ASKED_AT: Final = 1.5
 """After so many times P means that few reducers have not given are asked for elsewhere."""
 STAGES: Final = 5
 """The round's time has so many parts: parts have two of them, means three, so that time is left to mend what fails."""
 LAG_PART: Final = 4
 """One part in so many of the stall timeout: means that a reducer does not give for so long are asked for elsewhere.
-Each stage has twice that on top of the planned time, members on probation have it once."""
+Each stage has twice that on top of the planned time."""
+LOOK_PART: Final = 1 / 8
+"""Part of a round's time so far after which waiters look again."""
+LOOK_LEAST_S: Final = 0.02
+"""They look no more often than this, seconds."""
 
 
 class Stage(IntEnum):
@@ -50,14 +56,14 @@ class Timetable:
         planned_s: P, as the plan says; 0: it knows no lines.
         stall_s: S.
         round_s: The round's time.
-        on_probation: Members that have less time.
+        waits: How long members have beyond the others' time; one that is missing has what the stage has.
     """
 
     began_at: float
     planned_s: float
     stall_s: float
     round_s: float
-    on_probation: Members = frozenset()
+    waits: Mapping[int, Waited] = field(default_factory=dict)
 
     @property
     def usual_s(self) -> float:
@@ -78,6 +84,10 @@ class Timetable:
         """How long one of a share's chunks may take: twice what the plan says."""
         return 2 * self.planned_s / max(1, chunks)
 
+    def look_at(self, now: float) -> float:
+        """When to look again for members that are late, unix seconds."""
+        return now + min(self.lag_s / 2, max(LOOK_LEAST_S, LOOK_PART * (now - self.began_at)))
+
     def due_at(self, stage: Stage, member: int, since: float) -> float:
         """When a member is overdue.
 
@@ -86,13 +96,15 @@ class Timetable:
             member: Its place in the plan.
             since: When it began to be one of few that are waited for, unix seconds.
         """
-        if member in self.on_probation:
-            return max(self.began_at + PROBATION * self.usual_s, since) + self.lag_s
         stages = 2 if stage is Stage.MEANS else 1
         usual_s = (1 + stages) * self.usual_s + stages * 2 * self.lag_s
         due_s = max(ASKED_AT * self.planned_s, min(usual_s, (1 + stages) * self.round_s / STAGES))
         fetch_s = self.usual_s if stage is Stage.COMPLETE else 0.0
-        return max(self.began_at + due_s, since + self.lag_s + fetch_s)
+        due_at = max(self.began_at + due_s, since + self.lag_s + fetch_s)
+        if member in self.waits:
+            beyond_s = STAGE_PART * self.waits[member].seconds
+            due_at = min(due_at, max(self.began_at + self.planned_s, since) + beyond_s)
+        return due_at
 
 
 class FailureDetector:
@@ -111,6 +123,9 @@ class FailureDetector:
         self._moved_at: dict[int, float] = {}
         self._few_since: dict[int, float] = {}
         self._owing: Members = frozenset()
+        self._owed_at = timetable.began_at
+        self.waited_s: dict[int, float] = {}
+        """How long each member was one of few that were waited for, after the planned time."""
 
     def moved(self, member: int, now: float) -> None:
         """The waiter notes that a member made progress, which renews its patience with it."""
@@ -127,7 +142,21 @@ class FailureDetector:
         for member in members - self._owing:
             self._moved_at[member] = now
         self._owing = members
-        self._few_since = {member: self._few_since.get(member, now) for member in members} if few else {}
+        before = self._few_since
+        self._few_since = {member: before.get(member, now) for member in members} if few else {}
+        for member in before.keys() & self._few_since:
+            self.waited_s[member] = self.waited_s.get(member, 0.0) + max(0.0, now - self._owed_at)
+        self._owed_at = max(now, self._timetable.began_at + self._timetable.planned_s)
+
+    def are_few(self, members: Members, *, of: int) -> bool:
+        """Whether these are the smaller part of so many others, or a single one, strangers aside."""
+        waits = self._timetable.waits
+        known = [member for member in members if member not in waits or not waits[member].stranger]
+        return bool(members) and len(known) <= max(1, (of - 1) // 2)
+
+    def is_awaited(self, member: int) -> bool:
+        """Whether a member is one of few that are waited for."""
+        return member in self._few_since
 
     def overdue(self, now: float) -> list[int]:
         """Members that are waited for in vain."""
@@ -144,8 +173,3 @@ class FailureDetector:
 
     def _silent_at(self, member: int) -> float:
         return self._moved_at[member] + self._patience_s
-
-
-def is_few(members: Members, *, of: int) -> bool:
-    """Whether these are the smaller part of so many others, or a single one."""
-    return 0 < len(members) <= max(1, (of - 1) // 2)

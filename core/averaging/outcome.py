@@ -1,7 +1,7 @@
 """What a committed round leaves to its members: who is in the mean, how much, and what it cost."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import median_low
 
@@ -14,7 +14,7 @@ from core.base.ids import PeerId, hashed_key
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A committed round.  All but `seconds`, `seen` and `own_scaled` is the same on all members."""
+    """A committed round.  All but `seconds`, `seen`, `waited` and `own_scaled` is the same on all members."""
 
     round: bytes
     versions: tuple[int, ...]
@@ -38,6 +38,10 @@ class Outcome:
     """From this member's start to its end."""
     seen: Observations = field(default_factory=dict)
     """What this member has seen of the others."""
+    waited: Mapping[PeerId, float] = field(default_factory=dict)
+    """How long it has waited for parts of each other one when few were missing, seconds."""
+    left_out: frozenset[PeerId] = frozenset()
+    """Members that need the mean, and without which the round was committed."""
     own_scaled: int = 0
     """Number of chunks in which this member's part was scaled down, because its norm was too great."""
     bits: bytes = b""

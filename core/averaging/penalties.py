@@ -1,7 +1,7 @@
 """What one peer holds against others from round to round: what rounds teach it, and what follows from it."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from types import MappingProxyType
 from typing import Final
@@ -9,6 +9,7 @@ from typing import Final
 import msgspec
 
 from core.averaging.matchmaking import spared_most
+from core.averaging.patience import Patience, Waited
 from core.averaging.plan import Member, Plan
 from core.base.back_off import BackOff
 from core.base.ids import PeerId
@@ -33,9 +34,7 @@ class Kind(Enum):
     REDUCING = "reducing"
     """Rounds have failed by a share of its."""
     LATE = "late"
-    """Its means came late, or as a helper it hung up before they were there.  Counted in rounds, as `SLOW` is."""
-    SLOW = "slow"
-    """It was left behind: as a sender, or by the coordinator, if this peer was that."""
+    """Its means came late, or as a helper it hung up before they were there.  Counted in rounds."""
     DIFFERED = "differed"
     """It voted, with few others, for other means.  Counted in rounds that this peer led: only leaders hear votes."""
     DOUBTED = "doubted"
@@ -50,8 +49,8 @@ Observations = Mapping[Kind, frozenset[PeerId]]
 class Remembered:
     """With which members a member has less patience, because of rounds before."""
 
-    on_probation: frozenset[PeerId] = frozenset()
-    """Members that have less time."""
+    waits: Mapping[PeerId, Waited] = field(default_factory=dict)
+    """How long each is waited for beyond the others' time; one that is missing as the timetable says."""
     vote_ignored: frozenset[PeerId] = frozenset()
     """Members for whose vote alone no share is made anew: they are excluded at once."""
     usual: float = 1.0
@@ -77,8 +76,10 @@ class Penalties:
     - Of two that hold other means, the one that made them and the one that says so, a leader cannot tell which of them
       lies.  In its next rounds the one makes no means, and for the other's vote alone no share is made anew.  The liar
       has lost the means to lie, and the other loses little.
-    - A peer that keeps others waiting beyond the plan's time a second time is on probation; a reducer whose means came
-      late, or did not come, gets no share.
+    - A reducer whose means came late, or did not come, gets no share.
+
+    A stranger, which has given no part that is in a committed round, gets no share and leads none, where others can
+    (`core.averaging.patience`).
 
     Args:
         me: This peer; nothing is held against it.
@@ -87,13 +88,14 @@ class Penalties:
 
     def __init__(self, me: PeerId, *, round_timeout_s: float) -> None:
         self._me = me
+        self.patience = Patience()
+        """How long each is waited for."""
         self._rounds = self._led = 0
         first_s = round_timeout_s / 2
         self._held: dict[Kind, BackOff[PeerId]] = {
             Kind.LEADING: _back_off(first_s),
             Kind.REDUCING: _back_off(first_s),
             Kind.LATE: _back_off(REST_ROUNDS, longest=LATE_LONGEST),
-            Kind.SLOW: _back_off(REST_ROUNDS, free=1),
             Kind.DIFFERED: _back_off(REST_ROUNDS),
             Kind.DOUBTED: _back_off(REST_ROUNDS),
         }
@@ -160,16 +162,20 @@ class Penalties:
 
     def may_lead(self, peer: PeerId, now: float) -> bool:
         """Whether `peer` is to be asked for a call, and followed."""
-        return not self._excludes(Kind.LEADING, peer, now)
+        return not self._excludes(Kind.LEADING, peer, now) and not self.patience.is_stranger(peer, now)
 
     def may_reduce(self, peer: PeerId, now: float) -> bool:
         """Whether `peer` is to be given a share, or called where it would only reduce."""
         return not self._bad_reducer(peer, now)
 
     def without_excluded(self, members: Sequence[Member], now: float) -> list[Member]:
-        """The same members, where excluded ones get no share: as many as a plan may spare, highest penalty first."""
+        """The same members, where excluded ones and strangers get no share.
+
+        They are as many as a plan may spare, highest penalty first; helpers have nothing else to give.
+        """
         able = [PeerId(member.peer) for member in members if member.reduces]
-        levels = {peer: self._bad_reducer(peer, now) for peer in able}
+        strangers = {PeerId(m.peer) for m in members if m.receives and self.patience.is_stranger(PeerId(m.peer), now)}
+        levels = {peer: self._bad_reducer(peer, now) + (peer in strangers) for peer in able}
         excluded = sorted((peer for peer in able if levels[peer]), key=lambda peer: (-levels[peer], peer))
         spared = set(excluded[: spared_most(len(able))])
         return [
@@ -177,12 +183,10 @@ class Penalties:
             for member in members
         ]
 
-    def remembered(self, peers: Iterable[PeerId], *, usual: float = 1.0) -> Remembered:
+    def remembered(self, peers: Sequence[PeerId], now: float, *, usual: float = 1.0) -> Remembered:
         """What to go by in a round with these peers; `usual`: see `Remembered`."""
-        slow, differed = (
-            frozenset(peer for peer in peers if self._excludes(kind, peer, 0.0)) for kind in (Kind.SLOW, Kind.DIFFERED)
-        )
-        return Remembered(on_probation=slow, vote_ignored=differed, usual=usual)
+        differed = frozenset(peer for peer in peers if self._excludes(Kind.DIFFERED, peer, 0.0))
+        return Remembered(waits=self.patience.waits(peers, now), vote_ignored=differed, usual=usual)
 
     def _penalise(self, kind: Kind, peers: Iterable[PeerId], now: float, levels: int = 1) -> None:
         for peer in frozenset(peers) - {self._me}:
@@ -198,10 +202,10 @@ class Penalties:
 
     def _clock(self, kind: Kind, now: float) -> float:
         """The time in the unit in which exclusions of a kind are counted."""
-        if kind in {Kind.LATE, Kind.SLOW}:
+        if kind is Kind.LATE:
             return self._rounds
         return self._led if kind in {Kind.DIFFERED, Kind.DOUBTED} else now
 
 
-def _back_off(first: float, *, longest: int = LONGEST, free: int = 0) -> BackOff[PeerId]:
-    return BackOff(first=first, longest=longest * first, free=free, decay=LONGEST * first)
+def _back_off(first: float, *, longest: int = LONGEST) -> BackOff[PeerId]:
+    return BackOff(first=first, longest=longest * first, decay=LONGEST * first)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from core.api.snapshot import VOLUNTEER
+from core.averaging.patience import Patience
 from core.averaging.weights import EarnedSpeeds
 from core.base.ids import PeerId
 from core.swarm.ancestry import Stand
@@ -67,6 +68,8 @@ class Membership:
         self.backbone = backbone
         """The one that let this peer in."""
         self._earned = earned or EarnedSpeeds()
+        self.patience = Patience()
+        """Says which peers are strangers, whose samples are not counted on."""
         self._members: dict[PeerId, _Member] = {}
         self.branches = Branches(met, backbone=backbone)
         """Which of the states on which they stand is followed."""
@@ -185,6 +188,7 @@ class Membership:
             and now - member.heard_at < SILENT_S
             and member.report.in_step
             and member.report.state == state
+            and not self.patience.is_stranger(peer, now)
         }
 
 

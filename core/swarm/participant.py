@@ -129,6 +129,7 @@ class Participant:
             carried=None if self.traversal is None else self.traversal.circuits.take_carried,
         )
         self._membership = Membership(met=settings.met, earned=self.rounds.earned, backbone=settings.backbone)
+        self._membership.patience = self.rounds.penalties.patience
         self._beacon = Beacon(me=self.me, run=settings.run, dht=self.dht, membership=self._membership, random=random)
         self.meter: Meter = self.rounds.lines.own.meter
         """To be shown how fast bulk moves."""

@@ -284,7 +284,7 @@ class Rounds:
 
     def _begin(self, plan: Plan, now: float) -> Sequence[Any]:
         try:
-            remembered = self.penalties.remembered(plan.peers, usual=self.lines.usual)
+            remembered = self.penalties.remembered(plan.peers, now, usual=self.lines.usual)
             work = self._vectors.round_input(plan, self._me, self._aggregator)
             work = replace(work, secret=self._secret, remembered=remembered)
             begun = (Butterfly if plan.stages == 1 else Grid)(self._me, plan, work, trace=self._trace)
@@ -330,6 +330,7 @@ class Rounds:
         self.lines.finished(plan, outcome, now)
         self.failures.finished(plan, outcome)
         self.penalties.committed(plan, outcome.versions, self._round.leader, now, seen=outcome.seen)
+        self.penalties.patience.committed(plan, outcome, now, me=self._me)
         name = state_after(plan, outcome)
         counted, after = counted_in(plan, outcome.contributors), (name.epoch, name.lineage)
         self.earned.committed((plan.epoch, plan.lineage), after, counted, began_at=now - outcome.seconds)

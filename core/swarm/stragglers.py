@@ -11,7 +11,8 @@ class Stragglers:
 
     A batch can be full when the first peer has taken its step.  A round that began at once would go on without the
     others, and lead to another state than the round from which they come, or lose what they have accumulated; so they
-    are waited for, a while.  Those that were waited for in vain are not waited for again until they have caught up.
+    are waited for, a while.  Those that were waited for in vain are not waited for again until they have caught up, and
+    strangers, which have given nothing, are not waited for.
 
     Args:
         patience_s: How long at one state, seconds.
@@ -32,7 +33,7 @@ class Stragglers:
         late |= {peer for peer in stepping if here[peer].epoch == state.epoch - 1}
         late |= {peer for peer in stepping if here[peer].state == state}
         self._in_vain &= {peer for peer, report in here.items() if report.epoch < state.epoch or peer in stepping}
-        late -= self._in_vain
+        late -= self._in_vain | {peer for peer in late if membership.patience.is_stranger(peer, now)}
         if not late:
             return False
         if self._awaited is None or self._awaited[0] != state:

@@ -5,7 +5,7 @@ from typing import Final
 from core.averaging.aggregators import all_finite, norm_of
 from core.averaging.allreduce.lane import Lane, Lanes
 from core.averaging.allreduce.vectors import RoundContext
-from core.averaging.failure_detector import FailureDetector, Stage, Timetable, is_few
+from core.averaging.failure_detector import FailureDetector, Stage, Timetable
 from core.averaging.messages import Mean, Members, Part, from_bits
 from core.base.problems import RemoteProblem
 
@@ -30,7 +30,7 @@ class AllGather:
         self._timetable = timetable
         self._receives = context.me in context.shares.receivers
         patience_s = REDUCER_PATIENCE * (timetable.stall_s + timetable.chunk_s(max(context.shares.counts)))
-        self._detector = FailureDetector(timetable, Stage.MEANS, patience_s=patience_s)
+        self.detector = FailureDetector(timetable, Stage.MEANS, patience_s=patience_s)
         self._repeated: set[tuple[int, int, int, int]] = set()
         self.holders: Members = frozenset()
         """Members that hold all means, as far as this one has been told."""
@@ -77,7 +77,7 @@ class AllGather:
                 self.late |= {member}
                 lane.stalled = True
             return False
-        self._detector.moved(member, now)
+        self.detector.moved(member, now)
         givers = shares.givers_of(number)
         lane.arrive(chunk, from_bits(message.contributors) & givers)
         lane.moved(member, now)
@@ -93,6 +93,11 @@ class AllGather:
             if lane.source in members:
                 lane.source = None
 
+    def replace(self, lane: Lane) -> None:
+        """Another member is to make a share's means: its reducer was late if this member lacked them like others."""
+        if lane.left and self.detector.is_awaited(lane.reducer):
+            self.late |= {lane.reducer}
+
     def look(self, now: float, live: Members, *, waits_itself: bool) -> None:
         """Note which reducers are late, and ask other members for the means of those that lag.
 
@@ -105,11 +110,12 @@ class AllGather:
         owing = frozenset(lane.reducer for lane in waiting)
         reducing = len({lane.reducer for lane in self._lanes if lane.count} - {me})
         anew = any(self._lanes.versions)  # no plan knows how long that takes
-        self._detector.owe(owing, now, few=not (waits_itself or anew) and is_few(owing, of=reducing))
-        overdue = frozenset(self._detector.overdue(now))
+        few = not (waits_itself or anew) and self.detector.are_few(owing, of=reducing)
+        self.detector.owe(owing, now, few=few)
+        overdue = frozenset(self.detector.overdue(now))
         self.late |= overdue
         lagging = frozenset(lane.reducer for lane in waiting if self._lags(lane, now))
-        if not is_few(lagging - self.gone, of=reducing):  # else this member's own line is slow
+        if not self.detector.are_few(lagging - self.gone, of=reducing):  # else this member's own line is slow
             lagging &= self.gone
         others = sorted((self.holders or live) - {me})
         for lane in waiting:

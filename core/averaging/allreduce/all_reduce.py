@@ -55,8 +55,6 @@ class AllReduce:
         self.gather = AllGather(context, self.lanes, timetable)
         self.reducers: dict[int, Reducer] = {}
         """Of the shares that this member reduces."""
-        self.slow: Members = frozenset()
-        """Senders that were left behind."""
         self.live = shares.everybody
         """Members that are in, as far as this one has been told."""
         self._greeted: Members = frozenset()
@@ -124,6 +122,7 @@ class AllReduce:
             lane = self.lanes[share]
             if not lane.count or version <= lane.version:
                 continue
+            self.gather.replace(lane)
             lane.restart(version, reducer, now)
             self._context.vectors.drop(share)
             self.reducers.pop(share, None)
@@ -143,10 +142,11 @@ class AllReduce:
         """Look for whom this member waits, from time to time."""
         if now < self._look_at:
             return []
-        self._look_at = now + self._timetable.lag_s / 2
         replies = [reply for reducer in self.reducers.values() for reply in reducer.look(now)]
-        self.slow |= {member for reducer in self.reducers.values() for member in reducer.slow}
         self.gather.look(now, self.live, waits_itself=self.waits_for_parts)
+        detectors = [self.gather.detector, *(reducer.detector for reducer in self.reducers.values())]
+        due = [detector.deadline for detector in detectors]
+        self._look_at = min([self._timetable.look_at(now), *(at for at in due if at is not None and at > now)])
         return self._sends([*replies, *self._parts()])
 
     # --- inside ---

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from core.averaging.aggregators import PartFacts, norm_bound, norm_of
 from core.averaging.allreduce.lane import Lane
 from core.averaging.allreduce.vectors import RoundContext
-from core.averaging.failure_detector import FailureDetector, Stage, Timetable, is_few
+from core.averaging.failure_detector import FailureDetector, Stage, Timetable
 from core.averaging.messages import Mean, Members
 from core.base.arrays import np
 from core.base.bounds import NORM_MAX
@@ -48,11 +48,9 @@ class Reducer:
         self._audience = (live & shares.receivers) - {me}
         self._planned = lane.version == 0  # no plan knows how long a share takes that is made anew
         patience_s = timetable.stall_s + timetable.chunk_s(lane.count)
-        self._detector = FailureDetector(timetable, Stage.PARTS, patience_s=patience_s)
+        self.detector = FailureDetector(timetable, Stage.PARTS, patience_s=patience_s)
         self.senders = set((live & shares.givers) - {me})
         """Members whose parts are waited for."""
-        self.slow: Members = frozenset()
-        """Senders that were left behind."""
         self._pending: dict[int, dict[int, memoryview | None]] = {}
         """Of chunks that lack parts: members that have asked for the mean, each with its part or without one."""
         self._unanswered: dict[int, Members] = {}
@@ -89,7 +87,7 @@ class Reducer:
             Means that can be sent now.
         """
         if self._lane.has(chunk):
-            self._detector.moved(member, now)
+            self.detector.moved(member, now)
             return self._answer_late(member, chunk)
         if chunk >= self._lane.first_missing + self._lane.window:
             self._trace.mark("averaging.drop.window")
@@ -102,7 +100,7 @@ class Reducer:
         if counts and not payload.nbytes:  # it asks another holder, and its part is still on its way
             self._trace.mark("averaging.drop.request")
             return []
-        self._detector.moved(member, now)
+        self.detector.moved(member, now)
         pending[member] = None
         if counts and payload.nbytes > self._vectors.max_bytes(self._number(chunk)):
             self._trace.mark("averaging.drop.payload")
@@ -123,10 +121,10 @@ class Reducer:
     def look(self, now: float) -> Replies:
         """Leave senders behind that are overdue."""
         awaited, replies = self.awaited, Replies()
-        self._detector.owe(awaited, now, few=self._planned and is_few(awaited, of=len(self.senders)))
-        for member in self._detector.overdue(now):
+        few = self._planned and self.detector.are_few(awaited, of=len(self.senders))
+        self.detector.owe(awaited, now, few=few)
+        for member in self.detector.overdue(now):
             self._trace.mark("averaging.sender_late")
-            self.slow |= {member}
             replies += self.drop(frozenset({member}))
         return replies
 

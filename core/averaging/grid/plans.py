@@ -181,6 +181,7 @@ def round_outcome(plan: Plan, holding: Holding, stages: Sequence[Outcome] = ()) 
     present = [max(0, shares.planned(member) - lacking.get(member, 0)) for member in range(len(plan.members))]
     return replace(
         outcome_of(shares, present=present, versions=(), bits=holding.fingerprint),
+        waited={peer: sum(outcome.waited.get(peer, 0.0) for outcome in stages) for peer in plan.peers},
         seen={kind: frozenset().union(*(outcome.seen.get(kind, ()) for outcome in stages)) for kind in Kind},
     )
 

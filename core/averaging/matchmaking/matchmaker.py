@@ -191,7 +191,7 @@ class Matchmaker:
             return [_decline(sender, wanted, "away")]
         if isinstance(self._call, LedCall):
             return [*self._call.invite([sender], awaited=known)]
-        if self.occupied or self._election.excludes(self._me, now):
+        if self.occupied or self._election.excludes(self._me, now) or self._config.is_stranger(sender, now):
             return [_decline(sender, wanted, "busy")]
         if not known:  # perhaps its report is still on its way: a look will tell
             self._trace.mark("group.drop.wanted")

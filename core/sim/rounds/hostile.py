@@ -114,6 +114,11 @@ def slow_means(seconds: float) -> Kind:
     return kind
 
 
+def mute(machine: Butterfly, _: KnownGroup) -> Hostile:
+    """Says that it is there, and gives no part and no mean."""
+    return Hostile(machine, lambda send, _: [] if isinstance(send.message, Part | Mean) else [send])
+
+
 def starves(victim: int, *, seconds: float, last: float) -> Kind:
     """To one member the last part of its means takes so long; requests of others it serves."""
 

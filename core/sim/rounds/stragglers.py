@@ -34,7 +34,7 @@ TASK: Final = RoundTask(numel=32_000, chunk_numel=256, round_timeout_s=60.0, sta
 """A round takes about four seconds."""
 MEMBERS: Final = 5
 ROUNDS: Final = 12
-PAUSE_S: Final = 600.0
+PAUSE_S: Final = 12.0
 """Between two rounds."""
 
 
@@ -49,8 +49,8 @@ class Mechanism(StrEnum):
     """Asking other members for means."""
     WITNESSES = "witnesses"
     """Believing no single member that a reducer gives no means."""
-    PROBATION = "probation"
-    """Less time in the next rounds for members that were overdue."""
+    PATIENCE = "patience"
+    """Waiting for a member no longer than it has earned, and for strangers least (`core.averaging.patience`)."""
     IGNORED_VOTES = "ignored votes"
     """Beginning nothing anew in the next rounds for a member that voted for other means."""
     NO_SHARES = "no shares"
@@ -110,6 +110,7 @@ def _one_slow(number: int) -> list[Line]:
 
 SCENARIOS: Final = (
     Scenario(name="all honest"),
+    Scenario(name="gives no part and no mean", kind=_always(hostile.mute)),
     Scenario(name="parts in 20 s", kind=_always(hostile.slow_parts(20.0))),
     Scenario(name="parts in 100 s", kind=_always(hostile.slow_parts(100.0))),
     Scenario(name="means in 20 s", kind=_always(hostile.slow_means(20.0))),
@@ -232,9 +233,7 @@ class Series:
 
     def _machine(self, plan: Plan, member: int, round_: Round) -> Any:
         peer = self.peers[member]
-        remembered = self.ledgers[peer].remembered(self.peers)
-        if Mechanism.PROBATION in self.without:
-            remembered = replace(remembered, on_probation=frozenset())
+        remembered = self.ledgers[peer].remembered(self.peers, self.now)
         if Mechanism.IGNORED_VOTES in self.without:
             remembered = replace(remembered, vote_ignored=frozenset())
         given, mean = round_.contributions[member], round_.results[member]
@@ -253,6 +252,9 @@ class Series:
                 rows.add(np.asarray(round_.results[member]).tobytes())
                 leader = round_.machines[member].leader
                 ledger.committed(plan, end.outcome.versions, leader, self.now, seen=end.outcome.seen)
+                if Mechanism.PATIENCE not in self.without:
+                    ended_at, me = self.now + end.outcome.seconds, self.peers[member]
+                    ledger.patience.committed(plan, end.outcome, ended_at, me=me)
                 lost = max(lost, sum(chunks for peer, chunks in end.outcome.missing if peer in honest))
             else:
                 suspects = end.suspects if isinstance(end, RoundFailed) else ()

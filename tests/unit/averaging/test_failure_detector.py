@@ -1,21 +1,24 @@
 """Which members are waited for in vain, by the rule and the timetable of the module's docstring."""
 
+from dataclasses import replace
+
 import pytest
 
 from core.averaging.failure_detector import (
     ASKED_AT,
     LAG_PART,
-    PROBATION,
+    STAGE_PART,
     STAGES,
     FailureDetector,
     Stage,
     Timetable,
-    is_few,
 )
+from core.averaging.patience import Waited
 
 BEGAN_AT = 100.0
 PLANNED_S, STALL_S, ROUND_S = 4.0, 6.0, 60.0
-TIMETABLE = Timetable(BEGAN_AT, PLANNED_S, STALL_S, ROUND_S, on_probation=frozenset({9}))
+KNOWN, STRANGER = Waited(5.0, stranger=False), Waited(1.0, stranger=True)
+TIMETABLE = Timetable(BEGAN_AT, PLANNED_S, STALL_S, ROUND_S, {8: KNOWN, 9: STRANGER})
 PATIENCE_S = 5.0
 LATER = BEGAN_AT + 1.0
 
@@ -29,7 +32,22 @@ def test_the_timetable_gives_each_stage_its_time() -> None:
     due = {stage: TIMETABLE.due_at(stage, 1, BEGAN_AT) - BEGAN_AT for stage in Stage}
     assert due[Stage.PARTS] == due[Stage.COMPLETE] == 2 * PLANNED_S + slack_s
     assert due[Stage.MEANS] == 3 * PLANNED_S + 2 * slack_s
-    assert TIMETABLE.due_at(Stage.PARTS, 9, BEGAN_AT) - BEGAN_AT == PROBATION * PLANNED_S + slack_s / 2
+
+
+@pytest.mark.parametrize("stage", Stage)
+def test_few_members_have_half_of_what_they_earned(stage: Stage) -> None:
+    late = BEGAN_AT + PLANNED_S + 1.0
+    for member, waited in ((8, KNOWN), (9, STRANGER)):
+        assert TIMETABLE.due_at(stage, member, late) == late + STAGE_PART * waited.seconds
+        assert TIMETABLE.due_at(stage, member, BEGAN_AT) == BEGAN_AT + PLANNED_S + STAGE_PART * waited.seconds
+    rich = replace(TIMETABLE, waits={1: Waited(1e9, stranger=False)})
+    assert rich.due_at(stage, 1, BEGAN_AT) == TIMETABLE.due_at(stage, 1, BEGAN_AT), "the timetable holds all the same"
+
+
+def test_looks_become_rarer_as_the_round_goes_on() -> None:
+    ages = [0.0, 0.1, 1.0, 2.0, 60.0]
+    waits = [TIMETABLE.look_at(BEGAN_AT + age) - BEGAN_AT - age for age in ages]
+    assert waits == pytest.approx([0.02, 0.02, 0.125, 0.25, STALL_S / LAG_PART / 2])
 
 
 @pytest.mark.parametrize("planned_s", [0.0, 1.0, 4.0, 12.0])
@@ -95,4 +113,26 @@ def test_a_member_that_became_few_late_is_counted_from_then() -> None:
     ("members", "of", "few"), [(0, 4, False), (1, 1, True), (1, 2, True), (2, 4, False), (2, 5, True), (3, 5, False)]
 )
 def test_few_is_one_or_less_than_half(members: int, of: int, *, few: bool) -> None:
-    assert is_few(frozenset(range(members)), of=of) is few
+    assert detector().are_few(frozenset(range(members)), of=of) is few
+
+
+def test_strangers_are_few_however_many_they_are() -> None:
+    waits = dict.fromkeys(range(6), STRANGER)
+    waiting = FailureDetector(replace(TIMETABLE, waits=waits), Stage.PARTS, patience_s=PATIENCE_S)
+    assert waiting.are_few(frozenset(range(6)), of=7)
+    assert waiting.are_few(frozenset({*range(6), 8}), of=9)
+    assert not waiting.are_few(frozenset({8, 9}), of=4)
+    assert not waiting.are_few(frozenset(), of=7)
+
+
+def test_time_counts_while_a_member_is_one_of_few() -> None:
+    waiting = detector(patience_s=1e9)
+    planned = BEGAN_AT + PLANNED_S
+    waiting.owe(frozenset({1, 2}), LATER, few=False)
+    waiting.owe(frozenset({1}), LATER + 1.0, few=True)
+    assert waiting.waited_s == {}
+    waiting.owe(frozenset({1}), planned + 2.0, few=True)
+    waiting.owe(frozenset(), planned + 10.0, few=False)
+    waiting.owe(frozenset({1}), planned + 11.0, few=True)
+    waiting.owe(frozenset({1, 3}), planned + 12.0, few=True)
+    assert waiting.waited_s == {1: 3.0}

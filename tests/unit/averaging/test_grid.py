@@ -1,13 +1,13 @@
 """A round on a grid: exact for every number of peers, and one mean whoever dies."""
 
 import os
+from collections.abc import Sequence
 from random import Random
 from typing import Any
 
 import numpy as np
 import pytest
 
-from core.averaging.allreduce.all_reduce import AllReduce
 from core.averaging.butterfly import Butterfly, Outputs, RoundInput
 from core.averaging.codecs.registry import codec_of
 from core.averaging.grid.grid import Grid
@@ -15,7 +15,8 @@ from core.averaging.grid.layout import Group, group_of, layout_of
 from core.averaging.grid.plans import Arrived, Holding, StagePlan, divided
 from core.averaging.messages import Leaving
 from core.averaging.outcome import Outcome, RoundFailed, RoundFinished
-from core.averaging.penalties import Kind, Remembered
+from core.averaging.patience import Waited
+from core.averaging.penalties import Remembered
 from core.base.ids import PeerId
 from core.base.machine import Received, Send
 from tests.unit.averaging.pump import Pump, Round, make_plan
@@ -236,10 +237,9 @@ def test_words_that_do_not_fit_the_grid_are_dropped(how: str) -> None:
     assert round_.traces[0]["averaging.drop.stage"] == 1
 
 
-class SlowSenders(AllReduce):
-    """Says of every member of a stage that it was left behind."""
-
-    slow = property(lambda data: data._context.shares.everybody, lambda _, members: None)  # type: ignore[assignment]
+def a_second_each(peers: Sequence[PeerId], *_: object) -> dict[PeerId, float]:
+    """What a member says that has waited a second for each other one."""
+    return dict.fromkeys(peers, 1.0)
 
 
 def test_memory_applies_in_all_stages_and_their_observations_are_merged(
@@ -247,7 +247,7 @@ def test_memory_applies_in_all_stages_and_their_observations_are_merged(
 ) -> None:
     round_ = a_round(8, 3)
     me, *others = round_.plan.peers
-    monkeypatch.setattr("core.averaging.butterfly.AllReduce", SlowSenders)
+    monkeypatch.setattr("core.averaging.butterfly.waited_s", a_second_each)
     index = round_.plan.peers.index(me)
     round_.machines[me] = Grid(
         me,
@@ -256,7 +256,7 @@ def test_memory_applies_in_all_stages_and_their_observations_are_merged(
             round_.vectors[index],
             round_.results[index],
             codec_of(round_.plan.codec),
-            remembered=Remembered(on_probation=frozenset(others)),
+            remembered=Remembered(waits=dict.fromkeys(others, Waited(1.0, stranger=False))),
         ),
         trace=round_.traces[index],
     )
@@ -271,5 +271,6 @@ def test_memory_applies_in_all_stages_and_their_observations_are_merged(
         for peer in map(round_.plan.peers.__getitem__, group.members)
         if index in group.members
     }
-    assert finished[me].seen[Kind.SLOW] == met
+    assert {peer for peer, seconds in finished[me].waited.items() if seconds} == met
+    assert finished[me].waited[me] == machine.plan.stages
     assert len(met) > 2

@@ -9,7 +9,7 @@ import pytest
 from core.averaging.allreduce.all_gather import REDUCER_PATIENCE
 from core.averaging.balance import portions, solver
 from core.averaging.commit.coordinator import HEARTBEATS
-from core.averaging.failure_detector import ASKED_AT, PROBATION, STAGES, Stage, Timetable
+from core.averaging.failure_detector import ASKED_AT, STAGE_PART, STAGES, Stage, Timetable
 from core.averaging.grid.gathering import ATTEMPT_STALLS
 from core.averaging.matchmaking import (
     CALL_PATIENCE,
@@ -20,6 +20,7 @@ from core.averaging.matchmaking import (
     OWN_FACTOR,
     SLOWER_TOLERANCE,
 )
+from core.averaging.patience import EARNED, MOST_PLANS
 from core.averaging.penalties import LATE_LONGEST, LONGEST, SURE
 from core.averaging.receipts.exchange import SIGNED_BY_S
 from core.base.manifest import AveragingNumbers
@@ -30,16 +31,24 @@ S, R, T = NUMBERS.stall_timeout_s, NUMBERS.round_timeout_s, NUMBERS.gather_timeo
 
 @pytest.mark.parametrize("planned_s", [0.0, 0.01, R / 20, R / STAGES])
 def test_deadlines_of_a_round_follow_each_other(planned_s: float) -> None:
-    timetable = Timetable(0.0, planned_s, S, R, on_probation=frozenset({1}))
-    parts, means, probation = (
-        timetable.due_at(*of, 0.0) for of in ((Stage.PARTS, 0), (Stage.MEANS, 0), (Stage.PARTS, 1))
-    )
-    assert timetable.usual_s < probation <= parts < means < R
+    timetable = Timetable(0.0, planned_s, S, R)
+    parts, means = (timetable.due_at(stage, 0, 0.0) for stage in (Stage.PARTS, Stage.MEANS))
+    assert timetable.usual_s < parts < means < R
     assert timetable.lags_at <= parts, "means are asked for elsewhere before a member is left behind"
 
 
-def test_probation_is_shorter_than_asking_elsewhere() -> None:
-    assert 1 < PROBATION < ASKED_AT < 2 <= STAGES
+def test_means_are_asked_for_elsewhere_after_the_planned_time() -> None:
+    assert 1 < ASKED_AT < 2 <= STAGES
+
+
+def test_waiting_leaves_rounds_four_fifths_of_their_pace() -> None:
+    assert 1 / (1 + 2 * EARNED) >= 0.8
+
+
+@pytest.mark.parametrize("planned_s", [0.0, R / 20, R / STAGES])
+def test_most_that_is_earned_mends_a_broken_link(planned_s: float) -> None:
+    timetable = Timetable(0.0, planned_s, S, R)
+    assert STAGE_PART * (S + MOST_PLANS * planned_s) >= timetable.lag_s + planned_s
 
 
 def test_silence_is_judged_after_several_heartbeats() -> None:

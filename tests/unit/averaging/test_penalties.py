@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from core.averaging.outcome import RoundFinished
-from core.averaging.penalties import LONGEST, NOTHING, REST_ROUNDS, Kind, Observations, Penalties, Remembered
+from core.averaging.penalties import LONGEST, NOTHING, REST_ROUNDS, Kind, Observations, Penalties
 from core.averaging.plan import Member, Plan
 from core.base.back_off import THINGS_MAX as PEERS_MAX
 from core.base.ids import PeerId
@@ -133,39 +133,17 @@ def test_late_reducer_gets_no_share_for_some_rounds() -> None:
         assert spared(held, 100.0) == set()
 
 
-def test_member_slow_twice_is_on_probation_for_some_rounds() -> None:
-    held = penalties()
-    held.committed(PLAN, WHOLE, LEADER, 100.0, seen=seen(slow={A, ME}))
-    for times in (1, 2, 4):
-        assert held.remembered(PLAN.peers) == NOTHING
-        held.committed(PLAN, WHOLE, LEADER, 100.0, seen=seen(slow={A, ME}))
-        for _ in range(times * REST_ROUNDS):
-            assert held.remembered(PLAN.peers) == Remembered(on_probation=frozenset({A}))
-            assert held.remembered([B]) == NOTHING
-            held.committed(PLAN, WHOLE, LEADER, 100.0)
-    assert held.remembered(PLAN.peers) == NOTHING
-
-
 def test_dissenting_member_is_remembered_for_rounds_that_this_peer_leads() -> None:
     held = penalties()
     held.committed(PLAN, WHOLE, ME, 100.0, seen=seen(differed={A}, doubted={B, ME}))
     for _ in range(REST_ROUNDS):
         for _ in range(3):
-            assert held.remembered(PLAN.peers).vote_ignored == {A}
+            assert held.remembered(PLAN.peers, 100.0).vote_ignored == {A}
             assert spared(held, 100.0) == {B}
             held.committed(PLAN, WHOLE, LEADER, 100.0)
         held.committed(PLAN, WHOLE, ME, 100.0)
-    assert held.remembered(PLAN.peers) == NOTHING
+    assert held.remembered(PLAN.peers, 100.0) == NOTHING
     assert spared(held, 100.0) == set()
-
-
-def test_who_is_seldom_late_is_forgiven() -> None:
-    held = penalties()
-    for _ in range(5):
-        held.committed(PLAN, WHOLE, LEADER, 100.0, seen=seen(slow={A}))
-        for _ in range(LONGEST * REST_ROUNDS):
-            assert not held.remembered(PLAN.peers).on_probation
-            held.committed(PLAN, WHOLE, LEADER, 100.0)
 
 
 @pytest.mark.parametrize("helps", [False, True])

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from core.averaging import butterfly
-from core.averaging.allreduce.all_reduce import AllReduce
 from core.averaging.bandwidth.proven import Proven, ProvenLine
 from core.averaging.butterfly import Butterfly, RoundInput
 from core.averaging.codecs.registry import codec_of
@@ -72,12 +71,6 @@ def finish(stage: Stage, leader: int, plan: Plan, *, commits: bool = True) -> No
     if commits:
         vote = stage.heard_by(leader, Status)[-1].fingerprints
         stage.tell(leader, Commit(plan.round, (0, 0), nonces, vote, (plan.chunk_total,) * 2))
-
-
-class SlowSenders(AllReduce):
-    """Says of every sender that it was left behind."""
-
-    slow = property(lambda _: frozenset(range(2)), lambda _, members: None)  # type: ignore[assignment]
 
 
 def test_a_round_ends_in_a_step() -> None:
@@ -210,13 +203,15 @@ def test_observation_of_a_member_counts_in_the_next_rounds(monkeypatch: pytest.M
         return Butterfly(me, plan, work, **kwargs)
 
     monkeypatch.setattr("core.swarm.rounds.Butterfly", butterfly)
-    monkeypatch.setattr("core.averaging.butterfly.AllReduce", SlowSenders)
+    monkeypatch.setattr("core.averaging.butterfly.waited_s", lambda *_: {peer(1): 1.0})
     stage = Stage()
     for nonce in range(3):  # with the same state again and again
         stage.ready()
         finish(stage, 1, join(stage, 1, nonce=nonce))
         stage.answer(TrainerGone())
-    assert begun == [NOTHING, NOTHING, Remembered(on_probation=frozenset({peer(1)}))]
+    assert begun[0] == NOTHING
+    earned = [remembered.waits[peer(1)] for remembered in begun[1:]]
+    assert earned[0].seconds > earned[1].seconds
 
 
 def published(stage: Stage) -> bool:
