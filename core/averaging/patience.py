@@ -97,10 +97,6 @@ class Patience:
         earned = {peer: self._earned.get(peer, 0.0) for peer in known}
         return {peer: Waited(own_s + self._strangers_s, stranger=not own_s) for peer, own_s in earned.items()}
 
-    def answer_s(self, peer: PeerId, most_s: float, now: float) -> float:
-        """How long this peer waits for the answer to its call of a peer, which has `most_s` if it is no stranger."""
-        return min(most_s, self._strangers_s) if self.is_stranger(peer, now) else most_s
-
     def is_stranger(self, peer: PeerId, now: float) -> bool:
         """Whether a peer has earned nothing, as far as this one can know."""
         return self._knows(now) and not self._earned.get(peer, float(self._alone))

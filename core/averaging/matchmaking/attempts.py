@@ -67,10 +67,6 @@ class RoundConfig:
         """Whether a peer has given nothing yet: its word makes nobody call."""
         return self.penalties.patience.is_stranger(peer, now)
 
-    def answer_s(self, peer: PeerId, now: float) -> float:
-        """How long a leader waits for the answer of a peer that it has called, seconds."""
-        return self.penalties.patience.answer_s(peer, self.numbers.gather_timeout_s, now)
-
     def samples(self, request: PlanRequest, members: Iterable[Member], now: float) -> int:
         """How many samples members bring to a round together, as far as they are believed."""
         return int(self.earned.believed(request.state, claims_of(members), now))

@@ -95,7 +95,7 @@ class LedCall:
         others = by_distance({*candidates} - {config.me}, self._key)[: GROUP_MAX - 1]
         aides = [peer for peer in helpers if peer != config.me and peer not in others]
         aides = aides[: min(HELPERS_MAX, GROUP_MAX - 1 - len(others))]
-        self._called = {p: now + config.answer_s(p, now) for p in others} | dict.fromkeys(aides, now + HELPERS_S)
+        self._called = dict.fromkeys(others, self._until) | dict.fromkeys(aides, now + HELPERS_S)
         """Until when the answer of each called peer is waited for."""
         self._called |= dict.fromkeys({*unavailable}.intersection(self._called), -math.inf)
         self._answers: dict[PeerId, Member | Declined] = {}

@@ -101,15 +101,6 @@ def test_member_that_was_asked_for_nothing_keeps_what_it_has() -> None:
     assert rounds.seconds(C) == MOST_S
 
 
-def test_strangers_answer_a_call_within_their_time() -> None:
-    rounds = Rounds()
-    assert rounds.patience.answer_s(C, 3.0, rounds.now) == 3.0
-    rounds.committed(outcome()).committed(outcome(without=silent()))
-    assert rounds.patience.answer_s(C, 3.0, rounds.now) == EARNED_S
-    assert rounds.patience.answer_s(C, EARNED_S / 2, rounds.now) == EARNED_S / 2
-    assert rounds.patience.answer_s(A, 3.0, rounds.now) == 3.0
-
-
 @pytest.mark.parametrize("gives_each", [0, 1, 5])
 @pytest.mark.parametrize("keys", [False, True])
 def test_waiting_takes_a_fifth_of_the_time_at_most(*, gives_each: int, keys: bool) -> None:
