@@ -27,6 +27,8 @@ from tests.process.swarm import CORE, Collaboration, Volunteer, collaboration, f
 
 SHARE: Final = 10
 """Percentage of the time in which each computes: rounds shall not wait for the processor."""
+TARGET: Final = 2048
+"""Samples of a batch, which three such members compute in two to three seconds."""
 FIRST_S: Final = 15.0
 """From the coming of a silent member to the window in which it counts: its first round has passed."""
 
@@ -136,7 +138,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=["honest", "mute", "nomeans", "sleep"])
     parser.add_argument("--honest", type=int, default=3)
-    parser.add_argument("--target", type=int, default=2048)
+    parser.add_argument("--target", type=int, default=TARGET)
     parser.add_argument("--windows", type=int, default=4)
     parser.add_argument("--seconds", type=float, default=40)
     parser.add_argument("--new-key-each", type=float, default=0)

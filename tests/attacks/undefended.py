@@ -3,6 +3,7 @@
 python -m tests.attacks.undefended DEFENCE WORDS...     as `python -m core WORDS...`
 
 voices     a peer counts for where the model is as soon as it says that it trains
+patience   each member of a round is waited for as long as the timetable says, whatever it has given
 """
 
 import runpy
@@ -10,6 +11,7 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from core.averaging.patience import Patience
 from core.swarm import branches
 from core.swarm.branches import Voices, Weight
 from core.swarm.states import StateName
@@ -30,7 +32,12 @@ def without_voices() -> None:
     branches.heaviest = disloyal
 
 
-WITHOUT: Final[Mapping[str, Callable[[], None]]] = {"voices": without_voices}
+def without_patience() -> None:
+    """Learn nothing from rounds."""
+    Patience.committed = lambda *_, **__: None  # type: ignore[method-assign]
+
+
+WITHOUT: Final[Mapping[str, Callable[[], None]]] = {"voices": without_voices, "patience": without_patience}
 
 if __name__ == "__main__":
     WITHOUT[sys.argv.pop(1)]()
