@@ -4,8 +4,9 @@
     python3 packaging/bootstrap.py test [words for pytest]
 
 Standard library only.  It parses with Python 3.8 and later, to tell an older Python what is needed.  Progress goes to
-stderr; stdout belongs to what is started.  pip's own settings (PIP_INDEX_URL, PIP_FIND_LINKS, ...) are honoured; with
-`--torch LABEL` before the words a certain build of torch is asked for, as in 2.13.0+LABEL; pip must be able to find it.
+stderr; stdout belongs to what is started.  pip's own settings (PIP_INDEX_URL, PIP_FIND_LINKS, ...) are honoured;
+what it finds must have a hash that the files in `locked` name.  With `--torch LABEL` before the words the build
+2.13.0+LABEL of torch is asked for; pip must be able to find it, and the lock must know it (`lock.py torch LABEL`).
 """
 
 from __future__ import annotations
@@ -23,13 +24,15 @@ from typing import NoReturn
 import environment
 import system_libraries as libraries
 from demo_options import read_demo_options
+from lock_files import SETS
 from steps import ROOT, SetupProblem, Steps
 
 PYTHON_NEEDED = (3, 11)
+PYTHON_KNOWN = (3, 14)
+"""The newest Python for which what is locked has files."""
 WINDOWS = os.name == "nt"
 EXIT_PROBLEM = 2
 NO_SCREEN = "There is no screen here: progress is shown in this terminal, and Ctrl-C stops.\n"
-EXTRAS = {"run": ("train", "app"), "test": ("train", "app", "dev")}
 CHECKS = (
     ("ruff", ("-m", "ruff", "check", ".")),
     ("mypy", ("-m", "mypy")),
@@ -52,7 +55,7 @@ def read_words(argv: list[str]) -> Words:
     Raises:
         SetupProblem: it cannot be understood.
     """
-    if not argv or argv[0] not in EXTRAS:
+    if not argv or argv[0] not in SETS:
         raise SetupProblem(
             "Say what to do: python3 packaging/bootstrap.py run, or: python3 packaging/bootstrap.py test"
         )
@@ -66,9 +69,9 @@ def read_words(argv: list[str]) -> Words:
     return Words(command, torch, rest)
 
 
-def newer_python() -> str | None:
-    """A Python of this computer that is new enough."""
-    names = [f"python3.{minor}" for minor in range(20, PYTHON_NEEDED[1] - 1, -1)]
+def usable_python() -> str | None:
+    """A Python of this computer that is neither too old nor too new."""
+    names = [f"python3.{minor}" for minor in range(PYTHON_KNOWN[1], PYTHON_NEEDED[1] - 1, -1)]
     for name in names:
         if shutil.which(name) and subprocess.call([name, "-c", ""], stderr=subprocess.DEVNULL) == 0:
             return name
@@ -151,7 +154,7 @@ def main(argv: list[str]) -> int:
         if words.command == "run" and not headless and not has_screen(dict(os.environ)):
             sys.stderr.write(NO_SCREEN)
         python = environment.make_venv(steps)
-        environment.install(python, EXTRAS[words.command], words.torch, steps)
+        environment.install(python, SETS[words.command], words.torch, steps)
         if words.command == "test":
             libraries.install_missing(python, libraries.TEST_PLUGINS, steps)
             libraries.install_test_programs(steps)
@@ -171,17 +174,17 @@ def main(argv: list[str]) -> int:
         return 130
 
 
-def refuse_old_python() -> NoReturn:
+def refuse_python() -> NoReturn:
     """Say which Python is needed, and end."""
-    newer = newer_python()
-    needed = ".".join(map(str, PYTHON_NEEDED))
+    usable = usable_python()
+    needed, known = (".".join(map(str, version)) for version in (PYTHON_NEEDED, PYTHON_KNOWN))
     words = " ".join(["packaging/bootstrap.py", *sys.argv[1:]])
-    hint = f"Use: {newer} {words}" if newer else "Install a newer one from python.org or your system's packages."
-    sys.stderr.write(f"Potluck needs Python {needed} or newer; this is {sys.version.split()[0]}. {hint}\n")
+    hint = f"Use: {usable} {words}" if usable else "Install one of these from python.org or your system's packages."
+    sys.stderr.write(f"Potluck needs Python {needed} to {known}; this is {sys.version.split()[0]}. {hint}\n")
     sys.exit(EXIT_PROBLEM)
 
 
 if __name__ == "__main__":
-    if sys.version_info < PYTHON_NEEDED:
-        refuse_old_python()
+    if not PYTHON_NEEDED <= sys.version_info[:2] <= PYTHON_KNOWN:
+        refuse_python()
     sys.exit(main(sys.argv[1:]))

@@ -14,7 +14,7 @@ PACKAGING = Path(__file__).parents[3] / "packaging"
 def parts(monkeypatch):
     """The modules of packaging/, which import each other by their bare names."""
     monkeypatch.syspath_prepend(str(PACKAGING))
-    names = ("steps", "pip_progress", "system_libraries", "environment", "demo_options", "bootstrap")
+    names = ("steps", "pip_progress", "system_libraries", "lock_files", "environment", "demo_options", "bootstrap")
     for name in names:
         monkeypatch.delitem(sys.modules, name, raising=False)
     loaded = SimpleNamespace(**{name: importlib.import_module(name) for name in names})

@@ -31,29 +31,26 @@ def test_words(parts):
 def test_stamp(parts, tmp_path):
     environment = parts.environment
     stamp = tmp_path / "stamp"
-    key = environment.stamp_key(b"pyproject", "3.11", "")
-    assert not environment.is_installed(stamp, key, ("train",))
-    stamp.write_text(json.dumps({"key": key, "extras": ["train", "app", "dev"]}))
-    assert environment.is_installed(stamp, key, ("train", "app"))
-    stamp.write_text(json.dumps({"key": key, "extras": ["train"]}))
-    assert not environment.is_installed(stamp, key, ("train", "app"))
+    key = environment.stamp_key([b"pyproject", b"lock"], "3.11", "")
+    assert not environment.is_installed(stamp, key, ("build",))
+    stamp.write_text(json.dumps({"key": key, "locks": ["build", "run", "dev"]}))
+    assert environment.is_installed(stamp, key, ("build", "run"))
+    stamp.write_text(json.dumps({"key": key, "locks": ["build"]}))
+    assert not environment.is_installed(stamp, key, ("build", "run"))
     others = {
         environment.stamp_key(*changed)
-        for changed in ((b"x", "3.11", ""), (b"pyproject", "3.12", ""), (b"pyproject", "3.11", "cpu"))
+        for changed in (
+            ([b"x", b"lock"], "3.11", ""),
+            ([b"pyproject", b"x"], "3.11", ""),
+            ([b"pyproject", b"lock"], "3.12", ""),
+            ([b"pyproject", b"lock"], "3.11", "cpu"),
+        )
     }
-    assert len(others) == 3
+    assert len(others) == 4
     assert key not in others
-    for damaged in ("", "[]", "{}", '{"key": 1, "extras": 5}', "\xff"):
+    for damaged in ("", "[]", "{}", '{"key": 1, "locks": 5}', "\xff"):
         stamp.write_text(damaged, encoding="latin-1")
-        assert not environment.is_installed(stamp, key, ("train",))
-
-
-def test_requirements(parts):
-    wanted = parts.environment.requirements
-    assert wanted(("train", "app"), "", "") == ["--editable", ".[train,app]"]
-    assert wanted(("train",), "cpu", '"torch==2.13.0",')[-1] == "torch==2.13.0+cpu"
-    pyproject = (ROOT / "pyproject.toml").read_text()
-    assert wanted(("train",), "cpu", pyproject)[-1].startswith("torch==2")
+        assert not environment.is_installed(stamp, key, ("build",))
 
 
 def test_package_that_pip_fetches_is_named(parts, tmp_path):
