@@ -10,6 +10,7 @@ notice it.  Exit code 1: one survived, does not apply any more, or was noticed a
 import argparse
 import signal
 import sys
+import tempfile
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Final
@@ -34,6 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for mutant in chosen:
             _say(f"{mutant.name:42} {mutant.file}")
         return 0
+    tempfile.gettempdir()  # it tries the folder with a file, which an interruption would leave there
     signal.signal(signal.SIGTERM, _interrupt)
     progress = _Progress(len(chosen))
     try:
