@@ -11,7 +11,8 @@ stall timeout.  Reducers may have waited for senders, so they have more time:
     means      a member waits for reducers            3 P + S            at most 0.6
     complete   the coordinator waits for members      2 P + S / 2, and P since most members hold all means
 
-Where the plan knows no lines, P is a fifth of the round's time.  No stage ends before P where it knows them.
+Where the plan knows no lines, P is a fifth of the round's time.  No stage ends before P where it knows them, except for
+strangers.
 """
 
 from collections.abc import Mapping
@@ -102,8 +103,9 @@ class Timetable:
         fetch_s = self.usual_s if stage is Stage.COMPLETE else 0.0
         due_at = max(self.began_at + due_s, since + self.lag_s + fetch_s)
         if member in self.waits:
-            beyond_s = STAGE_PART * self.waits[member].seconds
-            due_at = min(due_at, max(self.began_at + self.planned_s, since) + beyond_s)
+            waited = self.waits[member]
+            planned_at = since if waited.stranger else self.began_at + self.planned_s  # a silent one stops all chunks
+            due_at = min(due_at, max(planned_at, since) + STAGE_PART * waited.seconds)
         return due_at
 
 

@@ -13,7 +13,7 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -32,6 +32,7 @@ TARGET: Final = 2048
 FIRST_S: Final = 15.0
 """From the coming of a silent member to the window in which it counts: its first round has passed."""
 
+SLEEPER: Final = "eve"
 NUMBERS: Final = itertools.count()
 """Each key has a name."""
 
@@ -109,22 +110,23 @@ async def attacks(args: argparse.Namespace, folder: Path) -> None:
 async def sleeps(args: argparse.Namespace, folder: Path) -> None:
     """A member sleeps and wakes, and is looked at until a round has its part."""
     async with collaboration(found(folder, target_samples=args.target, evaluate_every=1000), folder) as swarm:
-        honest = [join(swarm, f"ada{number}") for number in range(args.honest)]
+        honest = [join(swarm, name) for name in ("ada", "bob", SLEEPER)]
         await asyncio.gather(*(one.until(lambda news: news.epoch >= 4) for one in honest))
         sleeper, awake = honest[-1], honest[0]
         for _ in range(args.windows):
             stop(sleeper, signal.SIGSTOP)
             await asyncio.sleep(args.seconds / 2)
             stop(sleeper, signal.SIGCONT)
-            woke, mine = await awake.snapshot(), (await sleeper.snapshot()).me.epochs
-            back = await sleeper.until(more(mine))
-            say(f"awake when {woke.epoch} rounds were over; its part is in round {back.epoch}")
+            woke = await awake.snapshot()
+            given = rounds_of(woke, SLEEPER)
+            back = await awake.until(lambda news, given=given: rounds_of(news, SLEEPER) > given)  # type: ignore[misc]
+            say(f"awake when {woke.epoch} rounds were over; {back.epoch - 1 - woke.epoch} went on without it")
             await awake.until(lambda news, now=back.epoch: news.epoch >= now + 3)  # type: ignore[misc]
 
 
-def more(epochs: int) -> Callable[[Snapshot], bool]:
-    """Whether a peer has given its part to more rounds than that."""
-    return lambda news: news.me.epochs > epochs
+def rounds_of(news: Snapshot, name: str) -> int:
+    """In how many rounds a member's part is, as the one knows whose snapshot it is."""
+    return sum(row.rounds for row in news.leaderboard if row.name == name)
 
 
 def say(text: str) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.attacks.pace import TARGET, join, more, stop
+from tests.attacks.pace import SLEEPER, TARGET, join, rounds_of, stop
 from tests.process.swarm import CORE, Collaboration, Volunteer, collaboration, found
 
 pytestmark = [pytest.mark.process, pytest.mark.long]
@@ -22,7 +22,7 @@ MISSED = 2
 
 async def three(swarm: Collaboration, program: Sequence[str] = CORE) -> list[Volunteer]:
     """Three honest members, after some rounds."""
-    honest = [join(swarm, name, program) for name in ("ada", "bob", "eve")]
+    honest = [join(swarm, name, program) for name in ("ada", "bob", SLEEPER)]
     await asyncio.gather(*(one.until(lambda news: news.epoch >= 4) for one in honest))
     return honest
 
@@ -56,8 +56,8 @@ def test_member_that_slept_is_back_after_two_rounds(tmp_path: Path) -> None:
             stop(eve, signal.SIGSTOP)
             await ada.until(lambda news: news.epoch >= asleep.epoch + 3)
             stop(eve, signal.SIGCONT)
-            woke, given = await ada.snapshot(), (await eve.snapshot()).me.epochs
-            back = await eve.until(more(given))
+            woke = await ada.snapshot()
+            back = await ada.until(lambda news: rounds_of(news, SLEEPER) > rounds_of(woke, SLEEPER))
             assert back.epoch - 1 - woke.epoch <= MISSED, "its part is in the round that led there"
 
     asyncio.run(run())

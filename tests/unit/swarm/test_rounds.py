@@ -210,8 +210,8 @@ def test_observation_of_a_member_counts_in_the_next_rounds(monkeypatch: pytest.M
         finish(stage, 1, join(stage, 1, nonce=nonce))
         stage.answer(TrainerGone())
     assert begun[0] == NOTHING
-    earned = [remembered.waits[peer(1)] for remembered in begun[1:]]
-    assert earned[0].seconds > earned[1].seconds
+    earned = [begun[number].waits[peer(1)].seconds - begun[number].waits[peer(0)].seconds for number in (1, 2)]
+    assert earned[0] > earned[1]
 
 
 def published(stage: Stage) -> bool:
