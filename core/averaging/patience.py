@@ -76,9 +76,9 @@ class Patience:
             me: This member: it waits for itself as long as it takes.
         """
         kept_s, most_s = max(outcome.waited.values(), default=0.0), plan.stall_timeout_s + MOST_PLANS * planned_s(plan)
-        elapsed_s = max(0.0, now - self._committed_at)
-        known_s = outcome.seconds if elapsed_s == math.inf else elapsed_s
-        self._strangers_s = min(EARNED * max(0.0, known_s - kept_s), most_s)
+        first = self._committed_at == -math.inf
+        elapsed_s = outcome.seconds if first else max(0.0, now - self._committed_at)
+        self._strangers_s = min(EARNED * max(0.0, elapsed_s - kept_s), most_s)
         earned_s = self._strangers_s if self._knows(now) else most_s
         for peer, part in {**_given(plan, outcome), me: 1.0}.items():
             kept = KEPT_LEFT_OUT if peer in outcome.left_out else 1.0

@@ -88,7 +88,7 @@ def test_member_pays_what_it_is_waited_for() -> None:
     assert rounds.seconds(B) == MOST_S
 
 
-def test_silent_member_has_earned_nothing_whoever_waited_for_it() -> None:
+def test_silent_member_has_earned_nothing() -> None:
     rounds = Rounds().committed(outcome()).committed(outcome(without=silent()))
     assert rounds.strangers == {C}
     assert rounds.waits(C) == Waited(EARNED_S, stranger=True)
@@ -121,6 +121,15 @@ def test_time_in_which_members_are_waited_for_earns_nothing() -> None:
     rounds = Rounds().committed(outcome(without=silent()))
     rounds.committed(outcome(a=5.0), after_s=5.0 + CYCLE_S)
     assert rounds.seconds(C) == pytest.approx(EARNED_S)
+
+
+def test_single_round_is_forgotten_like_others() -> None:
+    """Of two members each was in one round with somebody else, and refuses the other's call while it remembers."""
+    other = with_new_key(9)
+    rounds = Rounds().committed(replace(outcome(other), seconds=2.0), plan=other)
+    assert C in rounds.strangers
+    rounds.now += PLAN.round_timeout_s + FORGOTTEN_AFTER * 2.0
+    assert rounds.strangers == set()
 
 
 def test_two_that_take_each_other_for_strangers_begin_anew() -> None:
