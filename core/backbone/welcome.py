@@ -46,7 +46,7 @@ GRANT_BYTES_MAX = 256 * 1024
 NAMES_MAX: Final = 500
 """Names that come with a pass: 40 kB in each grant.  Of later ones a member learns from their passes."""
 EARNED_MAX: Final = 256
-"""The last ones suffice to tell who is honest of those who are here."""
+"""Number of peers that come with a pass as those that were in rounds, the last ones."""
 REQUEST_S: Final = 5.0
 """Seconds for a request to arrive."""
 ASKED_PER_S: Final = 2.0
@@ -172,8 +172,9 @@ class WelcomeDesk:
         self._admission_log = admission_log
         self._contacts = contacts
         self.presence: Callable[[], CollaborationNow] = CollaborationNow
-        self.earned: Callable[[], Sequence[PeerId]] = list
         """Says what goes on in the collaboration; the owner of the desk may set it."""
+        self.earned: Callable[[], Sequence[PeerId]] = list
+        """Names the peers that were in rounds, the last one last; the owner of the desk may set it."""
         self._now = now
         self._trace = trace
         self._asked = RateLimit[str](rate_per_s=ASKED_PER_S, burst=ASKED_BURST)

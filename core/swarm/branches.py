@@ -1,12 +1,13 @@
 """Which branch of its history the collaboration follows: the one that those stand on who have earned a voice.
 
 After a partition there are several states that nobody can put in order by looking at them: an epoch's number costs its
-sender nothing, and a pass little.  What costs something is a round: whoever was in one with this peer has computed for
-the model that this peer holds.  So each peer that reports counts once, for the state on which it stands and for all
-that led there, and from every state the history goes on to the child with the greatest `Weight`: GHOST (Sompolinsky
-and Zohar 2015, "Secure high-rate transaction processing in Bitcoin", section 3), with the newest word of each peer in
-place of work (Buterin et al. 2020, "Combining GHOST and Casper", section 4.3).  Peers that were in no round with this
-one, however many they are, lead away neither those who know each other nor those who hear the backbone.
+sender nothing, and a pass little.  What costs something is a round: a peer that was in one with this peer has computed
+for the model that this peer holds.  So each peer that reports counts once, for the state on which it stands and for
+all that led there, and from every state the history goes on to the child with the greatest `Weight`: GHOST
+(Sompolinsky and Zohar 2015, "Secure high-rate transaction processing in Bitcoin", section 3), with the newest word of
+each peer in place of work (Buterin et al. 2020, "Combining GHOST and Casper", section 4.3).  Peers that were in no
+round with this one, however many they are, lead away neither those who know each other nor those who hear the
+backbone.
 """
 
 from collections import Counter, OrderedDict, defaultdict
@@ -38,7 +39,7 @@ class Weight(NamedTuple):
     """Peers that train."""
     others: int = 0
     """Backbones and helpers: they go where those go that train, and decide where these are divided."""
-    own: int = 0
+    known_and_own: int = 0
     """The known ones and, in any case, this peer: one stranger leads it nowhere."""
 
 
@@ -172,8 +173,8 @@ class Branches:
             mine: Where this peer stands, which counts too, a newcomer's like a stranger's; None: nowhere yet.
             stands: Of the others.
             trains: Whether this peer does.
-            loyal: Whether it follows nobody that was in no round.  Where its backbone is heard, so does who has a model
-                or hears anybody that was.
+            loyal: Whether it follows nobody that was in no round.  Where its backbone is heard, that holds for any peer
+                that has a model, or hears somebody that was in rounds.
             back: Whether it goes back to a state that led to its own, where most have stayed.
         """
         here: defaultdict[bytes, Voices] = defaultdict(Voices)

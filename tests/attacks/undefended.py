@@ -18,7 +18,7 @@ from core.swarm.states import StateName
 
 
 def without_voices() -> None:
-    """Count all that train alike, whoever was in rounds, and wherever the backbone stands."""
+    """Count all that train alike, without regard to rounds or to the backbone."""
     followed = branches.heaviest
 
     def weight(self: Voices, *, knows: bool) -> Weight:
