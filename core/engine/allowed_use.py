@@ -6,6 +6,7 @@ from typing import Final
 
 from core.engine.installation import Installation
 from core.system.cores import spare_cores
+from core.system.unused_memory import return_unused_memory
 from core.workers.frames import Throttle
 from core.workers.place import WorkerShare
 from core.workers.trainer_like import TrainerLike
@@ -66,6 +67,7 @@ class AllowedUse:
             self._trainer.resume()
         else:
             await self._trainer.pause(memory_s=MINUTE_S * self._installation.preferences.settings.keep_minutes)
+            return_unused_memory()
         self._changed()
 
     def _throttle(self) -> None:

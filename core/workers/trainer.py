@@ -21,6 +21,7 @@ from core.base.problems import NoSpace, Problem, WorkerProblem
 from core.swarm import orders
 from core.swarm.answers import TrainerAnswer, TrainerGone
 from core.system.restarts import Restarts
+from core.system.unused_memory import return_unused_memory
 from core.workers import frames
 from core.workers.data_frames import DataNews
 from core.workers.evaluations import RESUME_HINT, AwaitedEvaluations
@@ -221,6 +222,7 @@ class Trainer:
             self._worker = None
             self._stand_still(paused=not self._suspension.wanted)
             self._suspension.ended()
+            return_unused_memory()
             self._changed()
         if worker.killed and worker.failure is None:
             return None
