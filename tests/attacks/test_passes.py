@@ -10,9 +10,9 @@ import pytest
 from core.api.snapshot import Snapshot
 from core.backbone.kept_states import STATES
 from core.base.state_header import epoch_of
-from tests.process.liar import FALSE, noise_like
+from tests.attacks.liar import FALSE, noise_like
+from tests.attacks.test_samples import all_reach
 from tests.process.swarm import CORE, Collaboration, collaboration, found
-from tests.process.test_liars import all_reach
 
 pytestmark = [pytest.mark.process, pytest.mark.long]
 PASSES = 3
@@ -49,7 +49,7 @@ def test_passes_of_one_person_replace_nobodys_model(tmp_path: Path, *, defended:
             await asyncio.to_thread(wait_for_copy, swarm)
             noise = tmp_path / "noise"
             noise.write_bytes(noise_like(next(swarm.states(ada).glob("state-*"))))
-            liar = (sys.executable, "-m", "tests.process.liar", str(noise))
+            liar = (sys.executable, "-m", "tests.attacks.liar", str(noise))
             for number in range(PASSES):
                 swarm.join(f"mallory {number}", "--helper", program=liar)
             if not defended:

@@ -1,6 +1,6 @@
 """Runs the program as a member that lies, among engines that do not know it.
 
-python -m tests.process.liar LIE WORDS...     as `python -m core WORDS...`
+python -m tests.attacks.liar LIE WORDS...     as `python -m core WORDS...`
 
 FILE       with `engine --helper`: it says that it trains at epoch 1,000,000, and gives this file to all that ask
 samples    it claims as many samples as a message may, for contributions of large noise

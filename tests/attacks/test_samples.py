@@ -13,7 +13,7 @@ from core.api.verdict import VerdictCode
 from core.base.bounds import SAMPLES_MAX
 from core.control.client import ControlClient
 from core.storage.identity import load_identity
-from tests.process.liar import FALSE, noise_like
+from tests.attacks.liar import FALSE, noise_like
 from tests.process.swarm import Collaboration, Volunteer, collaboration, found
 from tests.process.test_collaboration import call_pause
 from tests.process.test_receipts import receipts
@@ -26,7 +26,7 @@ ROUNDED = 0.02
 
 
 def join_liar(swarm: Collaboration, lie: str, *words: str) -> Volunteer:
-    return swarm.join("mallory", *words, program=(sys.executable, "-m", "tests.process.liar", lie))
+    return swarm.join("mallory", *words, program=(sys.executable, "-m", "tests.attacks.liar", lie))
 
 
 async def all_reach(volunteers: Sequence[Volunteer], epoch: int) -> None:
