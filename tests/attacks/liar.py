@@ -4,6 +4,8 @@ python -m tests.attacks.liar LIE WORDS...     as `python -m core WORDS...`
 
 FILE       with `engine --helper`: it says that it trains at epoch 1,000,000, and gives this file to all that ask
 samples    it claims as many samples as a message may, for contributions of large noise
+turn       it gives its gradient times -8 and claims as many samples, to turn around everybody's step
+mean       it multiplies the means of its share by -1000
 """
 
 import json
@@ -20,6 +22,8 @@ from safetensors import safe_open
 from safetensors.numpy import load_file, save
 
 from core.api.snapshot import VOLUNTEER, Activity
+from core.averaging.allreduce.vectors import Vectors
+from core.averaging.messages import Members
 from core.base.bounds import SAMPLES_MAX
 from core.session import participant as in_session
 from core.sim.disk import MemoryFile
@@ -30,6 +34,10 @@ from core.swarm.states import StateName
 
 FALSE = StateName(10**6, b"\xff" * 32)
 TIMES = np.float32(1e15)
+TURNED = np.float32(-8.0)
+MULTIPLIED = np.float32(-1000.0)
+LIED = "a false mean\n"
+"""In the liar's log, for each of them."""
 
 
 class FalseState(Participant):
@@ -84,9 +92,39 @@ class FalseSamples(Participant):
         return super().handle(event, now)
 
 
+class Turned(Participant):
+    """It computes like others, and gives the opposite."""
+
+    def handle(self, event: Any, now: float) -> Any:
+        match event:
+            case TrainerReady():
+                self._vector = event.contribution
+            case ContributionWritten():
+                self._vector *= TURNED
+                event = replace(event, samples=SAMPLES_MAX)
+        return super().handle(event, now)
+
+
+def lie_in_means() -> None:
+    """Make other means than parts lead to."""
+    sealed = Vectors.seal
+
+    def seal(self: Vectors, number: int, contributors: Members) -> memoryview:
+        mean = self.mean(number)
+        mean *= MULTIPLIED
+        sys.stderr.write(LIED)
+        return sealed(self, number, contributors)
+
+    Vectors.seal = seal  # type: ignore[method-assign]
+
+
 if __name__ == "__main__":
     lie = sys.argv.pop(1)
-    if lie != "samples":
+    if lie == "mean":
+        lie_in_means()
+    elif lie in (lies := {"samples": FalseSamples, "turn": Turned}):
+        in_session.Participant = lies[lie]  # type: ignore[misc]
+    else:
         FalseState.file = MemoryFile(Path(lie).read_bytes())
-    in_session.Participant = FalseSamples if lie == "samples" else FalseState  # type: ignore[misc]
+        in_session.Participant = FalseState  # type: ignore[misc]
     runpy.run_module("core", run_name="__main__")

@@ -3,14 +3,19 @@
 python -m tests.attacks.undefended DEFENCE WORDS...     as `python -m core WORDS...`
 
 voices     a peer counts for where the model is as soon as it says that it trains
+guard      a mean may have any norm
+clip       parts become their weighted mean where the manifest has them clipped
 patience   each member of a round is waited for as long as the timetable says, whatever it has given
 """
 
+import math
 import runpy
 import sys
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from core.averaging.aggregators import CenteredClip, WeightedMean
+from core.averaging.allreduce.vectors import Vectors
 from core.averaging.patience import Patience
 from core.swarm import branches
 from core.swarm.branches import Voices, Weight
@@ -37,7 +42,22 @@ def without_patience() -> None:
     Patience.committed = lambda *_, **__: None  # type: ignore[method-assign]
 
 
-WITHOUT: Final[Mapping[str, Callable[[], None]]] = {"voices": without_voices, "patience": without_patience}
+def without_guard() -> None:
+    """Take means of any norm."""
+    Vectors.norm_bound = lambda *_: math.inf  # type: ignore[method-assign]
+
+
+def without_clip() -> None:
+    """Take the weighted mean of parts where the manifest has them clipped."""
+    CenteredClip.aggregate = lambda _, *parts: WeightedMean().aggregate(*parts)  # type: ignore[method-assign]
+
+
+WITHOUT: Final[Mapping[str, Callable[[], None]]] = {
+    "voices": without_voices,
+    "patience": without_patience,
+    "guard": without_guard,
+    "clip": without_clip,
+}
 
 if __name__ == "__main__":
     WITHOUT[sys.argv.pop(1)]()
