@@ -135,8 +135,8 @@ def passed_over(snapshot: Snapshot) -> str:
 
 
 def all_given(me: Mine) -> str:
-    """What this computer gave to the collaboration, in all."""
-    return tr("{samples} samples in {epochs} rounds, in {duration} of contributing").format(
+    """What the model counts of this computer, and the time that it gave."""
+    return tr("In the model: {samples} samples of {epochs} rounds, in {duration} of contributing").format(
         samples=count(me.samples), epochs=count(me.epochs), duration=duration(me.contributing_s)
     )
 
@@ -160,9 +160,15 @@ def streak(days_in_a_row: int) -> str:
     return tr("{days} days in a row").format(days=count(days_in_a_row))
 
 
-def credit(receipts: ReceiptList) -> str:
-    """What was done for the others beside training."""
+def credit(receipts: ReceiptList, me: Mine) -> str:
+    """What receipts tell beside what the model counts: work that it has not kept, and what was done for the others."""
     said = []
+    if receipts.samples > me.samples:
+        averaged = tr(
+            "By their receipts, {samples} samples were averaged: the model counts fewer, because a round was not kept "
+            "or has only just ended."
+        )
+        said.append(averaged.format(samples=count(receipts.samples)))
     if receipts.reduced:
         averaged = tr("Averaged {numbers} numbers for everybody in {rounds} rounds.")
         said.append(averaged.format(numbers=count(receipts.reduced), rounds=count(receipts.rounds)))
@@ -198,7 +204,7 @@ def _kwh(*days: DayGift) -> float:
 def receipt_short(row: ReceiptView) -> str:
     """What became of this computer's part of a round, in a few words."""
     words = {
-        "accepted": tr("In the model"),
+        "accepted": tr("Averaged"),
         "alone": tr("Signed by nobody else"),
         "helped": tr("Helped to average"),
         "nothing": tr("Did not arrive in time"),
@@ -210,8 +216,8 @@ def receipt_short(row: ReceiptView) -> str:
 def receipt(row: ReceiptView) -> str:
     """The same in whole sentences, with who has signed it."""
     words = {
-        "accepted": tr("The others have signed that it became part of the model."),
-        "alone": tr("It became part of the model, but nobody else has signed that, which proves nothing to others."),
+        "accepted": tr("The others have signed that it was averaged."),
+        "alone": tr("It was averaged, but nobody else has signed that, which proves nothing to others."),
         "helped": tr("This computer averaged or passed on what others had computed, and had no samples of its own."),
         "nothing": tr("It arrived too late or not at all: the round went on without it. The connection may be slow."),
         "invalid": tr("The receipt is not what its members signed: somebody or the disk has changed it."),

@@ -17,7 +17,7 @@ def days_table(parent: QObject | None = None) -> KeyedTable[DayGift]:
         [
             Column(title=tr("Day"), show=lambda row: page_text.day(date.fromisoformat(row.day))),
             Column(title=tr("Time"), show=lambda row: text.duration(row.seconds), numeric=True, letters=11),
-            Column(title=tr("Samples"), show=lambda row: text.count(row.samples), numeric=True, letters=11),
+            Column(title=tr("Averaged"), show=lambda row: text.count(row.samples), numeric=True, letters=11),
             Column(
                 title=tr("Traffic"),
                 show=lambda row: text.size(row.bytes_sent + row.bytes_received),

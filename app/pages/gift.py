@@ -64,7 +64,8 @@ class GiftPage(AskingPage):
         if receipts is not None:
             self._receipts.follow(receipts.receipts)
             self.receipts.count_rows()
-            _say(self._credit, page_text.credit(receipts))
+            if self.store.last is not None:
+                _say(self._credit, page_text.credit(receipts, self.store.last.me))
 
 
 def _say(line: QLabel, words: str) -> None:

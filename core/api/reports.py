@@ -20,7 +20,7 @@ class DayGift(msgspec.Struct, frozen=True, kw_only=True):
     seconds: float = 0.0
     """Of contributing."""
     samples: int = 0
-    """That became part of a model, by the receipts of that day."""
+    """That were averaged, by the receipts of that day, whether or not a model has kept the round."""
     bytes_sent: int = 0
     bytes_received: int = 0
     joules: float = 0.0
@@ -70,6 +70,8 @@ class ReceiptList(msgspec.Struct, frozen=True, kw_only=True):
     """Receipts that were ever kept of this collaboration."""
     samples_pending: int = 0
     """Accumulated here, not averaged yet."""
+    samples: int = 0
+    """Averaged in all rounds; a snapshot has those that the model counts."""
     rounds: int = 0
     """Rounds that this computer helped to end."""
     reduced: int = 0

@@ -94,7 +94,7 @@ class Mine(msgspec.Struct, frozen=True, kw_only=True):
     """Eight letters (core.base.ids.short)."""
     name: str
     samples: int = 0
-    """Samples in averaged contributions, since this computer joined."""
+    """Samples in averaged contributions that the model counts; `ReceiptList` has those that it has not kept, too."""
     samples_pending: int = 0
     """Samples accumulated in the current epoch, not averaged yet."""
     samples_per_s: float = 0.0

@@ -76,6 +76,7 @@ class EngineReports:
             receipts=tuple(receipt_view(one, me) for one in found),
             kept=session.journal.receipts_kept,
             samples_pending=session.samples_pending,
+            samples=credit.samples,
             rounds=credit.rounds,
             reduced=credit.reduced,
             relayed_bytes=credit.relayed_bytes,

@@ -456,6 +456,10 @@
    <translation>Zu anderen Zeiten</translation>
   </message>
   <message>
+   <source>Averaged</source>
+   <translation>Gemittelt</translation>
+  </message>
+  <message>
    <source>Averaged {numbers} numbers for everybody in {rounds} rounds.</source>
    <translation>Hat in {rounds} Runden {numbers} Zahlen für alle gemittelt.</translation>
   </message>
@@ -490,6 +494,10 @@
   <message>
    <source>By the rules until {moment}</source>
    <translation>Nach den Regeln bis {moment}</translation>
+  </message>
+  <message>
+   <source>By their receipts, {samples} samples were averaged: the model counts fewer, because a round was not kept or has only just ended.</source>
+   <translation>Nach den Quittungen wurden {samples} Beispiele gemittelt: Das Modell zählt weniger, weil eine Runde nicht behalten wurde oder gerade erst zu Ende ist.</translation>
   </message>
   <message>
    <source>By this computer's clock, its pass does not hold now. Waiting for the backbone at {where} to renew it.</source>
@@ -992,8 +1000,8 @@
    <translation>In Ordnung</translation>
   </message>
   <message>
-   <source>In the model</source>
-   <translation>Im Modell</translation>
+   <source>In the model: {samples} samples of {epochs} rounds, in {duration} of contributing</source>
+   <translation>Im Modell: {samples} Beispiele aus {epochs} Runden, in {duration} Rechenzeit</translation>
   </message>
   <message>
    <source>In this collaboration this computer is called {name}.</source>
@@ -1006,10 +1014,6 @@
   <message>
    <source>It arrived too late or not at all: the round went on without it. The connection may be slow.</source>
    <translation>Es kam zu spät oder gar nicht an: Die Runde ging ohne weiter. Vielleicht ist die Verbindung langsam.</translation>
-  </message>
-  <message>
-   <source>It became part of the model, but nobody else has signed that, which proves nothing to others.</source>
-   <translation>Es wurde Teil des Modells, aber niemand sonst hat das unterschrieben; anderen beweist das nichts.</translation>
   </message>
   <message>
    <source>It begins with the first step.</source>
@@ -1082,6 +1086,10 @@
   <message>
    <source>It takes volunteers outside of this network to find out.</source>
    <translation>Das lässt sich erst mit Mitwirkenden außerhalb dieses Netzwerks herausfinden.</translation>
+  </message>
+  <message>
+   <source>It was averaged, but nobody else has signed that, which proves nothing to others.</source>
+   <translation>Es wurde gemittelt, aber niemand sonst hat das unterschrieben, und das beweist anderen nichts.</translation>
   </message>
   <message>
    <source>It was kept as {0}. Start Potluck again to begin a new collaboration.</source>
@@ -2284,8 +2292,8 @@
    <translation>Keine Angabe.</translation>
   </message>
   <message>
-   <source>The others have signed that it became part of the model.</source>
-   <translation>Die anderen haben unterschrieben, dass es Teil des Modells wurde.</translation>
+   <source>The others have signed that it was averaged.</source>
+   <translation>Die anderen haben unterschrieben, dass es gemittelt wurde.</translation>
   </message>
   <message>
    <source>The pass of {0} is not a backbone's.</source>
@@ -3690,10 +3698,6 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   <message>
    <source>{samples} of {target} samples for the model's next step, {mine} from this computer</source>
    <translation>{samples} von {target} Beispielen für den nächsten Schritt des Modells, {mine} von diesem Rechner</translation>
-  </message>
-  <message>
-   <source>{samples} samples in {epochs} rounds, in {duration} of contributing</source>
-   <translation>{samples} Beispiele in {epochs} Runden, in {duration} Rechenzeit</translation>
   </message>
   <message>
    <source>{samples} samples more to reach {name}.</source>

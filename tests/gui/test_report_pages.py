@@ -15,6 +15,7 @@ from app.line_command import LineCommand
 from app.page_text import notice
 from app.pages import asking
 from app.pages.verdict_actions import RULES, offers_of
+from app.text import count
 from core.api import verdict as verdicts
 from core.api.hints import Hint
 from core.api.reports import DayGift, GiftHistory
@@ -69,14 +70,23 @@ def test_gift_page_says_what_became_of_each_round(told):
     assert "About 2.58 kWh, 0.83 in your money" in words(page)
     assert column(page.days, 0)[0] == "Tue 24 Nov"
     assert [one.strip() for one in column(page.receipts, 2)][2:7] == [
-        "In the model",
+        "Averaged",
         "Did not arrive in time",
-        "In the model",
+        "Averaged",
         "Helped to average",
         "Signed by nobody else",
     ]
     why = page.receipts.table.model().index(3, 2).data(Qt.ItemDataRole.ToolTipRole)
     assert "the round went on without it" in why
+
+
+def test_gift_page_tells_averaged_samples_from_those_that_the_model_counts(told, examples):
+    page = open_page(told, "gift")
+    mine, receipts = told.store.last.me.samples, examples.reports()["receipts"]
+    assert f"In the model: {count(mine)} samples" in words(page)
+    for more in (0, 700):
+        told.window.reports.put("receipts", msgspec.structs.replace(receipts, samples=mine + more))
+        assert (f"By their receipts, {count(mine + 700)} samples were averaged" in words(page)) is bool(more)
 
 
 def test_computer_page_shows_what_is_used(told):

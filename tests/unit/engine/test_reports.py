@@ -9,19 +9,23 @@ import pytest
 
 from core.api.look import THREAD_WATTS
 from core.api.snapshot import Notice
+from core.averaging.receipts.exchange import Receipted
 from core.averaging.receipts.receipt import Deed, Receipt, Statement, attest
 from core.base.ids import PeerId, fingerprint, hashed_key
 from core.base.signing import KeyPair
 from core.control.notices import NoticeRing
 from core.engine.gift import GiftMeter, drawn_watts
+from core.engine.journal import Journal
 from core.engine.notice_file import NoticeFile
 from core.engine.options import EngineOptions
 from core.engine.reports import EngineReports, folder_bytes, receipt_view
 from core.ledger.checked_receipt import check
 from core.ledger.days import Days, GiftTotals
+from core.ledger.ledger import Ledger
 from core.schedule.sensed import Sensed, SensedGpu
 from core.storage.paths import Home
 from core.storage.settings import Settings
+from core.swarm.orders import LedgerRead
 
 GIVER, OTHER, REDUCER, IDLE = (KeyPair(bytes([number]) * 32) for number in range(1, 5))
 
@@ -81,6 +85,29 @@ def test_before_it_has_joined_there_are_no_receipts(installation):
     assert asyncio.run(reports.receipts(0)).receipts == ()
     assert reports.trust().organiser == ""
     assert reports.trust().mine == fingerprint(installation.key.peer_id)
+
+
+def test_receipts_and_days_tell_alike_of_a_round_that_the_model_has_not_kept(installation, tmp_path):
+    journal = Journal(
+        folder=tmp_path,
+        board=tmp_path / "board.json",
+        receipts=tmp_path / "receipts",
+        target_samples=64,
+        notices=NoticeRing(lambda: 5.0),
+        now=lambda: 5.0,
+    )
+    installation.key = GIVER
+    session = SimpleNamespace(
+        journal=journal, samples_pending=0, joined=SimpleNamespace(manifest=SimpleNamespace(id=bytes(32)))
+    )
+    meter = GiftMeter(
+        installation.days, lambda: GiftTotals(samples=journal.credit(GIVER.peer_id).samples), lambda: 10.0
+    )
+    journal.take(Receipted(signed(GIVER, OTHER)))
+    journal.take(LedgerRead(Ledger().to_bytes(), 7))  # of another state, which has not this round
+    meter.count()
+    told = asyncio.run(EngineReports(installation, lambda: session).receipts(0))
+    assert (told.samples, installation.days.today().samples, journal.board.row(GIVER.peer_id).samples) == (10, 10, 0)
 
 
 def test_machine_is_this_computer(installation, tmp_path):
