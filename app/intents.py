@@ -73,7 +73,7 @@ class Intents(QObject):
         self._call("test_port")
 
     def try_now(self) -> None:
-        """Have the engine ask the backbone that does not answer now."""
+        """Have the engine ask the backbone now that does not answer, or has refused this computer."""
         self._call("try_now")
 
     def stop_engine(self) -> None:

@@ -31,6 +31,9 @@ def facts(look: LinkLook) -> list[tuple[str, str, str]]:
         ("download", tr("Download"), size.format(size=text.size(look.download_bytes))),
         ("account", tr("Account"), tr("None is needed: the link lets you in.")),
     ]
+    if look.refusal is not None:
+        words = text.one_line(f"{tr(look.refusal.message)} {tr(look.refusal.hint)}")
+        rows.append(("refusal", tr("Refused the last time"), tr("{why} It is asked again.").format(why=words)))
     if look.sources:
         rows.append(("sources", tr("Where its text comes from"), data_text.sources(look.sources)))
         rows.append(("rights", tr("Licence and credit"), data_text.rights(look.sources)))

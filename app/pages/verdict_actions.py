@@ -52,7 +52,7 @@ _LOOK_BACK: Final = Offer(text.later("See what happened"), lambda actions: actio
 _TRY: Final = Offer(text.later("Try now"), lambda actions: actions.try_asked.emit())
 _CHECK: Final = Offer(text.later("Check this computer"), lambda actions: actions.check_asked.emit())
 _LEAVE: Final = Offer(text.later("Leave it"), lambda actions: actions.leave_asked.emit())
-_JOIN: Final = Offer(text.later("Join another…"), lambda actions: actions.join.trigger())
+_AGAIN: Final = Offer(text.later("Ask again"), lambda actions: actions.try_asked.emit())
 _LIMITS: Final = text.later("Change the limits…")
 _RULE: Final = text.later("Change this rule…")
 OFFERS_MAX: Final = 2
@@ -62,7 +62,7 @@ def offers_of(verdict: Verdict) -> tuple[Offer, ...]:
     """The actions that are offered with a verdict, the first choice first.  Pausing is the switch's, beside it."""
     match verdict.code, verdict.reason:
         case VerdictCode.PROBLEM, verdicts.SHUT_OUT:
-            return _LEAVE, _JOIN
+            return _LEAVE, _AGAIN
         case VerdictCode.PROBLEM, _:
             return (_LOOK_BACK,)
         case VerdictCode.NOT_CONNECTED, "offline":

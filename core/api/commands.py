@@ -20,8 +20,8 @@ METHODS = (
 """snapshot: the Snapshot now.  pause(what, until), resume(what, until): one of the person's switches
 (core.api.modes), computing where none is named; until: unix seconds, or for good.  quit: stop the engine.  restart:
 begin anew in the same process, with the collaboration that is current then; a hostile caller gains what it gains by
-quit, the samples of this epoch.  try_now: ask the backbone that does not answer now; a hostile caller, who could quit
-the engine, gains one question for each of its own.
+quit, the samples of this epoch.  try_now: ask the backbone now that does not answer, or has refused this computer; a
+hostile caller, who could quit the engine, gains one question for each of its own.
 show: ask a window, if one is connected, to come to the front (notification `show` to every client).
 notices(since): a list of Notice.  evaluate: look at the held-out text now; the answer is an Evaluation.  settings: the
 SettingsView.  configure(Wish): change what is named, all of it or nothing; the answer is the SettingsView after that

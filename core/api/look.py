@@ -3,6 +3,7 @@
 import msgspec
 
 from core.api.data_state import SourceView
+from core.api.joined import KeptRefusal
 
 THREAD_WATTS = 8.0
 """Rule of thumb for a busy processor thread: desktop processors draw 65 W with 8 cores."""
@@ -61,5 +62,7 @@ class LinkLook(msgspec.Struct, frozen=True, kw_only=True):
     """Where its text comes from; who joins has this computer ask their hosts."""
     computers: int | None = None
     """That take part now; None: the backbone does not say."""
+    refusal: KeptRefusal | None = None
+    """Why this computer could not take part the last time; None: it could, or has not asked yet."""
     estimate: JoinEstimate = JoinEstimate()
     computer: ComputerFacts

@@ -8,7 +8,7 @@ import sys
 import msgspec
 
 from core.api.data_state import SourceView
-from core.api.joined import LINK_LETTERS_MAX
+from core.api.joined import LINK_LETTERS_MAX, KeptRefusal
 from core.api.look import LinkLook
 from core.api.numbers import volume
 from core.api.turns import WORDS, PassedOver, WhyNot
@@ -45,7 +45,7 @@ def join(args: argparse.Namespace) -> int:
     refused = member[0].refusal if member else None
     invited = asyncio.run(look(link, Clock().now, member=bool(member)))
     if args.show or not args.yes:
-        shown = description(invited, home)
+        shown = description(invited, home, refusal=refused)
         if args.json:
             say_json({"event": "collaboration", **msgspec.to_builtins(shown)})
         else:
@@ -125,8 +125,14 @@ def collaborations(args: argparse.Namespace) -> int:
     return 0
 
 
-def description(invited: Invited, home: Home) -> LinkLook:
-    """What a person should know before joining."""
+def description(invited: Invited, home: Home, *, refusal: KeptRefusal | None) -> LinkLook:
+    """What a person should know before joining.
+
+    Args:
+        invited: What the backbone says.
+        home: Of this computer.
+        refusal: Why it could not take part the last time; None: it could.
+    """
     manifest = invited.manifest
     here = asyncio.run(computer_facts(home))
     return LinkLook(
@@ -140,6 +146,7 @@ def description(invited: Invited, home: Home) -> LinkLook:
         folder=clean(wanted_folder(manifest)[:FOLDER_LETTERS]),
         sources=tuple(_clean(source) for source in source_views(manifest)),
         computers=invited.present.computers if invited.present is not None else None,
+        refusal=refusal,
         estimate=asyncio.run(estimate(invited, here)),
         computer=here,
     )
@@ -172,6 +179,7 @@ def _as_text(shown: LinkLook) -> str:
     rows = (
         ("Collaboration", shown.name),
         ("Organised by", shown.organiser),
+        *([("Refused before", f"{clean(str(shown.refusal))} It is asked again.")] if shown.refusal else []),
         ("Fingerprint", shown.fingerprint),
         ("What for", shown.summary or "The organiser does not say."),
         ("Download", f"{volume(shown.download_bytes)} of files, then the model; numbers only, no programs"),

@@ -46,7 +46,7 @@ class Intents(Protocol):
         """Switch it on by the rules; until a moment, in spite of them."""
 
     def try_now(self) -> None:
-        """Ask the backbone that does not answer now, instead of after the back-off."""
+        """Ask the backbone now that does not answer, before its turn, or that has refused this computer, again."""
 
     async def quit(self) -> None:
         """Stop the engine; returns before it has stopped, so that the answer still goes out."""

@@ -63,6 +63,10 @@ class Collaborations:
         links, refused = self._links()
         return [self._kept(link, refused.get(str(link))) for link in links]
 
+    def manifest(self, link: Link) -> Manifest | None:
+        """What is known of the collaboration that a link leads to; None: it was never reached, or is damaged."""
+        return self._kept(link, None).manifest
+
     def keep(self, link: Link, signed_manifest: bytes = b"") -> None:
         """Make a collaboration the current one; an older link to it is forgotten.
 

@@ -12,6 +12,7 @@ from core.api.settings import PortTest, SettingsView
 from core.api.snapshot import Snapshot
 from core.api.turns import PassedOver
 from core.api.verdict import Verdict
+from core.base.manifest import Manifest
 from core.base.problems import Problem
 from core.engine.installation import Installation
 from core.engine.preferences import check_end, view
@@ -31,6 +32,7 @@ class Life:
         hurry: Set when a person wants the backbone that does not answer to be asked now.
         again: A client wants it to begin anew after that, in the collaboration that is current by then.
         stage: What is being prepared, or waited for.
+        known: What is known, from the last time, of the collaboration that is joined; None: nothing.
         failure: What keeps it from going on.
         session: Its part in the collaboration; None: it has not joined.
         passed_over: Other collaborations that were joined and cannot be worked for now.
@@ -41,6 +43,7 @@ class Life:
     hurry: asyncio.Event = field(default_factory=asyncio.Event)
     again: bool = False
     stage: Verdict = field(default_factory=lambda: verdicts.starting("preparing", stage="Potluck is starting."))
+    known: Manifest | None = None
     failure: Problem | None = None
     session: VolunteerSession | None = None
     passed_over: tuple[PassedOver, ...] = ()
@@ -100,11 +103,12 @@ class Controls:
 
     async def restart(self) -> None:
         """End, and begin anew in the same process; the call returns before the end."""
-        self._life.again = True
-        self._life.end()
+        self._begin_anew()
 
     def try_now(self) -> None:
-        """A client wants the backbone that does not answer to be asked now."""
+        """A client wants the backbone to be asked now: one that does not answer, or has not let this computer in."""
+        if self._life.failure is not None:
+            self._begin_anew()
         self._life.hurry.set()
         if self._life.session is not None:
             self._life.session.clock_watch.ask()
@@ -163,12 +167,17 @@ class Controls:
             me=installation.key.peer_id,
             upload_bytes_s=None if is_loopback(installation.options.bind) else settings.upload_bytes_s,
             failure=life.failure,
+            manifest=life.known if life.failure is not None else None,  # who has refused this computer has a name
             rest=decision.rest,
             notice_last=installation.notices.last,
             passed_over=life.passed_over,
             today=installation.days.today(),
         )
         return at if life.session is None else life.session.seen(at)
+
+    def _begin_anew(self) -> None:
+        self._life.again = True
+        self._life.end()
 
     async def _switch(self, what: UseSubject, until: float | None, *, on: bool) -> None:
         """Have the person's choice in force, and keep it for the next start."""

@@ -156,10 +156,12 @@ class Engine:
         """
         while True:
             self.life.session = None
+            self.life.known = self.collaborations.manifest(link)
             self.stage("Joining the collaboration.")
             session = self.life.session = await join(
                 link,
                 self.life.installation,
+                known=self.life.known,
                 changed=self._announce,
                 waiting=self._at,
                 hurry=self.life.hurry,

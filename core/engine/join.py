@@ -14,7 +14,6 @@ from core.backbone.join import Joining
 from core.backbone.link import Link
 from core.backbone.source import check_source
 from core.base.manifest import Manifest
-from core.engine.collaborations import Collaborations
 from core.engine.installation import Installation
 from core.engine.session import VolunteerSession
 from core.system.atomic_files import make_directory
@@ -24,24 +23,21 @@ class _Patience:
     """Tells a person whose backbone does not answer, and when it is asked again.
 
     Args:
-        link: Leads to the collaboration.
-        installation: Its home has the manifest, if the collaboration was reached before.
+        installation: Has the clock.
+        known: Manifest of the collaboration, if it was reached before.
         tell: Takes the verdict.
         hurry: Set when a person wants it asked now.
     """
 
     def __init__(
         self,
-        link: Link,
         installation: Installation,
         *,
+        known: Manifest | None,
         tell: Callable[[Verdict], None],
         hurry: asyncio.Event,
     ) -> None:
-        home = installation.options.home
         self._wall = installation.clock.wall
-        kept = next((each for each in Collaborations(home).all() if each.link.manifest_id == link.manifest_id), None)
-        known = kept.manifest if kept is not None else None
         self._names = {} if known is None else {"collaboration": known.name, **known.organiser_named}
         self._tell = tell
         self._hurry = hurry
@@ -65,6 +61,7 @@ async def join(
     link: Link,
     installation: Installation,
     *,
+    known: Manifest | None,
     changed: Callable[[], None],
     waiting: Callable[[Verdict], None],
     hurry: asyncio.Event,
@@ -74,6 +71,7 @@ async def join(
     Args:
         link: Leads to the collaboration.
         installation: What all sessions of this computer have in common.
+        known: Manifest of the collaboration, if it was reached before.
         changed: Called when something that people see has changed.
         waiting: Told what is waited for, as a verdict.
         hurry: Set when a person wants the backbone to be asked now.
@@ -89,7 +87,7 @@ async def join(
         if not options.help_bytes:
             check_source(manifest, options.text)
 
-    patience = _Patience(link, installation, tell=waiting, hurry=hurry)
+    patience = _Patience(installation, known=known, tell=waiting, hurry=hurry)
     joining = Joining(
         link=link,
         key=installation.key,

@@ -424,6 +424,10 @@
    <translation>Als W&amp;orte</translation>
   </message>
   <message>
+   <source>Ask again</source>
+   <translation>Noch einmal fragen</translation>
+  </message>
+  <message>
    <source>Ask on a computer that trains.</source>
    <translation>Auf einem Rechner fragen, der trainiert.</translation>
   </message>
@@ -1118,10 +1122,6 @@
   <message>
    <source>Join again with the organiser's link.</source>
    <translation>Mit dem Link der Leitung neu beitreten.</translation>
-  </message>
-  <message>
-   <source>Join another…</source>
-   <translation>Anderem Projekt beitreten…</translation>
   </message>
   <message>
    <source>Join one with: potluck join LINK</source>
@@ -1838,6 +1838,10 @@
   <message>
    <source>Ready</source>
    <translation>Fertig</translation>
+  </message>
+  <message>
+   <source>Refused the last time</source>
+   <translation>Beim letzten Mal abgelehnt</translation>
   </message>
   <message>
    <source>Rest above a power of</source>
@@ -3472,6 +3476,10 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
    <translation>{0} GB sind frei, wo Potluck seine Dateien hat ({1}).</translation>
   </message>
   <message>
+   <source>{0} It is asked again.</source>
+   <translation>{0} Es wird noch einmal gefragt.</translation>
+  </message>
+  <message>
    <source>{0} It is not metered.</source>
    <translation>{0} Sie kostet nicht nach Menge.</translation>
   </message>
@@ -3798,6 +3806,10 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   <message>
    <source>{whose} is not ready yet: {why}</source>
    <translation>{whose} ist noch nicht bereit: {why}</translation>
+  </message>
+  <message>
+   <source>{why} It is asked again.</source>
+   <translation>{why} Es wird noch einmal gefragt.</translation>
   </message>
  </context>
 </TS>

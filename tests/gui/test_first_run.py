@@ -3,6 +3,7 @@
 import json
 import sys
 
+import msgspec
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
@@ -16,6 +17,7 @@ from app.language import LANGUAGES
 from app.line_command import LineCommand
 from app.opening import Opening, opening
 from app.views.first_run.wizard import JoinDialog
+from core.api.joined import KeptRefusal
 from core.api.look import ComputerFacts, JoinEstimate, LinkLook
 from core.api.snapshot import ProblemView
 from tests.gui.test_join import LINK, PROGRAM, calls
@@ -193,6 +195,20 @@ def test_what_is_not_known_is_said_so():
         link_look.estimate(known)
         == "About 3 % of this collaboration, 45 W while it computes, 1.2 GB a day: an estimate."
     )
+
+
+def test_refusal_of_the_last_time_is_told_before_joining_again():
+    computer = ComputerFacts(cores=4, threads=3, memory_bytes=8 * 10**9, disk_free_bytes=10**9)
+    look = LinkLook(
+        id="ab", name="n", organiser="o", fingerprint="f", summary="", task="gpt", download_bytes=1, computer=computer
+    )
+    refusal = KeptRefusal("The organiser has shut this computer out of the collaboration.", "Ask\u202e for a link.")
+    for refused in (None, refusal):
+        rows = {name: words for name, _, words in link_look.facts(msgspec.structs.replace(look, refusal=refused))}
+        assert ("refusal" in rows) is (refused is not None)
+    assert rows["refusal"].startswith("The organiser has shut this computer out of the collaboration. Ask")
+    assert rows["refusal"].endswith("It is asked again.")
+    assert "\u202e" not in rows["refusal"]
 
 
 def test_what_opens_follows_from_what_was_chosen(tmp_path):

@@ -169,10 +169,9 @@ def test_who_is_shut_out_is_offered_to_leave(parts, examples, delete, tmp_path, 
     assert window.status.words == "Problem"
     assert home.pot.shares == (0, 0)
     assert page_text.unmeasured() not in [one.text() for one in home.findChildren(QLabel)]
-    leave, join = home.offers
-    QTest.mouseClick(join, Qt.MouseButton.LeftButton)
-    assert window.join.isVisible()
-    window.join.reject()
+    leave, again = home.offers
+    QTest.mouseClick(again, Qt.MouseButton.LeftButton)
+    assert parts.calls == ["try_now"]
     QTest.mouseClick(leave, Qt.MouseButton.LeftButton)
     assert leaving.box.text() == "Leave A small ALBERT on Python's documentation?"
     QTest.mouseClick(leaving.yes, Qt.MouseButton.LeftButton)

@@ -158,6 +158,8 @@ def test_refusal_is_told_after_the_engine_has_ended(tmp_path: Path) -> None:
             code, told, _ = await asyncio.to_thread(potluck, "log", "--json", *where)
             assert code == 0
             assert any("This invitation is not valid" in each["notice"]["text"] for each in told)
+            code, told, _ = await asyncio.to_thread(potluck, "join", link, "--show", "--json", *where)
+            assert "This invitation is not valid" in told[0]["refusal"]["message"]
             await asyncio.to_thread(potluck, "join", link, "--yes", *where)
             _, told, _ = await asyncio.to_thread(potluck, "status", "--json", *where)
             assert told[0]["reason"] == "stopped"

@@ -8,10 +8,12 @@ from random import SystemRandom
 import pytest
 
 from core.api.snapshot import Snapshot
+from core.api.verdict import SHUT_OUT
 from core.backbone.charter import Charter, read_charter_records
 from core.backbone.join import Joining
 from core.backbone.link import parse_link
 from core.base.problems import NotTrusted
+from core.control.client import ControlClient
 from core.net.clock import Clock
 from core.storage.identity import load_identity
 from core.system.startup import EXIT_SHUT_OUT
@@ -62,6 +64,29 @@ def test_revoked_member_is_refused_by_all_processes(tmp_path: Path) -> None:
             swarm.start_backbone()
             swarm.join("eve", *HELPER)  # who was shut out starts Potluck again, and everybody hears her
             await ada.until(lambda news: names(news) >= {"bob", "eve"})
+
+    asyncio.run(run())
+
+
+def test_member_that_is_let_in_again_asks_without_a_restart(tmp_path: Path) -> None:
+    charter = found(tmp_path, target_samples=64)
+
+    async def run() -> None:
+        async with collaboration(charter, tmp_path) as swarm:
+            eve = swarm.join("eve", *HELPER, "--stay")
+            await eve.until(lambda news: "Backbone" in names(news))
+            await asyncio.to_thread(revoke, charter, "eve")
+            await eve.until(lambda news: news.verdict.reason == SHUT_OUT)
+            eve.kill()
+            again = swarm.join("eve", *HELPER, "--stay")
+            refused = await again.until(lambda news: news.verdict.reason == SHUT_OUT)
+            assert refused.collaboration is not None
+            assert refused.collaboration.name == charter.manifest.name
+            await asyncio.to_thread(revoke, charter, "eve", "--undo")
+            async with ControlClient.connect(again.home) as client:
+                await client.call("try_now")
+            await again.until(lambda news: "Backbone" in names(news))
+            assert again.process.poll() is None
 
     asyncio.run(run())
 

@@ -11,6 +11,7 @@ from core.api.score import Score
 from core.api.settings import PortTest
 from core.api.snapshot import Activity, LossView
 from core.api.verdict import starting
+from core.backbone.revocations import shut_out
 from core.base.problems import Problem
 from core.base.signing import KeyPair
 from core.control.notices import NoticeRing
@@ -89,6 +90,16 @@ def test_backbone_is_asked_when_a_person_wants_it(tmp_path, session):
     stage.controls.try_now()
     assert stage.life.hurry.is_set()
     assert session is None or session.told == ["ask"]
+
+
+@pytest.mark.parametrize("session", [None, Session()])
+def test_engine_that_was_refused_begins_anew_when_a_person_asks_again(tmp_path, session):
+    stage = Stage(tmp_path, session)
+    stage.life.failure = shut_out()
+    stage.controls.try_now()
+    assert stage.life.again
+    assert stage.life.quit.is_set()
+    assert session is None or "stop" in session.told
 
 
 @pytest.mark.parametrize("joined", [False, True])
