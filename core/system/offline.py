@@ -1,4 +1,4 @@
-"""Keeping `datasets` and its companions to themselves."""
+"""Keeping `datasets`, `transformers` and torch to themselves."""
 
 import os
 from pathlib import Path
@@ -13,6 +13,7 @@ def offline(cache: Path) -> None:
         cache: Where they may leave files.
     """
     os.environ["HF_HOME"] = str(cache)
+    os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(cache / "compiled")
     for name in ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "TRANSFORMERS_OFFLINE", "HF_HUB_DISABLE_TELEMETRY"):
         os.environ[name] = "1"
     os.environ["HF_HUB_DISABLE_PROGRESS_BARS"] = "1"

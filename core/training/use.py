@@ -9,7 +9,6 @@ prints one JSON object a line: `progress` (text, fraction), then `exported` (`Ex
 
 import argparse
 import sys
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -52,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="use", description="Export or try the model in a state.")
     parser.add_argument("--manifest", type=Path, required=True, help="the collaboration's signed manifest")
     parser.add_argument("--blobs", type=Path, required=True, help="the folder of its files")
-    parser.add_argument("--state", type=Path, required=True, help="the state's file")
+    parser.add_argument("--state", type=Path, required=True, help="a copy of it, in a folder that goes afterwards")
     parser.add_argument("--with-parent", action="store_true", help="end when standard input closes")
     uses = parser.add_subparsers(dest="use", required=True)
     uses.add_parser("export").add_argument("--out", type=Path, required=True, help="where the files go")
@@ -65,10 +64,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _load_and_use(chosen: argparse.Namespace) -> None:
     try:
-        with tempfile.TemporaryDirectory(prefix="potluck-") as cache:
-            offline(Path(cache))
-            say("progress", text="Loading the model", fraction=0.1)
-            _use(chosen, read_manifest(chosen.manifest.read_bytes(), Ed25519Verifier()))
+        offline(chosen.state.parent / "cache")  # beside the copy of the state, which the parent removes
+        say("progress", text="Loading the model", fraction=0.1)
+        _use(chosen, read_manifest(chosen.manifest.read_bytes(), Ed25519Verifier()))
     except (OSError, SafetensorError) as error:
         system = system_error_of(error)
         if system is not None and chosen.use == "export":

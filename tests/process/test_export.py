@@ -17,6 +17,7 @@ from core.backbone.charter import load_charter
 from core.tasks import task_of
 from core.tasks.parameters import read_parameters
 from core.tasks.task import Blobs
+from tests.process.swarm import CORE, ENVIRONMENT
 from tests.trained import EPOCHS, RECIPES, Trained, held_out, trained
 
 pytestmark = pytest.mark.process
@@ -155,6 +156,15 @@ def test_try_answers_in_the_terminal(made: Trained, capsys) -> None:
         assert capsys.readouterr().out.strip()
     else:
         assert len(told["text"]) == 200
+
+
+def test_commands_that_use_a_model_leave_no_temporary_folder(made: Trained, tmp_path: Path) -> None:
+    left = tmp_path / "tmp"
+    left.mkdir()
+    for words in (["try", TEXTS[made.manifest.task]], ["export", str(tmp_path / "out")]):
+        where = ["--home", str(made.home.directory)]
+        subprocess.run([*CORE, *words, *where], env={**ENVIRONMENT, "TMPDIR": str(left)}, check=True)
+    assert not list(left.iterdir())
 
 
 def test_try_says_what_is_wrong_with_a_text(made: Trained, capsys) -> None:
