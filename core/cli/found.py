@@ -71,10 +71,12 @@ def run(args: argparse.Namespace) -> int:
     """`potluck found`; see `potluck found --help`."""
     hosts = read_hosts(args.host)
     if args.recipe is None:
-        ask(args)
+        if args.charter is not None:
+            _check_free(_place(args, ""))
+        ask(args, lambda name: _check_free(_place(args, name)))
         hosts = read_hosts(args.host)
     chosen = _chosen(args)
-    folder = (args.charter or Path(_folder(args.name or chosen.path.stem))).expanduser().absolute()
+    folder = _place(args, args.name or chosen.path.stem)
     peers, desk = _free_ports(2)
     ports = Ports(peers=peers, desk=args.desk_port or desk, host="".join(hosts[:1]), also=hosts[1:])
     _say(args, asyncio.run(_found(Founding(chosen, folder, ports, _invitation(args)))), ports)
@@ -142,7 +144,8 @@ async def _found(asked: Founding) -> Founded:
 def _check_free(folder: Path) -> None:
     if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
         raise BadInput(
-            f"{folder} is there already; nothing in it was changed.", hint="Name another folder with --charter."
+            f"{folder} is there already; nothing in it was changed.",
+            hint="Choose another name, or name another folder with --charter.",
         )
 
 
@@ -226,6 +229,11 @@ def _lasting(args: argparse.Namespace, invitation: Invitation) -> str:
     days = LINK_DAYS if args.days is None else args.days
     most = "any number of computers" if invitation.uses_max is None else f"{amount(invitation.uses_max)} computers"
     return f"{most}, {f'for {amount(days)} days' if days else 'without an end'}"
+
+
+def _place(args: argparse.Namespace, name: str) -> Path:
+    """Where the charter of a collaboration of this name goes."""
+    return (args.charter or Path(_folder(name))).expanduser().absolute()
 
 
 def _folder(name: str) -> str:

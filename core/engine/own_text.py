@@ -6,6 +6,7 @@ they are.  They lie in the charter; the manifest names their index, and no place
 
 import asyncio
 import os
+import re
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Any, Final
 
 import msgspec
 
+from core.api.data_state import DataCode
 from core.base.data_source import DataSource
 from core.base.problems import BadInput
 from core.base.recipe import Recipe
@@ -20,6 +22,8 @@ from core.data.shard_index import INDEX_FILE
 from core.engine.founding import Stage, read_index_file
 from core.sources.folder import Folder
 from core.sources.requests import CutRequest
+from core.sources.source import SourceStalled, SourceTrouble
+from core.sources.texts import problem_of_trouble
 from core.system.atomic_files import make_directory, problem_of
 from core.system.child_process import own_command
 from core.system.reports import answer
@@ -27,7 +31,7 @@ from core.system.reports import answer
 SHARD_BYTES: Final = 4_000_000
 """Of a shard as it lies on the disk, compressed: what a newcomer waits for before it computes."""
 _ABOUT: Final = frozenset({"readme", "license", "licence"})
-"""Names, without an ending, of files that speak of the shards beside them."""
+"""First words of the names of files that speak of the shards beside them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +84,20 @@ async def own_text(recipe: Recipe, out: Path, *, stage: Stage) -> OwnText:
     return OwnText(recipe.with_sources(tuple(sources)) if changed else recipe, tuple(cuts))
 
 
+def check_folder(folder: Path) -> None:
+    """Look whether a folder holds text at all, before anybody waits for the cut.
+
+    Raises:
+        BadInput: it does not, or it is not clear which of its files are the text.
+    """
+    try:
+        there = _index_of(DataSource(address=str(folder))) is not None or Folder(folder).holds_text()
+    except SourceTrouble as trouble:
+        raise problem_of_trouble(trouble) from trouble
+    if not there:
+        raise problem_of_trouble(SourceStalled(DataCode.MISSING, name=str(folder)))
+
+
 def _index_of(source: DataSource) -> Path | None:
     """The index of a source's shards on this computer; None: it was not cut.
 
@@ -93,13 +111,18 @@ def _index_of(source: DataSource) -> Path | None:
         return None
     index = read_index_file(folder / INDEX_FILE)
     known = {INDEX_FILE, *(index.shard(number).name for number in range(len(index)))}
-    names = (file.name for file in Folder(folder).found().files if Path(file.name).stem.lower() not in _ABOUT)
+    names = (file.name for file in Folder(folder).found().files if not _speaks_of_others(file.name))
     if other := next((name for name in names if name not in known), ""):
         raise BadInput(
             f"{folder} holds shards that were cut earlier, and other files, such as {other}.",
             hint=f"Move those away; or move {INDEX_FILE} and the shards away, so that the others are cut.",
         )
     return folder / INDEX_FILE
+
+
+def _speaks_of_others(name: str) -> bool:
+    """Whether a file is a readme or a licence, in whatever language or form: README.bn.md, LICENSE-MIT."""
+    return re.split(r"[._-]", Path(name).name.lower())[0] in _ABOUT
 
 
 def _bring(index_file: Path, folder: Path) -> bool:

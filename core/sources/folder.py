@@ -93,6 +93,14 @@ class Folder:
                 files.append(StoredFile(name, size, ranges))
         return FoundFiles(files, left_out)
 
+    def holds_text(self) -> bool:
+        """Whether any of its files looks like text; the others are not looked at."""
+        for path in self._paths():
+            with contextlib.suppress(OSError):
+                if path.stat().st_size and self._reason(path) is None:
+                    return True
+        return False
+
     def written(self) -> list[tuple[str, int, int]]:
         """Path, size and time of the last change of each file, to be compared with what they are later."""
         found: list[tuple[str, int, int]] = []

@@ -53,7 +53,22 @@ def test_questions_are_asked_again_until_they_fit(
 ) -> None:
     told: list[str] = []
     monkeypatch.setattr("builtins.print", lambda words, **_: told.append(str(words)))
-    answers += ["", " Our Books! ", "To learn from novels.", "Ada", "nowhere", str(tmp_path), "CC0", "Herman Melville"]
+    for taken in ("moby-dick/manifest.json", "pictures/a.png", "novels/whale.txt"):
+        (tmp_path / taken).parent.mkdir()
+        (tmp_path / taken).write_bytes(b"Call me Ishmael.")
+    (tmp_path / "nothing").mkdir()
+    answers += [
+        "",
+        "Moby Dick",
+        " Our Books! ",
+        "To learn from novels.",
+        "Ada",
+        "nowhere",
+        "pictures",
+        "nothing",
+        "novels",
+    ]
+    answers += ["CC0", "Herman Melville"]
     answers += ["chess", "small-gpt", "many", "3", "-1", "0", "256.1.1.1", "my_host", "192.168.1.7"]
     with pytest.raises(BadInput, match="enough"):
         found.run(parser().parse_args(["found"]))
@@ -61,7 +76,10 @@ def test_questions_are_asked_again_until_they_fit(
     recipe = what.chosen.recipe
     assert (recipe.name, recipe.summary, recipe.organiser) == ("Our Books!", "To learn from novels.", "Ada")
     (source,) = recipe.sources
-    assert (source.path, source.licence, source.credit) == (str(tmp_path), "CC0", "Herman Melville")
+    assert (source.path, source.licence, source.credit) == (str(tmp_path / "novels"), "CC0", "Herman Melville")
+    assert [words.split()[0] for words in told if "is there already" in words] == [str(tmp_path / "moby-dick")]
+    refused = [words.split()[0] for words in told if "holds no text files" in words]
+    assert refused == [str(tmp_path / "pictures"), str(tmp_path / "nothing")]
     assert (what.chosen.path.stem, what.folder) == ("small-gpt", tmp_path / "our-books")
     assert (what.invitation.uses_max, what.invitation.expires) == (3, None)
     assert what.ports.host == "192.168.1.7"
@@ -154,6 +172,17 @@ def test_what_is_there_already_is_left_alone(tmp_path: Path) -> None:
         found.run(parser().parse_args(["found", "small-gpt", "--charter", str(tmp_path)]))
     assert (tmp_path / "manifest.json").read_text() == "precious"
     assert len(list(tmp_path.iterdir())) == 1
+
+
+@pytest.mark.parametrize("words", [["--charter", "taken"], ["--name", "Taken"]])
+def test_place_that_is_taken_is_told_before_the_first_question(
+    answers: list[str], words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "taken").mkdir()
+    (tmp_path / "taken" / "manifest.json").write_text("precious")
+    with pytest.raises(BadInput, match="is there already"):
+        found.run(parser().parse_args(["found", *words]))
 
 
 def test_rights_that_a_source_names_stay(asked: list[found.Founding], tmp_path: Path) -> None:

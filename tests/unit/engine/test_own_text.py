@@ -57,7 +57,7 @@ def test_texts_beside_an_earlier_index_are_not_passed_over(books: Path, tmp_path
     (cut,) = made(recipe(DataSource(address=str(books))), tmp_path / "out").recipe.sources
     again = recipe(DataSource(address=cut.address))  # as --text names it
     assert not made(again, tmp_path / "again").cuts
-    for name in (".hidden", "README.md", "LICENSE", "desktop.ini"):
+    for name in (".hidden", "README.md", "README.bn.md", "LICENSE", "LICENSE-MIT", "desktop.ini"):
         (Path(cut.address) / name).write_text("Not of the text.")
     (Path(cut.address) / "Thumbs.db").write_bytes(b"\xd0\xcf\x11\xe0\0\0\0\0")
     assert not made(again, tmp_path / "third").cuts
