@@ -11,7 +11,7 @@ from core.cli.say import say_json
 from core.storage.identity import KEY_IN_FILE, in_keyring, keep_in_file, system_keyring
 from core.storage.paths import Home
 from core.system.child_process import own_command
-from core.system.startup import Startup, open_links, start_at_login, startup
+from core.system.startup import Startup, leave_links, open_links, opens_links, start_at_login, startup
 
 SENTENCES: Final = MappingProxyType(
     {
@@ -26,12 +26,13 @@ def add(commands: Commands) -> None:
     """Add the command to the program."""
     parser = commands.add_parser(
         "startup",
-        description="Show or choose what starts when you log in, or have a click on a potluck: link open Potluck.",
+        description="Show or choose what starts when you log in, and whether a click on a potluck: link opens Potluck.",
     )
     add_home(parser)
     add_json(parser)
-    wishes = [*(kind.value for kind in Startup), "links"]
-    parser.add_argument("wish", nargs="?", choices=wishes, help="what starts; links: have clicked links open Potluck")
+    wishes = [*(kind.value for kind in Startup), "links", "no-links"]
+    words = "what starts; links, no-links: whether clicked links open Potluck"
+    parser.add_argument("wish", nargs="?", choices=wishes, help=words)
     parser.add_argument(
         "--key-in-file",
         action="store_true",
@@ -55,12 +56,17 @@ def run(args: argparse.Namespace) -> int:
     if args.wish == "links":
         open_links(program, person)
         sentence = "A click on a potluck: link opens Potluck from now on."
+    elif args.wish == "no-links":
+        leave_links(person)
+        sentence = "A click on a potluck: link opens Potluck no more."
     else:
         if args.wish is not None:
             start_at_login(Startup(args.wish), program, person)
         sentence = SENTENCES[startup(person)]
         if startup(person) is Startup.ENGINE and in_keyring(identity):
             sentence += f" Its key is in the system's keyring, which opens when you log in. {KEY_IN_FILE}"
+        if args.wish == Startup.NO and opens_links(person):
+            sentence += " A click on a potluck: link still opens it; to end that, too: potluck startup no-links"
     if args.json:
         say_json({"event": "startup", "startup": startup(person).value})
     else:

@@ -101,12 +101,45 @@ def open_links(program: Sequence[str], person: Path) -> None:
         _set_registry(LINK_KEY, "URL Protocol", "")
         _set_registry(rf"{LINK_KEY}\shell\open\command", "", f'{subprocess.list2cmdline(program)} "%1"')
         return
-    path = _base(person, "XDG_DATA_HOME", ".local/share") / "applications" / "potluck.desktop"
+    path = _link_entry(person)
     make_directory(path.parent)
     entry = f"Exec={_desktop_words(program)} %u\nMimeType=x-scheme-handler/{SCHEME};\nCategories=Science;Education;\n"
     write_atomic(path, (_HEAD + entry).encode(), mode=0o644)
     _tell("update-desktop-database", str(path.parent))
     _tell("xdg-mime", "default", path.name, f"x-scheme-handler/{SCHEME}")
+
+
+def leave_links(person: Path) -> None:
+    """Have a click on a `potluck:` link open nothing of this program any more.
+
+    Args:
+        person: Their home directory.
+
+    Raises:
+        UserProblem: the system does not allow it, or the application's bundle opens them.
+    """
+    if sys.platform == "darwin":
+        raise UserProblem("On macOS links open Potluck as long as its application lies in the folder Applications.")
+    if sys.platform == "win32":
+        _remove_registry(LINK_KEY, "shell", "open", "command")
+        return
+    _link_entry(person).unlink(missing_ok=True)
+    _tell("update-desktop-database", str(_link_entry(person).parent))
+
+
+def opens_links(person: Path) -> bool:
+    """Whether a click on a `potluck:` link opens Potluck, as `open_links` has it.
+
+    Args:
+        person: Their home directory.
+    """
+    if sys.platform == "win32":
+        return bool(_registry_value(rf"{LINK_KEY}\shell\open\command", ""))
+    return _link_entry(person).exists()
+
+
+def _link_entry(person: Path) -> Path:
+    return _base(person, "XDG_DATA_HOME", ".local/share") / "applications" / "potluck.desktop"
 
 
 _HEAD: Final = (
@@ -198,3 +231,9 @@ if sys.platform == "win32":
                     winreg.DeleteValue(opened, name)
         except OSError as error:
             raise UserProblem(f"The registry cannot be changed: {error.strerror}.") from error
+
+    def _remove_registry(key: str, *inner: str) -> None:
+        """Remove a key with the chain of keys in it: Windows removes only keys that hold no others."""
+        for depth in range(len(inner), -1, -1):
+            with contextlib.suppress(FileNotFoundError):
+                winreg.DeleteKey(winreg.HKEY_CURRENT_USER, "\\".join([key, *inner[:depth]]))

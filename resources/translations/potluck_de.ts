@@ -1532,6 +1532,10 @@
    <translation>Aus bis {moment}</translation>
   </message>
   <message>
+   <source>On macOS links open Potluck as long as its application lies in the folder Applications.</source>
+   <translation>Unter macOS öffnen Links Potluck, solange das Programm im Ordner „Programme“ liegt.</translation>
+  </message>
+  <message>
    <source>On macOS links open Potluck once its application lies in the folder Applications.</source>
    <translation>Unter macOS öffnen Links Potluck, sobald das Programm im Ordner Programme liegt.</translation>
   </message>

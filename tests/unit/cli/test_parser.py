@@ -18,7 +18,7 @@ from core.__main__ import main
         ("revoke --charter", "--charter needs a value: the collaboration's manifest, keys and files."),
         ("exprot DIR", "potluck does not know 'exprot'. Did you mean export? See: potluck --help"),
         ("data look", "potluck data does not know 'look'. It knows: inspect, cut, verify, login."),
-        ("startup always", "potluck startup does not know 'always'. It knows: no, window, engine, links."),
+        ("startup always", "potluck startup does not know 'always'. It knows: no, window, engine, links, no-links."),
         ("demo --pers 3", "potluck demo does not know '--pers'. Did you mean --peers? See: potluck demo --help"),
         ("status now", "potluck status does not know 'now'."),
         ("demo --peers 99", "--peers: 99 is not between 1 and 16. See: potluck demo --help"),

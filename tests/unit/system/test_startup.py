@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from core.__main__ import main
 from core.base.problems import UserProblem
 from core.system import startup as module
 from core.system.startup import Startup, open_links, start_at_login, startup
@@ -107,6 +108,17 @@ def test_links_are_opened_by_an_entry_with_their_scheme(tmp_path: Path) -> None:
     assert 'Exec="/usr/bin/potluck" %u\nMimeType=x-scheme-handler/potluck;' in entry.read_text()
     if shutil.which("desktop-file-validate"):
         subprocess.run(["desktop-file-validate", entry], check=True)
+
+
+def test_links_are_left_by_their_own_command(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Path, "home", lambda: tmp_path)
+    entry, still = tmp_path / ".local/share/applications/potluck.desktop", "link still opens it"
+    for wish, opens in (("links", True), ("no", True), ("no-links", False), ("no-links", False), ("no", False)):
+        assert main(["startup", wish, "--home", str(tmp_path)]) == 0
+        assert (still in capsys.readouterr().out) is (wish == "no" and opens)
+        assert entry.exists() is opens
 
 
 def test_launch_agent_runs_the_same_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
