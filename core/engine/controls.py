@@ -54,6 +54,11 @@ class Life:
         if self.session is not None:
             self.session.stop()
 
+    def begin_anew(self) -> None:
+        """End, and begin anew in the same process."""
+        self.again = True
+        self.end()
+
 
 class Controls:
     """See the module's docstring.
@@ -103,12 +108,12 @@ class Controls:
 
     async def restart(self) -> None:
         """End, and begin anew in the same process; the call returns before the end."""
-        self._begin_anew()
+        self._life.begin_anew()
 
     def try_now(self) -> None:
         """A client wants the backbone to be asked now: one that does not answer, or has not let this computer in."""
         if self._life.failure is not None:
-            self._begin_anew()
+            self._life.begin_anew()
         self._life.hurry.set()
         if self._life.session is not None:
             self._life.session.clock_watch.ask()
@@ -174,10 +179,6 @@ class Controls:
             today=installation.days.today(),
         )
         return at if life.session is None else life.session.seen(at)
-
-    def _begin_anew(self) -> None:
-        self._life.again = True
-        self._life.end()
 
     async def _switch(self, what: UseSubject, until: float | None, *, on: bool) -> None:
         """Have the person's choice in force, and keep it for the next start."""
