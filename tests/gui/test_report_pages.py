@@ -80,7 +80,7 @@ def test_gift_page_says_what_became_of_each_round(told):
     assert "the round went on without it" in why
 
 
-def test_gift_page_tells_averaged_samples_from_those_that_the_model_counts(told, examples):
+def test_gift_page_tells_averaged_samples_from_counted_ones(told, examples):
     page = open_page(told, "gift")
     mine, receipts = told.store.last.me.samples, examples.reports()["receipts"]
     assert f"In the model: {count(mine)} samples" in words(page)

@@ -93,7 +93,7 @@ def test_backbone_is_asked_when_a_person_wants_it(tmp_path, session):
 
 
 @pytest.mark.parametrize("session", [None, Session()])
-def test_engine_that_was_refused_begins_anew_when_a_person_asks_again(tmp_path, session):
+def test_refused_engine_begins_anew_when_asked(tmp_path, session):
     stage = Stage(tmp_path, session)
     stage.life.failure = shut_out()
     stage.controls.try_now()

@@ -87,7 +87,7 @@ def test_before_it_has_joined_there_are_no_receipts(installation):
     assert reports.trust().mine == fingerprint(installation.key.peer_id)
 
 
-def test_receipts_and_days_tell_alike_of_a_round_that_the_model_has_not_kept(installation, tmp_path):
+def test_receipts_and_days_count_a_round_not_kept(installation, tmp_path):
     journal = Journal(
         folder=tmp_path,
         board=tmp_path / "board.json",
