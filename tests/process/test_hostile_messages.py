@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from core.base.bounds import EPOCH_MAX, FOLLOWED_EPOCH_MAX
+from core.base.bounds import FOLLOWED_EPOCH_MAX
 from core.base.ids import Key
 from core.base.machine import Send
 from core.base.signing import KeyPair
@@ -22,7 +22,6 @@ from core.sim.disk import MemoryFile
 from core.swarm.answers import TrainerReady
 from core.swarm.line_news import lines_key
 from core.swarm.messages import StateAsk
-from core.swarm.orders import Load
 from core.swarm.participant import Participant
 from core.swarm.progress import ProgressReport, progress_key
 from core.swarm.states import State, StateName, first_state
@@ -154,41 +153,3 @@ def store(mallory: Computer, key: Key, value: bytes, *, owner: KeyPair | None = 
     expires_ms = int((mallory.clock.now() + 75) * 1000)
     record = sign_record(own, key, value, subkey=own.peer_id, expires_ms=expires_ms)
     return CODEC.encode(Store(1, False, key, record))
-
-
-def test_reports_of_invented_keys_count_for_nothing(tmp_path):
-    @in_loop
-    async def run():
-        async with two(tmp_path, LOOPBACK) as (backbone, volunteer):
-            train(volunteer)
-            await eventually(lambda: backbone.sees() == {"ben"} and volunteer.sees() == {"anna"})
-            ghosts = [keys(f"ghost {number}") for number in range(40)]
-            async with hostile(tmp_path, backbone, bind=LOOPBACK) as mallory:
-                fields = report(mallory)
-                place = fields.index(FOLLOWED_EPOCH_MAX + 1)
-                value = msgspec.msgpack.encode([*fields[:place], 1000, *fields[place + 1 :]])
-                for ghost in ghosts:
-                    await say(mallory, backbone, Store, store(mallory, progress_key(MANIFEST.id), value, owner=ghost))
-                known = volunteer.session.peer._membership
-                await eventually(lambda: sum(known.knows(ghost.peer_id) for ghost in ghosts) > len(ghosts) // 2)
-            assert volunteer.sees() == {"anna"}
-            assert volunteer.session.peer.view(volunteer.clock.now()).state == FIRST
-            assert not any(isinstance(event, Load) for event in volunteer.heard)
-
-    run()
-
-
-def test_a_report_near_the_last_epoch_leads_nobody(tmp_path):
-    @in_loop
-    async def run():
-        async with two(tmp_path, LOOPBACK) as (backbone, volunteer):
-            train(volunteer)
-            train(backbone, StateName(EPOCH_MAX, b"\xff" * 32))
-            await eventually(lambda: {report.epoch for report in volunteer.reports()} == {EPOCH_MAX})
-            heard = max(report.time for report in volunteer.reports())
-            await eventually(lambda: max(report.time for report in volunteer.reports()) > heard)
-            assert volunteer.session.peer.view(volunteer.clock.now()).state == FIRST
-            assert {report.epoch for report in backbone.reports()} == {0}
-            assert not any(isinstance(event, Load) for event in volunteer.heard)
-
-    run()
