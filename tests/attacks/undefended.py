@@ -2,6 +2,7 @@
 
 python -m tests.attacks.undefended DEFENCE WORDS...     as `python -m core WORDS...`
 
+votes      the state with the greatest epoch is followed, whatever most peers say
 voices     a peer counts for where the model is as soon as it says that it trains
 guard      a mean may have any norm
 clip       parts become their weighted mean where the manifest has them clipped
@@ -20,6 +21,11 @@ from core.averaging.patience import Patience
 from core.swarm import branches
 from core.swarm.branches import Voices, Weight
 from core.swarm.states import StateName
+
+
+def without_votes() -> None:
+    """Go where somebody is furthest."""
+    branches.heaviest = lambda _here, names, _ways, **_: max(names.values())
 
 
 def without_voices() -> None:
@@ -53,6 +59,7 @@ def without_clip() -> None:
 
 
 WITHOUT: Final[Mapping[str, Callable[[], None]]] = {
+    "votes": without_votes,
     "voices": without_voices,
     "patience": without_patience,
     "guard": without_guard,
