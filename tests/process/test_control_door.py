@@ -4,19 +4,44 @@ import asyncio
 import contextlib
 from pathlib import Path
 
+import aiohttp
 import pytest
 
 from core.control.client import ControlClient
+from core.control.engine_file import NoAnswer, NotRunning
+from core.net.connection_limit import ConnectionLimit
 from core.storage.paths import Home
 from tests.process.flood import flooded
 from tests.unit.control.conftest import CardboardEngine
 from tests.unit.control.test_service import opened, raw
 
 pytestmark = pytest.mark.process
+STRANGERS = 3
 
 
-def test_stranger_that_waits_longest_makes_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("core.control.server.STRANGERS_MAX", 3)
+@pytest.mark.parametrize("defended", [True, False])
+def test_stranger_that_waits_longest_makes_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, defended: bool
+) -> None:
+    """Where a full house turns away who comes last, the owner does not get in."""
+    monkeypatch.setattr("core.control.server.STRANGERS_MAX", STRANGERS)
+    if not defended:
+        enter = ConnectionLimit.enter
+        monkeypatch.setattr(
+            ConnectionLimit, "enter", lambda all_, one, of: one if len(all_) >= STRANGERS else enter(all_, one, of)
+        )
+
+    async def turned_away() -> None:
+        home = Home(tmp_path / "home")
+        async with opened(home, CardboardEngine()) as service:
+            pairs = [await asyncio.open_connection("127.0.0.1", service._server.port) for _ in range(STRANGERS)]
+            with pytest.raises((aiohttp.ClientError, NotRunning, NoAnswer)):
+                async with raw(home):
+                    pass
+            for _, writer in pairs:
+                writer.close()
+                with contextlib.suppress(ConnectionError):
+                    await writer.wait_closed()
 
     async def run() -> None:
         home = Home(tmp_path / "home")
@@ -31,7 +56,7 @@ def test_stranger_that_waits_longest_makes_way(tmp_path: Path, monkeypatch: pyte
                 with contextlib.suppress(ConnectionError):
                     await writer.wait_closed()
 
-    asyncio.run(run())
+    asyncio.run(run() if defended else turned_away())
 
 
 @pytest.mark.parametrize("held", [400, 1])

@@ -102,18 +102,29 @@ async def test_a_datagram_sent_again_is_heard_once():
         assert ben.texts() == anna.texts() == ["1", "2"]
 
 
+@pytest.mark.parametrize("defended", [True, False])
 @in_loop
-async def test_letters_dated_ahead_by_many_members_silence_nobody(monkeypatch):
-    """26 passes fill the memory of nonces with letters of a minute ahead."""
+async def test_letters_dated_ahead_by_many_members_silence_nobody(monkeypatch, defended):
+    """26 passes fill the memory of nonces with letters of a minute ahead; one memory for all senders is no defence."""
     monkeypatch.setattr(replay, "NONCES_MAX", 500)
+    if not defended:
+        admit, anybody = replay.ReplayGuard.admit, id_of("anybody")
+        monkeypatch.setattr(
+            replay.ReplayGuard, "admit", lambda guard, _, *more, **at: admit(guard, anybody, *more, **at)
+        )
     async with Peer("anna") as anna, Peer("ben") as ben:
         anna.knows(ben)
         ahead = ben.clock.now() + 58.0
         for number in range(26):
             eve = envelopes(f"eve{number}", now=ben.clock.now())
             for letter in range(40):
-                put(eve.seal(ben.id, CODEC.encode(Ask("filler")), now=ahead + letter / 1000), ben.port)
+                put(eve.seal(ben.id, CODEC.encode(Ask("filler")), now=ahead + number / 100 + letter / 10_000), ben.port)
             await ben.book.until(lambda book, said=40 * (number + 1): len(book.heard) == said)
+        if not defended:
+            anna.say(ben, Ask("still there?"))
+            await eventually(lambda: ben.trace["net.drop.proof"])
+            assert not anna.book.heard
+            return
         for count in range(5):
             anna.say(ben, Ask("still there?"))
             await anna.book.until(lambda book, answers=count + 1: len(book.heard) == answers)

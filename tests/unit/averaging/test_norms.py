@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 from core.averaging.aggregators import NORM_FACTOR, TYPICAL_PART, norm_bound, norm_of
+from core.averaging.allreduce import reducer
+from core.averaging.outcome import RoundFinished
 from core.averaging.plan import Plan
 from core.base.bounds import NORM_MAX
 from tests.unit.averaging.liars import ends
@@ -43,17 +45,26 @@ def test_large_parts_of_two_in_five_are_scaled_down(liars: tuple[int, ...], time
     assert {place for place, chunks in scaled.items() if chunks} == set(liars)
 
 
-@pytest.mark.parametrize("bad", [1e30, 3.4e38, np.inf, np.nan])
-@pytest.mark.parametrize("members", [2, 5])
-def test_monsters_are_left_out_and_named(bad: float, members: int) -> None:
+def with_a_monster(bad: float, members: int) -> Round:
+    """A round in which one member's numbers are all like this."""
     round_ = Round(make_plan([10] * members, CHUNK * members, chunk_numel=CHUNK))
     round_.vectors.flags.writeable = True
     round_.vectors[1] = bad
-    round_.run()
+    return round_.run()
+
+
+@pytest.mark.parametrize("bad", [1e30, 3.4e38, np.inf, np.nan])
+@pytest.mark.parametrize("members", [2, 5])
+def test_monsters_are_left_out_and_named(bad: float, members: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    round_ = with_a_monster(bad, members)
     exact = round_.before[[m for m in range(members) if m != 1]].mean(axis=0)
     for end in ends(round_).values():
         assert dict(end.outcome.missing) == {round_.plan.peers[1]: round_.plan.chunk_total}
     np.testing.assert_allclose(round_.results[0], exact, rtol=1e-5, atol=1e-6)
+    monkeypatch.setattr(reducer, "norm_of", lambda _: 1.0)
+    spoiled = with_a_monster(bad, members)
+    finished = [isinstance(end, RoundFinished) for end in ends(spoiled).values()]
+    assert not any(finished) or float(np.abs(spoiled.results[0]).max()) > 1e29, "where nobody measures norms"
 
 
 def test_three_in_five_are_the_measure_themselves() -> None:

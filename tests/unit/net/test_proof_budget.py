@@ -88,7 +88,7 @@ def test_work_for_strangers_is_bounded_from_many_addresses():
     assert looked_at < (SOURCES_MAX + 1) * (FAILED_BURST + 1 + 5 * 10)
 
 
-def test_member_that_sends_valid_datagrams_has_its_share():
+def test_member_that_sends_valid_datagrams_has_its_share(monkeypatch):
     """From as many households as it likes; a copy of another member's pass uses up nothing of that member's."""
     used_s = count(step=0.005)  # between two looks at the clock
     ben = Envelopes(
@@ -117,3 +117,5 @@ def test_member_that_sends_valid_datagrams_has_its_share():
     assert first == pytest.approx(SHARE_BURST_S / 0.01, abs=1)
     assert taken(anna, 20, NOW, "192.0.2.1") == 20
     assert taken(mallory, 30, NOW + 2, "203.0.113.1") == pytest.approx(2 * SHARE / 0.01, abs=1)
+    monkeypatch.setattr(ProofBudget, "is_beyond_share", lambda *_: False)
+    assert taken(mallory, 200, NOW + 2, "203.0.113.1") == 200, "without the share it takes whatever it sends"

@@ -197,6 +197,10 @@ def test_cloud_secrets_are_never_asked(host: str, monkeypatch: pytest.MonkeyPatc
     with pytest.raises(SourceStalled):
         opened(f"{place}/a.txt").listing()
     assert not asked
+    monkeypatch.setattr(web, "may_ask", lambda *_, **__: True)
+    with pytest.raises(SourceStalled):
+        opened(f"{place}/a.txt").listing()
+    assert asked, "without the look at the address it is asked"
 
 
 def test_a_name_that_leads_home_is_refused(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -210,6 +214,8 @@ def test_a_name_that_leads_home_is_refused(site: Site, monkeypatch: pytest.Monke
     found = trouble(opened(f"http://texts.example:{port}/a.txt"))
     assert (found.code, found.arguments["host"]) == (DataCode.REFUSED, "texts.example")
     assert site.asked == []
+    monkeypatch.setattr(web, "may_ask", lambda *_, **__: True)
+    assert text_of(opened(f"http://texts.example:{port}/a.txt")), "without the look at the address it is read"
 
 
 def test_a_redirection_home_is_refused(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
