@@ -8,7 +8,7 @@ from random import SystemRandom
 import pytest
 
 from core.api.snapshot import Snapshot
-from core.api.verdict import SHUT_OUT
+from core.api.verdict import SHUT_OUT, VerdictCode
 from core.backbone.charter import Charter, read_charter_records
 from core.backbone.join import Joining
 from core.backbone.link import parse_link
@@ -69,14 +69,22 @@ def test_revoked_member_is_refused_by_all_processes(tmp_path: Path) -> None:
 
 
 def test_member_that_is_let_in_again_asks_without_a_restart(tmp_path: Path) -> None:
-    charter = found(tmp_path, target_samples=64)
+    charter = found(tmp_path, target_samples=1_000_000)
 
     async def run() -> None:
         async with collaboration(charter, tmp_path) as swarm:
-            eve = swarm.join("eve", *HELPER, "--stay")
-            await eve.until(lambda news: "Backbone" in names(news))
-            await asyncio.to_thread(revoke, charter, "eve")
-            await eve.until(lambda news: news.verdict.reason == SHUT_OUT)
+            eve = swarm.join("eve", "--stay")
+            await eve.until(lambda news: "Backbone" in names(news) and news.me.samples_pending > 0)
+            seen: list[VerdictCode] = []
+
+            def shut_out(news: Snapshot) -> bool:
+                seen.append(news.verdict.code)
+                return news.verdict.reason == SHUT_OUT
+
+            revoking = asyncio.create_task(asyncio.to_thread(revoke, charter, "eve"))
+            await eve.until(shut_out)
+            await revoking
+            assert set(seen) == {VerdictCode.CONTRIBUTING, VerdictCode.PROBLEM}, "one change, and no other before it"
             eve.kill()
             again = swarm.join("eve", *HELPER, "--stay")
             refused = await again.until(lambda news: news.verdict.reason == SHUT_OUT)
