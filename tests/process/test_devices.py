@@ -10,6 +10,7 @@ import pytest
 
 from core.base.ids import PeerId
 from core.base.manifest import Manifest
+from core.system import restarts
 from core.workers.place import TrainerPlace, WorkerShare
 from core.workers.trainer import CRASHES_MAX, Trainer
 
@@ -24,7 +25,13 @@ from core.workers import frames as f
 start = f.frame_decoder(f.ToWorker).decode(sys.stdin.buffer.read(f.frame_length(sys.stdin.buffer.read(4))))
 with open(sys.argv[1], "a") as file:
     file.write(start.device + "\\n")
-os.kill(os.getpid(), signal.SIGSEGV)
+{ends}
+"""
+CRASHES = "os.kill(os.getpid(), signal.SIGSEGV)"
+FINDS_A_FULL_DISK = """
+failed = f.Failed(code="no_space", message="The disk is full.", hint="Free some.")
+sys.stdout.buffer.write(f.encode_frame(failed))
+sys.stdout.buffer.flush()
 """
 
 
@@ -43,7 +50,27 @@ class NoLedger:
 
 @pytest.mark.parametrize("wish", ["cuda", "cpu"])
 def test_a_driver_that_ends_workers_is_left_alone(tmp_path: Path, wish: str) -> None:
-    started, told = tmp_path / "started", []
+    devices, told = devices_of_starts(tmp_path, wish, ends=CRASHES)
+    assert devices == [wish] * CRASHES_MAX + ["cpu"]
+    assert any("processor alone" in sentence for sentence in told) == (wish != "cpu")
+
+
+def test_full_disk_is_no_bad_device(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(restarts, "TROUBLE_S", (0.0,))
+    devices, told = devices_of_starts(tmp_path, "cuda", ends=FINDS_A_FULL_DISK)
+    assert devices == ["cuda"] * (CRASHES_MAX + 1)
+    assert told == ["The disk is full."]
+
+
+def devices_of_starts(tmp_path: Path, wish: str, *, ends: str) -> tuple[list[str], list[str]]:
+    """The devices of one start more than a driver may crash, and what people were told meanwhile.
+
+    Args:
+        tmp_path: For the worker's files.
+        wish: The device that the person wants.
+        ends: How each worker ends.
+    """
+    started, told = tmp_path / "started", list[str]()
     place = TrainerPlace(
         peer=PeerId(bytes(32)),
         manifest=Manifest(name="t", organiser="t", task="albert", authority="00" * 32),
@@ -56,7 +83,7 @@ def test_a_driver_that_ends_workers_is_left_alone(tmp_path: Path, wish: str) -> 
         means=tmp_path / "means",
         seed=0,
         share=lambda: WorkerShare(wish, 1),
-        command=[sys.executable, "-c", PROGRAM, str(started)],
+        command=[sys.executable, "-c", PROGRAM.replace("{ends}", ends), str(started)],
     )
 
     async def go() -> None:
@@ -82,5 +109,4 @@ def test_a_driver_that_ends_workers_is_left_alone(tmp_path: Path, wish: str) -> 
         running.cancel()
 
     asyncio.run(go())
-    assert started.read_text().split()[: CRASHES_MAX + 1] == [wish] * CRASHES_MAX + ["cpu"]
-    assert any("processor alone" in sentence for sentence in told) == (wish != "cpu")
+    return started.read_text().split()[: CRASHES_MAX + 1], told

@@ -52,6 +52,14 @@ def test_folder_is_cut_and_its_words_stay(books: Path, tmp_path: Path) -> None:
         made(text.recipe, tmp_path / "third")
 
 
+def test_share_that_is_cut_is_told(books: Path, tmp_path: Path) -> None:
+    told: list[float] = []
+    what = recipe(DataSource(address=str(books)))
+    asyncio.run(own_text(what, tmp_path / "out", stage=lambda _, share: told.append(share or 0.0)))
+    assert told == sorted(told)
+    assert told[-1] > 0.5
+
+
 def test_texts_beside_an_earlier_index_are_not_passed_over(books: Path, tmp_path: Path) -> None:
     """What a person has cut once, and put further texts into."""
     (cut,) = made(recipe(DataSource(address=str(books))), tmp_path / "out").recipe.sources
