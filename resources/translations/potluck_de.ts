@@ -3769,7 +3769,7 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   </message>
   <message>
    <source>{threads} of {cores} processor threads, at low priority{cards}</source>
-   <translation>{threads} von {cores} Prozessorsträngen, mit geringem Vorrang{cards}</translation>
+   <translation>{threads} von {cores} Prozessor-Threads, mit geringem Vorrang{cards}</translation>
   </message>
   <message>
    <source>{title}: {first} at epoch {first_epoch}, {last} at epoch {last_epoch}.</source>
