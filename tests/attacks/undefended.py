@@ -4,12 +4,14 @@ python -m tests.attacks.undefended DEFENCE WORDS...     as `python -m core WORDS
 
 votes      the state with the greatest epoch is followed, whatever most peers say
 voices     a peer counts for where the model is as soon as it says that it trains
+modes      files are as readable as others are
 guard      a mean may have any norm
 clip       parts become their weighted mean where the manifest has them clipped
 patience   each member of a round is waited for as long as the timetable says, whatever it has given
 """
 
 import math
+import os
 import runpy
 import sys
 from collections.abc import Callable, Mapping
@@ -21,6 +23,7 @@ from core.averaging.patience import Patience
 from core.swarm import branches
 from core.swarm.branches import Voices, Weight
 from core.swarm.states import StateName
+from core.system import atomic_files
 
 
 def without_votes() -> None:
@@ -43,6 +46,12 @@ def without_voices() -> None:
     branches.heaviest = disloyal
 
 
+def without_modes() -> None:
+    """Write files for everybody: the mode of each, and the umask that holds for the others."""
+    atomic_files.write_atomic.__kwdefaults__["mode"] = 0o644
+    os.umask = lambda _: 0o022
+
+
 def without_patience() -> None:
     """Learn nothing from rounds."""
     Patience.committed = lambda *_, **__: None  # type: ignore[method-assign]
@@ -61,6 +70,7 @@ def without_clip() -> None:
 WITHOUT: Final[Mapping[str, Callable[[], None]]] = {
     "votes": without_votes,
     "voices": without_voices,
+    "modes": without_modes,
     "patience": without_patience,
     "guard": without_guard,
     "clip": without_clip,

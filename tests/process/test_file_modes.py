@@ -3,6 +3,7 @@
 import os
 import stat
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -18,14 +19,16 @@ def readable_by_others(folder: Path) -> list[str]:
     return [str(path) for path in [folder, *folder.rglob("*")] if stat.S_IMODE(path.lstat().st_mode) & 0o077]
 
 
-def test_files_and_words_are_for_their_owner_only(tmp_path: Path) -> None:
+@pytest.mark.parametrize("defended", [True, False])
+def test_files_and_words_are_for_their_owner_only(tmp_path: Path, *, defended: bool) -> None:
+    program = CORE if defended else (sys.executable, "-m", "tests.attacks.undefended", "modes")
     charter, home = found(tmp_path, target_samples=64), tmp_path / "people" / "ada"
     for words, sign in (
         (["backbone", "--charter", str(charter.folder), "--bind", "127.0.0.1"], charter.folder / "ports.json"),
         (["engine", "--home", str(home), "--join", f"potluck://127.0.0.1:1/{'0' * 64}#i"], home / "engine.json"),
     ):
         before = {str(path) for path in tmp_path.rglob("*")}
-        command, quiet = [*CORE, *words, "--with-parent"], subprocess.DEVNULL
+        command, quiet = [*program, *words, "--with-parent"], subprocess.DEVNULL
         process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=quiet, stderr=quiet, env=ENVIRONMENT, umask=0o022
         )
@@ -35,4 +38,4 @@ def test_files_and_words_are_for_their_owner_only(tmp_path: Path) -> None:
         assert not any("potluck:" in word for word in psutil.Process(process.pid).cmdline())
         end(process)
         made = set(readable_by_others(tmp_path)) - before
-        assert not made
+        assert bool(made) is not defended

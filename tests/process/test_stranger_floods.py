@@ -11,40 +11,58 @@ import core.net.links as links_module
 from core.backbone import welcome
 from core.base.signing import KeyPair
 from core.base.trace import Trace
+from core.net.connection_limit import ConnectionLimit
 from core.net.guarded_server import CONNECTIONS_OF_ONE_MAX
 from tests.process.flood import flooded
 from tests.process.net_people import Peer, eventually, in_loop
 from tests.process.test_joining import NOW, desk, found, joining
 
 pytestmark = pytest.mark.process
+MANY = 4 * CONNECTIONS_OF_ONE_MAX
+"""Connections of one address that are open at a time where nobody counts them."""
 IN_S = 5.0
 """Seconds in which a member gets in, whatever strangers do."""
 MIB = 1024 * 1024
 
 
+@pytest.mark.parametrize("defended", [True, False])
 @in_loop
-async def test_member_gets_in_while_silent_connections_flood_the_port():
+async def test_member_gets_in_while_silent_connections_flood_the_port(monkeypatch, defended):
     """311 in a second, from the member's own address, shut it out for more than ten seconds."""
+    if not defended:
+        monkeypatch.setattr(ConnectionLimit, "enter", lambda *_: None)
     async with Peer("ben") as ben:
         with flooded(ben.port, rate=400):
+            if not defended:
+                await eventually(lambda: len(ben.host.links.connections) > MANY)
+                return
             await eventually(lambda: ben.trace["net.drop.crowded"] > 100)
             for number in range(5):
                 async with Peer(f"anna{number}") as anna:
                     anna.knows(ben)
                     async with asyncio.timeout(IN_S):
                         await anna.ask(ben, "room?")
+            assert len(ben.host.links.connections) < MANY
         assert len(ben.host.links.handshaking) <= links_module.HANDSHAKES_OF_ONE_MAX
 
 
-def test_newcomer_gets_in_while_silent_connections_flood_the_desk(tmp_path: Path) -> None:
+@pytest.mark.parametrize("defended", [True, False])
+def test_newcomer_gets_in_while_silent_connections_flood_the_desk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, defended: bool
+) -> None:
     """1,200 connections that never began TLS took 359 MiB."""
     charter, program = found(tmp_path), psutil.Process()
+    if not defended:
+        monkeypatch.setattr(ConnectionLimit, "enter", lambda *_: None)
 
     async def run() -> None:
         async with desk(charter, Trace()) as link:
             await joining(link, tmp_path, KeyPair.generate()).try_once(username="Ada", device="", now=lambda: NOW)
             before, files = program.memory_info().rss, program.num_fds()
             with flooded(link.port, rate=311, held=1200):
+                if not defended:
+                    await eventually(lambda: program.num_fds() - files > MANY)
+                    return
                 await asyncio.sleep(4.0)
                 for number in range(3):
                     newcomer = joining(link, tmp_path, KeyPair.generate())
