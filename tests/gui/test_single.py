@@ -94,7 +94,7 @@ import os, socket, sys
 with socket.socket(socket.AF_UNIX) as door:
     door.bind(sys.argv[1])
     os.chmod(sys.argv[1], 0o777)
-    os.setuid(65534)
+    os.setuid(int(sys.argv[2]))
     door.listen()
     print("here", flush=True)
     if door.accept()[0].recv(1000):
@@ -102,12 +102,21 @@ with socket.socket(socket.AF_UNIX) as door:
 """
 
 
+NOBODY = 65534
+"""Another user of Linux."""
+
+
 @pytest.mark.skipif(sys.platform != "linux" or os.geteuid(), reason="becomes another user")
 @pytest.mark.parametrize("place", ["own folder", "shared folder"])
 def test_another_user_does_not_take_the_windows_place(tmp_path, monkeypatch, place):
     name = Path(server_name(tmp_path)).name
     where = Path(server_name(tmp_path)) if place == "own folder" else Path(tempfile.gettempdir(), name)
-    with subprocess.Popen([sys.executable, "-c", SQUATTER, str(where)], stdout=subprocess.PIPE, text=True) as squatter:
+
+    def program(user: int) -> subprocess.Popen[str]:
+        words = [sys.executable, "-c", SQUATTER, str(where), str(user)]
+        return subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
+
+    with program(NOBODY) as squatter:
         assert squatter.stdout.readline() == "here\n"
         assert not forward(tmp_path, "potluck://secret")
         window = SingleWindow(tmp_path)
@@ -116,3 +125,9 @@ def test_another_user_does_not_take_the_windows_place(tmp_path, monkeypatch, pla
         squatter.kill()
         assert squatter.stdout.read() != "got\n"
     where.unlink(missing_ok=True)
+    if place == "own folder":  # the same program is given the link where it is the person's own
+        with program(os.getuid()) as own:
+            assert own.stdout.readline() == "here\n"
+            assert forward(tmp_path, "potluck://secret")
+            assert own.stdout.read() == "got\n"
+        where.unlink(missing_ok=True)
