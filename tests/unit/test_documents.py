@@ -25,3 +25,12 @@ def test_each_link_of_a_page_leads_somewhere(page: str) -> None:
     links = re.findall(r"\]\(([^)#\s]+)[^)]*\)", (ROOT / page).read_text(encoding="utf-8"))
     local = [link for link in links if "://" not in link]
     assert [link for link in local if not ((ROOT / page).parent / link).exists()] == []
+
+
+def test_each_test_of_the_attacks_page_exists() -> None:
+    page = (ROOT / "tests" / "attacks" / "README.md").read_text(encoding="utf-8")
+    named = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", page)
+    assert len(named) > 30
+    assert [one for one in named if f"def {one[1]}(" not in (ROOT / one[0]).read_text(encoding="utf-8")] == []
+    places = re.findall(r"`((?:app|core|packaging|docs)/[^`]*)`", page)
+    assert [place for place in places if not (ROOT / place).exists()] == []
