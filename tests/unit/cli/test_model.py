@@ -133,6 +133,14 @@ def test_no_collaboration_and_no_state_are_sentences(home: Home, capsys: pytest.
     assert "too long" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("words", [["export", "out\udcff"], ["try", "a \udcff ___"]])
+def test_bytes_that_are_no_text_are_a_sentence(
+    home: Home, capsys: pytest.CaptureFixture[str], words: list[str]
+) -> None:
+    assert main(words) == 2
+    assert "is not UTF-8" in capsys.readouterr().err
+
+
 def test_organiser_uses_the_newest_copy_of_the_charter(home: Home, tmp_path: Path) -> None:
     manifest, folder = named("one"), tmp_path / "charter"
     charters.found(folder, manifest, AUTHORITY)
