@@ -64,7 +64,7 @@ def test_helpers_average_and_everybody_keeps_the_receipts(tmp_path: Path, capsys
             assert without_samples(kept)
             assert all(receipt["valid"] and not receipt["contradicted_by"] for receipt in kept)
             await helped(charter.folder / "receipts")
-            assert without_samples(await asyncio.to_thread(receipts, "--folder", str(charter.folder / "receipts")))
+            assert without_samples(await asyncio.to_thread(receipts, "--charter", str(charter.folder)))
             await asyncio.to_thread(main, ["revoke", "helper", "--charter", str(charter.folder)])
             log = tmp_path / "backbone.log"
             async with asyncio.timeout(60):
