@@ -227,12 +227,6 @@ def _fixed_point(weights: Matrix, gram: Matrix, radii: Matrix) -> Matrix:
     return pulls
 
 
-def norm_of(values: Vector) -> float:
-    """The Euclidean norm of a part; not a number, or infinite, where a number is, or squares go beyond float32."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        return math.sqrt(np.dot(values, values))
-
-
 def norm_bound(norms: Iterable[float], *, typical: float) -> float:
     """Upper bound on the norm with which each part of a chunk counts.
 

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from core.averaging.aggregators import AGGREGATORS, Aggregator, norm_of
+from core.averaging.aggregators import AGGREGATORS, Aggregator
 from core.averaging.bandwidth.book import LineBook
 from core.averaging.butterfly import Butterfly, RoundInput
+from core.averaging.codecs.codec import norm_of
 from core.averaging.codecs.registry import FEEDBACK, codec_of
 from core.averaging.feedback import Carry, ResidualStore
 from core.averaging.grid.grid import Grid

@@ -309,3 +309,28 @@ def test_the_bench_offers_every_codec() -> None:
     from core.cli.bench import CODECS as OFFERED
 
     assert OFFERED == CODEC_NAMES
+
+
+@pytest.mark.parametrize("name", CODEC_NAMES)
+@settings(max_examples=60, deadline=None)
+@given(
+    seed=seeds,
+    exponent=st.integers(-140, 10),
+    numel=st.sampled_from([1, 63, 1024, 9001]),
+    freedom=st.sampled_from([2, 100]),
+)
+def test_what_is_lost_is_within_the_stated_error(name: str, seed: int, exponent: int, numel: int, freedom: int) -> None:
+    """Who has only what was decoded can tell how much of it encoding may have lost."""
+    chance = np.random.default_rng(seed)
+    values = (chance.standard_t(freedom, numel) * 2.0**exponent).clip(-60_000, 60_000).astype(np.float32)
+    result = decoded(name, codec(name).encode(values), numel)
+    lost = float(np.linalg.norm(result.astype(np.float64) - values))
+    assert lost <= codec(name).error(result)
+
+
+@pytest.mark.parametrize("name", sorted(set(CODEC_NAMES) - {"raw"}))
+def test_stated_error_is_near_what_is_lost(name: str) -> None:
+    values = np.random.default_rng(1).standard_normal(65_536).astype(np.float32)
+    result = decoded(name, codec(name).encode(values), values.size)
+    lost = float(np.linalg.norm(result.astype(np.float64) - values))
+    assert lost <= codec(name).error(result) <= 3.5 * lost

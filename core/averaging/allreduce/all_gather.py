@@ -2,9 +2,10 @@
 
 from typing import Final
 
-from core.averaging.aggregators import all_finite, norm_of
+from core.averaging.aggregators import all_finite
 from core.averaging.allreduce.lane import Lane, Lanes
 from core.averaging.allreduce.vectors import RoundContext
+from core.averaging.codecs.codec import norm_of
 from core.averaging.failure_detector import FailureDetector, Stage, Timetable
 from core.averaging.messages import Mean, Members, Part, from_bits
 from core.base.problems import RemoteProblem

@@ -7,9 +7,10 @@ from collections.abc import Iterator, Mapping
 from statistics import median_high
 from typing import TYPE_CHECKING
 
-from core.averaging.aggregators import PartFacts, norm_bound, norm_of
+from core.averaging.aggregators import PartFacts, norm_bound
 from core.averaging.allreduce.lane import Lane
 from core.averaging.allreduce.vectors import RoundContext
+from core.averaging.codecs.codec import norm_of
 from core.averaging.failure_detector import FailureDetector, Stage, Timetable
 from core.averaging.messages import Mean, Members
 from core.base.arrays import np

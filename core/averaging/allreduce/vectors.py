@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
-from core.averaging.aggregators import MEAN_FACTOR, Aggregator, WeightedMean, norm_of
+from core.averaging.aggregators import MEAN_FACTOR, Aggregator, WeightedMean
 from core.averaging.allreduce.share_map import ShareMap
-from core.averaging.codecs.codec import Codec
+from core.averaging.codecs.codec import Codec, norm_of
 from core.averaging.feedback import Carry
 from core.averaging.messages import Members
 from core.base.arrays import np

@@ -4,6 +4,7 @@ Small tensors are biases, norms and their like: few numbers in all, and each of 
 SizeAdaptiveCompression with a threshold of 2^16 + 1).
 """
 
+import math
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -43,6 +44,11 @@ class Adaptive(Codec):
             else:
                 self._ends.append(end)
                 self._codecs.append(codec)
+
+    def error(self, values: Vector, start: int = 0) -> float:
+        """Each region loses what its codec does."""
+        parts = self._parts(values.size, start)
+        return math.hypot(*(codec.error(values[begin:end]) for codec, begin, end in parts))
 
     def _length(self, numel: int, start: int) -> int:
         return sum(codec.max_bytes(end - begin) for codec, begin, end in self._parts(numel, start))

@@ -11,13 +11,19 @@ it is the one nearest to the middle of those that share these bits.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from core.averaging.codecs.blocks import Blockwise, Bytes, Matrix, Scales
 from core.base.arrays import np
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+
+LARGE_PART: Final = 0.05
+"""Of the largest magnitude; numbers beyond it lose up to `LARGE_LOSS` of that magnitude, the others `SMALL_LOSS`."""
+LARGE_LOSS: Final = 0.009
+SMALL_LOSS: Final = 0.0017
 
 
 def dynamic_map() -> NDArray[np.float32]:
@@ -40,6 +46,11 @@ class Dynamic8(Blockwise):
     BLOCK = 4096
     SCALE_BYTES = 4
     CODE_BITS = 8
+
+    def _lost(self, sizes: Matrix, peaks: Scales) -> float:
+        large = np.count_nonzero(sizes > LARGE_PART * peaks[:, None], axis=1)
+        each = large * LARGE_LOSS**2 + (sizes.shape[1] - large) * SMALL_LOSS**2
+        return float(each @ (peaks.astype(np.float64) ** 2))
 
     @cached_property
     def _codes(self) -> NDArray[np.uint8]:

@@ -7,11 +7,12 @@ finite gets a scale that is no number, so all of it decodes to no numbers and it
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar, Final, TypeAlias
 
-from core.averaging.codecs.codec import Codec, Vector
+from core.averaging.codecs.codec import LEAST_STEP, Codec, Vector
 from core.base.arrays import np
 
 if TYPE_CHECKING:
@@ -42,6 +43,24 @@ class Blockwise(Codec):
     @abstractmethod
     def _unpack(self, scales: Scales, codes: Bytes, blocks: Matrix) -> None:
         """The codec decodes `codes` by their scales into the rows of `blocks`, in place."""
+
+    @abstractmethod
+    def _lost(self, sizes: Matrix, peaks: Scales) -> float:
+        """Upper bound on the sum of squares that blocks have lost.
+
+        Args:
+            sizes: Magnitudes of their decoded numbers, one block a row.
+            peaks: The largest magnitude of each.
+        """
+
+    def error(self, values: Vector, start: int = 0) -> float:
+        """A number loses up to half the distance of the codes around it."""
+        del start
+        lost = LEAST_STEP**2 * values.size
+        for _, begin, end in self._pieces(values.size):
+            sizes = np.abs(values[begin:end].reshape(-1, min(end - begin, self.BLOCK)))
+            lost += self._lost(sizes, sizes.max(axis=1))
+        return math.sqrt(lost)
 
     def _length(self, numel: int, _start: int) -> int:
         return self._blocks(numel) * self.SCALE_BYTES + self._code_bytes(numel)

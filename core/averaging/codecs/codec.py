@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from core.base.arrays import np
 from core.base.problems import RemoteProblem
@@ -12,6 +13,16 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Vector: TypeAlias = "NDArray[np.float32]"
+
+
+LEAST_STEP: Final = 2.0**-80
+"""What is stated of a number's error is no less, since squares of such numbers are not in float32."""
+
+
+def norm_of(values: Vector) -> float:
+    """The Euclidean norm of a vector; not a number, or infinite, where a number is, or squares go beyond float32."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return math.sqrt(np.dot(values, values))
 
 
 class Codec(ABC):
@@ -42,6 +53,10 @@ class Codec(ABC):
             raise RemoteProblem(f"a payload of {payload.nbytes} bytes for {out.size} numbers")
         self._decode(payload, out, start)
 
+    @abstractmethod
+    def error(self, values: Vector, start: int = 0) -> float:
+        """Upper bound on the Euclidean norm of what encoding has lost of the numbers that decoded to `values`."""
+
     def _fits(self, length: int, longest: int) -> bool:
         """Whether a payload may have this length."""
         return length == longest
@@ -58,6 +73,11 @@ class Codec(ABC):
 
 class Raw(Codec):
     """Little-endian float32: four bytes a number; exact.  On little-endian machines encoding copies nothing."""
+
+    def error(self, values: Vector, start: int = 0) -> float:
+        """Nothing is lost."""
+        del values, start
+        return 0.0
 
     def _length(self, numel: int, _start: int) -> int:
         return 4 * numel

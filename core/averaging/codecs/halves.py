@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
-from core.averaging.codecs.codec import Codec, Vector
+from core.averaging.codecs.codec import LEAST_STEP, Codec, Vector, norm_of
 from core.base.arrays import np
 
 if TYPE_CHECKING:
@@ -36,6 +36,12 @@ class Fp16(Codec):
     scale, whose exponent follows the halves.  Numbers beyond 65,504 * 2^14 are clipped to it.  Where one is not
     finite, all decode to no numbers.
     """
+
+    def error(self, values: Vector, start: int = 0) -> float:
+        """A half loses up to 2^-11 of itself, and where it is small up to 2^-39 of the largest."""
+        del start
+        peak = float(np.abs(values).max(initial=0.0))
+        return 1.001 * 2.0**-11 * norm_of(values) + (2.0**-38 * peak + LEAST_STEP) * math.sqrt(values.size)
 
     def _length(self, numel: int, _start: int) -> int:
         return 2 * numel + 2
@@ -77,6 +83,11 @@ class Bf16(Codec):
 
     Numbers beyond the largest finite one are clipped to it; what is not finite becomes no number.
     """
+
+    def error(self, values: Vector, start: int = 0) -> float:
+        """A number loses up to 2^-8 of itself."""
+        del start
+        return 1.01 * 2.0**-8 * norm_of(values) + LEAST_STEP * math.sqrt(values.size)
 
     def _length(self, numel: int, _start: int) -> int:
         return 2 * numel

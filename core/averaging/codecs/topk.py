@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from typing import Final
 
-from core.averaging.codecs.codec import Codec, Vector
+from core.averaging.codecs.codec import LEAST_STEP, Codec, Vector
 from core.averaging.codecs.halves import Bf16
 from core.base.arrays import np
 from core.base.problems import RemoteProblem
@@ -21,6 +22,13 @@ class TopK(Codec):
     What is sent has a relative error of at most 2^-8; what is not sent is taken for zero.
     One that is no number counts as the largest of all.
     """
+
+    def error(self, values: Vector, start: int = 0) -> float:
+        """What was not sent is at most as large as the least that was, and rounded."""
+        del start
+        there = np.abs(values[values != 0])
+        least = float(there.min()) * 1.01 if there.size == -(-values.size // KEPT_PART) else 0.0
+        return Bf16().error(there) + (least + LEAST_STEP) * math.sqrt(values.size)
 
     def _length(self, numel: int, _start: int) -> int:
         return -(-numel // KEPT_PART) * EACH_BYTES

@@ -6,8 +6,9 @@ import msgspec
 import numpy as np
 import pytest
 
-from core.averaging.aggregators import NORM_FACTOR, TYPICAL_PART, norm_bound, norm_of
+from core.averaging.aggregators import NORM_FACTOR, TYPICAL_PART, norm_bound
 from core.averaging.allreduce import reducer
+from core.averaging.codecs.codec import norm_of
 from core.averaging.outcome import RoundFinished
 from core.averaging.plan import Plan
 from core.base.bounds import NORM_MAX

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from core.averaging.aggregators import norm_of
+from core.averaging.codecs.codec import norm_of
 from core.averaging.matchmaking.plans import PlanRequest, make_plan
 from core.averaging.plan import Member, Plan
 from core.averaging.residuals import MemoryStore
