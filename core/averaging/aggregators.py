@@ -31,6 +31,8 @@ CLIP_LEAST: Final = 0.25
 CLIP_MOST: Final = 4.0
 RADIUS_MOST: Final = 4.0
 """Times the common radius with which a part of few samples pulls at most."""
+FAR: Final = 1024.0
+"""Times the usual distance from which on only the direction of a part counts: squares of more drown those of others."""
 NEAR: Final = 1e-6
 """Times the least radius that a step towards the fixed point may still move it."""
 STEPS_MOST: Final = 100
@@ -53,9 +55,13 @@ NO_FACTS: Final = PartFacts()
 class Aggregator(Protocol):
     """Makes one vector of several; equal parts in the same order give equal bits."""
 
+    @property
+    def clip(self) -> float:
+        """Times the usual distance beyond which a part pulls no harder; 0: it pulls by its norm, which is bounded."""
+
     def aggregate(
         self, weights: Sequence[float], parts: Iterable[Vector], out: Vector, facts: PartFacts = NO_FACTS
-    ) -> None:
+    ) -> float:
         """Write what the parts become.
 
         Args:
@@ -64,6 +70,9 @@ class Aggregator(Protocol):
                 overwritten.  A number of them may be infinite or none; then so may be the result.
             out: Shape (numel,), float32.
             facts: What is known of the parts beside their numbers.
+
+        Returns:
+            The common radius of parts that are clipped; 0 where none is.
         """
 
 
@@ -73,9 +82,11 @@ class WeightedMean:
     It trusts every part, so a single wild one moves the result.
     """
 
+    clip = 0.0
+
     def aggregate(
         self, weights: Sequence[float], parts: Iterable[Vector], out: Vector, facts: PartFacts = NO_FACTS
-    ) -> None:
+    ) -> float:
         """Write the weighted mean of the parts to `out`."""
         del facts
         with np.errstate(over="ignore", invalid="ignore"):
@@ -84,6 +95,7 @@ class WeightedMean:
                     np.multiply(values, np.float32(weight), out=out)
                 else:
                     out += np.multiply(values, np.float32(weight), out=values)
+        return 0.0
 
 
 class TrimmedMean:
@@ -99,6 +111,8 @@ class TrimmedMean:
         ValueError: `trim` is not within these bounds.
     """
 
+    clip = 0.0
+
     def __init__(self, trim: float = 0.2) -> None:
         if not 0 <= trim < 0.5:
             raise ValueError(f"a trimmed mean that leaves out {trim} at each end")
@@ -106,7 +120,7 @@ class TrimmedMean:
 
     def aggregate(
         self, weights: Sequence[float], parts: Iterable[Vector], out: Vector, facts: PartFacts = NO_FACTS
-    ) -> None:
+    ) -> float:
         """Write the trimmed mean of the parts to `out`."""
         del facts
         rows = _rows(parts, len(weights), out.size)
@@ -116,6 +130,7 @@ class TrimmedMean:
         with np.errstate(over="ignore", invalid="ignore"):
             np.multiply(np.take_along_axis(rows, order, axis=0), kept, out=rows[: len(kept)])
             np.divide(rows[: len(kept)].sum(axis=0), kept.sum(axis=0), out=out)
+        return 0.0
 
 
 class CenteredClip:
@@ -141,11 +156,11 @@ class CenteredClip:
     def __init__(self, clip: float = 1.0) -> None:
         if not CLIP_LEAST <= clip <= CLIP_MOST:
             raise ValueError(f"parts clipped at {clip} times the usual distance")
-        self._clip = clip
+        self.clip = clip
 
     def aggregate(
         self, weights: Sequence[float], parts: Iterable[Vector], out: Vector, facts: PartFacts = NO_FACTS
-    ) -> None:
+    ) -> float:
         """Write the fixed point to `out`; of two parts, of which none is the measure, their weighted mean."""
         rows = _rows(parts, len(weights), out.size)
         with np.errstate(over="ignore", invalid="ignore"):
@@ -155,27 +170,47 @@ class CenteredClip:
             gram = (rows @ rows.T).astype(np.float64)
         if len(rows) < MEDIAN_LEAST or not np.isfinite(gram).all():
             np.add(np.array(weights, dtype=np.float32) @ rows, usual, out=out)
-            return
-        roots = np.sqrt(np.array(facts.samples or [1] * len(rows), dtype=np.float64))
-        roots /= np.sort(roots)[len(roots) // 2]
-        found = _fixed_point(np.array(weights), gram, self._radii(gram, roots, facts.typical))
-        np.add(found.astype(np.float32) @ rows, usual, out=out)
+            return 0.0
+        away = np.sqrt(gram.diagonal())
+        most = FAR * max(np.sort(away)[len(away) // 2], TYPICAL_PART * facts.typical) or math.inf
+        nearer = np.divide(most, away, out=np.ones_like(away), where=away > most)
+        gram *= np.outer(nearer, nearer)
+        roots = relative_roots(facts.samples or [1] * len(rows))
+        common = self._radius(gram, roots, facts.typical)
+        found = _fixed_point(np.array(weights), gram, common * relative_radii(roots))
+        np.add((found * nearer).astype(np.float32) @ rows, usual, out=out)
+        return common
 
-    def _radii(self, gram: Matrix, roots: Matrix, typical: float) -> Matrix:
-        """The radius of each part.
+    def _radius(self, gram: Matrix, roots: Matrix, typical: float) -> float:
+        """The common radius.
 
         Args:
             gram: Shape (parts, parts), float64: products of the parts.
-            roots: Shape (parts,): of the samples over the median.
+            roots: As `relative_roots` gives them.
             typical: As in `PartFacts`.
         """
         norms = gram.diagonal()
         apart = np.sqrt(np.maximum(0, norms[:, None] + norms - 2 * gram)) * np.minimum.outer(roots, roots)
         half = np.sort(apart, axis=1)[:, len(gram) // 2]  # the first of a row is the part's own
-        common = self._clip * max(half.min() / math.sqrt(2), TYPICAL_PART * typical)
         least = np.finfo(np.float32).eps * math.sqrt(norms.max())  # as near as float32 tells equal parts apart
-        radii: Matrix = max(common, least) * np.minimum(RADIUS_MOST, 1 / roots)
-        return radii
+        return float(max(self.clip * max(half.min() / math.sqrt(2), TYPICAL_PART * typical), least))
+
+
+def relative_roots(samples: Sequence[int]) -> Matrix:
+    """The root of each part's samples over their median; float64, shape (parts,)."""
+    roots = np.sqrt(np.array(samples, dtype=np.float64))
+    roots /= np.sort(roots)[len(roots) // 2]
+    return roots
+
+
+def relative_radii(roots: Matrix) -> Matrix:
+    """The radius of each part, over the common one.
+
+    Args:
+        roots: As `relative_roots` gives them.
+    """
+    radii: Matrix = np.minimum(RADIUS_MOST, 1 / roots)
+    return radii
 
 
 AGGREGATORS: Final[Mapping[str, Callable[..., Aggregator]]] = MappingProxyType(

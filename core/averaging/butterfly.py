@@ -24,13 +24,16 @@ from core.averaging.bandwidth.demand import planned_s, transfers_of
 from core.averaging.commit.fingerprints import Fingerprints, Vote, plan_name
 from core.averaging.commit.participant import RoundParticipant
 from core.averaging.commit.phases import Phase
+from core.averaging.commit.proof import Proof
+from core.averaging.commit.sums import Sums
 from core.averaging.failure_detector import Timetable
-from core.averaging.messages import Commit, Leaving, Mean, Members, Open, Part, RoundMessage
+from core.averaging.messages import PROVEN_MAX, Commit, Leaving, Mean, Members, Open, Part, RoundMessage
 from core.averaging.outcome import Outcome, RoundFailed, RoundFinished, outcome_of
 from core.averaging.penalties import NOTHING, Kind, Observations, Remembered
 from core.averaging.plan import Plan
 from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Send, Tick, earliest
+from core.base.signing import Signer
 from core.base.trace import Trace
 from core.base.wire import Message
 
@@ -45,6 +48,8 @@ class RoundInput(VectorInput):
     """Bytes that no other member can guess: they make this member's nonces.  The same ones may serve many rounds."""
     remembered: Remembered = NOTHING
     """With which members this one has less patience."""
+    signer: Signer | None = None
+    """This member's key, with which it proves means that are clipped; None: in no round."""
 
 
 class Butterfly:
@@ -64,7 +69,9 @@ class Butterfly:
         self.plan = plan
         shares = ShareMap(plan)
         vectors = Vectors(shares, shares.place(me), work)
-        self._context = RoundContext(shares, shares.place(me), vectors, work.aggregator, trace)
+        clips = work.signer is not None and work.aggregator.clip and work.carry is None
+        proven = bool(clips) and len(plan.members) <= PROVEN_MAX
+        self._context = RoundContext(shares, shares.place(me), vectors, work.aggregator, trace, proven=proven)
         self._work = work
         self._running: RunningRound | None = None
 
@@ -145,7 +152,11 @@ class RunningRound:
         ignored, usual_s = places(remembered.vote_ignored), remembered.usual * planned_s(plan)
         timetable = Timetable(now, usual_s, plan.stall_timeout_s, plan.round_timeout_s, waits)
         self.data = AllReduce(context, name=self._name, timetable=timetable, transfers=transfers_of(plan, context.me))
-        self._votes = Fingerprints(context, self._name, self.data.lanes, secret=work.secret)
+        proof = None
+        if context.proven and work.signer is not None:
+            sums = Sums(context, self.data.lanes, self.data.reducers)
+            proof = Proof(context, self.data.lanes, sums, plan=self._name, signer=work.signer)
+        self._votes = Fingerprints(context, self._name, self.data.lanes, secret=work.secret, proof=proof)
         self.end = RoundParticipant(context, self.data, self._votes, timetable=timetable, vote_ignored=ignored)
         self._astray: Members = frozenset()
         self._ended = False
@@ -223,6 +234,8 @@ class RunningRound:
     def settle(self) -> None:
         """The round is committed: what its codec has lost is carried on."""
         self._context.vectors.commit(self.data.lanes.contributors())
+        for reducer in self.data.reducers.values():
+            reducer.used.clear()
 
     # --- what follows ---
 
@@ -280,7 +293,7 @@ class RunningRound:
         gone = {member for member in gather.gone - self._context.shares.receivers if commit.versions[member]}
         differed = doubted = frozenset[int]()
         if coordinator is not None:
-            differed, doubted = coordinator.differed, coordinator.doubted
+            differed, doubted = coordinator.judgement.differed, coordinator.judgement.doubted
         kinds = {Kind.LATE: gather.late | gone, Kind.DIFFERED: differed, Kind.DOUBTED: doubted}
         return {kind: frozenset(self._plan.peers[member] for member in members) for kind, members in kinds.items()}
 

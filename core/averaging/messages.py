@@ -10,7 +10,9 @@ from typing import Annotated, ClassVar, Final
 
 from msgspec import Meta
 
+from core.base.bounds import NORM_MAX
 from core.base.ids import KEY_BYTES, PEER_ID_BYTES
+from core.base.signing import SIGNATURE_BYTES
 from core.base.wire import Message
 
 GROUP_MAX: Final = 256
@@ -28,6 +30,15 @@ FINGERPRINT_BYTES: Final = 16
 VERSION_MAX: Final = 1 << 31
 """Upper bound on a share's version: the upper half is the coordinator's rank."""
 
+PROVEN_MAX: Final = 28
+"""Number of members up to which means are proven: a Commit with everybody's sums has to be a control message."""
+SUMS: Final = 16
+"""Number of sums by which a share's means are proven: of lies of three times what passes, 4 of 10^10 are not seen."""
+SUM_BYTES: Final = 4 * (SUMS + 1)
+"""Size of a member's sums in one share, with its distance from the means, bytes."""
+REMADE_MAX: Final = 8
+"""Shares that one member can have made in a round, of which it tells what others' sums should be."""
+
 RoundId = Annotated[bytes, Meta(min_length=KEY_BYTES, max_length=KEY_BYTES)]
 Lineage = Annotated[bytes, Meta(min_length=32, max_length=32)]
 Peer = Annotated[bytes, Meta(min_length=PEER_ID_BYTES, max_length=PEER_ID_BYTES)]
@@ -43,6 +54,11 @@ Bits = Annotated[bytes, Meta(max_length=GROUP_MAX // 8)]
 Versions = Annotated[tuple[Version, ...], Meta(max_length=GROUP_MAX)]
 Reducers = Annotated[tuple[Index, ...], Meta(max_length=GROUP_MAX)]
 Digest = Annotated[bytes, Meta(min_length=KEY_BYTES, max_length=KEY_BYTES)]
+Radius = Annotated[float, Meta(ge=0, le=NORM_MAX)]
+"""The common radius of a chunk's clipped parts; 0: none was clipped."""
+Signature = Annotated[bytes, Meta(max_length=SIGNATURE_BYTES)]
+Sums = Annotated[bytes, Meta(max_length=PROVEN_MAX * SUM_BYTES)]
+"""`SUMS` numbers and a distance for each share, or for each member; float32."""
 Nonce = Annotated[bytes, Meta(max_length=NONCE_BYTES)]
 Nonces = Annotated[tuple[Nonce, ...], Meta(max_length=GROUP_MAX)]
 """One for each member, empty for those that gave none; no entry at all: the round is not that far."""
@@ -106,6 +122,7 @@ class Mean(Message, frozen=True, tag="averaging.mean"):
     scaled: Bits = b""
     """Those of them whose parts its reducer has scaled down, for their own notice: a reducer that lies makes a member
     read a wrong sentence, and nothing else follows."""
+    radius: Radius = 0.0
 
 
 class Order(Message, frozen=True, tag="averaging.order"):
@@ -136,6 +153,12 @@ class Status(Message, frozen=True, tag="averaging.status"):
     """Under which the sender has voted."""
     fingerprints: Fingerprints = ()
     """The vote: what the sender's means are (`commit.fingerprints`)."""
+    sums: Sums = b""
+    """Of the sender's parts, for each share (`commit.sums`); empty where means are not proven."""
+    signature: Signature = b""
+    """Of the sender, over its vote and its sums."""
+    made: Annotated[tuple[tuple[Index, Sums], ...], Meta(max_length=REMADE_MAX)] = ()
+    """Each share that the sender has made, and what the sums of every member in it should be."""
 
 
 class Commit(Message, frozen=True, tag="averaging.commit"):
@@ -148,6 +171,8 @@ class Commit(Message, frozen=True, tag="averaging.commit"):
     """The vote of all members."""
     present: Annotated[tuple[Numel, ...], Meta(max_length=GROUP_MAX)]
     """For each member the number of chunks of the mean that hold its part: helpers cannot count them."""
+    told: Annotated[tuple[tuple[Sums, Signature], ...], Meta(max_length=PROVEN_MAX)] = ()
+    """Each member's sums and its signature of them: empty for members that are out or need no mean."""
 
 
 class Leaving(Message, frozen=True, tag="averaging.leaving"):

@@ -72,15 +72,16 @@ class AllGather:
         if not all_finite(mean):
             trace.mark("averaging.drop.not_finite")
             return False
-        if norm_of(mean) > vectors.norm_bound(number):
-            trace.mark("averaging.drop.norm")
+        givers = from_bits(message.contributors) & shares.givers_of(number)
+        bounded = norm_of(mean) <= vectors.norm_bound(number)
+        if not bounded or not self._context.may_be_radius(message.radius, givers, mean.size):
+            trace.mark("averaging.drop.radius" if bounded else "averaging.drop.norm")
             if member == lane.reducer:  # no parts have such a mean: another member makes it
                 self.late |= {member}
                 lane.stalled = True
             return False
         self.detector.moved(member, now)
-        givers = shares.givers_of(number)
-        lane.arrive(chunk, from_bits(message.contributors) & givers)
+        lane.arrive(chunk, givers, message.radius)
         lane.moved(member, now)
         self.own_scaled += self._context.me in from_bits(message.scaled)
         return True

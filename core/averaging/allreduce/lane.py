@@ -49,6 +49,8 @@ class Lane:
         """The first chunk without a mean; `count` where none is missing."""
         self._next = self._asked = 0
         self._contributors: list[Members | None] = [None] * self.count
+        self.radii = [0.0] * self.count
+        """The common radius of each mean's parts; 0: they were not clipped, or the mean is missing."""
 
     def lose_reducer(self) -> None:
         """The reducer can be reached no more: parts for it are lost."""
@@ -68,11 +70,12 @@ class Lane:
     def mean(self, chunk: int, payload: memoryview, round_id: bytes, *, scaled: Members = frozenset()) -> Mean:
         """The message that gives the mean of `chunk`, which is here as a payload; `scaled` as its reducer knows it."""
         contributors = to_bits(self.contributors(chunk))
-        return Mean(round_id, self.share, self.version, chunk, contributors, payload, to_bits(scaled))
+        radius = self.radii[chunk]
+        return Mean(round_id, self.share, self.version, chunk, contributors, payload, to_bits(scaled), radius)
 
-    def arrive(self, chunk: int, contributors: Members) -> None:
-        """Take in the mean of `chunk`, which was missing."""
-        self._contributors[chunk] = contributors
+    def arrive(self, chunk: int, contributors: Members, radius: float = 0.0) -> None:
+        """Take in the mean of `chunk`, which was missing, and beyond which radius parts were clipped; 0: none was."""
+        self._contributors[chunk], self.radii[chunk] = contributors, radius
         self.left -= 1
         while self.first_missing < self.count and self.has(self.first_missing):
             self.first_missing += 1

@@ -58,6 +58,9 @@ class Reducer:
         """Of chunks whose mean is made: members that have not asked for it."""
         self.own_scaled = 0
         """Number of chunks in which this member's own part was scaled down."""
+        self.used: dict[int, Mapping[int, memoryview]] = {}
+        """The parts in each mean, kept where means are proven; this member's own are empty."""
+        self._proven = context.proven
         self._scratch = np.empty(min(shares.plan.chunk_numel, shares.plan.numel), dtype=np.float32)
 
     @property
@@ -137,9 +140,7 @@ class Reducer:
             replies += self._reduce(self._lane.first_missing)
         return replies
 
-    # --- inside ---
-
-    def _read(self, member: int, chunk: int, payload: memoryview) -> NDArray[np.float32]:
+    def read(self, member: int, chunk: int, payload: memoryview) -> NDArray[np.float32]:
         """The numbers of a member's part, in memory that the next call overwrites; NaN where none can be read."""
         number = self._number(chunk)
         out = self._scratch[: self._vectors.mean(number).size]
@@ -148,6 +149,8 @@ class Reducer:
         except RemoteProblem:
             out.fill(np.nan)
         return out
+
+    # --- inside ---
 
     def _number(self, chunk: int) -> int:
         return self._shares.numbers(self._lane.share)[chunk]
@@ -160,31 +163,33 @@ class Reducer:
     def _reduce(self, chunk: int) -> Replies:
         pending = self._pending.pop(chunk, {})
         given = {member: part for member, part in pending.items() if part is not None}
-        contributors, scaled = self._aggregate(chunk, given)
+        contributors, scaled, radius = self._aggregate(chunk, given)
         if scaled:
             self._trace.mark("averaging.scaled")
         self.own_scaled += self._me in scaled
         payload = self._vectors.seal(self._number(chunk), contributors)
-        self._lane.arrive(chunk, contributors)
+        self._lane.arrive(chunk, contributors, radius)
         if unanswered := self._audience - pending.keys():
             self._unanswered[chunk] = unanswered
         mean = self._lane.mean(chunk, payload, self._shares.plan.round, scaled=scaled)
         return [(member, mean) for member in sorted(self._audience & pending.keys())]
 
-    def _aggregate(self, chunk: int, parts: dict[int, memoryview]) -> tuple[Members, Members]:
+    def _aggregate(self, chunk: int, parts: dict[int, memoryview]) -> tuple[Members, Members, float]:
         """Write what becomes of all usable parts, this member's among them.
 
-        Norms are measured while the parts pass by.  Only where one is too great, the parts pass by once more.  A part
-        of less than the median weight may be the larger for it: few samples are noisy, and residuals weigh.
+        Norms are measured while the parts pass by.  Only where one is too great, and the aggregator does not clip, the
+        parts pass by once more.  A part of less than the median weight may be the larger for it: few samples are noisy,
+        and residuals weigh.
 
         Returns:
-            The members whose parts they are, and those of them whose parts were scaled down.
+            The members whose parts they are, those of them whose parts were scaled down or far off, and the common
+            radius.
         """
         if self._shares.gives(self._me, self._number(chunk)):
             parts = {**parts, self._me: memoryview(b"")}
         mean, bounds = self._vectors.mean(self._number(chunk)), dict[int, float]()
         while parts:
-            norms = self._pass(chunk, parts, bounds)
+            norms, radius = self._pass(chunk, parts, bounds)
             unusable = frozenset(member for member, norm in norms.items() if not norm <= NORM_MAX)
             if unusable:
                 for member in unusable:
@@ -195,24 +200,28 @@ class Reducer:
             middle = median_high(self._shares.samples[member] for member in parts)
             most = {member: fits * max(1.0, middle / self._shares.samples[member]) for member in parts}
             scaled = frozenset(member for member, norm in norms.items() if norm > most[member])
-            if not scaled or bounds:
-                return frozenset(parts), scaled
+            if not scaled or bounds or self._aggregator.clip:
+                if self._proven:
+                    self.used[chunk] = parts
+                return frozenset(parts), scaled, radius
             bounds = most
         mean.fill(0)
-        return frozenset(), frozenset()
+        return frozenset(), frozenset(), 0.0
 
-    def _pass(self, chunk: int, parts: Mapping[int, memoryview], bounds: Mapping[int, float]) -> dict[int, float]:
+    def _pass(
+        self, chunk: int, parts: Mapping[int, memoryview], bounds: Mapping[int, float]
+    ) -> tuple[dict[int, float], float]:
         """Aggregate parts, each scaled down to the bound on its norm, if there is one.
 
         Returns:
-            The norm that each member's part had.
+            The norm that each member's part had, and the common radius of parts that are clipped.
         """
         members, weights = zip(*self._shares.weights(parts), strict=True)
         norms: dict[int, float] = {}
 
         def scaled() -> Iterator[NDArray[np.float32]]:
             for member in members:
-                values = self._read(member, chunk, parts[member])
+                values = self.read(member, chunk, parts[member])
                 norms[member] = norm = norm_of(values)
                 if norm > bounds.get(member, math.inf):
                     values *= np.float32(bounds[member] / norm)
@@ -221,8 +230,8 @@ class Reducer:
         mean = self._vectors.mean(self._number(chunk))
         samples = [self._shares.plan.members[member].samples for member in members]
         typical = self._shares.typical(members, mean.size)
-        self._aggregator.aggregate(weights, scaled(), mean, PartFacts(samples, typical))
-        return norms
+        radius = self._aggregator.aggregate(weights, scaled(), mean, PartFacts(samples, typical))
+        return norms, radius
 
     def _answer_late(self, member: int, chunk: int) -> Replies:
         """Give a mean that is made to a member that has not asked for it before."""

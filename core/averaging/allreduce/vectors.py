@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
-from core.averaging.aggregators import MEAN_FACTOR, Aggregator, WeightedMean
+from core.averaging.aggregators import MEAN_FACTOR, MEDIAN_LEAST, TYPICAL_PART, Aggregator, WeightedMean
 from core.averaging.allreduce.share_map import ShareMap
 from core.averaging.codecs.codec import Codec, norm_of
 from core.averaging.feedback import Carry
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Vector: TypeAlias = "NDArray[np.float32]"
+
+LEAST_RADIUS: Final = 0.999
+"""Of the least radius that a reducer may clip at, one of so much passes: others round differently."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +172,16 @@ class RoundContext:
     vectors: Vectors
     aggregator: Aggregator
     trace: Trace
+    proven: bool = False
+    """Whether members prove that the means are those of their parts (`core.averaging.commit.sums`)."""
+
+    def may_be_radius(self, radius: float, contributors: Members, numel: int) -> bool:
+        """Whether a reducer may have clipped so many numbers of these members' parts beyond this radius."""
+        if not self.proven:
+            return True
+        if len(contributors) < MEDIAN_LEAST:
+            return radius == 0
+        return radius >= LEAST_RADIUS * self.aggregator.clip * TYPICAL_PART * self.shares.typical(contributors, numel)
 
     def send(self, members: Iterable[int], message: Message) -> list[Send[Message]]:
         """Send one message to several members."""

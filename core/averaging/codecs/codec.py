@@ -75,7 +75,7 @@ class Raw(Codec):
     """Little-endian float32: four bytes a number; exact.  On little-endian machines encoding copies nothing."""
 
     def error(self, values: Vector, start: int = 0) -> float:
-        """Nothing is lost."""
+        """Encoding loses nothing of such numbers."""
         del values, start
         return 0.0
 

@@ -1,211 +1,54 @@
 """What the coordinator of a round knows and decides.  It sends nothing itself."""
 
 import math
-from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
-from core.averaging.allreduce.share_map import ShareMap
+from core.averaging.commit.judgement import Judgement
 from core.averaging.commit.phases import COORDINATOR, Cue, Phase, Standing
+from core.averaging.commit.proof import Proof
+from core.averaging.commit.reports import Reports, quorum
 from core.averaging.failure_detector import FailureDetector, Stage, Timetable
-from core.averaging.messages import Commit, Members, Order, Status, from_bits, to_bits
+from core.averaging.messages import Commit, Members, Order, Status, to_bits
 from core.base.machine import earliest
 from core.base.trace import Trace
 
 HEARTBEATS: Final = 3
 """Number of orders in one stall timeout."""
-RANK_SHIFT: Final = 16
-"""A coordinator of rank r gives versions from r << 16 on, so that no two coordinators give the same one."""
-WITNESSES: Final = 2
-"""Number of members that must miss a reducer's means before these are made anew, which costs all what they have."""
-
-
-def coordinators(shares: ShareMap) -> list[int]:
-    """The members that may coordinate, in their order: helpers hold no means, so they do not."""
-    return [member for member in shares.plan.leaders if member in shares.receivers]
-
-
-def quorum(shares: ShareMap, live: Members) -> bool:
-    """Whether these members may commit: more than half, or exactly half with the first coordinator.
-
-    Two sides of a broken network can then not both end the round with different means.
-    """
-    twice, members = 2 * len(live), len(shares.everybody)
-    return twice > members or (twice == members and coordinators(shares)[0] in live)
-
-
-def divides(shares: ShareMap, word: Order | Status) -> bool:
-    """Whether a message has a version and a reducer for each share of the plan."""
-    members = len(shares.counts)
-    return len(word.versions) == len(word.reducers) == members and max(word.reducers) < members
-
-
-def is_planned(shares: ShareMap, commit: Commit) -> bool:
-    """Whether a Commit has a version for each share, and has each member in no more chunks than that was to give."""
-    members = len(shares.counts)
-    fits = len(commit.versions) == len(commit.present) == members
-    return fits and all(chunks <= shares.planned(member) for member, chunks in enumerate(commit.present))
-
-
-class Reports:
-    """What a coordinator has been told: who makes which means, the newest Status of each member, and what follows.
-
-    Args:
-        shares: The plan's division.
-        rank: The coordinator's.
-        live: Members that are in.
-    """
-
-    def __init__(self, shares: ShareMap, rank: int, live: Members) -> None:
-        self._shares = shares
-        self._rank = rank
-        self._me = coordinators(shares)[rank]
-        self._of: dict[int, Status] = {}
-        self._tried: list[Members] = [frozenset()] * len(shares.counts)
-        self.versions = (0,) * len(shares.counts)
-        """Of each share."""
-        self.reducers = tuple(range(len(shares.counts)))
-        """Of each share."""
-        self.live = live
-        self.key: tuple[bytes, ...] = ()
-        """The nonces under which votes are asked for; empty before."""
-
-    def note(self, member: int, status: Status) -> bool:
-        """Keep a member's word.
-
-        Returns:
-            Whether it is in, and its word fits the plan; else nothing is kept.
-        """
-        if member not in self.live or not divides(self._shares, status):
-            return False
-        self._of[member] = status
-        return True
-
-    def adopt(self) -> None:
-        """Take over the newest versions that members report and an earlier coordinator can have ordered."""
-        for share in (share for share, count in enumerate(self._shares.counts) if count):
-            words = [(self._of[m].versions[share], m == self._me, self._of[m].reducers[share]) for m in self.live]
-            version, _, reducer = max(word for word in words if word[0] < self._rank << RANK_SHIFT)
-            self._set(share, version, reducer)
-
-    @property
-    def complete(self) -> bool:
-        """Whether all members that are in have reported."""
-        return self.live <= self._of.keys()
-
-    @property
-    def needing(self) -> Members:
-        """Members that are in and need the means."""
-        return self.live & self._shares.receivers
-
-    @property
-    def current(self) -> Members:
-        """Those of them that have the versions that count."""
-        return frozenset(m for m in self.needing & self._of.keys() if self._of[m].versions == self.versions)
-
-    @property
-    def holders(self) -> Members:
-        """Those of them that hold all means."""
-        return frozenset(member for member in self.current if self._of[member].nonce)
-
-    @property
-    def votes(self) -> dict[int, tuple[bytes, ...]]:
-        """The fingerprints of each holder that has voted; the coordinator's own first, for ties."""
-        counts = self._shares.counts
-        voted = [m for m in self.holders if self.key and self._of[m].nonces == self.key]
-        return {
-            m: tuple(one if count else b"" for one, count in zip(self._of[m].fingerprints, counts, strict=True))
-            for m in sorted(voted, key=lambda member: (member != self._me, member))
-            if len(self._of[m].fingerprints) == len(counts)
-        }
-
-    @property
-    def undone(self) -> Members:
-        """Members that are in, need the means, and have not done what is asked of them."""
-        return self.needing - (self.votes.keys() if self.key else self.holders)
-
-    def new_key(self) -> tuple[bytes, ...]:
-        """A nonce for each member of the plan, empty for those that need no means or are out."""
-        return tuple(self._of[m].nonce if m in self.needing else b"" for m in range(len(self._shares.counts)))
-
-    def earlier_votes(self) -> tuple[Members, tuple[bytes, ...]]:
-        """What may have been voted under an earlier coordinator.
-
-        Returns:
-            The members that may have voted for the newest versions, and the newest key with the nonces of all members
-            that need the means; empty where there is none.
-        """
-        voted = frozenset(member for member in self.current if self._of[member].nonces)
-        keys = [self._of[m].nonces for m in sorted(voted) if len(self._of[m].nonces) == len(self._shares.counts)]
-        fitting = [key for key in keys if all(key[m] == self._of[m].nonce for m in self.needing & self._of.keys())]
-        key = min(fitting, key=lambda key: sum(map(bool, key)), default=())  # it lacks those gone since
-        return self._shares.everybody - (self._shares.receivers & self._of.keys() - voted), key
-
-    def hopeless(self) -> list[int]:
-        """Shares that another member is to make: their means do not come, and there is no holder to ask for them.
-
-        Not a single member misses them, unless that is the coordinator; and a member is left that has not tried yet.
-        """
-        stalled = {member: from_bits(self._of[member].stalled) for member in self.current}
-        shares, holders, found = frozenset[int]().union(*stalled.values()), self.holders, []
-        for share in sorted(share for share in shares if share < len(self.reducers) and self._shares.counts[share]):
-            reducer, missed_by = self.reducers[share], {member for member in stalled if share in stalled[member]}
-            seen = self._me in missed_by or reducer not in self.live
-            enough = seen or len(missed_by) >= min(WITNESSES, len(self.needing - {reducer}))
-            may_try = reducer not in self.live or self.live - self._tried[share] - {reducer}
-            if enough and may_try and not holders - {reducer}:
-                found.append(share)
-        return found
-
-    def remake(self, share: int) -> None:
-        """Have the means of a share made anew by another member, best by one that has not tried before."""
-        old = self.reducers[share]
-        self._tried[share] |= {old}
-        reducer = min(self.live - {old} or {old}, key=lambda member: self._reluctance(member, share))
-        self._set(share, max(self.versions[share] + 1, self._rank << RANK_SHIFT), reducer)
-
-    def _set(self, share: int, version: int, reducer: int) -> None:
-        self.versions = (*self.versions[:share], version, *self.versions[share + 1 :])
-        self.reducers = (*self.reducers[:share], reducer, *self.reducers[share + 1 :])
-
-    def _reluctance(self, member: int, share: int) -> tuple[bool, bool, float, int]:
-        """The member for which this is the least is the best to take over a share."""
-        plan, counts = self._shares.plan, self._shares.counts
-        load = counts[share] + sum(counts[s] for s, reducer in enumerate(self.reducers) if reducer == member)
-        seconds = load / max(plan.lines[member].up if plan.lines else 0, 1)
-        return member in self._tried[share], not plan.members[member].reduces, seconds, member
 
 
 class Coordinator:
     """One coordinator's side of a round (`commit.phases`).
 
     Args:
-        shares: The plan's division.
-        rank: Its place in the order of coordinators.
-        live: Members that are in.
+        reports: What it is told, of nobody yet.
         timetable: When members are late.
         vote_ignored: Members for whose vote alone no share is made anew, because of rounds before.
         trace: Counts misuse.
+        proof: Reads the sums by which means are proven; None: they are not.
     """
 
     def __init__(
-        self, shares: ShareMap, rank: int, live: Members, *, timetable: Timetable, vote_ignored: Members, trace: Trace
+        self,
+        reports: Reports,
+        *,
+        timetable: Timetable,
+        vote_ignored: Members,
+        trace: Trace,
+        proof: Proof | None = None,
     ) -> None:
-        self._shares = shares
-        self._rank = rank
-        self._me = coordinators(shares)[rank]
+        self._shares = reports.shares
+        self._me = reports.me
         self._timetable = timetable
-        self._ignored = vote_ignored
         self._trace = trace
-        self.reports = Reports(shares, rank, live)
-        self.standing = Standing(COORDINATOR, Phase.TAKING_OVER if rank else Phase.COLLECTING)
+        self.reports = reports
+        self.judgement = Judgement(reports, vote_ignored=vote_ignored, proof=proof, trace=trace)
+        self.standing = Standing(COORDINATOR, Phase.TAKING_OVER if reports.rank else Phase.COLLECTING)
         self.changes = 0
         """Counts what was decided."""
-        self.slow = self.differed = self.doubted = frozenset[int]()
-        """Members that all others waited for; that voted, with few others, for other means; that made these."""
-        self._apart: Members = frozenset()
-        self._pinned = False
-        self._order_at = 0.0 if rank else timetable.began_at + timetable.stall_s / HEARTBEATS
+        self.slow: Members = frozenset()
+        """Members that all others waited for."""
+        self._order_at = 0.0 if reports.rank else timetable.began_at + timetable.stall_s / HEARTBEATS
         self._overslept_until = 0.0
         self._silence = FailureDetector(timetable, Stage.COMPLETE, patience_s=timetable.stall_s)
         self._late = FailureDetector(timetable, Stage.COMPLETE, patience_s=math.inf)
@@ -242,18 +85,18 @@ class Coordinator:
         standing, reports = self.standing, self.reports
         if not reports.needing or not quorum(self._shares, reports.live):
             standing.advance(Cue.TOO_FEW)
-        if standing.phase is Phase.TAKING_OVER and reports.complete:
+        if standing.phase is Phase.TAKING_OVER and reports.live <= reports.of.keys():
             self._settle()
         if standing.phase is Phase.COLLECTING:
             self._remake(reports.hopeless())
             if not reports.undone:
                 self._prepare(reports.new_key())
         if standing.phase is Phase.PREPARING and not reports.undone:
-            votes = reports.votes
-            if len(set(votes.values())) > 1:
-                self._judge(votes)
-            else:
+            ruling = self.judgement.on(reports.votes)
+            if ruling.commits:
                 standing.advance(Cue.AGREED)
+            self._remake(ruling.anew)
+            self.exclude(ruling.excluded)
 
     def order(self, now: float) -> Order | None:
         """The round as it stands, when it is to be said: after a change, or as a heartbeat."""
@@ -270,8 +113,13 @@ class Coordinator:
         Args:
             present: For each member the number of chunks of the mean that hold its part.
         """
-        round_, fingerprints = self._shares.plan.round, next(iter(self.reports.votes.values()))
-        return Commit(round_, self.reports.versions, self.reports.key, fingerprints, tuple(present))
+        reports, votes = self.reports, self.reports.votes
+        told = [
+            (reports.of[m].sums, reports.of[m].signature) if m in votes else (b"", b"") for m in range(len(present))
+        ]
+        sums = tuple(told) if any(sums for sums, _ in told) else ()
+        fingerprints = next(iter(votes.values()))
+        return Commit(self._shares.plan.round, reports.versions, reports.key, fingerprints, tuple(present), sums)
 
     # --- inside ---
 
@@ -305,42 +153,22 @@ class Coordinator:
         self.standing.advance(Cue.REPORTED)
         self.reports.adopt()
         voters, key = self.reports.earlier_votes()
-        self._pinned = quorum(self._shares, voters)
-        if self._pinned and key and not self.reports.undone:
+        self.judgement.pinned = quorum(self._shares, voters)
+        if self.judgement.pinned and key and not self.reports.undone:
             self._prepare(key)
         self._changed()
 
     def _remake(self, shares: Sequence[int]) -> None:
         """Have the means of shares made anew by other members; never such as may be committed already.
 
-        Where these are lost with their reducer, nobody that is left can finish the round.
+        Where these are lost with their reducer, or not proven, nobody that is left can finish the round.
         """
-        if self._pinned and any(self.reports.reducers[share] not in self.reports.live for share in shares):
+        lost = any(self.reports.reducers[share] not in self.reports.live for share in shares)
+        if self.judgement.pinned and shares and (lost or self.standing.phase is Phase.PREPARING):
             self.standing.advance(Cue.TOO_FEW)
-        if shares and not self._pinned:
+        if shares and not self.judgement.pinned:
             for share in shares:
                 self.reports.remake(share)
             self.reports.key = ()
             self.standing.advance(Cue.REMADE)
             self._changed()
-
-    def _judge(self, votes: dict[int, tuple[bytes, ...]]) -> None:
-        """All have voted, and not all the same; in a tie the coordinator is right.
-
-        The reducer of a share has lied to a member that votes otherwise than most, or that member lies about the
-        reducer: the share is made anew by another one.  A member is excluded that differs a second time, that would
-        have several reducers lie to it, whose vote is ignored, or that differs from what may be committed already.
-        """
-        self._trace.mark("averaging.means_differ")
-        common, _ = Counter(votes.values()).most_common(1)[0]
-        apart = frozenset(member for member, vote in votes.items() if vote != common)
-        shares = {m: [share for share, one in enumerate(votes[m]) if one != common[share]] for m in apart}
-        makers = {m: frozenset(self.reports.reducers[share] for share in shares[m]) for m in apart}
-        lying = frozenset(m for m in apart if self._pinned or m in self._apart or len(makers[m]) > 1)
-        excluded = lying | (self._ignored & apart)
-        if 2 * len(apart) < len(votes) or (2 * len(apart) == len(votes) and self._me not in apart):
-            self.differed |= apart - self._ignored
-        self._apart |= apart
-        self.doubted |= frozenset[int]().union(*(makers[member] for member in apart - lying))
-        self._remake(sorted({share for member in apart - excluded for share in shares[member]}))
-        self.exclude(excluded)

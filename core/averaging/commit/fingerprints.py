@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import msgspec
@@ -19,6 +19,8 @@ from cryptography.hazmat.primitives.poly1305 import Poly1305
 
 from core.averaging.allreduce.lane import Lanes
 from core.averaging.allreduce.vectors import RoundContext
+from core.averaging.commit.proof import Proof, vote_name
+from core.averaging.commit.reports import quorum
 from core.averaging.messages import FINGERPRINT_BYTES, NONCE_BYTES, Commit, to_bits
 from core.averaging.plan import Plan
 from core.base.arrays import np
@@ -37,6 +39,13 @@ class Vote:
     """One for each member, empty for those that have none."""
     fingerprints: tuple[bytes, ...]
     """One for each share, empty for shares of which the member holds no means."""
+    sums: bytes = b""
+    """Of this member's parts (`commit.proof`); empty where means are not proven."""
+    signature: bytes = b""
+    made: tuple[tuple[int, bytes], ...] = ()
+
+
+NO_VOTE: Final = Vote((), (), ())
 
 
 def plan_name(plan: Plan) -> bytes:
@@ -52,13 +61,17 @@ class Fingerprints:
         name: Of the plan.
         lanes: Where the means are.
         secret: Makes the nonces; known to no other member.
+        proof: Proves the means; None: they are not proven.
     """
 
-    def __init__(self, context: RoundContext, name: bytes, lanes: Lanes, *, secret: bytes) -> None:
+    def __init__(
+        self, context: RoundContext, name: bytes, lanes: Lanes, *, secret: bytes, proof: Proof | None = None
+    ) -> None:
         self._context = context
         self._name = name
         self._lanes = lanes
         self._secret = secret
+        self.proof = proof
         self._made: Counter[int] = Counter()
         self._vote: Vote | None = None
         self._last: Vote | None = None
@@ -86,11 +99,16 @@ class Fingerprints:
             one, or where `by` has asked too often.
         """
         vote = self._on_what_is_here(nonces, by=by)
+        if vote is not None and self.proof is not None and not vote.sums:
+            sums, signature, made = self.proof.tell(self.bits(vote))
+            vote = self._last = replace(vote, sums=sums, signature=signature, made=made)
         self._vote = vote or self._vote
         return vote
 
     def agrees(self, vote: Commit, *, by: int) -> bool:
         """Whether all have voted for the same means, as far as this member holds them; it casts no vote by that.
+
+        Where means are proven, these have to be.
 
         A member that holds all means has counted itself in how many of them each member's part is.
         """
@@ -103,11 +121,21 @@ class Fingerprints:
         if mine is None or len(vote.fingerprints) != len(mine.fingerprints):
             return False
         pairs = zip(mine.fingerprints, vote.fingerprints, self._context.shares.counts, strict=True)
-        return all(one == other or (helps and not one and count) for one, other, count in pairs)
+        same = all(one == other or (helps and not one and count) for one, other, count in pairs)
+        return same and (helps or self.proof is None or self._is_proven(vote, self.proof))
 
     def bits(self, vote: Vote | Commit) -> bytes:
         """32 bytes that bind the plan, the bits of all means and who is in which."""
-        return hashed_key(b"bits", self._name, *vote.nonces, *vote.fingerprints)
+        return vote_name(self._name, vote.nonces, vote.fingerprints)
+
+    def _is_proven(self, commit: Commit, proof: Proof) -> bool:
+        """Whether these are the signed sums of enough members, this one's among them, and prove the means."""
+        shares, me = self._context.shares, self._context.me
+        words = {member: word for member, word in enumerate(commit.told) if word[0]}
+        sound = proof.sound(self.bits(commit), words) if words.keys() <= shares.receivers else {}
+        voted = self._vote is not None and self._vote.nonces == commit.nonces
+        enough = quorum(shares, frozenset(sound) | (shares.everybody - shares.receivers))
+        return len(sound) == len(words) and enough and (me in sound or not voted) and not proof.doubts(sound)
 
     def _on_what_is_here(self, nonces: Sequence[bytes], *, by: int) -> Vote | None:
         shares, me = self._context.shares, self._context.me
@@ -138,7 +166,8 @@ class Fingerprints:
         contributors = b"".join(
             to_bits(members).ljust(width, b"\0") for members in map(lane.contributors, range(lane.count))
         )
-        return hashed_key(b"fingerprint", tag.finalize(), contributors)[:FINGERPRINT_BYTES]
+        radii = np.array(lane.radii, dtype="<f8").tobytes()
+        return hashed_key(b"fingerprint", tag.finalize(), contributors, radii)[:FINGERPRINT_BYTES]
 
 
 def _packed(versions: Sequence[int]) -> bytes:

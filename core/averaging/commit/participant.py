@@ -2,9 +2,10 @@
 
 from core.averaging.allreduce.all_reduce import AllReduce
 from core.averaging.allreduce.vectors import RoundContext
-from core.averaging.commit.coordinator import RANK_SHIFT, Coordinator, coordinators, divides, is_planned
-from core.averaging.commit.fingerprints import Fingerprints
+from core.averaging.commit.coordinator import Coordinator
+from core.averaging.commit.fingerprints import NO_VOTE, Fingerprints
 from core.averaging.commit.phases import MEMBER, Cue, Phase, Standing
+from core.averaging.commit.reports import RANK_SHIFT, Reports, coordinators, divides, is_planned
 from core.averaging.failure_detector import Timetable
 from core.averaging.messages import Commit, Leaving, Members, Order, Status, from_bits, to_bits
 from core.base.machine import Send, earliest
@@ -19,11 +20,13 @@ class Succession:
     Args:
         context: What the round works on.
         timetable: Of the round.
+        votes: Of this member.
         vote_ignored: Members for whose vote alone no share is made anew.
     """
 
-    def __init__(self, context: RoundContext, timetable: Timetable, vote_ignored: Members) -> None:
+    def __init__(self, context: RoundContext, timetable: Timetable, votes: Fingerprints, vote_ignored: Members) -> None:
         self._context = context
+        self._votes = votes
         self._timetable = timetable
         self._ignored = vote_ignored
         self._order = coordinators(context.shares)
@@ -108,9 +111,11 @@ class Succession:
             What decides, if it is this member that coordinates.
         """
         if self.mine is None and self.leader == self._context.me:
-            live, times, ignored = live - self.lost - self.given_up, self._timetable, self._ignored
-            shares, trace = self._context.shares, self._context.trace
-            self.mine = Coordinator(shares, self.rank, live, timetable=times, vote_ignored=ignored, trace=trace)
+            reports = Reports(self._context.shares, self.rank, live - self.lost - self.given_up)
+            times, ignored, trace = self._timetable, self._ignored, self._context.trace
+            self.mine = Coordinator(
+                reports, timetable=times, vote_ignored=ignored, trace=trace, proof=self._votes.proof
+            )
         return self.mine
 
 
@@ -142,7 +147,7 @@ class RoundParticipant:
         self._told: tuple[int, tuple[int, ...], bool, Members] | None = None
         self._commit_at = 0.0
         self.standing = Standing(MEMBER, Phase.COLLECTING)
-        self.succession = Succession(context, timetable, vote_ignored)
+        self.succession = Succession(context, timetable, votes, vote_ignored)
         self.suspects: Members = frozenset()
         """Members that let the round fail."""
         self.commit: Commit | None = None
@@ -210,7 +215,7 @@ class RoundParticipant:
         elif late and not self._data.lacking:
             self.suspects |= {self.succession.leader}
         if mine is not None:
-            self.suspects |= mine.slow | mine.differed | mine.doubted
+            self.suspects |= mine.slow | mine.judgement.differed | mine.judgement.doubted
         self.suspects |= self.succession.given_up
         if self.standing.advance(Cue.ABORT):
             self.reason = reason
@@ -329,14 +334,9 @@ class RoundParticipant:
             self.standing.advance(Cue.PREPARE)
 
     def _status(self) -> Status:
-        data, lanes, vote = self._data, self._data.lanes, self._votes.vote
-        ready = not data.lacking and self._me in self._context.shares.receivers
-        return Status(
-            self._context.shares.plan.round,
-            lanes.versions,
-            lanes.reducers,
-            to_bits(data.gather.stalled),
-            self._votes.nonce if ready else b"",
-            vote.nonces if ready and vote else (),
-            vote.fingerprints if ready and vote else (),
-        )
+        lanes = self._data.lanes
+        ready = not self._data.lacking and self._me in self._context.shares.receivers
+        vote, stalled = (self._votes.vote if ready else None) or NO_VOTE, to_bits(self._data.gather.stalled)
+        nonce, round_ = self._votes.nonce if ready else b"", self._context.shares.plan.round
+        told = vote.nonces, vote.fingerprints, vote.sums, vote.signature, vote.made
+        return Status(round_, lanes.versions, lanes.reducers, stalled, nonce, *told)

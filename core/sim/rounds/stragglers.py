@@ -19,7 +19,7 @@ from core.averaging.allreduce import lane
 from core.averaging.balance.traffic import Line
 from core.averaging.butterfly import Butterfly, RoundInput
 from core.averaging.codecs.registry import codec_of
-from core.averaging.commit import coordinator
+from core.averaging.commit import reports
 from core.averaging.matchmaking.division import divide
 from core.averaging.outcome import Outcome, RoundFailed, RoundFinished
 from core.averaging.penalties import Penalties
@@ -316,7 +316,7 @@ def switched_off(mechanisms: frozenset[Mechanism]) -> Iterator[None]:
         Mechanism.DEADLINES: (failure_detector.Timetable, "due_at", never),
         Mechanism.SILENCE: (failure_detector.FailureDetector, "_silent_at", never),
         Mechanism.REPAIR: (lane.Lane, "ask", lambda *_: None),
-        Mechanism.WITNESSES: (coordinator, "WITNESSES", 1),
+        Mechanism.WITNESSES: (reports, "WITNESSES", 1),
     }
     saved = []
     for owner, name, value in (changes[mechanism] for mechanism in mechanisms if mechanism in changes):

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from core.averaging.butterfly import Butterfly, RoundInput
@@ -21,6 +22,7 @@ from core.averaging.plan import Member, Plan
 from core.base.ids import Key, PeerId, hashed_key
 from core.base.machine import Lost, Received, Send, Tick
 from core.base.manifest import AveragingNumbers
+from core.base.signing import KeyPair
 from core.base.trace import Trace
 from core.base.wire import MessageCodec
 
@@ -29,6 +31,16 @@ CODEC = MessageCodec((*ROUND_MESSAGES, *GROUP_MESSAGES, *GRID_MESSAGES))
 
 def peer_ids(count: int) -> list[PeerId]:
     return sorted(PeerId(hashed_key(b"peer", bytes([index]))) for index in range(count))
+
+
+def with_keys(plan: Plan) -> tuple[Plan, list[KeyPair]]:
+    """A plan whose members have keys, and their keys, in its order."""
+    keys = [KeyPair(hashed_key(b"key", bytes([place]))) for place in range(len(plan.members))]
+    keys.sort(key=lambda key: key.peer_id)
+    rows = zip(plan.members, keys, strict=True)
+    return msgspec.structs.replace(
+        plan, members=tuple(msgspec.structs.replace(row, peer=key.peer_id) for row, key in rows)
+    ), keys
 
 
 @dataclass

@@ -9,8 +9,8 @@ import pytest
 
 from core.averaging.butterfly import Butterfly, RoundInput
 from core.averaging.codecs.registry import codec_of
-from core.averaging.commit.coordinator import RANK_SHIFT
 from core.averaging.commit.fingerprints import plan_name
+from core.averaging.commit.reports import RANK_SHIFT
 from core.averaging.messages import Commit, Mean, Open, Order, Status, to_bits
 from core.averaging.outcome import RoundFinished
 from core.averaging.plan import Plan

@@ -7,8 +7,9 @@ import msgspec
 import pytest
 
 from core.averaging.allreduce.share_map import ShareMap
-from core.averaging.commit.coordinator import RANK_SHIFT, Coordinator, Reports, is_planned, quorum
+from core.averaging.commit.coordinator import Coordinator
 from core.averaging.commit.phases import Phase
+from core.averaging.commit.reports import RANK_SHIFT, Reports, is_planned, quorum
 from core.averaging.failure_detector import Timetable
 from core.averaging.messages import Commit, Members, Status, to_bits
 from core.averaging.outcome import RoundFinished
@@ -67,9 +68,7 @@ class Successor:
         shares = shares_of(COUNT, helpers=frozenset({HELPER}))
         self.word = Status(shares.plan.round, (0,) * COUNT, tuple(range(COUNT)))
         self.machine = Coordinator(
-            shares,
-            1,
-            shares.everybody - {DEAD},
+            Reports(shares, 1, shares.everybody - {DEAD}),
             timetable=Timetable(0.0, 1.0, 2.0, 20.0),
             vote_ignored=frozenset(),
             trace=Trace(),
@@ -145,7 +144,7 @@ def test_no_commit_among_fewer_than_a_quorum() -> None:
     shares = shares_of(5)
     times, word = Timetable(0.0, 1.0, 2.0, 20.0), Status(shares.plan.round, (0,) * 5, tuple(range(5)))
     live = frozenset({1, 2, 3})
-    machine = Coordinator(shares, 1, live, timetable=times, vote_ignored=frozenset(), trace=Trace())
+    machine = Coordinator(Reports(shares, 1, live), timetable=times, vote_ignored=frozenset(), trace=Trace())
     nonces = tuple(bytes([member + 1]) * 8 for member in range(5))
     key = (nonces[0], b"", *nonces[2:])
     machine.note(1, msgspec.structs.replace(word, nonce=nonces[1]))
@@ -162,7 +161,9 @@ def test_helpers_alone_commit_nothing() -> None:
     """They are a quorum, and none of them has a vote."""
     shares = shares_of(COUNT, helpers=frozenset({2, 3, 4}))
     times, word = Timetable(0.0, 1.0, 2.0, 20.0), Status(shares.plan.round, (0,) * COUNT, tuple(range(COUNT)))
-    machine = Coordinator(shares, 0, shares.everybody, timetable=times, vote_ignored=frozenset(), trace=Trace())
+    machine = Coordinator(
+        Reports(shares, 0, shares.everybody), timetable=times, vote_ignored=frozenset(), trace=Trace()
+    )
     for member in range(COUNT):
         machine.note(member, word)
     machine.exclude(frozenset({0, 1}))
@@ -229,7 +230,9 @@ def voted(*rounds: str, ignored: Members = frozenset(), rank: int = 0) -> Coordi
     shares = shares_of(len(members))
     start = Status(shares.plan.round, (0,) * len(members), tuple(members))
     timetable = Timetable(0.0, 1.0, 2.0, 20.0)
-    machine = Coordinator(shares, rank, shares.everybody, timetable=timetable, vote_ignored=ignored, trace=Trace())
+    machine = Coordinator(
+        Reports(shares, rank, shares.everybody), timetable=timetable, vote_ignored=ignored, trace=Trace()
+    )
     key = tuple(bytes([member]) * 8 for member in members)
     for votes in rounds:
         now = msgspec.structs.replace(start, versions=machine.reports.versions, reducers=machine.reports.reducers)
@@ -250,14 +253,14 @@ def test_share_is_remade_where_one_vote_differs() -> None:
     assert machine.reports.live == {0, 1, 2, 3}
     assert machine.reports.versions == (0, 0, 0, 1)
     assert machine.reports.reducers[3] != 3
-    assert machine.doubted == {3}
+    assert machine.judgement.doubted == {3}
 
 
 def test_member_that_differs_twice_is_excluded() -> None:
     machine = voted("aaaa aaax aaaa aaaa", "aaaa aaax aaaa aaaa")
     assert machine.reports.live == {0, 2, 3}
     assert machine.reports.versions == (0, 0, 0, 1)
-    assert machine.doubted == {3}, "only of the maker of the first"
+    assert machine.judgement.doubted == {3}, "only of the maker of the first"
 
 
 def test_member_that_several_reducers_would_lie_to_is_excluded() -> None:
@@ -273,7 +276,7 @@ def test_member_that_differs_from_a_possible_commit_is_excluded() -> None:
 def test_ignored_vote_excludes_its_member_and_doubts_the_maker() -> None:
     machine = voted("aaaa aaax aaaa aaaa", ignored=frozenset({1}))
     assert (machine.reports.live, machine.reports.versions) == ({0, 2, 3}, (0,) * 4)
-    assert machine.doubted == {3}
+    assert machine.judgement.doubted == {3}
 
 
 @pytest.mark.parametrize(
@@ -288,7 +291,7 @@ def test_ignored_vote_excludes_its_member_and_doubts_the_maker() -> None:
     ],
 )
 def test_minority_of_votes_is_remembered_as_differing(votes: str, differed: set[int]) -> None:
-    assert voted(" ".join("s" * (len(votes) - 1) + vote for vote in votes)).differed == differed
+    assert voted(" ".join("s" * (len(votes) - 1) + vote for vote in votes)).judgement.differed == differed
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -27,9 +27,10 @@ class Multiplied(WeightedMean):
     def __init__(self, times: float) -> None:
         self.times = times
 
-    def aggregate(self, weights: Sequence[float], parts: Iterable[Vector], out: Vector, *known: Any) -> None:
-        super().aggregate(weights, parts, out, *known)
+    def aggregate(self, weights: Sequence[float], parts: Iterable[Vector], out: Vector, *known: Any) -> float:
+        radius = super().aggregate(weights, parts, out, *known)
         out *= np.float32(self.times)
+        return radius
 
 
 def lied(members: int, times: float) -> Round:

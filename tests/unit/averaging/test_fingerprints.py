@@ -67,7 +67,8 @@ def test_fingerprint_is_the_tag_under_the_key_of_nonces() -> None:
         first = plan.first_chunk(share)
         data = round_.results[0][plan.span(first).start : plan.span(first + plan.chunks[share] - 1).stop].tobytes()
         tag = poly1305(hashed_key(b"share", key, share.to_bytes(2, "big")), data)
-        assert commit.fingerprints[share] == hashed_key(b"fingerprint", tag, b"\x07" * plan.chunks[share])[:16]
+        contributors, radii = b"\x07" * plan.chunks[share], bytes(8 * plan.chunks[share])
+        assert commit.fingerprints[share] == hashed_key(b"fingerprint", tag, contributors, radii)[:16]
     assert len(set(commit.nonces)) == 3
 
 

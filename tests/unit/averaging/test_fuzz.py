@@ -7,6 +7,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from core.averaging.aggregators import AGGREGATORS
 from core.averaging.bandwidth.book import LineBook
 from core.averaging.butterfly import Butterfly, RoundInput
 from core.averaging.codecs.registry import CODECS
@@ -24,11 +25,16 @@ from core.base.machine import Lost, Received, Tick
 from core.base.manifest import AveragingNumbers
 from core.base.trace import Trace
 from core.base.wire import Message
-from tests.unit.averaging.pump import make_plan
+from tests.unit.averaging.pump import make_plan, with_keys
 
-PLAN = make_plan([1, 2, 0, 4], 16 * 9)
+
+def floats_of(values: list[float]) -> bytes:
+    return np.array(values, dtype="<f4").tobytes()
+
+
+PLAN, SIGNERS = with_keys(make_plan([1, 2, 0, 4], 16 * 9))
 PEERS = PLAN.peers
-GRID_PLAN = make_plan([1, 2, 0, 4], 16 * 9, stages=2)
+GRID_PLAN, _ = with_keys(make_plan([1, 2, 0, 4], 16 * 9, stages=2))
 GROUPS = layout_of(GRID_PLAN)[1]
 ids = st.sampled_from([PLAN.round, PLAN.lineage, bytes(31) + b"x"])
 small = st.one_of(st.integers(0, 5), st.integers(0, 255), st.sampled_from([1 << 16, (1 << 31)]))
@@ -37,6 +43,9 @@ bits = st.binary(max_size=2)
 payloads = st.sampled_from([0, 1, 64]).flatmap(lambda n: st.binary(min_size=n, max_size=n)).map(memoryview)
 members = st.sampled_from([PLAN.members, PLAN.members[:1], PLAN.members[::-1]])
 
+sums = st.one_of(
+    st.just(b""), st.binary(max_size=9), st.lists(st.floats(width=32), min_size=68, max_size=68).map(floats_of)
+)
 holdings = st.builds(
     Holding,
     st.sampled_from([bytes(32), b"h" * 32]),
@@ -72,6 +81,11 @@ FIELDS: dict[str, st.SearchStrategy[object]] = {
     "chunk": st.one_of(st.integers(0, 3), st.integers(0, (1 << 24) - 1)),
     "contributors": bits,
     "scaled": bits,
+    "radius": st.sampled_from([0.0, 1e-30, 3.0, 1e18]),
+    "sums": sums,
+    "signature": st.binary(max_size=64),
+    "made": st.lists(st.tuples(st.integers(0, 255), sums), max_size=3).map(tuple),
+    "told": st.lists(st.tuples(sums, st.binary(max_size=64)), max_size=5).map(tuple),
     "live": bits,
     "payload": payloads,
     "lines": st.lists(st.builds(Rates, small, small), max_size=5).map(tuple),
@@ -126,11 +140,12 @@ def events(kinds: tuple[type[Message], ...]) -> st.SearchStrategy[list[object]]:
 
 
 @settings(max_examples=100, deadline=None)
-@given(events(ROUND_MESSAGES), st.integers(0, 3), st.floats(0.0, 1.0))
-def test_round_survives_anything(happenings: list[object], me: int, step_s: float) -> None:
+@given(events(ROUND_MESSAGES), st.integers(0, 3), st.floats(0.0, 1.0), st.sampled_from(["mean", "centered_clip"]))
+def test_round_survives_anything(happenings: list[object], me: int, step_s: float, aggregator: str) -> None:
     contribution = np.arange(PLAN.numel, dtype=np.float32)
-    result = np.zeros_like(contribution)
-    machine = Butterfly(PEERS[me], PLAN, RoundInput(contribution, result, CODECS["raw"]), trace=Trace())
+    result, numbers = np.zeros_like(contribution), AGGREGATORS[aggregator]()
+    work = RoundInput(contribution, result, CODECS["raw"], aggregator=numbers, signer=SIGNERS[me])
+    machine = Butterfly(PEERS[me], PLAN, work, trace=Trace())
     machine.start(0.0)
     now = 0.0
     for event in happenings:

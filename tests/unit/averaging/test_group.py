@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from core.averaging.allreduce.share_map import ShareMap
-from core.averaging.commit.coordinator import quorum
+from core.averaging.commit.reports import quorum
 from core.averaging.grid.layout import FailureRate
 from core.averaging.matchmaking import (
     EXCLUDED_S,

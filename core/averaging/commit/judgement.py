@@ -1,0 +1,118 @@
+"""What a coordinator makes of words that differ: which shares are made anew, and which members are excluded."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from core.averaging.commit.proof import Proof
+from core.averaging.commit.reports import Reports
+from core.averaging.messages import Members
+from core.base.trace import Trace
+
+
+class Ruling(NamedTuple):
+    """What a coordinator does when all have voted."""
+
+    anew: tuple[int, ...] = ()
+    """Shares that other members are to make."""
+    excluded: Members = frozenset()
+    """Members that leave the round."""
+    commits: bool = False
+    """Whether all hold the same means, and these are proven where they have to be."""
+
+
+class Judgement:
+    """The judgement of one coordinator, which remembers those it has judged.
+
+    Args:
+        reports: What members have told.
+        vote_ignored: Members for whose vote alone no share is made anew, because of rounds before.
+        proof: Reads the sums by which means are proven; None: they are not.
+        trace: Counts misuse.
+    """
+
+    def __init__(self, reports: Reports, *, vote_ignored: Members, proof: Proof | None, trace: Trace) -> None:
+        self._reports = reports
+        self._ignored = vote_ignored
+        self._proof = proof
+        self._trace = trace
+        self._apart: Members = frozenset()
+        self.pinned = False
+        """Whether the means may be committed already: then none is made anew."""
+        self.differed = self.doubted = frozenset[int]()
+        """Members that voted, with few others, for other means, or told false sums; that made these means."""
+
+    def on(self, votes: Mapping[int, tuple[bytes, ...]]) -> Ruling:
+        """What follows when all have voted.
+
+        Args:
+            votes: Each member's fingerprints; the coordinator's come first, so that it is right in a tie.
+        """
+        if len(set(votes.values())) > 1:
+            return self._unequal(votes)
+        return Ruling(commits=True) if self._proof is None else self._unproven(self._proof, next(iter(votes.values())))
+
+    def _unequal(self, votes: Mapping[int, tuple[bytes, ...]]) -> Ruling:
+        """Members hold other means than most; in a tie the coordinator is right."""
+        self._trace.mark("averaging.means_differ")
+        common, _ = Counter(votes.values()).most_common(1)[0]
+        apart = frozenset(member for member, vote in votes.items() if vote != common)
+        shares = {m: [share for share, one in enumerate(votes[m]) if one != common[share]] for m in apart}
+        few = 2 * len(apart) < len(votes) or (2 * len(apart) == len(votes) and self._reports.me not in apart)
+        return self._between(shares, blamed=apart if few else frozenset())
+
+    def _unproven(self, proof: Proof, fingerprints: tuple[bytes, ...]) -> Ruling:
+        """Sums do not prove the means, unless they do.
+
+        A share is made anew that leaves members out, and these are excluded where that happens again; and one whose
+        sums do not come to nothing.  Its reducer has lied if what it says of everybody's sums does not add up either,
+        or if it says that most members tell false sums.
+        """
+        reports = self._reports
+        words = {member: reports.of[member] for member in reports.votes}
+        vote = proof.name(reports.key, fingerprints)
+        told = proof.sound(vote, {member: (word.sums, word.signature) for member, word in words.items()})
+        if false := frozenset(words.keys() - told.keys()):
+            self._trace.mark("averaging.drop.sums")
+            self.differed |= false
+            return Ruling(excluded=false)
+        doubts = proof.doubts(told)
+        if not doubts:
+            return Ruling(commits=True)
+        self._trace.mark("averaging.not_proven")
+        again = [members for share, members in doubts.left_out.items() if reports.versions[share]]
+        anew = {*doubts.unheard, *(share for share in doubts.left_out if not reports.versions[share])}
+        liars = {reports.reducers[share] for share in doubts.left_out}
+        apart: dict[int, list[int]] = {}
+        for share in doubts.false:
+            maker = reports.reducers[share]
+            differing = proof.differing(share, told, words.get(maker)) - {maker}
+            if not differing or 2 * len(differing) > len(told) - 1:
+                liars.add(maker)
+                anew.add(share)
+                continue
+            for member in differing:
+                apart.setdefault(member, []).append(share)
+        self.doubted |= liars
+        ruling = self._between(apart, blamed=frozenset(apart), anew=anew)
+        return ruling._replace(excluded=ruling.excluded.union(*again))
+
+    def _between(self, shares: Mapping[int, Iterable[int]], *, blamed: Members, anew: Iterable[int] = ()) -> Ruling:
+        """Members say otherwise than the reducers of some shares: either these have lied, or those members do.
+
+        A member is excluded that differs a second time, that would have several reducers lie to it, whose vote is
+        ignored, or that differs from what may be committed already.  For others the share is made anew.
+
+        Args:
+            shares: Of each such member.
+            blamed: Those of them that may well be the ones that lie.
+            anew: Further shares that are made anew.
+        """
+        makers = {m: frozenset(self._reports.reducers[share] for share in shares[m]) for m in shares}
+        lying = frozenset(m for m in shares if self.pinned or m in self._apart or len(makers[m]) > 1)
+        excluded = lying | (self._ignored & shares.keys())
+        self.differed |= blamed - self._ignored
+        self._apart |= shares.keys()
+        self.doubted |= frozenset[int]().union(*(makers[member] for member in shares.keys() - lying))
+        again = {share for member in shares.keys() - excluded for share in shares[member]}
+        return Ruling(tuple(sorted({*anew, *again})), excluded)

@@ -1,0 +1,77 @@
+"""Random projections of a chunk's numbers, and how sums of them travel."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from cryptography.hazmat.primitives.ciphers import Cipher
+from cryptography.hazmat.primitives.ciphers.algorithms import ChaCha20
+
+from core.averaging.messages import SUMS
+from core.base.arrays import np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from core.averaging.allreduce.vectors import Vector
+
+Told: TypeAlias = "NDArray[np.float64]"
+"""Shape (shares, SUMS + 1), or (members, SUMS + 1): sums, and last the distance from the means, as a part of the median
+samples would have it."""
+
+WIDTH: Final = 256
+"""Numbers in a row of a chunk, for its projections."""
+_DRAWN: Final = np.array([(1 + (byte & 127) / 128) * (1 if byte & 128 else -1) for byte in range(256)])
+_TABLE: Final = (_DRAWN / math.sqrt(np.mean(_DRAWN**2))).astype(np.float32)
+"""Of each byte a number of either sign between 0.65 and 1.31, whose square is 1 in the mean."""
+
+
+class Projection:
+    """Random projections of one chunk; those of a vector have the mean square of its squared norm.
+
+    The numbers get random signs, and what a projection weighs them by is the product of one drawn number for each place
+    in a row and one for each row: that takes a matrix product, where a drawn number for each takes a hundred times as
+    long.
+
+    Args:
+        key: 32 bytes.
+        place: Of the chunk in the vector.
+        numel: Numbers in it.
+    """
+
+    def __init__(self, key: bytes, place: int, numel: int) -> None:
+        self._rows = -(-numel // WIDTH)
+        cipher = Cipher(ChaCha20(key, bytes(4) + place.to_bytes(12, "big")), mode=None)
+        sizes = (self._rows * WIDTH // 8, SUMS * WIDTH, self._rows * SUMS)
+        drawn = np.frombuffer(cipher.encryptor().update(bytes(sum(sizes))), dtype=np.uint8)
+        signs, across, along = np.split(drawn, np.cumsum(sizes)[:-1])
+        self._signs = 1 - 2 * np.unpackbits(signs)[:numel].astype(np.float32)
+        self._across = _TABLE[across].reshape(WIDTH, SUMS)
+        self._along = _TABLE[along].reshape(self._rows, SUMS)
+        self._padded = np.zeros(self._rows * WIDTH, dtype=np.float32)
+
+    def of(self, values: Vector) -> NDArray[np.float64]:
+        """The projections of numbers, shape (numel,); the result has the shape (SUMS,)."""
+        np.multiply(values, self._signs, out=self._padded[: values.size])
+        products = self._padded.reshape(self._rows, WIDTH) @ self._across
+        found: NDArray[np.float64] = np.einsum("rs,rs->s", products, self._along, dtype=np.float64)
+        return found
+
+
+def packed(told: Told) -> bytes:
+    """Sums as they go over the wire."""
+    return told.astype("<f4").tobytes()
+
+
+def unpacked(data: bytes, rows: int) -> Told | None:
+    """Sums again, shape (rows, SUMS + 1); None where they are not so many, or not finite."""
+    if len(data) != rows * (SUMS + 1) * 4:
+        return None
+    found = np.frombuffer(data, dtype="<f4").astype(np.float64).reshape(rows, SUMS + 1)
+    return found if np.isfinite(found).all() else None
+
+
+def root_mean_square(sums: Told) -> Any:
+    """The root of the mean square along the last axis."""
+    return np.sqrt(np.mean(np.square(sums), axis=-1))

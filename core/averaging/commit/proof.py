@@ -1,0 +1,254 @@
+"""Whether the sums that members tell prove a round's means (`sums`), and what keeps them from it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from core.averaging.aggregators import MEDIAN_LEAST, TYPICAL_PART
+from core.averaging.allreduce.lane import Lanes
+from core.averaging.allreduce.vectors import RoundContext
+from core.averaging.codecs.codec import norm_of
+from core.averaging.commit.projections import Told, root_mean_square, unpacked
+from core.averaging.commit.sums import Sums, Terms, Weighing
+from core.averaging.messages import SUMS, Members, Status
+from core.base.arrays import np
+from core.base.ids import hashed_key
+from core.base.signing import Ed25519Verifier
+
+if TYPE_CHECKING:
+    from core.base.signing import Signer
+
+SPREAD: Final = 2.5
+"""Times a vector's norm which the root mean square of 16 projections exceeds once in 10^14 draws."""
+ROUNDED: Final = 0.004
+"""Times the radius that sums may be off by what is rounded on the way: far parts count by their direction, which is
+known to 1 in 1,024."""
+RADIUS_SLACK: Final = 2.0
+"""Times the radius that told distances allow: a share's median is not that of its chunks."""
+SILENT_MOST: Final = 0.25
+"""Times the radius that members which told no sums may pull with in a share: else it is made anew without them."""
+THERE: Final = 0.75
+"""Part of a member's chunks in a share from which on the share holds its part."""
+LEFT_OUT: Final = 1 / 3
+"""Part of all samples that a share may lack of members whose parts are in most others."""
+
+
+class Proof:
+    """One member's side of the proof of one round.
+
+    Args:
+        context: What the round works on.
+        lanes: Where the means are.
+        sums: This member's.
+        plan: Name of the plan.
+        signer: This member's key.
+    """
+
+    def __init__(self, context: RoundContext, lanes: Lanes, sums: Sums, *, plan: bytes, signer: Signer) -> None:
+        self._context = context
+        self._plan = plan
+        self._shares = context.shares
+        self._lanes = lanes
+        self._sums = sums
+        self._signer = signer
+        self._terms = Weighing(context.shares)
+        self._measured: dict[tuple[int, int], Measure] = {}
+
+    def name(self, nonces: Sequence[bytes], fingerprints: Sequence[bytes]) -> bytes:
+        """The name of all votes in this round for the same means."""
+        return vote_name(self._plan, nonces, fingerprints)
+
+    def tell(self, vote: bytes) -> tuple[bytes, bytes, tuple[tuple[int, bytes], ...]]:
+        """This member's sums with its signature, and what others' should be in the shares that it has made.
+
+        Args:
+            vote: Its name, of which nobody knew while the means were made.
+        """
+        own, made = self._sums.tell(vote)
+        return own, self._signer.sign(hashed_key(b"sums", vote, own)), made
+
+    def sound(self, vote: bytes, words: Mapping[int, tuple[bytes, bytes]]) -> dict[int, Told]:
+        """The sums of those members that have signed them, and whose parts can have such sums.
+
+        Args:
+            vote: Its name.
+            words: Each member's sums and signature.
+        """
+        found = {member: self._read(member, vote, *word) for member, word in words.items()}
+        return {member: told for member, told in found.items() if told is not None}
+
+    def doubts(self, told: Mapping[int, Told]) -> Doubts:
+        """What keeps the means from being proven by these members' sums; an empty one is false."""
+        lanes = [lane.share for lane in self._lanes if lane.count]
+        present = frozenset(told)
+        unheard = [share for share in lanes if not self._measure(share).hears(present)]
+        false = [share for share in lanes if share not in unheard and not self._adds_up(share, told)]
+        return Doubts(false, unheard, self._left_out(present))
+
+    def differing(self, share: int, told: Mapping[int, Told], word: Status | None) -> Members:
+        """Members whose sums in a share are not what its reducer says they should be.
+
+        Args:
+            share: The share.
+            told: The sums of all members that have told any.
+            word: The reducer's; None: it has none.
+
+        Returns:
+            Them; nobody where the reducer does not say, or what it says does not add up either.
+        """
+        made = {} if word is None else dict(word.made)
+        should = unpacked(made.get(share, b""), len(self._shares.peers))
+        if should is None or root_mean_square(should[:, :SUMS].sum(axis=0)) > self._measure(share).off(frozenset()):
+            return frozenset()
+        rounded = ROUNDED * self._measure(share).radius
+        apart = {m: root_mean_square(told[m][share, :SUMS] - should[m, :SUMS]) for m in told}
+        return frozenset(m for m, one in apart.items() if one > rounded)
+
+    # --- inside ---
+
+    def _read(self, member: int, vote: bytes, sums: bytes, signature: bytes) -> Told | None:
+        found, signed = unpacked(sums, len(self._lanes)), hashed_key(b"sums", vote, sums)
+        if found is None or not Ed25519Verifier().verify(self._shares.peers[member], signature, signed):
+            return None
+        sizes = root_mean_square(found[:, :SUMS])
+        fits = all(sizes[lane.share] <= self._measure(lane.share).most(member) for lane in self._lanes if lane.count)
+        return found if fits else None
+
+    def _adds_up(self, share: int, told: Mapping[int, Told]) -> bool:
+        """Whether sums of a share come to nothing, as nearly as can be, and its radius is no greater than it may be."""
+        measure, present = self._measure(share), frozenset(told)
+        total = np.sum([one[share, :SUMS] for one in told.values()], axis=0)
+        away = sorted(float(told[m][share, SUMS]) for m in told if measure.most(m) > 0)
+        usual = away[len(away) // 2] if away else 0.0
+        clip = self._context.aggregator.clip
+        widest = RADIUS_SLACK * clip * max(math.sqrt(2) * usual, TYPICAL_PART * measure.typical)
+        fits = measure.clipped <= widest or len(away) < MEDIAN_LEAST
+        return fits and float(root_mean_square(total)) <= measure.off(measure.everybody - present)
+
+    def _left_out(self, present: Members) -> dict[int, Members]:
+        """Shares that lack too many of these members, though their parts are in most other shares; and which members.
+
+        Args:
+            present: Members that have told their sums.
+        """
+        shares, givers = self._shares, present & self._shares.givers
+        lanes = [lane for lane in self._lanes if lane.count]
+        holding = {lane.share: self._held(lane.share, givers) for lane in lanes}
+        there = {m: sum(m in members for members in holding.values()) for m in givers}
+        found = {
+            share: frozenset(m for m in givers - members if 2 * there[m] > len(lanes) - 1)
+            for share, members in holding.items()
+        }
+        most = LEFT_OUT * shares.samples_of(givers) * (1 + ROUNDED)
+        return {share: members for share, members in found.items() if shares.samples_of(members) > most}
+
+    def _measure(self, share: int) -> Measure:
+        lane = self._lanes[share]
+        name = share, lane.version
+        if name not in self._measured:
+            self._measured[name] = Measure(self._context, self._chunks(share))
+        return self._measured[name]
+
+    def _chunks(self, share: int) -> list[ChunkFacts]:
+        lane, plan, vectors = self._lanes[share], self._shares.plan, self._context.vectors
+        found = []
+        for chunk in range(lane.count):
+            number, contributors = self._shares.first[share] + chunk, lane.contributors(chunk)
+            mean = vectors.mean(number)
+            lost = vectors.codec.error(mean, plan.span(number).start) + float(np.finfo(np.float32).eps) * norm_of(mean)
+            typical = self._shares.typical(contributors, mean.size) if contributors else 0.0
+            found.append(ChunkFacts(self._terms.of(contributors), lane.radii[chunk], lost, typical))
+        return found
+
+    def _held(self, share: int, givers: Members) -> Members:
+        """Those of these members whose parts are in a share, all but a few of their chunks, or that give it none."""
+        lane, missing = self._lanes[share], dict.fromkeys(givers, 0)
+        planned = dict.fromkeys(givers, 0)
+        for chunk, number in enumerate(self._shares.numbers(share)):
+            gives = self._shares.givers_of(number) & givers
+            for member in gives:
+                planned[member] += 1
+            for member in gives - lane.contributors(chunk):
+                missing[member] += 1
+        return frozenset(m for m in givers if missing[m] <= (1 - THERE) * planned[m])
+
+
+@dataclass(frozen=True, slots=True)
+class Doubts:
+    """What keeps means from being proven; nothing: they are."""
+
+    false: Sequence[int]
+    """Shares whose sums do not come to nothing, or whose radius is too great."""
+    unheard: Sequence[int]
+    """Shares with parts of members that told no sums, and that weigh too much."""
+    left_out: Mapping[int, Members]
+    """Shares that lack members whose parts are in most others, and which members."""
+
+    def __bool__(self) -> bool:
+        return bool(self.false or self.unheard or self.left_out)
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkFacts:
+    """What all members know of a chunk of the means."""
+
+    terms: Terms
+    radius: float
+    """The common one; 0: its parts were not clipped."""
+    lost: float
+    """Upper bound on the norm of what encoding the mean has lost."""
+    typical: float
+    """The norm that a part of it typically has."""
+
+
+class Measure:
+    """How much sums of a share may be off.
+
+    Args:
+        context: What the round works on.
+        chunks: Of the share.
+    """
+
+    def __init__(self, context: RoundContext, chunks: Sequence[ChunkFacts]) -> None:
+        self.everybody = context.shares.everybody
+        self._chunks = chunks
+        self.lost = math.hypot(*(chunk.lost for chunk in chunks))
+        """Norm of what encoding the means has lost, at most."""
+        self.typical = math.hypot(*(chunk.typical for chunk in chunks))
+        """Norm of a typical part."""
+        self.clipped = math.hypot(*(chunk.radius for chunk in chunks))
+        """Norm of the common radii, 0 where nothing was clipped."""
+        self.radius = math.hypot(*(chunk.radius or chunk.typical for chunk in chunks))
+        """The same, with what is typical where nothing was clipped."""
+
+    def most(self, member: int) -> float:
+        """Upper bound on the root mean square of a member's sums; 0 where it gives nothing."""
+        pulls = [pull for pull in self._pulls(frozenset({member})) if pull]
+        return SPREAD * math.hypot(*pulls) + ROUNDED * self.radius if pulls else 0.0
+
+    def off(self, silent: Members) -> float:
+        """Upper bound on the root mean square of what all sums come to, where some members have told none."""
+        return SPREAD * (self.lost + math.hypot(*self._pulls(silent))) + ROUNDED * self.radius
+
+    def hears(self, told: Members) -> bool:
+        """Whether those contributors that have told no sums cannot pull so hard that anything would pass."""
+        silent = math.hypot(*self._pulls(self.everybody - told))
+        return silent <= SILENT_MOST * (1 + ROUNDED) * self.radius
+
+    def _pulls(self, members: Members) -> Iterator[float]:
+        """Of each chunk, how hard these members may pull together."""
+        for chunk in self._chunks:
+            terms = chunk.terms
+            there = [member for member in members if member in terms.weights]
+            if there and not chunk.radius:
+                yield math.inf
+            else:
+                yield sum(terms.weights[member] * chunk.radius * terms.radii[member] for member in there)
+
+
+def vote_name(plan: bytes, nonces: Sequence[bytes], fingerprints: Sequence[bytes]) -> bytes:
+    """32 bytes that bind a plan, the key of its votes, the bits of all means and who is in which."""
+    return hashed_key(b"bits", plan, *nonces, *fingerprints)

@@ -1,0 +1,163 @@
+"""What the members of a round have told its coordinator."""
+
+from typing import Final
+
+from core.averaging.allreduce.share_map import ShareMap
+from core.averaging.messages import Commit, Members, Order, Status, from_bits
+
+RANK_SHIFT: Final = 16
+"""A coordinator of rank r gives versions from r << 16 on, so that no two coordinators give the same one."""
+WITNESSES: Final = 2
+"""Number of members that must miss a reducer's means before these are made anew, which costs all what they have."""
+
+
+def coordinators(shares: ShareMap) -> list[int]:
+    """The members that may coordinate, in their order: helpers hold no means, so they do not."""
+    return [member for member in shares.plan.leaders if member in shares.receivers]
+
+
+def quorum(shares: ShareMap, live: Members) -> bool:
+    """Whether these members may commit: more than half, or exactly half with the first coordinator.
+
+    Two sides of a broken network can then not both end the round with different means.
+    """
+    twice, members = 2 * len(live), len(shares.everybody)
+    return twice > members or (twice == members and coordinators(shares)[0] in live)
+
+
+def divides(shares: ShareMap, word: Order | Status) -> bool:
+    """Whether a message has a version and a reducer for each share of the plan."""
+    members = len(shares.counts)
+    return len(word.versions) == len(word.reducers) == members and max(word.reducers) < members
+
+
+def is_planned(shares: ShareMap, commit: Commit) -> bool:
+    """Whether a Commit has a version for each share, and has each member in no more chunks than that was to give."""
+    members = len(shares.counts)
+    fits = len(commit.versions) == len(commit.present) == members
+    return fits and all(chunks <= shares.planned(member) for member, chunks in enumerate(commit.present))
+
+
+class Reports:
+    """What a coordinator has been told: who makes which means, the newest Status of each member, and what follows.
+
+    Args:
+        shares: The plan's division.
+        rank: The coordinator's.
+        live: Members that are in.
+    """
+
+    def __init__(self, shares: ShareMap, rank: int, live: Members) -> None:
+        self.shares = shares
+        self.rank = rank
+        self.me = coordinators(shares)[rank]
+        self.of: dict[int, Status] = {}
+        """The newest Status of each member that was in when it told that."""
+        self._tried: list[Members] = [frozenset()] * len(shares.counts)
+        self.versions = (0,) * len(shares.counts)
+        """Of each share."""
+        self.reducers = tuple(range(len(shares.counts)))
+        """Of each share."""
+        self.live = live
+        self.key: tuple[bytes, ...] = ()
+        """The nonces under which votes are asked for; empty before."""
+
+    def note(self, member: int, status: Status) -> bool:
+        """Keep a member's word.
+
+        Returns:
+            Whether it is in, and its word fits the plan; else nothing is kept.
+        """
+        if member not in self.live or not divides(self.shares, status):
+            return False
+        self.of[member] = status
+        return True
+
+    def adopt(self) -> None:
+        """Take over the newest versions that members report and an earlier coordinator can have ordered."""
+        for share in (share for share, count in enumerate(self.shares.counts) if count):
+            words = [(self.of[m].versions[share], m == self.me, self.of[m].reducers[share]) for m in self.live]
+            version, _, reducer = max(word for word in words if word[0] < self.rank << RANK_SHIFT)
+            self._set(share, version, reducer)
+
+    @property
+    def needing(self) -> Members:
+        """Members that are in and need the means."""
+        return self.live & self.shares.receivers
+
+    @property
+    def current(self) -> Members:
+        """Those of them that have the versions that count."""
+        return frozenset(m for m in self.needing & self.of.keys() if self.of[m].versions == self.versions)
+
+    @property
+    def holders(self) -> Members:
+        """Those of them that hold all means."""
+        return frozenset(member for member in self.current if self.of[member].nonce)
+
+    @property
+    def votes(self) -> dict[int, tuple[bytes, ...]]:
+        """The fingerprints of each holder that has voted; the coordinator's own first, for ties."""
+        counts = self.shares.counts
+        voted = [m for m in self.holders if self.key and self.of[m].nonces == self.key]
+        return {
+            m: tuple(one if count else b"" for one, count in zip(self.of[m].fingerprints, counts, strict=True))
+            for m in sorted(voted, key=lambda member: (member != self.me, member))
+            if len(self.of[m].fingerprints) == len(counts)
+        }
+
+    @property
+    def undone(self) -> Members:
+        """Members that are in, need the means, and have not done what is asked of them."""
+        return self.needing - (self.votes.keys() if self.key else self.holders)
+
+    def new_key(self) -> tuple[bytes, ...]:
+        """A nonce for each member of the plan, empty for those that need no means or are out."""
+        return tuple(self.of[m].nonce if m in self.needing else b"" for m in range(len(self.shares.counts)))
+
+    def earlier_votes(self) -> tuple[Members, tuple[bytes, ...]]:
+        """What may have been voted under an earlier coordinator.
+
+        Returns:
+            The members that may have voted for the newest versions, and the newest key with the nonces of all members
+            that need the means; empty where there is none.
+        """
+        voted = frozenset(member for member in self.current if self.of[member].nonces)
+        keys = [self.of[m].nonces for m in sorted(voted) if len(self.of[m].nonces) == len(self.shares.counts)]
+        fitting = [key for key in keys if all(key[m] == self.of[m].nonce for m in self.needing & self.of.keys())]
+        key = min(fitting, key=lambda key: sum(map(bool, key)), default=())  # it lacks those gone since
+        return self.shares.everybody - (self.shares.receivers & self.of.keys() - voted), key
+
+    def hopeless(self) -> list[int]:
+        """Shares that another member is to make: their means do not come, and there is no holder to ask for them.
+
+        Not a single member misses them, unless that is the coordinator; and a member is left that has not tried yet.
+        """
+        stalled = {member: from_bits(self.of[member].stalled) for member in self.current}
+        shares, holders, found = frozenset[int]().union(*stalled.values()), self.holders, []
+        for share in sorted(share for share in shares if share < len(self.reducers) and self.shares.counts[share]):
+            reducer, missed_by = self.reducers[share], {member for member in stalled if share in stalled[member]}
+            seen = self.me in missed_by or reducer not in self.live
+            enough = seen or len(missed_by) >= min(WITNESSES, len(self.needing - {reducer}))
+            may_try = reducer not in self.live or self.live - self._tried[share] - {reducer}
+            if enough and may_try and not holders - {reducer}:
+                found.append(share)
+        return found
+
+    def remake(self, share: int) -> None:
+        """Have the means of a share made anew by another member, best by one that has not tried before."""
+        old = self.reducers[share]
+        self._tried[share] |= {old}
+        reducer = min(self.live - {old} or {old}, key=lambda member: self._reluctance(member, share))
+        self._set(share, max(self.versions[share] + 1, self.rank << RANK_SHIFT), reducer)
+
+    def _set(self, share: int, version: int, reducer: int) -> None:
+        self.versions = (*self.versions[:share], version, *self.versions[share + 1 :])
+        self.reducers = (*self.reducers[:share], reducer, *self.reducers[share + 1 :])
+
+    def _reluctance(self, member: int, share: int) -> tuple[bool, bool, float, int]:
+        """The member for which this is the least is the best to take over a share."""
+        plan, counts = self.shares.plan, self.shares.counts
+        load = counts[share] + sum(counts[s] for s, reducer in enumerate(self.reducers) if reducer == member)
+        seconds = load / max(plan.lines[member].up if plan.lines else 0, 1)
+        return member in self._tried[share], not plan.members[member].reduces, seconds, member

@@ -1,0 +1,271 @@
+"""A mean that is not that of its parts is not committed, and whose word is false pays for it."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from core.averaging.aggregators import Aggregator, CenteredClip
+from core.averaging.butterfly import Butterfly, RoundInput
+from core.averaging.codecs.registry import codec_of
+from core.averaging.commit.fingerprints import plan_name
+from core.averaging.commit.judgement import Judgement, Ruling
+from core.averaging.messages import Members, Order, Part, Status
+from core.averaging.outcome import RoundFailed, RoundFinished
+from core.averaging.penalties import Kind
+from core.base.ids import PeerId, hashed_key
+from core.base.machine import Received, Send
+from core.base.trace import Trace
+from tests.unit.averaging.liars import corrupt, ends
+from tests.unit.averaging.pump import Pump, Round, make_plan, with_keys
+
+Rows = NDArray[np.float32]
+CHUNK = 512
+LIAR = 1
+
+
+def clipped_round(
+    members: int,
+    *,
+    codec: str = "raw",
+    samples: Sequence[int] = (),
+    seed: int = 0,
+    aggregators: dict[int, Aggregator] | None = None,
+    signed: bool = True,
+) -> Round:
+    """A round of members that train the same model: as much noise as gradient."""
+    plan, keys = with_keys(make_plan([*samples] or [10] * members, 3 * CHUNK * members, chunk_numel=CHUNK, codec=codec))
+    random = np.random.default_rng(seed)
+    gradient = random.standard_normal(plan.numel).astype(np.float32)
+    vectors = gradient + random.standard_normal((members, plan.numel)).astype(np.float32)
+    norms = np.linalg.norm(vectors, axis=1)
+    rows = tuple(msgspec.structs.replace(row, norm=float(norm)) for row, norm in zip(plan.members, norms, strict=True))
+    round_ = Round(msgspec.structs.replace(plan, members=rows), seed=seed)
+    round_.vectors = vectors
+    for place, peer in enumerate(plan.peers):
+        work = RoundInput(
+            vectors[place],
+            round_.results[place],
+            codec_of(codec, (plan.numel,)),
+            aggregator=(aggregators or {}).get(place, CenteredClip()),
+            secret=bytes([place]),
+            signer=keys[place] if signed else None,
+        )
+        round_.machines[peer] = Butterfly(peer, round_.plan, work, trace=round_.traces[place])
+    return round_
+
+
+class Lying(CenteredClip):
+    """A reducer that makes something else of the mean, of its own part and the mean."""
+
+    def __init__(self, lie: Callable[[Rows], Rows]) -> None:
+        super().__init__()
+        self.lie = lie
+
+    def aggregate(self, weights: Any, parts: Any, out: Rows, *known: Any) -> float:
+        radius = super().aggregate(weights, parts, out, *known)
+        out[:] = self.lie(out.copy())
+        return radius
+
+
+def noise(mean: Rows) -> Rows:
+    random = np.random.default_rng(7).standard_normal(mean.size).astype(np.float32)
+    return random * np.float32(np.linalg.norm(mean) / np.linalg.norm(random))
+
+
+LIES: dict[str, Callable[[Rows], Rows]] = {
+    "x1000": lambda mean: mean * np.float32(1000),
+    "1e38": lambda mean: np.full_like(mean, 1e38),
+    "turned": lambda mean: -mean,
+    "zeros": np.zeros_like,
+    "noise": noise,
+    "a tenth more": lambda mean: mean * np.float32(1.1),
+}
+
+
+def true_means(round_: Round) -> Rows:
+    """What honest members come to, on their own."""
+    honest = clipped_round(len(round_.plan.members), codec=round_.plan.codec)
+    honest.run()
+    return honest.results[0]
+
+
+def honest_ends(round_: Round, liars: Members) -> list[RoundFinished]:
+    of = ends(round_)
+    found = [of[peer] for place, peer in enumerate(round_.plan.peers) if place not in liars]
+    assert len(found) == len(round_.plan.peers) - len(liars)
+    for end in found:
+        assert isinstance(end, RoundFinished), end
+    return found  # type: ignore[return-value]
+
+
+def others(round_: Round, liar: int) -> list[int]:
+    return [place for place in range(len(round_.plan.peers)) if place != liar]
+
+
+@pytest.mark.parametrize("members", [2, 3, 4, 8, 16])
+@pytest.mark.parametrize("codec", ["raw", "fp16", "bf16", "u8", "b8"])
+def test_honest_members_prove_their_means(members: int, codec: str) -> None:
+    round_ = clipped_round(members, codec=codec)
+    round_.run()
+    for end in honest_ends(round_, frozenset()):
+        assert not any(end.outcome.versions)
+        assert not end.outcome.seen.get(Kind.DOUBTED)
+    assert not any(trace["averaging.not_proven"] or trace["averaging.drop.radius"] for trace in round_.traces)
+
+
+@pytest.mark.parametrize("lie", LIES)
+@pytest.mark.parametrize("members", [3, 4, 8])
+@pytest.mark.parametrize("codec", ["raw", "fp16"])
+@pytest.mark.parametrize("liar", [0, 1])
+def test_a_false_mean_is_made_anew(members: int, lie: str, codec: str, liar: int) -> None:
+    round_ = clipped_round(members, codec=codec, aggregators={liar: Lying(LIES[lie])})
+    round_.run()
+    exact = true_means(round_)
+    for place, end in zip(others(round_, liar), honest_ends(round_, frozenset({liar})), strict=True):
+        assert end.outcome.versions[liar]
+        assert len(end.outcome.contributors) == members
+        np.testing.assert_allclose(round_.results[place], exact, rtol=0, atol=0.05)
+
+
+def test_without_the_proof_everybody_takes_a_turned_mean() -> None:
+    round_ = clipped_round(4, aggregators={LIAR: Lying(LIES["turned"])}, signed=False)
+    round_.run()
+    share = slice(round_.plan.span(round_.plan.first_chunk(LIAR)).start, None)
+    assert honest_ends(round_, frozenset({LIAR}))
+    exact = true_means(round_)[share][:CHUNK]
+    assert float(round_.results[0][share][:CHUNK] @ exact) < 0
+
+
+def nothing_readable(event: Received[Any]) -> Received[Any]:
+    """What a reducer hears that leaves everybody's part out."""
+    word = event.message
+    if not isinstance(word, Part) or not word.payload.nbytes:
+        return event
+    payload = memoryview(np.full(word.payload.nbytes // 4, np.nan, dtype="<f4").tobytes())
+    return Received(event.sender, msgspec.structs.replace(word, payload=payload))
+
+
+@pytest.mark.parametrize("members", [3, 4, 8])
+@pytest.mark.parametrize("liar", [0, 1])
+def test_a_share_that_leaves_the_others_out_is_made_anew(members: int, liar: int) -> None:
+    round_ = clipped_round(members)
+    corrupt(round_, liar, hears=nothing_readable)
+    round_.run()
+    exact = true_means(round_)
+    for place, end in zip(others(round_, liar), honest_ends(round_, frozenset({liar})), strict=True):
+        assert end.outcome.versions[liar]
+        np.testing.assert_allclose(round_.results[place], exact, rtol=0, atol=0.05)
+
+
+def test_without_the_proof_a_share_is_the_reducers_own() -> None:
+    round_ = clipped_round(4, signed=False)
+    corrupt(round_, LIAR, hears=nothing_readable)
+    round_.run()
+    own = round_.plan.span(round_.plan.first_chunk(LIAR))
+    assert honest_ends(round_, frozenset({LIAR}))
+    np.testing.assert_array_equal(round_.results[0][own], round_.vectors[LIAR][own])
+
+
+def telling(round_: Round, liar: int, change: Callable[[Rows], Any]) -> Callable[[Send[Any], float], list[Any]]:
+    """A member that changes its sums, and signs them."""
+    [key] = [key for key in with_keys(round_.plan)[1] if key.peer_id == round_.plan.peers[liar]]
+
+    def says(send: Send[Any], now: float) -> list[Any]:
+        word = send.message
+        if not isinstance(word, Status) or not word.sums:
+            return [send]
+        told = np.frombuffer(word.sums, dtype="<f4").reshape(len(round_.plan.peers), -1).copy()
+        sums = change(told).astype("<f4").tobytes()
+        bits = hashed_key(b"bits", plan_name(round_.plan), *word.nonces, *word.fingerprints)
+        signature = key.sign(hashed_key(b"sums", bits, sums))
+        return [Send(send.to, msgspec.structs.replace(word, sums=sums, signature=signature))]
+
+    return says
+
+
+def in_share(share: int, times: float) -> Callable[[Rows], Rows]:
+    def change(told: Rows) -> Rows:
+        told[share, :-1] *= np.float32(times)
+        return told
+
+    return change
+
+
+FALSE_SUMS: dict[str, Callable[[Rows], Any]] = {
+    "turned in one share": in_share(0, -1.0),
+    "all of one share are zero": in_share(0, 0.0),
+    "turned in all": lambda told: -told,
+    "not a number": lambda told: told * np.nan,
+    "huge": lambda told: told + 1e30,
+    "too few": lambda told: told[:1],
+    "none": lambda told: told[:0],
+}
+
+
+@pytest.mark.parametrize("change", FALSE_SUMS)
+@pytest.mark.parametrize("members", [4, 8])
+def test_a_member_that_tells_false_sums_is_left_behind(members: int, change: str) -> None:
+    round_ = clipped_round(members)
+    liar = round_.plan.leaders[1]
+    corrupt(round_, liar, telling(round_, liar, FALSE_SUMS[change]))
+    round_.run()
+    exact = true_means(round_)
+    coordinator = round_.plan.leaders[0]
+    for place, end in zip(others(round_, liar), honest_ends(round_, frozenset({liar})), strict=True):
+        np.testing.assert_allclose(round_.results[place], exact, rtol=0, atol=1.5)
+        if place == coordinator:
+            assert round_.plan.peers[liar] in end.outcome.seen[Kind.DIFFERED]
+            assert end.outcome.seen[Kind.DIFFERED] == {round_.plan.peers[liar]}
+
+
+def test_a_coordinator_that_proves_nothing_commits_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Judgement, "on", lambda *_: Ruling(commits=True))
+    round_ = clipped_round(4)
+    leader = round_.plan.leaders[0]
+    work = RoundInput(
+        round_.vectors[leader],
+        round_.results[leader],
+        codec_of("raw", (round_.plan.numel,)),
+        aggregator=Lying(LIES["turned"]),
+        signer=with_keys(round_.plan)[1][leader],
+    )
+    round_.machines[round_.plan.peers[leader]] = Butterfly(round_.plan.peers[leader], round_.plan, work, trace=Trace())
+    round_.run()
+    found = [end for peer, end in ends(round_).items() if peer != round_.plan.peers[leader]]
+    assert len(found) == 3
+    assert all(isinstance(end, RoundFailed) for end in found)
+    assert any(round_.plan.peers[leader] in end.suspects for end in found if isinstance(end, RoundFailed))
+
+
+@pytest.mark.parametrize("members", [3, 4, 8])
+def test_a_death_before_the_vote_costs_nobody_the_round(members: int) -> None:
+    round_ = clipped_round(members)
+    dead = round_.plan.leaders[-1]
+
+    start = round_.pump.before
+
+    def before(pump: Pump, peer: PeerId, event: Any) -> None:
+        asked = isinstance(event, Received) and isinstance(event.message, Order) and event.message.nonces
+        if asked and round_.plan.peers[dead] not in pump.dead:
+            pump.kill(round_.plan.peers[dead])
+        assert start is not None
+        start(pump, peer, event)
+
+    round_.pump.before = before
+    round_.run()
+    exact = true_means(round_)
+    for place, end in zip(others(round_, dead), honest_ends(round_, frozenset({dead})), strict=True):
+        np.testing.assert_allclose(round_.results[place], exact, rtol=0, atol=1.5)
+        assert not end.outcome.seen.get(Kind.DOUBTED)
+
+
+@pytest.mark.parametrize("clip", [0.25, 4.0])
+def test_a_reducer_that_clips_elsewhere_loses_its_share(clip: float) -> None:
+    round_ = clipped_round(8, aggregators={LIAR: CenteredClip(clip)})
+    round_.run()
+    for end in honest_ends(round_, frozenset({LIAR})):
+        assert end.outcome.versions[LIAR]
