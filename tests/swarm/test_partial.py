@@ -1,5 +1,6 @@
 """Swarms whose members stand still while a round is averaged, with a few slow uploads among them."""
 
+import statistics
 from typing import Any
 
 from core.averaging.allreduce.share_map import untaken_of
@@ -35,7 +36,7 @@ class Carried(Checker):
         self.steps += output.untaken is not None
 
 
-def synchronous(*, partial: bool) -> tuple[Steps, Carried]:
+def synchronous(seed: int, *, partial: bool) -> tuple[Steps, Carried]:
     """A batch takes 6 s to compute; nobody comes or goes, and lines are measured in passing."""
     settings = SwarmSettings(
         peers=PEERS,
@@ -49,7 +50,7 @@ def synchronous(*, partial: bool) -> tuple[Steps, Carried]:
         measured=True,
         blank=0.0,
     )
-    trial = Trial(SEED, peers=PEERS, epochs=EPOCHS, settings=settings)
+    trial = Trial(seed, peers=PEERS, epochs=EPOCHS, settings=settings)
     steps, carried = Steps(), Carried()
     trial.swarm.world.checkers += [steps, carried]
     verdict = trial.run()
@@ -59,8 +60,12 @@ def synchronous(*, partial: bool) -> tuple[Steps, Carried]:
 
 
 def test_synchronous_steps_come_sooner_with_partial_contributions() -> None:
-    whole, none = synchronous(partial=False)
-    parts, some = synchronous(partial=True)
-    assert parts.cycle_s <= 0.85 * whole.cycle_s
-    assert none.steps == 0
-    assert some.steps >= EPOCHS / 2
+    """Who leads follows from the bits of the last mean, so one swarm's pace is chance: the middle one of three."""
+    ratios = []
+    for seed in (SEED, 3, 7):
+        whole, none = synchronous(seed, partial=False)
+        parts, some = synchronous(seed, partial=True)
+        ratios.append(parts.cycle_s / whole.cycle_s)
+        assert none.steps == 0
+        assert some.steps >= EPOCHS / 2
+    assert statistics.median(ratios) <= 0.85
