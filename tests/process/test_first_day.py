@@ -12,7 +12,8 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -20,6 +21,7 @@ from typing import Any
 import pytest
 
 import resources
+from tests.process.screens import screen
 from tests.process.small_disk import small_disk
 from tests.process.swarm import CORE, ENVIRONMENT, end, start
 from tests.small_task import text_folder
@@ -29,6 +31,9 @@ BACKBONE, VOLUNTEER = "10.213.7.1", "10.213.7.2"
 NOBODY = "10.213.99.1"
 """The first address of the link, which leads nowhere: the second one is used."""
 LONGEST_S = 180.0
+PAGES_MOST = 6
+PAGE_S = 6.0
+"""Time for a page to come: the link is looked at in a second or two."""
 LANGUAGES: Mapping[str, str] = {
     "english": "the sea was calm and every sailor looked for the white whale under a low grey sky at dawn",
     "german": "die Köchin stellte den großen Topf auf das Feuer und erzählte dabei von ihrer Zeit am Fluß",
@@ -90,8 +95,50 @@ def potluck(*words: object, before: Sequence[str] = ()) -> str:
     return done.stdout
 
 
-def test_a_link_alone_brings_another_computer_to_its_first_contribution(tmp_path: Path, books: Path) -> None:
-    """The organiser's commands are `found` and `backbone`; the volunteer's `join` and `engine`."""
+@contextlib.contextmanager
+def commands(link: str, home: Path, there: Sequence[str]) -> Iterator[None]:
+    """The volunteer types `potluck join` and `potluck engine`."""
+    potluck("join", link, "--yes", "--home", home, before=there)
+    words = ["engine", "--home", str(home), "--with-parent"]
+    engine = start(words, home.with_suffix(".log"), program=(*there, *CORE))
+    try:
+        yield
+    finally:
+        end(engine)
+
+
+@contextlib.contextmanager
+def window(link: str, home: Path, there: Sequence[str]) -> Iterator[None]:
+    """The volunteer types `potluck`, and the link into the window; the return key leads on from page to page."""
+    with screen() as environ, home.with_suffix(".log").open("ab") as log:
+        person = {name: value for name, value in environ.items() if not name.startswith("XDG_")}
+        person |= {name: value for name, value in ENVIRONMENT.items() if name.startswith("POTLUCK_")}
+        person["HOME"] = str(home.parent)
+        opened = subprocess.Popen([*there, *CORE, "--home", str(home)], env=person, stdout=log, stderr=log)
+
+        def xdotool(*words: str) -> str:
+            return subprocess.run(["xdotool", *words], env=environ, capture_output=True, check=True, text=True).stdout
+
+        try:
+            shown = xdotool("search", "--sync", "--onlyvisible", "--name", "Welcome to Potluck").split()
+            xdotool("windowactivate", "--sync", shown[-1])
+            xdotool("type", link)
+            for _ in range(PAGES_MOST):
+                xdotool("key", "Return")
+                time.sleep(PAGE_S)
+                if (home / "collaborations.json").exists():
+                    break
+            yield
+        finally:
+            opened.kill()
+            opened.wait()
+
+
+@pytest.mark.parametrize("joins", [commands, pytest.param(window, marks=pytest.mark.long)])
+def test_a_link_alone_brings_another_computer_to_its_first_contribution(
+    tmp_path: Path, books: Path, joins: Callable[[str, Path, Sequence[str]], AbstractContextManager[None]]
+) -> None:
+    """The organiser's commands are `found` and `backbone`."""
     if why := lacking():
         pytest.skip(why)
     began = time.monotonic()
@@ -114,19 +161,13 @@ def test_a_link_alone_brings_another_computer_to_its_first_contribution(tmp_path
             tmp_path / "backbone.log",
             stdout=subprocess.PIPE,
         )
-        engine = None
         try:
             assert backbone.stdout is not None
             link = json.loads(backbone.stdout.readline())["link"]
             assert link == founded["link"]
-            potluck("join", link, "--yes", "--home", home, before=there)
-            engine = start(
-                ["engine", "--home", str(home), "--with-parent"], tmp_path / "v.log", program=(*there, *CORE)
-            )
-            first = contribution(home, there, until=began + LONGEST_S)
+            with joins(link, home, there):
+                first = contribution(home, there, until=began + LONGEST_S)
         finally:
-            if engine is not None:
-                end(engine)
             end(backbone)
     assert first["me"]["samples"] > 0
     assert time.monotonic() - began < LONGEST_S
