@@ -132,6 +132,8 @@ def window(link: str, home: Path, there: Sequence[str]) -> Iterator[None]:
         finally:
             opened.kill()
             opened.wait()
+            quits = [*there, *CORE, "quit", "--home", str(home)]  # an engine goes on without its window
+            subprocess.run(quits, env=ENVIRONMENT, check=False, timeout=LONGEST_S)
 
 
 @pytest.mark.parametrize("joins", [commands, pytest.param(window, marks=pytest.mark.long)])
