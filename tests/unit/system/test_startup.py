@@ -14,8 +14,11 @@ import pytest
 
 from core.__main__ import main
 from core.base.problems import UserProblem
+from core.storage.identity import in_keyring, load_identity
+from core.storage.paths import Home
 from core.system import startup as module
 from core.system.startup import Startup, open_links, start_at_login, startup
+from tests.unit.storage.test_identity import CardboardKeyring
 
 STRANGE = ["/opt/pot luck/python", "-m", "core", "--home", '/home/a "b" $c `d` \\e 100%']
 
@@ -119,6 +122,22 @@ def test_links_are_left_by_their_own_command(
         assert main(["startup", wish, "--home", str(tmp_path)]) == 0
         assert (still in capsys.readouterr().out) is (wish == "no" and opens)
         assert entry.exists() is opens
+
+
+def test_engine_at_login_is_offered_a_key_in_a_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Path, "home", lambda: tmp_path)
+    ring, home = CardboardKeyring(), Home(tmp_path / "home")
+    monkeypatch.setattr("core.cli.startup.system_keyring", lambda _: ring)
+    home.create()
+    load_identity(home.identity_file, ring)
+    words = ["startup", "engine", "--home", str(home.directory)]
+    assert main(words) == 0
+    assert "potluck startup engine --key-in-file" in capsys.readouterr().out
+    assert main([*words, "--key-in-file"]) == 0
+    assert capsys.readouterr().out == "The engine starts when you log in, without a window.\n"
+    assert not in_keyring(home.identity_file)
 
 
 def test_launch_agent_runs_the_same_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,9 @@ import msgspec
 import numpy as np
 import pytest
 
+from core.api.score import Score
 from core.base.problems import BadInput
+from core.tasks.task import Evaluation
 from core.training.metrics import EpochMeter, EpochMetrics, JsonLines, PrometheusFile, TensorBoard
 from core.training.noise_scale import NoiseScale, SquaredNorm
 from tests.unit.training.small import learner, ticking
@@ -59,6 +61,17 @@ def test_an_epoch_is_measured_as_plain_numpy_computes_it(tmp_path: Path) -> None
         assert found.tokens_per_s == pytest.approx(7 * found.samples_per_s)
         assert found.data_wait_s == pytest.approx(peer.first.data.waited_s - before)
     assert rates == pytest.approx([0.05 / 3, 0.1 / 3, 0.05])
+
+
+def test_order_score_of_an_evaluation_is_told(tmp_path: Path) -> None:
+    peer = learner(tmp_path)
+    meter = EpochMeter(peer, ticking(1.0))
+    measured = Evaluation(Score(2.5, 0.1), {}, order_right=0.75)
+    found = meter.epoch_ends(evaluation=measured)
+    sink = PrometheusFile(tmp_path / "potluck.prom", "ab" * 32)
+    sink.write(found)
+    assert (found.loss_heldout, found.order_heldout) == (2.5, 0.75)
+    assert re.search(r"^potluck_order_heldout\{.*\} 0\.75$", (tmp_path / "potluck.prom").read_text(), re.MULTILINE)
 
 
 def test_lines_are_appended_one_for_each_epoch(tmp_path: Path) -> None:
