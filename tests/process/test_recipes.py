@@ -77,10 +77,13 @@ def test_a_founded_collaboration_is_served_at_the_printed_link(recipe: Path, tmp
 @pytest.mark.long
 def test_a_recipe_is_trained_alone_and_goes_on(recipe: Path, tmp_path: Path) -> None:
     (recipe.parent / "books" / "torn.jsonl.gz").write_bytes(b"no gzip at all")
+    rows = [json.dumps({"text": f"A text of {number} words."}) for number in range(400)]
+    (recipe.parent / "books" / "odd.jsonl").write_text("\n".join([*rows, '{"text": "\\ud83d x"}', ""]))
     words = [*CORE, "train", str(recipe), "--home", str(tmp_path), "--epochs", "2"]
     done = subprocess.run(words, capture_output=True, text=True, timeout=300, check=False, env=ENVIRONMENT)
     assert done.returncode == 0, done.stderr
     assert "Left out of the data: torn.jsonl.gz, which is damaged" in done.stdout
+    assert "Left out of the data: odd.jsonl: 1 record, the first: row 401, not UTF-8." in done.stdout
     assert re.findall(r"epoch (\d)  loss", done.stdout) == ["1", "2"]
 
     prometheus = tmp_path / "potluck.prom"
