@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -22,9 +23,13 @@ samples would have it."""
 
 WIDTH: Final = 256
 """Numbers in a row of a chunk, for its projections."""
-_DRAWN: Final = np.array([(1 + (byte & 127) / 128) * (1 if byte & 128 else -1) for byte in range(256)])
-_TABLE: Final = (_DRAWN / math.sqrt(np.mean(_DRAWN**2))).astype(np.float32)
-"""Of each byte a number of either sign between 0.65 and 1.31, whose square is 1 in the mean."""
+
+
+@functools.cache  # made when it is needed: an engine that rests loads no numpy
+def _table() -> NDArray[np.float32]:
+    """Of each byte a number of either sign between 0.65 and 1.31, whose square is 1 in the mean."""
+    drawn = np.array([(1 + (byte & 127) / 128) * (1 if byte & 128 else -1) for byte in range(256)])
+    return (drawn / math.sqrt(np.mean(drawn**2))).astype(np.float32)
 
 
 class Projection:
@@ -47,8 +52,8 @@ class Projection:
         drawn = np.frombuffer(cipher.encryptor().update(bytes(sum(sizes))), dtype=np.uint8)
         signs, across, along = np.split(drawn, np.cumsum(sizes)[:-1])
         self._signs = 1 - 2 * np.unpackbits(signs)[:numel].astype(np.float32)
-        self._across = _TABLE[across].reshape(WIDTH, SUMS)
-        self._along = _TABLE[along].reshape(self._rows, SUMS)
+        self._across = _table()[across].reshape(WIDTH, SUMS)
+        self._along = _table()[along].reshape(self._rows, SUMS)
         self._padded = np.zeros(self._rows * WIDTH, dtype=np.float32)
 
     def of(self, values: Vector) -> NDArray[np.float64]:
