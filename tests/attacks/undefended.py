@@ -28,7 +28,7 @@ from core.system import atomic_files
 
 def without_votes() -> None:
     """Go where somebody is furthest."""
-    branches.heaviest = lambda _here, names, _ways, **_: max(names.values())
+    branches.heaviest = lambda _here, names, _ways, **_: max(names.values(), default=None)
 
 
 def without_voices() -> None:
