@@ -17,6 +17,7 @@ from core.backbone.charter import load_charter
 from core.tasks import task_of
 from core.tasks.parameters import read_parameters
 from core.tasks.task import Blobs
+from tests.process.small_disk import small_disk
 from tests.process.swarm import CORE, ENVIRONMENT
 from tests.trained import EPOCHS, RECIPES, Trained, held_out, trained
 
@@ -129,6 +130,17 @@ def test_forced_export_replaces_an_earlier_one(made: Trained, exported: Path, ca
 
 
 @pytest.mark.parametrize("made", ["albert"], indirect=True)
+def test_export_to_a_full_disk_is_a_sentence(made: Trained, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    disk = tmp_path / "disk"
+    with small_disk(disk, mib=1) as mounted:
+        if not mounted:
+            pytest.skip("needs the right to mount a file system")
+        (disk / "ballast").write_bytes(bytes(240 * 4096))  # of 256 pages: the model itself has no room
+        assert main(["export", str(disk / "model"), "--home", str(made.home.directory)]) == 2
+        assert "The disk is full" in capsys.readouterr().err
+        assert [path.name for path in disk.iterdir()] == ["ballast"]
+
+
 def test_founding_with_a_start_goes_on_from_it(made: Trained, exported: Path, tmp_path: Path, capsys) -> None:
     text = made.home.directory.parent / "task" / "text"
     words = ["--charter", str(tmp_path / "more"), "--text", str(text), "--host", "127.0.0.1", "--json"]
