@@ -6,6 +6,7 @@ FILE       with `engine --helper`: it says that it trains at epoch 1,000,000, an
 samples    it claims as many samples as a message may, for contributions of large noise
 turn       it gives its gradient times -8 and claims as many samples, to turn around everybody's step
 mean       it multiplies the means of its share by -1000
+sign       it turns the means of its share around
 """
 
 import json
@@ -31,11 +32,12 @@ from core.swarm.answers import ContributionWritten, SamplesCounted, StateOffered
 from core.swarm.participant import Participant
 from core.swarm.progress import ProgressReport
 from core.swarm.states import StateName
+from tests.attacks.undefended import without_proof
 
 FALSE = StateName(10**6, b"\xff" * 32)
 TIMES = np.float32(1e15)
 TURNED = np.float32(-8.0)
-MULTIPLIED = np.float32(-1000.0)
+MULTIPLIED = {"mean": np.float32(-1000.0), "sign": np.float32(-1.0)}
 LIED = "a false mean\n"
 """In the liar's log, for each of them."""
 
@@ -105,13 +107,14 @@ class Turned(Participant):
         return super().handle(event, now)
 
 
-def lie_in_means() -> None:
-    """Make other means than parts lead to."""
+def lie_in_means(times: np.float32) -> None:
+    """Make means so many times what parts lead to, and commit them whatever sums prove."""
+    without_proof()
     sealed = Vectors.seal
 
     def seal(self: Vectors, number: int, contributors: Members) -> memoryview:
         mean = self.mean(number)
-        mean *= MULTIPLIED
+        mean *= times
         sys.stderr.write(LIED)
         return sealed(self, number, contributors)
 
@@ -120,8 +123,8 @@ def lie_in_means() -> None:
 
 if __name__ == "__main__":
     lie = sys.argv.pop(1)
-    if lie == "mean":
-        lie_in_means()
+    if lie in MULTIPLIED:
+        lie_in_means(MULTIPLIED[lie])
     elif lie in (lies := {"samples": FalseSamples, "turn": Turned}):
         in_session.Participant = lies[lie]  # type: ignore[misc]
     else:

@@ -12,7 +12,7 @@ from core.api.snapshot import Snapshot
 from core.base.manifest import AveragingNumbers
 from core.storage.paths import Home
 from core.storage.settings import Settings, save_settings
-from tests.attacks.liar import LIED
+from tests.attacks.liar import LIED, MULTIPLIED
 from tests.process.swarm import CORE, Collaboration, Volunteer, collaboration, found
 from tests.process.test_rules import losses
 
@@ -42,7 +42,9 @@ def is_spoiled(news: Snapshot) -> bool:
 
 
 @pytest.mark.parametrize(
-    ("lie", "defence", "averaging"), [("mean", "guard", FRIENDS), ("turn", "clip", STRANGERS)], ids=["mean", "turn"]
+    ("lie", "defence", "averaging"),
+    [("mean", "guard", FRIENDS), ("sign", "proof", STRANGERS), ("turn", "clip", STRANGERS)],
+    ids=["mean", "sign", "turn"],
 )
 def test_one_liar_of_four_spoils_nobodys_model(
     tmp_path: Path, lie: str, defence: str, averaging: AveragingNumbers
@@ -70,4 +72,4 @@ def test_one_liar_of_four_spoils_nobodys_model(
         [row] = [row for row in last.leaderboard if row.name == "mallory"]
         assert row.rounds
     logs = [(tmp_path / each / "mallory.log").read_text() for each in ("kept", "spoiled")]
-    assert all((LIED in log) == (lie == "mean") for log in logs), "it was asked for means"
+    assert all((LIED in log) == (lie in MULTIPLIED) for log in logs), "it was asked for means"

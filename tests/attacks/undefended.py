@@ -6,6 +6,7 @@ votes      the state with the greatest epoch is followed, whatever most peers sa
 voices     a peer counts for where the model is as soon as it says that it trains
 modes      files are as readable as others are
 guard      a mean may have any norm
+proof      means are committed that no sums have proven
 clip       parts become their weighted mean where the manifest has them clipped
 patience   each member of a round is waited for as long as the timetable says, whatever it has given
 """
@@ -19,6 +20,7 @@ from typing import Any, Final
 
 from core.averaging.aggregators import CenteredClip, WeightedMean
 from core.averaging.allreduce.vectors import Vectors
+from core.averaging.commit.proof import Doubts, Proof
 from core.averaging.patience import Patience
 from core.swarm import branches
 from core.swarm.branches import Voices, Weight
@@ -62,6 +64,11 @@ def without_guard() -> None:
     Vectors.norm_bound = lambda *_: math.inf  # type: ignore[method-assign]
 
 
+def without_proof() -> None:
+    """Believe the means of each reducer."""
+    Proof.doubts = lambda *_: Doubts((), (), {})  # type: ignore[method-assign]
+
+
 def without_clip() -> None:
     """Take the weighted mean of parts where the manifest has them clipped."""
     CenteredClip.aggregate = lambda _, *parts: WeightedMean().aggregate(*parts)  # type: ignore[method-assign]
@@ -73,6 +80,7 @@ WITHOUT: Final[Mapping[str, Callable[[], None]]] = {
     "modes": without_modes,
     "patience": without_patience,
     "guard": without_guard,
+    "proof": without_proof,
     "clip": without_clip,
 }
 
