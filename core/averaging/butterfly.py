@@ -33,7 +33,7 @@ from core.averaging.penalties import NOTHING, Kind, Observations, Remembered
 from core.averaging.plan import Plan
 from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Send, Tick, earliest
-from core.base.signing import Signer
+from core.base.signing import Identity
 from core.base.trace import Trace
 from core.base.wire import Message
 
@@ -48,8 +48,8 @@ class RoundInput(VectorInput):
     """Bytes that no other member can guess: they make this member's nonces.  The same ones may serve many rounds."""
     remembered: Remembered = NOTHING
     """With which members this one has less patience."""
-    signer: Signer | None = None
-    """This member's key, with which it proves means that are clipped; None: in no round."""
+    identity: Identity | None = None
+    """With which this member proves means that are clipped; None: they are not proven."""
 
 
 class Butterfly:
@@ -69,7 +69,7 @@ class Butterfly:
         self.plan = plan
         shares = ShareMap(plan)
         vectors = Vectors(shares, shares.place(me), work)
-        clips = work.signer is not None and work.aggregator.clip and work.carry is None
+        clips = work.identity is not None and work.aggregator.clip and work.carry is None
         proven = bool(clips) and len(plan.members) <= PROVEN_MAX
         self._context = RoundContext(shares, shares.place(me), vectors, work.aggregator, trace, proven=proven)
         self._work = work
@@ -153,9 +153,9 @@ class RunningRound:
         timetable = Timetable(now, usual_s, plan.stall_timeout_s, plan.round_timeout_s, waits)
         self.data = AllReduce(context, name=self._name, timetable=timetable, transfers=transfers_of(plan, context.me))
         proof = None
-        if context.proven and work.signer is not None:
+        if context.proven and work.identity is not None:
             sums = Sums(context, self.data.lanes, self.data.reducers)
-            proof = Proof(context, self.data.lanes, sums, plan=self._name, signer=work.signer)
+            proof = Proof(context, self.data.lanes, sums, plan=self._name, identity=work.identity)
         self._votes = Fingerprints(context, self._name, self.data.lanes, secret=work.secret, proof=proof)
         self.end = RoundParticipant(context, self.data, self._votes, timetable=timetable, vote_ignored=ignored)
         self._astray: Members = frozenset()

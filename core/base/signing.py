@@ -1,6 +1,6 @@
 """Ed25519 keys and signatures.  The primitives are the `cryptography` library's; nothing here is home-made."""
 
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
@@ -27,6 +27,18 @@ class Verifier(Protocol):
 
     def verify(self, peer: PeerId, signature: bytes, data: bytes) -> bool:
         """Whether `signature` is `peer`'s over `data`."""
+
+
+class Identity(NamedTuple):
+    """One peer's way to sign, and to tell others' signatures."""
+
+    signer: Signer
+    verifier: Verifier
+
+    @property
+    def peer_id(self) -> PeerId:
+        """The peer's name."""
+        return self.signer.peer_id
 
 
 class KeyPair:

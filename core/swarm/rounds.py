@@ -40,7 +40,7 @@ from core.base.arrays import np
 from core.base.bounds import NORM_MAX
 from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Tick, earliest
-from core.base.signing import Signer, Verifier
+from core.base.signing import Identity, Signer, Verifier
 from core.base.trace import Trace
 from core.swarm.early_messages import EarlyMessages
 from core.swarm.in_doubt import InDoubtRound, state_after
@@ -117,7 +117,7 @@ class Rounds:
         trace: Trace,
         carried: Callable[[], Mapping[PeerId, int]] | None = None,
     ) -> None:
-        self._signer = signer
+        self._identity = Identity(signer, verifier)
         self._settings = settings
         self._aggregator = AGGREGATORS[settings.averaging.aggregator_name](**settings.averaging.aggregator_numbers)
         self._random = random
@@ -138,13 +138,13 @@ class Rounds:
         """What this peer computes; 0: unknown."""
         self.heldout: tuple[int, float | None] = (0, None)
         """This peer's newest look at the held-out text: epoch, and mean loss in nats."""
-        self.lines = LineBook(self._signer.peer_id)
+        self.lines = LineBook(self._identity.peer_id)
         """What is known of everybody's lines."""
         self.failures = FailureRate()
         """How often peers have failed in rounds of ours."""
         self.earned = EarnedSpeeds(settings.averaging.weight_share_max)
         """How much of what peers say of their samples is believed."""
-        self.penalties = Penalties(self._signer.peer_id, round_timeout_s=settings.averaging.round_timeout_s)
+        self.penalties = Penalties(self._identity.peer_id, round_timeout_s=settings.averaging.round_timeout_s)
         """Whom rounds of ours that failed are put down to, and who costs those that hold time."""
         self.current: bytes | None = None
         """The round for which a contribution was asked."""
@@ -160,7 +160,7 @@ class Rounds:
         self._vectors = replace(vectors, residuals=vectors.residuals or self._vectors.residuals)
         self.current = self._standing = None
         config = RoundConfig(
-            me=self._signer.peer_id,
+            me=self._identity.peer_id,
             run_id=self._settings.run,
             numbers=self._settings.averaging,
             lines=self.lines,
@@ -220,7 +220,7 @@ class Rounds:
         self._standing = (samples, loss)
         if self.current is None:
             return []
-        mine = Member(self._signer.peer_id, samples, loss, self.reduces, samples_per_s=self.samples_per_s)
+        mine = Member(self._identity.peer_id, samples, loss, self.reduces, samples_per_s=self.samples_per_s)
         mine = self._vectors.row(mine.seen(*self.heldout))
         if mine.samples < samples:
             self._trace.mark("contribution.not_finite")
@@ -286,9 +286,9 @@ class Rounds:
     def _begin(self, plan: Plan, now: float) -> Sequence[Any]:
         try:
             remembered = self.penalties.remembered(plan.peers, now, usual=self.lines.usual)
-            work = self._vectors.round_input(plan, self._signer.peer_id, self._aggregator)
-            work = replace(work, secret=self._secret, remembered=remembered, signer=self._signer)
-            begun = (Butterfly if plan.stages == 1 else Grid)(self._signer.peer_id, plan, work, trace=self._trace)
+            work = self._vectors.round_input(plan, self._identity.peer_id, self._aggregator)
+            work = replace(work, secret=self._secret, remembered=remembered, identity=self._identity)
+            begun = (Butterfly if plan.stages == 1 else Grid)(self._identity.peer_id, plan, work, trace=self._trace)
         except ValueError:
             self._trace.mark("rounds.refused")
             return self._follow(self._matchmaker.refuse(plan, now), now)
@@ -331,7 +331,7 @@ class Rounds:
         self.lines.finished(plan, outcome, now)
         self.failures.finished(plan, outcome)
         self.penalties.committed(plan, outcome.versions, self._round.leader, now, seen=outcome.seen)
-        self.penalties.patience.committed(plan, outcome, now, me=self._signer.peer_id)
+        self.penalties.patience.committed(plan, outcome, now, me=self._identity.peer_id)
         name = state_after(plan, outcome)
         counted, after = counted_in(plan, outcome.contributors), (name.epoch, name.lineage)
         self.earned.committed((plan.epoch, plan.lineage), after, counted, began_at=now - outcome.seconds)
@@ -340,6 +340,6 @@ class Rounds:
             self.current = self._standing = None
         statement = statement_of(plan, outcome, run=self._settings.run, epoch=name.epoch, lineage=name.lineage)
         signed = self.attesting.sign(statement, leader=self._round.leader, now=now)
-        me = plan.peers.index(self._signer.peer_id)
+        me = plan.peers.index(self._identity.peer_id)
         cut = ContributionCut(name.epoch, offered, plan.weights[me], outcome.own_scaled / plan.chunk_total)
         return [Committed.of(plan, me, RoundRecord.of(outcome, statement)), *cut.told, *signed]

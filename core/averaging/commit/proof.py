@@ -16,10 +16,9 @@ from core.averaging.commit.sums import Sums, Terms, Weighing
 from core.averaging.messages import SUMS, Members, Status
 from core.base.arrays import np
 from core.base.ids import hashed_key
-from core.base.signing import Ed25519Verifier
 
 if TYPE_CHECKING:
-    from core.base.signing import Signer
+    from core.base.signing import Identity
 
 SPREAD: Final = 2.5
 """Times a vector's norm which the root mean square of 16 projections exceeds once in 10^14 draws."""
@@ -44,16 +43,16 @@ class Proof:
         lanes: Where the means are.
         sums: This member's.
         plan: Name of the plan.
-        signer: This member's key.
+        identity: This member's.
     """
 
-    def __init__(self, context: RoundContext, lanes: Lanes, sums: Sums, *, plan: bytes, signer: Signer) -> None:
+    def __init__(self, context: RoundContext, lanes: Lanes, sums: Sums, *, plan: bytes, identity: Identity) -> None:
         self._context = context
         self._plan = plan
         self._shares = context.shares
         self._lanes = lanes
         self._sums = sums
-        self._signer = signer
+        self._identity = identity
         self._terms = Weighing(context.shares)
         self._measured: dict[tuple[int, int], Measure] = {}
 
@@ -68,7 +67,7 @@ class Proof:
             vote: Its name, of which nobody knew while the means were made.
         """
         own, made = self._sums.tell(vote)
-        return own, self._signer.sign(hashed_key(b"sums", vote, own)), made
+        return own, self._identity.signer.sign(hashed_key(b"sums", vote, own)), made
 
     def sound(self, vote: bytes, words: Mapping[int, tuple[bytes, bytes]]) -> dict[int, Told]:
         """The sums of those members that have signed them, and whose parts can have such sums.
@@ -111,7 +110,7 @@ class Proof:
 
     def _read(self, member: int, vote: bytes, sums: bytes, signature: bytes) -> Told | None:
         found, signed = unpacked(sums, len(self._lanes)), hashed_key(b"sums", vote, sums)
-        if found is None or not Ed25519Verifier().verify(self._shares.peers[member], signature, signed):
+        if found is None or not self._identity.verifier.verify(self._shares.peers[member], signature, signed):
             return None
         sizes = root_mean_square(found[:, :SUMS])
         fits = all(sizes[lane.share] <= self._measure(lane.share).most(member) for lane in self._lanes if lane.count)

@@ -18,6 +18,7 @@ from core.averaging.outcome import RoundFailed, RoundFinished
 from core.averaging.penalties import Kind
 from core.base.ids import PeerId, hashed_key
 from core.base.machine import Received, Send
+from core.base.signing import Ed25519Verifier, Identity
 from core.base.trace import Trace
 from tests.unit.averaging.liars import corrupt, ends
 from tests.unit.averaging.pump import Pump, Round, make_plan, with_keys
@@ -52,7 +53,7 @@ def clipped_round(
             codec_of(codec, (plan.numel,)),
             aggregator=(aggregators or {}).get(place, CenteredClip()),
             secret=bytes([place]),
-            signer=keys[place] if signed else None,
+            identity=Identity(keys[place], Ed25519Verifier()) if signed else None,
         )
         round_.machines[peer] = Butterfly(peer, round_.plan, work, trace=round_.traces[place])
     return round_
@@ -231,7 +232,7 @@ def test_a_coordinator_that_proves_nothing_commits_alone(monkeypatch: pytest.Mon
         round_.results[leader],
         codec_of("raw", (round_.plan.numel,)),
         aggregator=Lying(LIES["turned"]),
-        signer=with_keys(round_.plan)[1][leader],
+        identity=Identity(with_keys(round_.plan)[1][leader], Ed25519Verifier()),
     )
     round_.machines[round_.plan.peers[leader]] = Butterfly(round_.plan.peers[leader], round_.plan, work, trace=Trace())
     round_.run()
