@@ -148,7 +148,7 @@ class Proof:
         lane = self._lanes[share]
         name = share, lane.version
         if name not in self._measured:
-            self._measured[name] = Measure(self._context, self._chunks(share))
+            self._measured[name] = Measure(self._shares.everybody, self._chunks(share))
         return self._measured[name]
 
     def _chunks(self, share: int) -> list[ChunkFacts]:
@@ -207,12 +207,12 @@ class Measure:
     """How much sums of a share may be off.
 
     Args:
-        context: What the round works on.
+        everybody: The members of the round.
         chunks: Of the share.
     """
 
-    def __init__(self, context: RoundContext, chunks: Sequence[ChunkFacts]) -> None:
-        self.everybody = context.shares.everybody
+    def __init__(self, everybody: Members, chunks: Sequence[ChunkFacts]) -> None:
+        self.everybody = everybody
         self._chunks = chunks
         self.lost = math.hypot(*(chunk.lost for chunk in chunks))
         """Norm of what encoding the means has lost, at most."""

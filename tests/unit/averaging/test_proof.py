@@ -13,7 +13,9 @@ from core.averaging.butterfly import Butterfly, RoundInput
 from core.averaging.codecs.registry import codec_of
 from core.averaging.commit.fingerprints import plan_name
 from core.averaging.commit.judgement import Judgement, Ruling
-from core.averaging.messages import Members, Order, Part, Status
+from core.averaging.commit.projections import Projection, root_mean_square
+from core.averaging.commit.proof import SPREAD
+from core.averaging.messages import Commit, Mean, Members, Order, Part, Status
 from core.averaging.outcome import RoundFailed, RoundFinished
 from core.averaging.penalties import Kind
 from core.base.ids import PeerId, hashed_key
@@ -270,3 +272,93 @@ def test_a_reducer_that_clips_elsewhere_loses_its_share(clip: float) -> None:
     round_.run()
     for end in honest_ends(round_, frozenset({LIAR})):
         assert end.outcome.versions[LIAR]
+
+
+@pytest.mark.parametrize("told", ["of nobody", "of another"])
+def test_a_coordinator_changes_nobodys_sums(told: str) -> None:
+    round_ = clipped_round(8)
+    leader, victim = round_.plan.leaders[0], round_.plan.leaders[3]
+
+    def says(send: Send[Any], now: float) -> list[Any]:
+        word = send.message
+        if not isinstance(word, Commit):
+            return [send]
+        words = list(word.told)
+        words[victim] = (b"", b"") if told == "of nobody" else words[leader]
+        return [Send(send.to, msgspec.structs.replace(word, told=tuple(words)))]
+
+    corrupt(round_, leader, says)
+    round_.run()
+    of = ends(round_)
+    failed = [place for place, peer in enumerate(round_.plan.peers) if isinstance(of[peer], RoundFailed)]
+    assert failed == [victim] if told == "of nobody" else set(failed) == set(range(8)) - {leader}
+    for place in failed:
+        end = of[round_.plan.peers[place]]
+        assert isinstance(end, RoundFailed)
+        assert end.suspects in {(), (round_.plan.peers[leader],)}
+
+
+def test_a_reducer_that_names_the_wrong_member_contradicts_itself() -> None:
+    """It would have one member take the blame for its false mean."""
+    round_ = clipped_round(8, aggregators={LIAR: Lying(LIES["turned"])})
+    named = round_.plan.leaders[2] if round_.plan.leaders[2] != LIAR else round_.plan.leaders[3]
+
+    def says(send: Send[Any], now: float) -> list[Any]:
+        word = send.message
+        if not isinstance(word, Status) or not word.made:
+            return [send]
+        [(share, sums), *_] = word.made
+        should = np.frombuffer(sums, dtype="<f4").reshape(8, -1).copy()
+        should[named, :-1] += 10 * np.abs(should).max()
+        return [Send(send.to, msgspec.structs.replace(word, made=((share, should.tobytes()),)))]
+
+    corrupt(round_, LIAR, says)
+    round_.run()
+    for place, end in zip(others(round_, LIAR), honest_ends(round_, frozenset({LIAR})), strict=True):
+        assert end.outcome.versions[LIAR]
+        if place == round_.plan.leaders[0]:
+            assert end.outcome.seen[Kind.DOUBTED] == {round_.plan.peers[LIAR]}
+            assert not end.outcome.seen.get(Kind.DIFFERED)
+
+
+class Tightened(CenteredClip):
+    """A reducer that clips one member's part much nearer than the others'."""
+
+    def __init__(self, victim: int, times: float) -> None:
+        super().__init__()
+        self._victim, self._times = victim, times
+
+    def aggregate(self, weights: Any, parts: Any, out: Rows, *known: Any) -> float:
+        rows = np.array([part.copy() for part in parts])
+        radius = super().aggregate(weights, iter(rows.copy()), out, *known)
+        radii = np.full(len(rows), radius)
+        radii[self._victim] *= self._times
+        for _ in range(300):
+            pulls = weights * np.minimum(1, radii / np.linalg.norm(rows - out, axis=1))
+            out[:] = pulls @ rows / pulls.sum()
+        return radius
+
+
+def test_a_reducer_tells_one_member_no_radius_of_its_own() -> None:
+    times, victim = 0.5, 0
+    round_ = clipped_round(8, aggregators={LIAR: Tightened(victim, times)})
+
+    def says(send: Send[Any], now: float) -> list[Any]:
+        word = send.message
+        mine = isinstance(word, Mean) and word.share == LIAR and send.to == round_.plan.peers[victim]
+        return [Send(send.to, msgspec.structs.replace(word, radius=times * word.radius)) if mine else send]
+
+    corrupt(round_, LIAR, says)
+    round_.run()
+    for end in honest_ends(round_, frozenset({LIAR})):
+        assert end.outcome.versions[LIAR]
+
+
+def test_projections_of_a_product_are_no_longer_than_others() -> None:
+    """Gradients of a layer are sums of few products, and so are ways of parts from their mean."""
+    random = np.random.default_rng(3)
+    product = np.outer(random.standard_normal(8), random.standard_normal(256)).ravel().astype(np.float32)
+    sizes = [root_mean_square(Projection(key.to_bytes(32, "big"), 0, product.size).of(product)) for key in range(4000)]
+    norm = float(np.linalg.norm(product))
+    assert max(sizes) < SPREAD * norm
+    assert np.mean(np.square(sizes)) == pytest.approx(norm**2, rel=0.05)
