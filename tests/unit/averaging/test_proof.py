@@ -264,6 +264,7 @@ def test_a_death_before_the_vote_costs_nobody_the_round(members: int) -> None:
     for place, end in zip(others(round_, dead), honest_ends(round_, frozenset({dead})), strict=True):
         np.testing.assert_allclose(round_.results[place], exact, rtol=0, atol=1.5)
         assert not end.outcome.seen.get(Kind.DOUBTED)
+        assert len(end.outcome.contributors) == (2 if members == 3 else members), "a third could hide any mean"
 
 
 @pytest.mark.parametrize("clip", [0.25, 4.0])
@@ -340,7 +341,7 @@ class Tightened(CenteredClip):
 
 
 def test_a_reducer_tells_one_member_no_radius_of_its_own() -> None:
-    times, victim = 0.5, 0
+    times, victim = 0.8, 0
     round_ = clipped_round(8, aggregators={LIAR: Tightened(victim, times)})
 
     def says(send: Send[Any], now: float) -> list[Any]:
@@ -362,3 +363,50 @@ def test_projections_of_a_product_are_no_longer_than_others() -> None:
     norm = float(np.linalg.norm(product))
     assert max(sizes) < SPREAD * norm
     assert np.mean(np.square(sizes)) == pytest.approx(norm**2, rel=0.05)
+
+
+def test_a_reducer_hides_no_lie_behind_its_own_sums() -> None:
+    round_ = clipped_round(8, aggregators={LIAR: Lying(LIES["turned"])})
+    [key] = [key for key in with_keys(round_.plan)[1] if key.peer_id == round_.plan.peers[LIAR]]
+
+    def says(send: Send[Any], now: float) -> list[Any]:
+        word = send.message
+        if not isinstance(word, Status) or not word.made:
+            return [send]
+        told = np.frombuffer(word.sums, dtype="<f4").reshape(8, -1).copy()
+        [(share, made)] = word.made
+        should = np.frombuffer(made, dtype="<f4").reshape(8, -1).copy()
+        should[LIAR, :-1] -= should[:, :-1].sum(axis=0)
+        told[share] = should[LIAR]
+        words = {"sums": told.tobytes(), "made": ((share, should.tobytes()),)}
+        bits = hashed_key(b"bits", plan_name(round_.plan), *word.nonces, *word.fingerprints)
+        words["signature"] = key.sign(hashed_key(b"sums", bits, told.tobytes()))
+        return [Send(send.to, msgspec.structs.replace(word, **words))]
+
+    corrupt(round_, LIAR, says)
+    round_.run()
+    for end in honest_ends(round_, frozenset({LIAR})):
+        assert end.outcome.versions[LIAR] or round_.plan.peers[LIAR] in end.outcome.left_out
+
+
+def test_a_coordinator_hides_no_lie_behind_the_sums_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It commits what it has made, and changes what another has told so that it would add up."""
+    monkeypatch.setattr(Judgement, "on", lambda *_: Ruling(commits=True))
+    leader, victim, *_ = clipped_round(8).plan.leaders
+    round_ = clipped_round(8, aggregators={leader: Lying(LIES["a tenth more"])})
+
+    def says(send: Send[Any], now: float) -> list[Any]:
+        word = send.message
+        if not isinstance(word, Commit):
+            return [send]
+        told = [np.frombuffer(sums, dtype="<f4").reshape(8, -1) for sums, _ in word.told]
+        changed = told[victim].copy()
+        changed[leader, :-1] -= np.sum([one[leader, :-1] for one in told], axis=0)
+        words = list(word.told)
+        words[victim] = changed.tobytes(), words[victim][1]
+        return [Send(send.to, msgspec.structs.replace(word, told=tuple(words)))]
+
+    corrupt(round_, leader, says)
+    round_.run()
+    of = ends(round_)
+    assert not any(isinstance(of[round_.plan.peers[place]], RoundFinished) for place in others(round_, leader))
