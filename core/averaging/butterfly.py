@@ -33,7 +33,7 @@ from core.averaging.penalties import NOTHING, Kind, Observations, Remembered
 from core.averaging.plan import Plan
 from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Send, Tick, earliest
-from core.base.signing import Identity
+from core.base.signing import Signing
 from core.base.trace import Trace
 from core.base.wire import Message
 
@@ -48,7 +48,7 @@ class RoundInput(VectorInput):
     """Bytes that no other member can guess: they make this member's nonces.  The same ones may serve many rounds."""
     remembered: Remembered = NOTHING
     """With which members this one has less patience."""
-    identity: Identity | None = None
+    identity: Signing | None = None
     """With which this member proves means that are clipped; None: they are not proven."""
 
 

@@ -29,7 +29,7 @@ class Verifier(Protocol):
         """Whether `signature` is `peer`'s over `data`."""
 
 
-class Identity(NamedTuple):
+class Signing(NamedTuple):
     """One peer's way to sign, and to tell others' signatures."""
 
     signer: Signer
@@ -37,7 +37,7 @@ class Identity(NamedTuple):
 
     @property
     def peer_id(self) -> PeerId:
-        """The peer's name."""
+        """The public key of the peer that signs."""
         return self.signer.peer_id
 
 

@@ -40,7 +40,7 @@ from core.base.arrays import np
 from core.base.bounds import NORM_MAX
 from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Tick, earliest
-from core.base.signing import Identity, Signer, Verifier
+from core.base.signing import Signer, Signing, Verifier
 from core.base.trace import Trace
 from core.swarm.early_messages import EarlyMessages
 from core.swarm.in_doubt import InDoubtRound, state_after
@@ -117,7 +117,7 @@ class Rounds:
         trace: Trace,
         carried: Callable[[], Mapping[PeerId, int]] | None = None,
     ) -> None:
-        self._identity = Identity(signer, verifier)
+        self._identity = Signing(signer, verifier)
         self._settings = settings
         self._aggregator = AGGREGATORS[settings.averaging.aggregator_name](**settings.averaging.aggregator_numbers)
         self._random = random

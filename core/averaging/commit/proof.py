@@ -18,7 +18,7 @@ from core.base.arrays import np
 from core.base.ids import hashed_key
 
 if TYPE_CHECKING:
-    from core.base.signing import Identity
+    from core.base.signing import Signing
 
 SPREAD: Final = 2.5
 """Times a vector's norm which the root mean square of 16 projections exceeds once in 10^14 draws."""
@@ -46,7 +46,7 @@ class Proof:
         identity: This member's.
     """
 
-    def __init__(self, context: RoundContext, lanes: Lanes, sums: Sums, *, plan: bytes, identity: Identity) -> None:
+    def __init__(self, context: RoundContext, lanes: Lanes, sums: Sums, *, plan: bytes, identity: Signing) -> None:
         self._context = context
         self._plan = plan
         self._shares = context.shares

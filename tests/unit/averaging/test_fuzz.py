@@ -23,7 +23,7 @@ from core.averaging.penalties import Penalties
 from core.averaging.plan import Member, PairLimit, Rates
 from core.base.machine import Lost, Received, Tick
 from core.base.manifest import AveragingNumbers
-from core.base.signing import Ed25519Verifier, Identity
+from core.base.signing import Ed25519Verifier, Signing
 from core.base.trace import Trace
 from core.base.wire import Message
 from tests.unit.averaging.pump import make_plan, with_keys
@@ -146,7 +146,7 @@ def test_round_survives_anything(happenings: list[object], me: int, step_s: floa
     contribution = np.arange(PLAN.numel, dtype=np.float32)
     result, numbers = np.zeros_like(contribution), AGGREGATORS[aggregator]()
     work = RoundInput(
-        contribution, result, CODECS["raw"], aggregator=numbers, identity=Identity(SIGNERS[me], Ed25519Verifier())
+        contribution, result, CODECS["raw"], aggregator=numbers, identity=Signing(SIGNERS[me], Ed25519Verifier())
     )
     machine = Butterfly(PEERS[me], PLAN, work, trace=Trace())
     machine.start(0.0)
