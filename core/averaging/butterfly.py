@@ -266,6 +266,8 @@ class RunningRound:
     def _abort(self, reason: str, *, late: bool = False, named: bool = True) -> Outputs:
         """Leave the round; `named`: say which members made it fail."""
         self._ended = True
+        for reducer in self.data.reducers.values():
+            reducer.used.clear()
         self.end.abort(reason, late=late)
         peers = tuple(self._plan.peers[member] for member in sorted(self._suspects() if named else ()))
         return [

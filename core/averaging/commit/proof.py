@@ -119,7 +119,7 @@ class Proof:
     def _adds_up(self, share: int, told: Mapping[int, Told]) -> bool:
         """Whether sums of a share come to nothing, as nearly as can be, and its radius is no greater than it may be."""
         measure, present = self._measure(share), frozenset(told)
-        total = np.sum([one[share, :SUMS] for one in told.values()], axis=0)
+        total = np.sum([np.zeros(SUMS), *(one[share, :SUMS] for one in told.values())], axis=0)
         away = sorted(float(told[m][share, SUMS]) for m in told if measure.most(m) > 0)
         usual = away[len(away) // 2] if away else 0.0
         clip = self._context.aggregator.clip
@@ -128,7 +128,7 @@ class Proof:
         return fits and float(root_mean_square(total)) <= measure.off(measure.everybody - present)
 
     def _left_out(self, present: Members) -> dict[int, Members]:
-        """Shares that lack too many of these members, though their parts are in most other shares; and which members.
+        """Shares with a chunk that lacks too many of these members, whose parts are in most others; and which members.
 
         Args:
             present: Members that have told their sums.
@@ -136,13 +136,17 @@ class Proof:
         shares, givers = self._shares, present & self._shares.givers
         lanes = [lane for lane in self._lanes if lane.count]
         holding = {lane.share: self._held(lane.share, givers) for lane in lanes}
-        there = {m: sum(m in members for members in holding.values()) for m in givers}
-        found = {
-            share: frozenset(m for m in givers - members if 2 * there[m] > len(lanes) - 1)
-            for share, members in holding.items()
-        }
+        there = {m for m in givers if 2 * sum(m in members for members in holding.values()) > len(lanes) - 1}
         most = LEFT_OUT * shares.samples_of(givers) * (1 + ROUNDED)
-        return {share: members for share, members in found.items() if shares.samples_of(members) > most}
+        found: dict[int, Members] = {}
+        for lane in lanes:
+            for chunk, number in enumerate(shares.numbers(lane.share)):
+                planned, contributors = shares.givers_of(number) & there, lane.contributors(chunk)
+                lacking = planned - contributors
+                unclipped = len(contributors) < MEDIAN_LEAST <= len(planned)
+                if lacking and (unclipped or shares.samples_of(lacking) > most):
+                    found[lane.share] = found.get(lane.share, frozenset()) | lacking
+        return found
 
     def _measure(self, share: int) -> Measure:
         lane = self._lanes[share]

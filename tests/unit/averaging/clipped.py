@@ -29,9 +29,12 @@ def clipped_round(
     seed: int = 0,
     aggregators: dict[int, Aggregator] | None = None,
     signed: bool = True,
+    chunks: int = 3,
 ) -> Round:
     """A round of members that train the same model: as much noise as gradient."""
-    plan, keys = with_keys(make_plan([*samples] or [10] * members, 3 * CHUNK * members, chunk_numel=CHUNK, codec=codec))
+    plan, keys = with_keys(
+        make_plan([*samples] or [10] * members, chunks * CHUNK * members, chunk_numel=CHUNK, codec=codec)
+    )
     random = np.random.default_rng(seed)
     gradient = random.standard_normal(plan.numel).astype(np.float32)
     vectors = gradient + random.standard_normal((members, plan.numel)).astype(np.float32)

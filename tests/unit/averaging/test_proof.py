@@ -75,3 +75,18 @@ def test_without_the_proof_a_share_is_the_reducers_own() -> None:
     own = round_.plan.span(round_.plan.first_chunk(LIAR))
     assert honest_ends(round_, frozenset({LIAR}))
     np.testing.assert_array_equal(round_.results[0][own], round_.vectors[LIAR][own])
+
+
+@pytest.mark.parametrize("members", [3, 4, 8])
+@pytest.mark.parametrize("chunk", [0, 2])
+def test_no_chunk_of_a_share_is_the_reducers_own(members: int, chunk: int) -> None:
+    round_ = clipped_round(members, chunks=8)
+
+    def only_one(event: Received[Any]) -> Received[Any]:
+        word = event.message
+        return nothing_readable(event) if isinstance(word, Part) and word.chunk == chunk else event
+
+    corrupt(round_, LIAR, hears=only_one)
+    round_.run()
+    for end in honest_ends(round_, frozenset({LIAR})):
+        assert end.outcome.versions[LIAR]
