@@ -95,8 +95,8 @@ class Coordinator:
             ruling = self.judgement.on(reports.votes)
             if ruling.commits:
                 standing.advance(Cue.AGREED)
-            self._remake(ruling.anew)
             self.exclude(ruling.excluded)
+            self._remake(ruling.anew)
 
     def order(self, now: float) -> Order | None:
         """The round as it stands, when it is to be said: after a change, or as a heartbeat."""

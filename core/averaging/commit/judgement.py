@@ -75,7 +75,8 @@ class Judgement:
         if false := frozenset(words.keys() - told.keys()):
             self._trace.mark("averaging.drop.sums")
             self.differed |= false
-            return Ruling(excluded=false)
+            made = [share for share, maker in enumerate(reports.reducers) if maker in false and not self.pinned]
+            return Ruling(tuple(share for share in made if reports.shares.counts[share]), false)
         doubts = proof.doubts(told)
         if not doubts:
             return Ruling(commits=True)

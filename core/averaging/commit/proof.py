@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from core.averaging.aggregators import MEDIAN_LEAST, TYPICAL_PART
 from core.averaging.allreduce.lane import Lanes
@@ -26,7 +26,7 @@ ROUNDED: Final = 0.004
 """Times the radius that sums may be off by what is rounded on the way: far parts count by their direction, which is
 known to 1 in 1,024."""
 RADIUS_SLACK: Final = 2.0
-"""Times the radius that told distances allow: a share's median is not that of its chunks."""
+"""Times the radius that the members' sums allow: of 16 projections, and of a share instead of its chunks."""
 SILENT_MOST: Final = 0.25
 """Times the radius that members which told no sums may pull with in a share: else it is made anew without them."""
 THERE: Final = 0.75
@@ -120,12 +120,28 @@ class Proof:
         """Whether sums of a share come to nothing, as nearly as can be, and its radius is no greater than it may be."""
         measure, present = self._measure(share), frozenset(told)
         total = np.sum([np.zeros(SUMS), *(one[share, :SUMS] for one in told.values())], axis=0)
-        away = sorted(float(told[m][share, SUMS]) for m in told if measure.most(m) > 0)
-        usual = away[len(away) // 2] if away else 0.0
-        clip = self._context.aggregator.clip
-        widest = RADIUS_SLACK * clip * max(math.sqrt(2) * usual, TYPICAL_PART * measure.typical)
-        fits = measure.clipped <= widest or len(away) < MEDIAN_LEAST
-        return fits and float(root_mean_square(total)) <= measure.off(measure.everybody - present)
+        widest = (
+            RADIUS_SLACK
+            * self._context.aggregator.clip
+            * max(self._half_apart(share, told) / math.sqrt(2), TYPICAL_PART * measure.typical)
+        )
+        return measure.clipped <= widest and float(root_mean_square(total)) <= measure.off(measure.everybody - present)
+
+    def _half_apart(self, share: int, told: Mapping[int, Told]) -> float:
+        """How far the best placed part is from its nearest half, as the members' sums have it.
+
+        A false mean moves all terms alike, so it changes no distance between them; and clipping makes none greater.
+        """
+        places = {member: self._measure(share).place(member) for member in told}
+        terms = {m: told[m][share, :SUMS] / place.pull for m, place in places.items() if place is not None}
+        if len(terms) < MEDIAN_LEAST:
+            return 0.0
+        roots = {member: place.root for member, place in places.items() if place is not None}
+        halves = [
+            sorted(float(root_mean_square(one - other)) * min(roots[m], roots[o]) for o, other in terms.items())
+            for m, one in terms.items()
+        ]
+        return min(row[len(row) // 2] for row in halves)
 
     def _left_out(self, present: Members) -> dict[int, Members]:
         """Shares with a chunk that lacks too many of these members, whose parts are in most others; and which members.
@@ -207,6 +223,15 @@ class ChunkFacts:
     """The norm that a part of it typically has."""
 
 
+class Place(NamedTuple):
+    """What a member's terms in a share count for."""
+
+    pull: float
+    """Its weight in the mean of a chunk, times the root of the part of the chunks that it gives."""
+    root: float
+    """Of its samples over the median."""
+
+
 class Measure:
     """How much sums of a share may be off.
 
@@ -239,7 +264,16 @@ class Measure:
     def hears(self, told: Members) -> bool:
         """Whether those contributors that have told no sums cannot pull so hard that anything would pass."""
         silent = math.hypot(*self._pulls(self.everybody - told))
-        return silent <= SILENT_MOST * (1 + ROUNDED) * self.radius
+        enough = not self.clipped or sum(self.place(member) is not None for member in told) >= MEDIAN_LEAST
+        return enough and silent <= SILENT_MOST * (1 + ROUNDED) * self.radius
+
+    def place(self, member: int) -> Place | None:
+        """What a member's terms count for in the share; None where it gives nothing to it."""
+        terms = [chunk.terms for chunk in self._chunks if member in chunk.terms.weights]
+        if not terms:
+            return None
+        part = math.sqrt(len(terms) / len(self._chunks))
+        return Place(part * sum(one.weights[member] for one in terms) / len(terms), terms[0].roots[member])
 
     def _pulls(self, members: Members) -> Iterator[float]:
         """Of each chunk, how hard these members may pull together."""

@@ -218,17 +218,18 @@ def test_projections_of_a_product_are_no_longer_than_others() -> None:
     assert np.mean(np.square(sizes)) == pytest.approx(norm**2, rel=0.05)
 
 
-def test_a_reducer_hides_no_lie_behind_its_own_sums() -> None:
-    round_ = clipped_round(8, aggregators={LIAR: Lying(LIES["turned"])})
+def hiding(round_: Round) -> Callable[[Send[Any], float], list[Any]]:
+    """A reducer whose own sums make those of its share come to nothing, and that says so."""
+    count = len(round_.plan.peers)
     [key] = [key for key in with_keys(round_.plan)[1] if key.peer_id == round_.plan.peers[LIAR]]
 
     def says(send: Send[Any], now: float) -> list[Any]:
         word = send.message
         if not isinstance(word, Status) or not word.made:
             return [send]
-        told = np.frombuffer(word.sums, dtype="<f4").reshape(8, -1).copy()
-        [(share, made)] = word.made
-        should = np.frombuffer(made, dtype="<f4").reshape(8, -1).copy()
+        told = np.frombuffer(word.sums, dtype="<f4").reshape(count, -1).copy()
+        (share, made), *_ = word.made
+        should = np.frombuffer(made, dtype="<f4").reshape(count, -1).copy()
         should[LIAR, :-1] -= should[:, :-1].sum(axis=0)
         told[share] = should[LIAR]
         words = {"sums": told.tobytes(), "made": ((share, should.tobytes()),)}
@@ -236,7 +237,12 @@ def test_a_reducer_hides_no_lie_behind_its_own_sums() -> None:
         words["signature"] = key.sign(hashed_key(b"sums", bits, told.tobytes()))
         return [Send(send.to, msgspec.structs.replace(word, **words))]
 
-    corrupt(round_, LIAR, says)
+    return says
+
+
+def test_a_reducer_hides_no_lie_behind_its_own_sums() -> None:
+    round_ = clipped_round(8, aggregators={LIAR: Lying(LIES["turned"])})
+    corrupt(round_, LIAR, hiding(round_))
     round_.run()
     for end in honest_ends(round_, frozenset({LIAR})):
         assert end.outcome.versions[LIAR] or round_.plan.peers[LIAR] in end.outcome.left_out
@@ -263,3 +269,19 @@ def test_a_coordinator_hides_no_lie_behind_the_sums_of_others(monkeypatch: pytes
     round_.run()
     of = ends(round_)
     assert not any(isinstance(of[round_.plan.peers[place]], RoundFinished) for place in others(round_, leader))
+
+
+class Wide(Lying):
+    """A reducer that says it has clipped as far off as its false mean is."""
+
+    def aggregate(self, weights: Any, parts: Any, out: Rows, *known: Any) -> float:
+        return 15 * super().aggregate(weights, parts, out, *known)
+
+
+@pytest.mark.parametrize("members", [3, 4, 8])
+def test_a_false_mean_makes_no_room_for_a_wide_radius(members: int) -> None:
+    round_ = clipped_round(members, aggregators={LIAR: Wide(lambda mean: -9 * mean)})
+    corrupt(round_, LIAR, hiding(round_))
+    round_.run()
+    for end in honest_ends(round_, frozenset({LIAR})):
+        assert end.outcome.versions[LIAR]
