@@ -37,6 +37,8 @@ class Judgement:
         self._proof = proof
         self._trace = trace
         self._apart: Members = frozenset()
+        self._lacking: set[int] = set()
+        """Shares that one reducer has made without members whose parts are in most others."""
         self.pinned = False
         """Whether the means may be committed already: then none is made anew."""
         self.differed = self.doubted = frozenset[int]()
@@ -81,13 +83,14 @@ class Judgement:
         if not doubts:
             return Ruling(commits=True)
         self._trace.mark("averaging.not_proven")
-        again = [members for share, members in doubts.left_out.items() if reports.versions[share]]
-        anew = {*doubts.unheard, *(share for share in doubts.left_out if not reports.versions[share])}
+        again = [members for share, members in doubts.left_out.items() if share in self._lacking]
+        anew = {*doubts.unheard, *(doubts.left_out.keys() - self._lacking)}
+        self._lacking |= doubts.left_out.keys()
         liars = {reports.reducers[share] for share in doubts.left_out}
         apart: dict[int, list[int]] = {}
         for share in doubts.false:
             maker = reports.reducers[share]
-            differing = proof.differing(share, told, words.get(maker)) - {maker}
+            differing = proof.differing(share, told, words.get(maker)) - {maker, reports.me}
             if not differing or 2 * len(differing) > len(told) - 1:
                 liars.add(maker)
                 anew.add(share)
