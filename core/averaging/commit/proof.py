@@ -223,7 +223,7 @@ class ChunkFacts:
     """The norm that a part of it typically has."""
 
 
-class Place(NamedTuple):
+class TermScale(NamedTuple):
     """What a member's terms in a share count for."""
 
     pull: float
@@ -267,13 +267,13 @@ class Measure:
         enough = not self.clipped or sum(self.place(member) is not None for member in told) >= MEDIAN_LEAST
         return enough and silent <= SILENT_MOST * (1 + ROUNDED) * self.radius
 
-    def place(self, member: int) -> Place | None:
+    def place(self, member: int) -> TermScale | None:
         """What a member's terms count for in the share; None where it gives nothing to it."""
         terms = [chunk.terms for chunk in self._chunks if member in chunk.terms.weights]
         if not terms:
             return None
         part = math.sqrt(len(terms) / len(self._chunks))
-        return Place(part * sum(one.weights[member] for one in terms) / len(terms), terms[0].roots[member])
+        return TermScale(part * sum(one.weights[member] for one in terms) / len(terms), terms[0].roots[member])
 
     def _pulls(self, members: Members) -> Iterator[float]:
         """Of each chunk, how hard these members may pull together."""
