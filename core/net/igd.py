@@ -2,8 +2,8 @@
 
 import asyncio
 import ipaddress
-import socket
 import urllib.parse
+from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any, Final
 
@@ -19,10 +19,6 @@ DEVICE_TYPES: Final = tuple(f"urn:schemas-upnp-org:device:InternetGatewayDevice:
 NO_ROUTER: Final = "no router of this network speaks UPnP"
 _ONLY_PERMANENT: Final = 725
 """UPnP's error "OnlyPermanentLeasesSupported" (WANIPConnection:1)."""
-_EVERYBODY: Final = ("239.255.255.250", 1900)
-_TTL: Final = 2
-_MX_S: Final = 1
-"""Seconds within which devices are asked to spread their answers."""
 _ANY: Final = ipaddress.IPv4Address(0)
 
 
@@ -123,61 +119,32 @@ async def find_igd(own_host: str, *, target: tuple[str, int] | None = None) -> I
     raise NoMapping(NO_ROUTER)
 
 
-class _Locations(asyncio.DatagramProtocol):
-    """Collects the addresses of descriptions: of hosts of this network, each describing itself."""
-
-    def __init__(self) -> None:
-        self.found: list[str] = []
-
-    def datagram_received(self, data: bytes, addr: tuple[str, int]) -> None:
-        """Keep the address that an answer to a search names."""
-        location = _location(data)
-        if len(self.found) < FOUND_MAX and location not in self.found and _describes_itself(location, addr[0]):
-            self.found.append(location)
-
-
 async def _search(own_host: str, target: tuple[str, int] | None) -> list[str]:
-    """Search by SSDP, without a library of 3 MiB: in most networks no router answers."""
-    loop, answers = asyncio.get_running_loop(), _Locations()
-    sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    """Addresses of descriptions: of hosts of this network, each describing itself."""
+    from async_upnp_client.search import async_search  # noqa: PLC0415 - as above
+
+    found: list[str] = []
+
+    async def heard(headers: Mapping[str, Any]) -> None:
+        location = str(headers.get("location", ""))
+        if len(found) < FOUND_MAX and location not in found and _describes_itself(location, headers.get("_host")):
+            found.append(location)
+
     try:
-        sock.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF, socket.inet_aton(own_host))
-        sock.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_TTL, _TTL)
-        sock.bind((own_host, 0))
-        transport, _ = await loop.create_datagram_endpoint(lambda: answers, sock=sock)
-    except OSError as error:
-        sock.close()
-        raise NoMapping("this network cannot be searched for routers") from error
-    try:
-        for kind in DEVICE_TYPES:
-            transport.sendto(_wish(kind), target or _EVERYBODY)
-        await asyncio.sleep(SEARCH_S)
-    finally:
-        transport.close()
-    return answers.found
+        async with asyncio.TaskGroup() as group:
+            for kind in DEVICE_TYPES:
+                search = async_search(heard, SEARCH_S, kind, (own_host, 0), target)
+                group.create_task(search)
+    except* OSError as errors:
+        raise NoMapping("this network cannot be searched for routers") from errors
+    return found
 
 
-def _wish(kind: str) -> bytes:
-    """A search for devices of this type (UPnP Device Architecture 1.1, 1.3.2)."""
-    host, port = _EVERYBODY
-    lines = ("M-SEARCH * HTTP/1.1", f"HOST: {host}:{port}", 'MAN: "ssdp:discover"', f"MX: {_MX_S}", f"ST: {kind}")
-    return "\r\n".join([*lines, "", ""]).encode()
-
-
-def _location(answer: bytes) -> str:
-    """The address of the description that an answer names; empty: it is not an answer to a search."""
-    first, *lines = answer.decode(errors="replace").split("\r\n")
-    if not first.startswith("HTTP/1.") or first.split()[1:2] != ["200"]:
-        return ""
-    fields = (line.partition(":") for line in lines)
-    return next((value.strip() for name, _, value in fields if name.strip().lower() == "location"), "")
-
-
-def _describes_itself(location: str, sender: str) -> bool:
+def _describes_itself(location: str, sender: object) -> bool:
     """Whether a description lies on the private host that announces it: never call an address that a stranger names."""
     try:
         url = urllib.parse.urlsplit(location)
         host = ipaddress.ip_address(url.hostname or "")
     except ValueError:
         return False
-    return url.scheme == "http" and (host.is_private or host.is_loopback) and str(host) == sender
+    return url.scheme == "http" and (host.is_private or host.is_loopback) and str(host) == str(sender)
