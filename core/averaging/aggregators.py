@@ -191,9 +191,17 @@ class CenteredClip:
         """
         norms = gram.diagonal()
         apart = np.sqrt(np.maximum(0, norms[:, None] + norms - 2 * gram)) * np.minimum.outer(roots, roots)
-        half = np.sort(apart, axis=1)[:, len(gram) // 2]  # the first of a row is the part's own
-        least = np.finfo(np.float32).eps * math.sqrt(norms.max())  # as near as float32 tells equal parts apart
-        return float(max(self.clip * max(half.min() / math.sqrt(2), TYPICAL_PART * typical), least))
+        least = float(np.finfo(np.float32).eps) * math.sqrt(norms.max())  # as near as float32 tells equal parts apart
+        return max(self.clip * max(half_apart(apart) / math.sqrt(2), TYPICAL_PART * typical), least)
+
+
+def half_apart(apart: Matrix) -> float:
+    """How far the best placed part is from its nearest half.
+
+    Args:
+        apart: Shape (parts, parts): distances of the parts, as parts of the median samples would have them.
+    """
+    return float(np.sort(apart, axis=1)[:, len(apart) // 2].min())  # the first of a row is the part's own
 
 
 def relative_roots(samples: Sequence[int]) -> Matrix:

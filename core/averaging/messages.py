@@ -34,8 +34,8 @@ PROVEN_MAX: Final = 28
 """Number of members up to which means are proven: a Commit with everybody's sums has to be a control message."""
 SUMS: Final = 16
 """Number of sums by which a share's means are proven: of lies of three times what passes, 4 of 10^10 are not seen."""
-SUM_BYTES: Final = 4 * (SUMS + 1)
-"""Size of a member's sums in one share, with its distance from the means, bytes."""
+SUM_BYTES: Final = 4 * SUMS
+"""Size of a member's sums in one share, bytes."""
 REMADE_MAX: Final = 8
 """Shares that one member can have made in a round, of which it tells what others' sums should be."""
 
@@ -58,7 +58,7 @@ Radius = Annotated[float, Meta(ge=0, le=NORM_MAX)]
 """The common radius of a chunk's clipped parts; 0: none was clipped."""
 Signature = Annotated[bytes, Meta(max_length=SIGNATURE_BYTES)]
 Sums = Annotated[bytes, Meta(max_length=PROVEN_MAX * SUM_BYTES)]
-"""`SUMS` numbers and a distance for each share, or for each member; float32."""
+"""`SUMS` numbers for each share, or for each member; float32."""
 Nonce = Annotated[bytes, Meta(max_length=NONCE_BYTES)]
 Nonces = Annotated[tuple[Nonce, ...], Meta(max_length=GROUP_MAX)]
 """One for each member, empty for those that gave none; no entry at all: the round is not that far."""
@@ -154,9 +154,9 @@ class Status(Message, frozen=True, tag="averaging.status"):
     fingerprints: Fingerprints = ()
     """The vote: what the sender's means are (`commit.fingerprints`)."""
     sums: Sums = b""
-    """Of the sender's parts, for each share (`commit.sums`); empty where means are not proven."""
+    """The sums of the sender's parts, for each share (`commit.sums`); empty where means are not proven."""
     signature: Signature = b""
-    """Of the sender, over its vote and its sums."""
+    """The sender has signed its vote and its sums."""
     made: Annotated[tuple[tuple[Index, Sums], ...], Meta(max_length=REMADE_MAX)] = ()
     """Each share that the sender has made, and what the sums of every member in it should be."""
 

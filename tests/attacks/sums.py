@@ -20,7 +20,7 @@ from core.averaging.aggregators import CenteredClip, PartFacts, relative_radii, 
 from core.averaging.codecs.registry import codec_of
 from core.averaging.commit.projections import Projection, root_mean_square
 from core.averaging.commit.proof import ChunkFacts, Measure
-from core.averaging.commit.sums import Terms
+from core.averaging.commit.sums import Term
 from core.averaging.messages import SUMS
 from core.averaging.plan import leveled
 from core.base.ids import hashed_key
@@ -46,9 +46,9 @@ class Chunk:
         """What a member tells of one mean."""
         ways = self.parts[member] - mean
         away = float(np.linalg.norm(ways))
-        radius = self.facts.radius * self.facts.terms.radii[member]
+        radius = self.facts.radius * self.facts.terms[member].radius
         near = min(1.0, radius / away) if radius and away else 1.0
-        return self.facts.terms.weights[member] * near * projection.of(ways)
+        return self.facts.terms[member].weight * near * projection.of(ways)
 
 
 def drawn(random: np.random.Generator, codec_name: str, number: int) -> list[Chunk]:
@@ -76,17 +76,13 @@ def drawn(random: np.random.Generator, codec_name: str, number: int) -> list[Chu
         copies = (part.copy() for part in parts.values())
         radius = CenteredClip().aggregate(weights, copies, mean, PartFacts(counts, typical))
         codec.decode_into(codec.encode(mean, 0), mean, 0)
-        terms = Terms(
-            dict(zip(here, weights, strict=True)),
-            dict(zip(here, roots.tolist(), strict=True)),
-            dict(zip(here, relative_radii(roots).tolist(), strict=True)),
-        )
+        terms = dict(zip(here, map(Term, weights, roots.tolist(), relative_radii(roots).tolist()), strict=True))
         found.append(Chunk(ChunkFacts(terms, radius, codec.error(mean, 0), typical), parts, mean))
     return found
 
 
 KINDS: Final = ("noise", "less of the mean", "one number", "two opposite", "one row", "rank one")
-"""Of lies; the last four are in one chunk."""
+"""What is lied about; the last four lies are in one chunk."""
 
 
 def lies(random: np.random.Generator, chunks: list[Chunk]) -> Iterator[tuple[str, list[Vector]]]:
@@ -125,7 +121,7 @@ class Series:
 
     def __init__(self, codec: str, *, draws: int, keys: int) -> None:
         self.ratios: list[float] = []
-        """Of true sums, to what passes."""
+        """True sums over what passes."""
         self.passing: list[float] = []
         """What passes, over the norm of the mean."""
         self.missed: Counter[tuple[str, float]] = Counter()

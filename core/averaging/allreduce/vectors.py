@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Vector: TypeAlias = "NDArray[np.float32]"
 
 LEAST_RADIUS: Final = 0.999
-"""Of the least radius that a reducer may clip at, one of so much passes: others round differently."""
+"""Times the least radius that a reducer may clip at: others round differently."""
 
 
 @dataclass(frozen=True, slots=True)

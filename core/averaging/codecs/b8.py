@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 LARGE_PART: Final = 0.05
-"""Of the largest magnitude; numbers beyond it lose up to `LARGE_LOSS` of that magnitude, the others `SMALL_LOSS`."""
+"""Times the largest magnitude: numbers beyond it lose up to `LARGE_LOSS` of that magnitude, others `SMALL_LOSS`."""
 LARGE_LOSS: Final = 0.009
 SMALL_LOSS: Final = 0.0017
 

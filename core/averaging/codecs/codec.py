@@ -16,7 +16,7 @@ Vector: TypeAlias = "NDArray[np.float32]"
 
 
 LEAST_STEP: Final = 2.0**-80
-"""What is stated of a number's error is no less, since squares of such numbers are not in float32."""
+"""The least error that is stated of a number: squares of smaller ones are not in float32."""
 
 
 def norm_of(values: Vector) -> float:

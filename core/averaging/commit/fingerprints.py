@@ -40,7 +40,7 @@ class Vote:
     fingerprints: tuple[bytes, ...]
     """One for each share, empty for shares of which the member holds no means."""
     sums: bytes = b""
-    """Of this member's parts (`commit.proof`); empty where means are not proven."""
+    """Sums of this member's parts (`commit.sums`); empty where means are not proven."""
     signature: bytes = b""
     made: tuple[tuple[int, bytes], ...] = ()
 

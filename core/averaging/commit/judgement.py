@@ -1,6 +1,6 @@
 """What a coordinator makes of words that differ: which shares are made anew, and which members are excluded."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
@@ -36,7 +36,8 @@ class Judgement:
         self._ignored = vote_ignored
         self._proof = proof
         self._trace = trace
-        self._apart: Members = frozenset()
+        self._against: defaultdict[int, set[int]] = defaultdict(set)
+        """The reducers that each member has differed from."""
         self._lacking: set[int] = set()
         """Shares that one reducer has made without members whose parts are in most others."""
         self.pinned = False
@@ -77,8 +78,7 @@ class Judgement:
         if false := frozenset(words.keys() - told.keys()):
             self._trace.mark("averaging.drop.sums")
             self.differed |= false
-            made = [share for share, maker in enumerate(reports.reducers) if maker in false and not self.pinned]
-            return Ruling(tuple(share for share in made if reports.shares.counts[share]), false)
+            return Ruling(() if self.pinned else reports.made_by(false), false)
         doubts = proof.doubts(told)
         if not doubts:
             return Ruling(commits=True)
@@ -104,19 +104,20 @@ class Judgement:
     def _between(self, shares: Mapping[int, Iterable[int]], *, blamed: Members, anew: Iterable[int] = ()) -> Ruling:
         """Members say otherwise than the reducers of some shares: either these have lied, or those members do.
 
-        A member is excluded that differs a second time, that would have several reducers lie to it, whose vote is
-        ignored, or that differs from what may be committed already.  For others the share is made anew.
+        A member is excluded that would have several reducers lie to it, whose vote is ignored, or that differs from
+        what may be committed already.  For others the share is made anew.
 
         Args:
-            shares: Of each such member.
+            shares: Those of each such member.
             blamed: Those of them that may well be the ones that lie.
             anew: Further shares that are made anew.
         """
         makers = {m: frozenset(self._reports.reducers[share] for share in shares[m]) for m in shares}
-        lying = frozenset(m for m in shares if self.pinned or m in self._apart or len(makers[m]) > 1)
+        for member, named in makers.items():
+            self._against[member] |= named
+        lying = frozenset(member for member in shares if self.pinned or len(self._against[member]) > 1)
         excluded = lying | (self._ignored & shares.keys())
         self.differed |= blamed - self._ignored
-        self._apart |= shares.keys()
         self.doubted |= frozenset[int]().union(*(makers[member] for member in shares.keys() - lying))
         again = {share for member in shares.keys() - excluded for share in shares[member]}
         return Ruling(tuple(sorted({*anew, *again})), excluded)

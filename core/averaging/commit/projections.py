@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from cryptography.hazmat.primitives.ciphers import Cipher
 from cryptography.hazmat.primitives.ciphers.algorithms import ChaCha20
 
-from core.averaging.messages import SUMS
+from core.averaging.messages import SUM_BYTES, SUMS
 from core.base.arrays import np
 
 if TYPE_CHECKING:
@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from core.averaging.allreduce.vectors import Vector
 
 Told: TypeAlias = "NDArray[np.float64]"
-"""Shape (shares, SUMS + 1), or (members, SUMS + 1): sums, and last the distance from the means, as a part of the median
-samples would have it."""
+"""Sums; shape (shares, SUMS), or (members, SUMS)."""
 
 WIDTH: Final = 256
 """Numbers in a row of a chunk, for its projections."""
@@ -27,7 +26,7 @@ WIDTH: Final = 256
 
 @functools.cache  # made when it is needed: an engine that rests loads no numpy
 def _table() -> NDArray[np.float32]:
-    """Of each byte a number of either sign between 0.65 and 1.31, whose square is 1 in the mean."""
+    """A number of either sign for each byte, between 0.65 and 1.31, whose square is 1 in the mean."""
     drawn = np.array([(1 + (byte & 127) / 128) * (1 if byte & 128 else -1) for byte in range(256)])
     return (drawn / math.sqrt(np.mean(drawn**2))).astype(np.float32)
 
@@ -36,8 +35,7 @@ class Projection:
     """Random projections of one chunk; those of a vector have the mean square of its squared norm.
 
     The numbers get random signs, and what a projection weighs them by is the product of one drawn number for each place
-    in a row and one for each row: that takes a matrix product, where a drawn number for each takes a hundred times as
-    long.
+    in a row and one for each row: so all take one matrix product, and few drawn numbers.
 
     Args:
         key: 32 bytes.
@@ -70,10 +68,10 @@ def packed(told: Told) -> bytes:
 
 
 def unpacked(data: bytes, rows: int) -> Told | None:
-    """Sums again, shape (rows, SUMS + 1); None where they are not so many, or not finite."""
-    if len(data) != rows * (SUMS + 1) * 4:
+    """Sums again, shape (rows, SUMS); None where they are not so many, or not finite."""
+    if len(data) != rows * SUM_BYTES:
         return None
-    found = np.frombuffer(data, dtype="<f4").astype(np.float64).reshape(rows, SUMS + 1)
+    found = np.frombuffer(data, dtype="<f4").astype(np.float64).reshape(rows, SUMS)
     return found if np.isfinite(found).all() else None
 
 

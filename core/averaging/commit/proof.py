@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from core.averaging.aggregators import MEDIAN_LEAST, TYPICAL_PART
+from core.averaging.aggregators import MEDIAN_LEAST, TYPICAL_PART, half_apart
 from core.averaging.allreduce.lane import Lanes
 from core.averaging.allreduce.vectors import RoundContext
 from core.averaging.codecs.codec import norm_of
 from core.averaging.commit.projections import Told, root_mean_square, unpacked
-from core.averaging.commit.sums import Sums, Terms, Weighing
+from core.averaging.commit.sums import Sums, Term
 from core.averaging.messages import SUMS, Members, Status
 from core.base.arrays import np
 from core.base.ids import hashed_key
@@ -53,7 +53,6 @@ class Proof:
         self._lanes = lanes
         self._sums = sums
         self._identity = identity
-        self._terms = Weighing(context.shares)
         self._measured: dict[tuple[int, int], Measure] = {}
 
     def name(self, nonces: Sequence[bytes], fingerprints: Sequence[bytes]) -> bytes:
@@ -80,7 +79,7 @@ class Proof:
         return {member: told for member, told in found.items() if told is not None}
 
     def doubts(self, told: Mapping[int, Told]) -> Doubts:
-        """What keeps the means from being proven by these members' sums; an empty one is false."""
+        """What keeps the means from being proven by these members' sums; nothing does where it is false."""
         lanes = [lane.share for lane in self._lanes if lane.count]
         present = frozenset(told)
         unheard = [share for share in lanes if not self._measure(share).hears(present)]
@@ -100,10 +99,10 @@ class Proof:
         """
         made = {} if word is None else dict(word.made)
         should = unpacked(made.get(share, b""), len(self._shares.peers))
-        if should is None or root_mean_square(should[:, :SUMS].sum(axis=0)) > self._measure(share).off(frozenset()):
+        if should is None or root_mean_square(should.sum(axis=0)) > self._measure(share).off(frozenset()):
             return frozenset()
         rounded = ROUNDED * self._measure(share).radius
-        apart = {m: root_mean_square(told[m][share, :SUMS] - should[m, :SUMS]) for m in told}
+        apart = {m: root_mean_square(told[m][share] - should[m]) for m in told}
         return frozenset(m for m, one in apart.items() if one > rounded)
 
     # --- inside ---
@@ -112,14 +111,14 @@ class Proof:
         found, signed = unpacked(sums, len(self._lanes)), hashed_key(b"sums", vote, sums)
         if found is None or not self._identity.verifier.verify(self._shares.peers[member], signature, signed):
             return None
-        sizes = root_mean_square(found[:, :SUMS])
+        sizes = root_mean_square(found)
         fits = all(sizes[lane.share] <= self._measure(lane.share).most(member) for lane in self._lanes if lane.count)
         return found if fits else None
 
     def _adds_up(self, share: int, told: Mapping[int, Told]) -> bool:
-        """Whether sums of a share come to nothing, as nearly as can be, and its radius is no greater than it may be."""
+        """Whether sums of a share come to nothing, as nearly as can be, and its radius may be so great."""
         measure, present = self._measure(share), frozenset(told)
-        total = np.sum([np.zeros(SUMS), *(one[share, :SUMS] for one in told.values())], axis=0)
+        total = sum((one[share] for one in told.values()), np.zeros(SUMS))
         widest = (
             RADIUS_SLACK
             * self._context.aggregator.clip
@@ -132,16 +131,14 @@ class Proof:
 
         A false mean moves all terms alike, so it changes no distance between them; and clipping makes none greater.
         """
-        places = {member: self._measure(share).place(member) for member in told}
-        terms = {m: told[m][share, :SUMS] / place.pull for m, place in places.items() if place is not None}
-        if len(terms) < MEDIAN_LEAST:
-            return 0.0
-        roots = {member: place.root for member, place in places.items() if place is not None}
-        halves = [
-            sorted(float(root_mean_square(one - other)) * min(roots[m], roots[o]) for o, other in terms.items())
-            for m, one in terms.items()
+        scales = {member: self._measure(share).scale(member) for member in told}
+        known = [
+            (told[member][share] / scale.pull, scale.root) for member, scale in scales.items() if scale is not None
         ]
-        return min(row[len(row) // 2] for row in halves)
+        if len(known) < MEDIAN_LEAST:
+            return 0.0
+        terms, roots = np.array([term for term, _ in known]), [root for _, root in known]
+        return half_apart(root_mean_square(terms[:, None] - terms) * np.minimum.outer(roots, roots))
 
     def _left_out(self, present: Members) -> dict[int, Members]:
         """Shares with a chunk that lacks too many of these members, whose parts are in most others; and which members.
@@ -179,7 +176,7 @@ class Proof:
             mean = vectors.mean(number)
             lost = vectors.codec.error(mean, plan.span(number).start) + float(np.finfo(np.float32).eps) * norm_of(mean)
             typical = self._shares.typical(contributors, mean.size) if contributors else 0.0
-            found.append(ChunkFacts(self._terms.of(contributors), lane.radii[chunk], lost, typical))
+            found.append(ChunkFacts(self._sums.terms.of(contributors), lane.radii[chunk], lost, typical))
         return found
 
     def _held(self, share: int, givers: Members) -> Members:
@@ -214,7 +211,8 @@ class Doubts:
 class ChunkFacts:
     """What all members know of a chunk of the means."""
 
-    terms: Terms
+    terms: Mapping[int, Term]
+    """What each part in it counts for."""
     radius: float
     """The common one; 0: its parts were not clipped."""
     lost: float
@@ -229,7 +227,7 @@ class TermScale(NamedTuple):
     pull: float
     """Its weight in the mean of a chunk, times the root of the part of the chunks that it gives."""
     root: float
-    """Of its samples over the median."""
+    """The root of its samples over their median."""
 
 
 class Measure:
@@ -237,7 +235,7 @@ class Measure:
 
     Args:
         everybody: The members of the round.
-        chunks: Of the share.
+        chunks: Those of the share.
     """
 
     def __init__(self, everybody: Members, chunks: Sequence[ChunkFacts]) -> None:
@@ -264,26 +262,26 @@ class Measure:
     def hears(self, told: Members) -> bool:
         """Whether those contributors that have told no sums cannot pull so hard that anything would pass."""
         silent = math.hypot(*self._pulls(self.everybody - told))
-        enough = not self.clipped or sum(self.place(member) is not None for member in told) >= MEDIAN_LEAST
+        enough = not self.clipped or sum(self.scale(member) is not None for member in told) >= MEDIAN_LEAST
         return enough and silent <= SILENT_MOST * (1 + ROUNDED) * self.radius
 
-    def place(self, member: int) -> TermScale | None:
+    def scale(self, member: int) -> TermScale | None:
         """What a member's terms count for in the share; None where it gives nothing to it."""
-        terms = [chunk.terms for chunk in self._chunks if member in chunk.terms.weights]
+        terms = [chunk.terms for chunk in self._chunks if member in chunk.terms]
         if not terms:
             return None
         part = math.sqrt(len(terms) / len(self._chunks))
-        return TermScale(part * sum(one.weights[member] for one in terms) / len(terms), terms[0].roots[member])
+        return TermScale(part * sum(one[member].weight for one in terms) / len(terms), terms[0][member].root)
 
     def _pulls(self, members: Members) -> Iterator[float]:
-        """Of each chunk, how hard these members may pull together."""
+        """How hard these members may pull together, in each chunk."""
         for chunk in self._chunks:
             terms = chunk.terms
-            there = [member for member in members if member in terms.weights]
+            there = [member for member in members if member in terms]
             if there and not chunk.radius:
                 yield math.inf
             else:
-                yield sum(terms.weights[member] * chunk.radius * terms.radii[member] for member in there)
+                yield sum(terms[member].weight * chunk.radius * terms[member].radius for member in there)
 
 
 def vote_name(plan: bytes, nonces: Sequence[bytes], fingerprints: Sequence[bytes]) -> bytes:

@@ -111,6 +111,11 @@ class Reports:
         """Members that are in, need the means, and have not done what is asked of them."""
         return self.needing - (self.votes.keys() if self.key else self.holders)
 
+    def made_by(self, members: Members) -> tuple[int, ...]:
+        """The shares that these members make."""
+        counts = self.shares.counts
+        return tuple(share for share, maker in enumerate(self.reducers) if maker in members and counts[share])
+
     def new_key(self) -> tuple[bytes, ...]:
         """A nonce for each member of the plan, empty for those that need no means or are out."""
         return tuple(self.of[m].nonce if m in self.needing else b"" for m in range(len(self.shares.counts)))

@@ -13,8 +13,7 @@ says what everybody's sums in it should be: who differs from whom is then known 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from core.averaging.aggregators import relative_radii, relative_roots
 from core.averaging.allreduce.lane import Lanes
@@ -30,19 +29,18 @@ from core.base.ids import hashed_key
 Parts: TypeAlias = "Callable[[int, int], Iterator[tuple[int, Vector]]]"
 
 
-@dataclass(frozen=True, slots=True)
+class Term(NamedTuple):
+    """What a member's part of a chunk counts for."""
+
+    weight: float
+    root: float
+    """The root of its samples over their median."""
+    radius: float
+    """Its radius over the common one."""
+
+
 class Terms:
-    """What some members' parts of a chunk count for, by member."""
-
-    weights: Mapping[int, float]
-    roots: Mapping[int, float]
-    """Of their samples over the median."""
-    radii: Mapping[int, float]
-    """Over the common one."""
-
-
-class Weighing:
-    """The terms of the parts in a plan's chunks.
+    """What the parts in a plan's chunks count for.
 
     Args:
         shares: The plan's division.
@@ -50,19 +48,16 @@ class Weighing:
 
     def __init__(self, shares: ShareMap) -> None:
         self._shares = shares
-        self._known: dict[Members, Terms] = {}
+        self._known: dict[Members, dict[int, Term]] = {}
 
-    def of(self, contributors: Members) -> Terms:
-        """The terms of a chunk with the parts of these members."""
-        if contributors not in self._known:
-            weights, rows = dict(self._shares.weights(contributors)), self._shares.plan.members
-            roots = relative_roots([max(1, rows[member].samples) for member in weights] or [1])
-            known = zip(weights, roots.tolist(), relative_radii(roots).tolist(), strict=False)
-            found = {member: (root, radius) for member, root, radius in known}
-            self._known[contributors] = Terms(
-                weights, {m: root for m, (root, _) in found.items()}, {m: radius for m, (_, radius) in found.items()}
-            )
-        return self._known[contributors]
+    def of(self, contributors: Members) -> Mapping[int, Term]:
+        """By member, in a chunk with the parts of these."""
+        if contributors and contributors not in self._known:
+            members, weights = zip(*self._shares.weights(contributors), strict=True)
+            roots = relative_roots([max(1, self._shares.plan.members[member].samples) for member in members])
+            known = zip(members, map(Term, weights, roots.tolist(), relative_radii(roots).tolist()), strict=True)
+            self._known[contributors] = dict(known)
+        return self._known.get(contributors, {})
 
 
 class Sums:
@@ -71,7 +66,7 @@ class Sums:
     Args:
         context: What the round works on.
         lanes: Where the means are.
-        reducers: Of the shares that this member makes.
+        reducers: Those of the shares that this member makes.
     """
 
     def __init__(self, context: RoundContext, lanes: Lanes, reducers: Mapping[int, Reducer]) -> None:
@@ -79,7 +74,8 @@ class Sums:
         self._shares = context.shares
         self._lanes = lanes
         self._reducers = reducers
-        self._terms = Weighing(context.shares)
+        self.terms = Terms(context.shares)
+        """What all parts count for."""
 
     def tell(self, key: bytes) -> tuple[bytes, tuple[tuple[int, bytes], ...]]:
         """This member's sums in all shares, and what everybody's should be in those that it has made.
@@ -87,7 +83,7 @@ class Sums:
         Args:
             key: 32 bytes that nobody knew while the means were made.
         """
-        own, made = np.zeros((len(self._lanes), SUMS + 1)), dict[int, Told]()
+        own, made = np.zeros((len(self._lanes), SUMS)), dict[int, Told]()
         for lane in self._lanes:
             if lane.share in self._reducers and lane.count:
                 made[lane.share] = self._sums(key, lane.share, self._all_parts)
@@ -113,28 +109,25 @@ class Sums:
             yield member, reducer.read(member, chunk, payload)
 
     def _sums(self, key: bytes, share: int, parts: Parts) -> Told:
-        """The sums of members in one share, and their distances; zeros where a member gives nothing.
+        """The sums of members in one share; zeros where a member gives nothing.
 
         Args:
             key: 32 bytes.
             share: The share.
             parts: Gives members with their numbers, which are overwritten, of each of its chunks.
         """
-        lane, found = self._lanes[share], np.zeros((len(self._shares.peers), SUMS + 1))
+        lane, found = self._lanes[share], np.zeros((len(self._shares.peers), SUMS))
         drawn = hashed_key(b"projections", key, share.to_bytes(2, "big"))
         for chunk in range(lane.count):
             contributors, mean = lane.contributors(chunk), self._context.vectors.mean(self._number(share, chunk))
-            terms, projection = self._terms.of(contributors), Projection(drawn, chunk, mean.size)
+            terms, projection = self.terms.of(contributors), Projection(drawn, chunk, mean.size)
             for member, values in parts(share, chunk):
                 if member not in contributors:
                     continue
                 np.subtract(values, mean, out=values)
-                away = norm_of(values)
-                radius = lane.radii[chunk] * terms.radii[member]
+                away, radius = norm_of(values), lane.radii[chunk] * terms[member].radius
                 near = min(1.0, radius / away) if radius and away else 1.0
-                found[member, :SUMS] += terms.weights[member] * near * projection.of(values)
-                found[member, SUMS] += (terms.roots[member] * away) ** 2
-        found[:, SUMS] **= 0.5
+                found[member] += terms[member].weight * near * projection.of(values)
         return found
 
     def _number(self, share: int, chunk: int) -> int:

@@ -45,7 +45,7 @@ payloads = st.sampled_from([0, 1, 64]).flatmap(lambda n: st.binary(min_size=n, m
 members = st.sampled_from([PLAN.members, PLAN.members[:1], PLAN.members[::-1]])
 
 sums = st.one_of(
-    st.just(b""), st.binary(max_size=9), st.lists(st.floats(width=32), min_size=68, max_size=68).map(floats_of)
+    st.just(b""), st.binary(max_size=9), st.lists(st.floats(width=32), min_size=64, max_size=64).map(floats_of)
 )
 holdings = st.builds(
     Holding,

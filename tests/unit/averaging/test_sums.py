@@ -45,7 +45,7 @@ def telling(round_: Round, liar: int, change: Callable[[Rows], Any]) -> Callable
 
 def in_share(share: int, times: float) -> Callable[[Rows], Rows]:
     def change(told: Rows) -> Rows:
-        told[share, :-1] *= np.float32(times)
+        told[share] *= np.float32(times)
         return told
 
     return change
@@ -163,7 +163,7 @@ def test_a_reducer_that_names_the_wrong_member_contradicts_itself() -> None:
             return [send]
         [(share, sums), *_] = word.made
         should = np.frombuffer(sums, dtype="<f4").reshape(8, -1).copy()
-        should[named, :-1] += 10 * np.abs(should).max()
+        should[named] += 10 * np.abs(should).max()
         return [Send(send.to, msgspec.structs.replace(word, made=((share, should.tobytes()),)))]
 
     corrupt(round_, LIAR, says)
@@ -230,7 +230,7 @@ def hiding(round_: Round) -> Callable[[Send[Any], float], list[Any]]:
         told = np.frombuffer(word.sums, dtype="<f4").reshape(count, -1).copy()
         (share, made), *_ = word.made
         should = np.frombuffer(made, dtype="<f4").reshape(count, -1).copy()
-        should[LIAR, :-1] -= should[:, :-1].sum(axis=0)
+        should[LIAR] -= should.sum(axis=0)
         told[share] = should[LIAR]
         words = {"sums": told.tobytes(), "made": ((share, should.tobytes()),)}
         bits = hashed_key(b"bits", plan_name(round_.plan), *word.nonces, *word.fingerprints)
@@ -260,7 +260,7 @@ def test_a_coordinator_hides_no_lie_behind_the_sums_of_others(monkeypatch: pytes
             return [send]
         told = [np.frombuffer(sums, dtype="<f4").reshape(8, -1) for sums, _ in word.told]
         changed = told[victim].copy()
-        changed[leader, :-1] -= np.sum([one[leader, :-1] for one in told], axis=0)
+        changed[leader] -= np.sum([one[leader] for one in told], axis=0)
         words = list(word.told)
         words[victim] = changed.tobytes(), words[victim][1]
         return [Send(send.to, msgspec.structs.replace(word, told=tuple(words)))]
