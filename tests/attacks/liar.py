@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
+from unittest.mock import patch
 
 import msgspec
 import numpy as np
@@ -118,7 +119,7 @@ def lie_in_means(times: np.float32) -> None:
         sys.stderr.write(LIED)
         return sealed(self, number, contributors)
 
-    Vectors.seal = seal  # type: ignore[method-assign]
+    patch.object(Vectors, "seal", seal).start()
 
 
 if __name__ == "__main__":
@@ -126,8 +127,8 @@ if __name__ == "__main__":
     if lie in MULTIPLIED:
         lie_in_means(MULTIPLIED[lie])
     elif lie in (lies := {"samples": FalseSamples, "turn": Turned}):
-        in_session.Participant = lies[lie]  # type: ignore[misc]
+        patch.object(in_session, "Participant", lies[lie]).start()
     else:
         FalseState.file = MemoryFile(Path(lie).read_bytes())
-        in_session.Participant = FalseState  # type: ignore[misc]
+        patch.object(in_session, "Participant", FalseState).start()
     runpy.run_module("core", run_name="__main__")

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from core.averaging.aggregators import CenteredClip, PartFacts, relative_radii, relative_roots
 from core.averaging.codecs.registry import codec_of
-from core.averaging.commit.projections import Projection, root_mean_square
+from core.averaging.commit.projections import Projection, Told, root_mean_square
 from core.averaging.commit.proof import ChunkFacts, Measure
 from core.averaging.commit.sums import Term
 from core.averaging.messages import SUMS
@@ -100,14 +100,19 @@ def lies(random: np.random.Generator, chunks: list[Chunk]) -> Iterator[tuple[str
         yield name, list((direction / np.linalg.norm(direction)).astype(np.float32))
 
 
-def total(chunks: list[Chunk], means: list[Vector], key: bytes, silent: frozenset[int]) -> float:
-    """The root mean square of what all sums of some means come to."""
-    found = np.zeros(SUMS)
+def told(chunks: list[Chunk], means: list[Vector], key: bytes, silent: frozenset[int]) -> dict[int, Told]:
+    """What each member tells of some means."""
+    found: dict[int, Told] = {}
     for place, (chunk, mean) in enumerate(zip(chunks, means, strict=True)):
         projection = Projection(key, place, NUMEL)
         for member in chunk.parts.keys() - silent:
-            found += chunk.sums(member, mean, projection)
-    return float(root_mean_square(found))
+            found[member] = found.get(member, np.zeros(SUMS)) + chunk.sums(member, mean, projection)
+    return found
+
+
+def size(sums: dict[int, Told]) -> float:
+    """The root mean square of what all sums come to."""
+    return float(root_mean_square(sum(sums.values(), np.zeros(SUMS))))
 
 
 class Series:
@@ -122,6 +127,8 @@ class Series:
     def __init__(self, codec: str, *, draws: int, keys: int) -> None:
         self.ratios: list[float] = []
         """True sums over what passes."""
+        self.radii: list[float] = []
+        """True radii over the greatest that pass."""
         self.passing: list[float] = []
         """What passes, over the norm of the mean."""
         self.missed: Counter[tuple[str, float]] = Counter()
@@ -133,12 +140,15 @@ class Series:
             chunks = drawn(random, codec, number)
             everybody = frozenset[int]().union(*(chunk.parts for chunk in chunks))
             silent = frozenset({min(everybody)} if number % 4 == 3 and len(everybody) > 4 else ())
-            off = Measure(everybody, [chunk.facts for chunk in chunks]).off(silent)
+            measure = Measure(everybody, [chunk.facts for chunk in chunks])
+            off = measure.off(silent)
             means = [chunk.mean for chunk in chunks]
             self.passing.append(off / float(np.linalg.norm(means)))
             for attempt in range(keys):
                 key = hashed_key(codec.encode(), number.to_bytes(4, "big"), attempt.to_bytes(4, "big"))
-                self.ratios.append(total(chunks, means, key, silent) / off)
+                sums = told(chunks, means, key, silent)
+                self.ratios.append(size(sums) / off)
+                self.radii.append(measure.clipped / measure.widest(sums, CenteredClip().clip))
             if not silent:
                 self._lie(chunks, off, key, random)
 
@@ -149,7 +159,7 @@ class Series:
                 false = [
                     chunk.mean + np.float32(times * off) * way for chunk, way in zip(chunks, direction, strict=True)
                 ]
-                self.missed[name, times] += total(chunks, false, key, frozenset()) <= off
+                self.missed[name, times] += size(told(chunks, false, key, frozenset())) <= off
 
 
 def say(line: str) -> None:
@@ -163,12 +173,13 @@ def main() -> None:
     arguments.add_argument("--draws", type=int, default=850, help="shares of each codec")
     arguments.add_argument("--keys", type=int, default=20, help="keys for each share")
     asked = arguments.parse_args()
-    say(f"{'':10}{'true sums':>10}{'refused':>9}{'greatest':>10}{'passes, of the mean':>21}")
+    say(f"{'':10}{'true sums':>10}{'refused':>9}{'greatest':>10}{'radius':>10}{'passes, of the mean':>21}")
     found = {}
     for codec in CODECS:
         found[codec] = one = Series(codec, draws=asked.draws, keys=asked.keys)
-        over = sum(ratio > 1 for ratio in one.ratios)
-        say(f"{codec:10}{len(one.ratios):10,}{over:9,}{max(one.ratios):10.2f}{np.median(one.passing):21.3f}")
+        over = sum(max(pair) > 1 for pair in zip(one.ratios, one.radii, strict=True))
+        greatest = f"{max(one.ratios):10.2f}{max(one.radii):10.2f}"
+        say(f"{codec:10}{len(one.ratios):10,}{over:9,}{greatest}{np.median(one.passing):21.3f}")
     for times in TIMES:
         say(f"\nlies of {times} times what passes, that pass, of {found[CODECS[0]].told:,}")
         say(" " * 10 + "".join(f"{name:>18}" for name in KINDS))

@@ -89,8 +89,11 @@ def test_invitation_for_one_lets_one_of_many_in(
 def test_member_cannot_pose_as_the_desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, defended: bool) -> None:
     """It passes on what needs no invitation; without the look at the pass's role it is given the invitation."""
     if not defended:
-        any_pass = lambda shown: lambda der: replace(shown(der), role=PassRole.BACKBONE)  # noqa: E731
-        monkeypatch.setattr(join_module, "trusting", lambda authority, shown: trusting(authority, any_pass(shown)))
+
+        def any_pass(authority: Any, shown: Any) -> Any:
+            return trusting(authority, lambda der: replace(shown(der), role=PassRole.BACKBONE))
+
+        monkeypatch.setattr(join_module, "trusting", any_pass)
 
     async def ask(link: Link) -> None:
         assert bool(await come(link, tmp_path)) is not defended

@@ -3,6 +3,7 @@
 import asyncio
 import sys
 from collections.abc import Sequence
+from itertools import accumulate
 from pathlib import Path
 from typing import Final
 
@@ -22,6 +23,8 @@ STRANGERS: Final = AveragingNumbers(chunk_numel=512, aggregator="centered_clip",
 """As `found` writes it."""
 LINE_BYTES_S: Final = 1e6
 """Upload of the honest members: the liar has the better line, and makes means like others or more of them."""
+SPOILED: Final = 1.5
+"""Times its least loss that a model has which is being spoiled; honest ones came to 1.2 times where it is small."""
 ROUNDS: Final = 20
 """Number of rounds at least: a model that is kept has learned by then."""
 LEARNED: Final = 0.8
@@ -37,8 +40,9 @@ def join(swarm: Collaboration, name: str, program: Sequence[str]) -> Volunteer:
 
 
 def is_spoiled(news: Snapshot) -> bool:
-    """Whether the model knows less than before it was trained."""
-    return len(losses(news)) > 1 and losses(news)[-1] > losses(news)[0]
+    """Whether the model has forgotten much of what it had learned."""
+    seen = losses(news)
+    return any(now > SPOILED * least for now, least in zip(seen, accumulate(seen, min), strict=True))
 
 
 @pytest.mark.parametrize(
@@ -62,11 +66,11 @@ def test_one_liar_of_four_spoils_nobodys_model(
             await asyncio.gather(*(one.until(lambda news: news.epoch >= 3) for one in honest))
             swarm.join("mallory", program=liar)
             reached = is_spoiled if rounds is None else lambda news: news.epoch >= rounds
-            return await honest[0].until(reached)
+            return await honest[0].until(reached, timeout_s=600.0)
 
     spoiled = asyncio.run(run(undefended, None))
     kept = asyncio.run(run(CORE, max(ROUNDS, spoiled.epoch)))
-    assert max(losses(kept)) == losses(kept)[0]
+    assert not is_spoiled(kept)
     assert losses(kept)[-1] < LEARNED * losses(kept)[0]
     for last in (kept, spoiled):
         [row] = [row for row in last.leaderboard if row.name == "mallory"]

@@ -17,6 +17,7 @@ import runpy
 import sys
 from collections.abc import Callable, Mapping
 from typing import Any, Final
+from unittest.mock import patch
 
 from core.averaging.aggregators import CenteredClip, WeightedMean
 from core.averaging.allreduce.vectors import Vectors
@@ -44,7 +45,7 @@ def without_voices() -> None:
     def disloyal(*args: Any, **more: Any) -> StateName | None:
         return followed(*args, **more | {"loyal": False})
 
-    Voices.weight = weight  # type: ignore[method-assign]
+    patch.object(Voices, "weight", weight).start()
     branches.heaviest = disloyal
 
 
@@ -56,22 +57,22 @@ def without_modes() -> None:
 
 def without_patience() -> None:
     """Learn nothing from rounds."""
-    Patience.committed = lambda *_, **__: None  # type: ignore[method-assign]
+    patch.object(Patience, "committed", lambda *_, **__: None).start()
 
 
 def without_guard() -> None:
     """Take means of any norm."""
-    Vectors.norm_bound = lambda *_: math.inf  # type: ignore[method-assign]
+    patch.object(Vectors, "norm_bound", lambda *_: math.inf).start()
 
 
 def without_proof() -> None:
     """Believe the means of each reducer."""
-    Proof.doubts = lambda *_: Doubts((), (), {})  # type: ignore[method-assign]
+    patch.object(Proof, "doubts", lambda *_: Doubts((), (), {})).start()
 
 
 def without_clip() -> None:
     """Take the weighted mean of parts where the manifest has them clipped."""
-    CenteredClip.aggregate = lambda _, *parts: WeightedMean().aggregate(*parts)  # type: ignore[method-assign]
+    patch.object(CenteredClip, "aggregate", lambda _, *parts: WeightedMean().aggregate(*parts)).start()
 
 
 WITHOUT: Final[Mapping[str, Callable[[], None]]] = {

@@ -125,7 +125,7 @@ def window(link: str, home: Path, there: Sequence[str]) -> Iterator[None]:
             xdotool("type", link)
             for _ in range(PAGES_MOST):
                 xdotool("key", "Return")
-                time.sleep(PAGE_S)
+                time.sleep(PAGE_S)  # a window tells no other process which of its pages shows
                 if (home / "collaborations.json").exists():
                     break
             yield

@@ -118,27 +118,10 @@ class Proof:
     def _adds_up(self, share: int, told: Mapping[int, Told]) -> bool:
         """Whether sums of a share come to nothing, as nearly as can be, and its radius may be so great."""
         measure, present = self._measure(share), frozenset(told)
-        total = sum((one[share] for one in told.values()), np.zeros(SUMS))
-        widest = (
-            RADIUS_SLACK
-            * self._context.aggregator.clip
-            * max(self._half_apart(share, told) / math.sqrt(2), TYPICAL_PART * measure.typical)
-        )
-        return measure.clipped <= widest and float(root_mean_square(total)) <= measure.off(measure.everybody - present)
-
-    def _half_apart(self, share: int, told: Mapping[int, Told]) -> float:
-        """How far the best placed part is from its nearest half, as the members' sums have it.
-
-        A false mean moves all terms alike, so it changes no distance between them; and clipping makes none greater.
-        """
-        scales = {member: self._measure(share).scale(member) for member in told}
-        known = [
-            (told[member][share] / scale.pull, scale.root) for member, scale in scales.items() if scale is not None
-        ]
-        if len(known) < MEDIAN_LEAST:
-            return 0.0
-        terms, roots = np.array([term for term, _ in known]), [root for _, root in known]
-        return half_apart(root_mean_square(terms[:, None] - terms) * np.minimum.outer(roots, roots))
+        sums = {member: one[share] for member, one in told.items()}
+        off = root_mean_square(sum(sums.values(), np.zeros(SUMS)))
+        widest = measure.widest(sums, self._context.aggregator.clip)
+        return measure.clipped <= widest and float(off) <= measure.off(measure.everybody - present)
 
     def _left_out(self, present: Members) -> dict[int, Members]:
         """Shares with a chunk that lacks too many of these members, whose parts are in most others; and which members.
@@ -262,10 +245,27 @@ class Measure:
     def hears(self, told: Members) -> bool:
         """Whether those contributors that have told no sums cannot pull so hard that anything would pass."""
         silent = math.hypot(*self._pulls(self.everybody - told))
-        enough = not self.clipped or sum(self.scale(member) is not None for member in told) >= MEDIAN_LEAST
+        enough = not self.clipped or sum(self._scale(member) is not None for member in told) >= MEDIAN_LEAST
         return enough and silent <= SILENT_MOST * (1 + ROUNDED) * self.radius
 
-    def scale(self, member: int) -> TermScale | None:
+    def widest(self, sums: Mapping[int, Told], clip: float) -> float:
+        """Upper bound on the norm of the common radii, by how far apart the members' terms are.
+
+        A false mean moves all terms alike, so it changes no distance between them; and clipping makes none greater.
+
+        Args:
+            sums: Those of each member in this share; shape (SUMS,).
+            clip: The aggregator's.
+        """
+        scales = {member: self._scale(member) for member in sums}
+        known = [(sums[m] / scale.pull, scale.root) for m, scale in scales.items() if scale is not None]
+        half = 0.0
+        if len(known) >= MEDIAN_LEAST:
+            terms, roots = np.array([term for term, _ in known]), [root for _, root in known]
+            half = half_apart(root_mean_square(terms[:, None] - terms) * np.minimum.outer(roots, roots))
+        return RADIUS_SLACK * clip * max(half / math.sqrt(2), TYPICAL_PART * self.typical)
+
+    def _scale(self, member: int) -> TermScale | None:
         """What a member's terms count for in the share; None where it gives nothing to it."""
         terms = [chunk.terms for chunk in self._chunks if member in chunk.terms]
         if not terms:

@@ -88,12 +88,12 @@ def true_means(round_: Round) -> Rows:
 
 
 def honest_ends(round_: Round, liars: Members) -> list[RoundFinished]:
-    of = ends(round_)
-    found = [of[peer] for place, peer in enumerate(round_.plan.peers) if place not in liars]
-    assert len(found) == len(round_.plan.peers) - len(liars)
-    for end in found:
+    of, found = ends(round_), []
+    for peer in (peer for place, peer in enumerate(round_.plan.peers) if place not in liars):
+        end = of[peer]
         assert isinstance(end, RoundFinished), end
-    return found  # type: ignore[return-value]
+        found.append(end)
+    return found
 
 
 def others(round_: Round, liar: int) -> list[int]:
