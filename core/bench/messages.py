@@ -17,6 +17,8 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True, tag="setup"):
     """Have no contribution, and need no mean: only reduce."""
     round_s: float = 120.0
     """Upper bound on a round, seconds."""
+    strangers: bool = False
+    """Average as a collaboration does that strangers may join: parts are clipped, and means proven."""
 
 
 class Meet(msgspec.Struct, frozen=True, kw_only=True, tag="meet"):

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from random import Random
 from typing import Any, ClassVar
 
+import msgspec
 import numpy as np
 import psutil
 
@@ -19,6 +20,7 @@ from core.base.content import digest
 from core.base.ids import hashed_key
 from core.base.machine import Lost, Received, Tick
 from core.base.manifest import AveragingNumbers
+from core.base.recipe import AMONG_STRANGERS, WEIGHT_SHARE
 from core.base.signing import Ed25519Verifier
 from core.base.trace import Trace
 from core.base.wire import Message
@@ -138,10 +140,13 @@ class Averaging:
 
 def settings_of(setup: Setup) -> ParticipantSettings:
     """As a manifest would have them; any number of samples is enough for a round."""
+    averaging = AveragingNumbers(codec=setup.codec, stall_timeout_s=20.0, round_timeout_s=setup.round_s)
+    if setup.strangers:
+        averaging = msgspec.structs.replace(averaging, aggregator=AMONG_STRANGERS, weight_share=WEIGHT_SHARE)
     return ParticipantSettings(
         run=MANIFEST_ID,
         target_samples=0,
-        averaging=AveragingNumbers(codec=setup.codec, stall_timeout_s=20.0, round_timeout_s=setup.round_s),
+        averaging=averaging,
         evaluate_every=1,
         role=HELPER if setup.helps else VOLUNTEER,
     )

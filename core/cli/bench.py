@@ -61,6 +61,11 @@ def add(commands: Commands) -> None:
         "--ping", action="store_true", help="ping through each line of the fleet, before the rounds and beside them"
     )
     averaging.add_argument(
+        "--strangers",
+        action="store_true",
+        help="measure rounds among strangers too, clipped and proven, in turns with those among friends",
+    )
+    averaging.add_argument(
         "--hivemind", metavar="PYTHON", help="measure hivemind and gloo too, with this Python, where they are installed"
     )
     averaging.add_argument(

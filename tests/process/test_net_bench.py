@@ -12,12 +12,21 @@ pytestmark = pytest.mark.process
 
 @pytest.mark.parametrize(("codec", "error"), [("raw", 1e-6), ("fp16", 1e-3)])
 def test_averaging_is_exact_and_the_same_everywhere(codec, error):
-    report = asyncio.run(averaging.measure(3, numel=100_000, codec=codec, rounds=2))
+    report = asyncio.run(averaging.measure(3, averaging.AveragingJob(numel=100_000, codec=codec, rounds=2)))
     assert (report.peers, report.rounds) == (3, 2)
     assert report.identical
     assert 0 <= report.relative_error < error
     assert report.truncated_rounds == report.failed_rounds == 0
     assert report.wire_bytes > 100_000
+
+
+def test_rounds_among_strangers_are_clipped_and_proven():
+    job = averaging.AveragingJob(numel=100_000, codec="raw", rounds=1, strangers=True)
+    report = asyncio.run(averaging.measure(3, job))
+    assert report.strangers is not None
+    assert report.is_sound
+    assert report.strangers.is_sound
+    assert report.ratios["strangers_bytes"] > 1  # radii and sums
 
 
 def test_a_stream_is_measured():

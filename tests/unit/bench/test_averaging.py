@@ -8,8 +8,10 @@ import pytest
 
 from core.base.problems import Problem
 from core.bench import averaging
-from core.bench.averaging import AveragingReport, Spread, one_round
+from core.bench.averaging import one_round
+from core.bench.averaging_report import AveragingReport
 from core.bench.messages import Ended, RoundDone, Show, StartRound
+from core.bench.spread import Spread
 
 
 class Told:
@@ -95,7 +97,7 @@ def test_hivemind_is_told_fleets_in_full(monkeypatch, fleet, tmp_path):
         return {"best_s": 2.0}
 
     monkeypatch.setattr(averaging.rivals, "hivemind_on_lines", on_lines)
-    ours = SimpleNamespace(seconds=Spread(1.0, 1.0, 1.0), cpu_s=Spread(1.0, 1.0, 1.0))
+    ours = SimpleNamespace(seconds=Spread(1.0, 1.0, 1.0), cpu_s=Spread(1.0, 1.0, 1.0), ratios={})
     monkeypatch.setattr(averaging.msgspec.structs, "replace", lambda _, **fields: fields)
     words = args(hivemind=tmp_path, peers_scripts=tmp_path)
     words.fleet = fleet
@@ -111,7 +113,7 @@ def test_where_gloo_fails_no_minutes_are_spent_on_hivemind(monkeypatch, tmp_path
     monkeypatch.setattr(averaging.rivals, "gloo", gloo)
     monkeypatch.setattr(averaging.rivals, "hivemind", None)
     spread = Spread(1.0, 1.0, 1.0)
-    ours = SimpleNamespace(seconds=spread, cpu_s=spread, peers=2, numel=10, codec="raw")
+    ours = SimpleNamespace(seconds=spread, cpu_s=spread, peers=2, numel=10, codec="raw", ratios={})
     words = args(hivemind=tmp_path, peers_scripts=tmp_path)
     words.fleet = None
     with pytest.raises(Problem, match="no gloo"):

@@ -22,6 +22,7 @@ def check(*words: str) -> None:
         ("--fleet 40*3,40a --codec adaptive", "nobody can help"),
         ("--warm 3", "for fleets"),
         ("--warm 0", "for fleets"),
+        ("--strangers --codec topk", "prove no means"),
         ("--hivemind python", "--hivemind and --peers-scripts"),
         ("--peers-scripts folder", "--hivemind and --peers-scripts"),
     ],
@@ -32,7 +33,8 @@ def test_impossible_options_are_told(words, problem):
 
 
 @pytest.mark.parametrize(
-    "words", ["", "--peers 8", "--fleet pair", "--fleet pair --warm 0", "--fleet 40*3,40c --codec adaptive"]
+    "words",
+    ["", "--peers 8", "--fleet pair", "--fleet pair --warm 0", "--strangers", "--fleet 40*3,40c --codec adaptive"],
 )
 def test_possible_options_are_accepted(words):
     check(*words.split())
