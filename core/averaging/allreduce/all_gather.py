@@ -1,5 +1,6 @@
 """The means come back (all-gather): from their reducers, or where these lag from other members that hold them."""
 
+import math
 from typing import Final
 
 from core.averaging.aggregators import all_finite
@@ -69,11 +70,12 @@ class AllGather:
         except RemoteProblem:
             trace.mark("averaging.drop.payload")
             return False
-        if not all_finite(mean):
+        norm = norm_of(mean)
+        if not (math.isfinite(norm) or all_finite(mean)):  # squares of finite numbers may be too large for float32
             trace.mark("averaging.drop.not_finite")
             return False
         givers = from_bits(message.contributors) & shares.givers_of(number)
-        bounded = norm_of(mean) <= vectors.norm_bound(number)
+        bounded = vectors.may_be_norm(number, norm)
         if not bounded or not self._context.may_be_radius(message.radius, givers, mean.size):
             trace.mark("averaging.drop.radius" if bounded else "averaging.drop.norm")
             if member == lane.reducer:  # no parts have such a mean: another member makes it

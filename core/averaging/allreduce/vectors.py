@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, TypeAlias
@@ -95,13 +94,16 @@ class Vectors:
         else:
             out[:] = self.carry.own(number, values)
 
-    def norm_bound(self, number: int) -> float:
-        """Upper bound on the norm of a chunk's mean, as far as this member can tell from its own part of it."""
+    def may_be_norm(self, number: int, norm: float) -> bool:
+        """Whether a chunk's mean may have this norm, as far as this member can tell from its own part of it.
+
+        The own part is looked at only where the mean is longer than what is typical allows.
+        """
         if self.carry is not None or not self._shares.gives(self._me, number):
-            return math.inf  # what is carried on may be many times what was contributed
+            return True  # what is carried on may be many times what was contributed
         own, _ = self._own(number)
         typical = self._shares.typical((self._me,), own.size)
-        return MEAN_FACTOR * max(norm_of(own), typical) if typical else math.inf
+        return not typical or norm <= MEAN_FACTOR * typical or norm <= MEAN_FACTOR * norm_of(own)
 
     def mean(self, number: int) -> Vector:
         """Where the mean of a chunk lies; a helper has memory for those that it makes only."""
