@@ -23,6 +23,7 @@ from core.workers.state_files import DiskStateFile
 
 _LOG = logging.getLogger(__name__)
 STATES: Final = "states"
+REFUSED: Final = "refused.safetensors"
 AGES: Final = 4
 """Of those copies that came 1 to 3 copies ago, 4 to 15, 16 to 63 and so on the oldest stays: six of a thousand.
 
@@ -82,6 +83,24 @@ class KeptStates:
         kept = StateKept(copy.name, DiskStateFile(path, copy.digest), _credited(header))
         self._thin(number)
         return kept
+
+    def refuse(self, copy: Keep) -> Path:
+        """Set a copy aside that nobody shall be offered, in the place of the one before it; it counts among no copies.
+
+        Args:
+            copy: What was fetched.
+
+        Raises:
+            NoSpace: the disk is full.
+            UserProblem: the system does not allow it.
+        """
+        path = self._folder / REFUSED
+        try:
+            make_directory(self._folder)
+            move_synced(Path(copy.location), path)
+        except OSError as error:
+            raise problem_of(error, path) from error
+        return path
 
     def _thin(self, newest: int) -> None:
         numbered = self._numbered()

@@ -16,6 +16,7 @@ from core.averaging.receipts.exchange import Receipted
 from core.backbone.admission_log import AdmissionLog
 from core.backbone.authority import Authority
 from core.backbone.charter import Charter, read_charter_records
+from core.backbone.copy_check import check_copy
 from core.backbone.kept_states import KeptStates
 from core.backbone.link import Link, link_to
 from core.backbone.offers import USUAL, Offers
@@ -53,6 +54,7 @@ REMEMBER_S = 30.0
 HEED_S = 3.0
 """Seconds between two looks at what the organiser has decided."""
 LOCK = "backbone.lock"
+REFUSED_COPY = "a copy of the model at epoch %d is not offered. %s It was set aside as %s"
 LEAVING_S = 10.0
 """A backbone that was just told to stop has so long to leave."""
 BACKBONE_RELAY = RelaySettings(
@@ -266,10 +268,16 @@ class Backbone:
                 _LOG.warning("a receipt is not kept: %s", problem)
 
     async def _keep_copies(self) -> None:
-        """Take what was fetched into the charter, in a thread: a model may be large."""
+        """Check what was fetched, and take it into the charter, in a thread: a model may be large."""
         while True:
             copy = await self._fetched.get()
+            check = await check_copy(self._charter, Path(copy.location))
             try:
+                if check.fault:
+                    aside = await asyncio.to_thread(self._states.refuse, copy)
+                    _LOG.warning(REFUSED_COPY, copy.name.epoch, check.fault, aside)
+                    self._session.deliver(StateNotKept(lied=True))
+                    continue
                 kept = await asyncio.to_thread(self._states.keep, copy)
             except Problem as problem:
                 _LOG.warning("a copy of the model is not kept: %s", problem)

@@ -1,10 +1,11 @@
-"""What people do with a model that was trained: write it as `transformers` has it, or try it.
+"""What is done with a model that was trained: it is written as `transformers` has it, tried, or checked.
 
     python -m core.training.use --manifest FILE --blobs DIR --state FILE export --out DIR
     python -m core.training.use --manifest FILE --blobs DIR --state FILE try TEXT
+    python -m core.training.use --manifest FILE --blobs DIR --state FILE check
 
 prints one JSON object a line: `progress` (text, fraction), then `exported` (`Exported`), `filled` or `continued`
-(`core.tasks.answers`), or `problem` (code, message, hint; exit code 2).
+(`core.tasks.answers`), `checked` (`core.training.check_state`), or `problem` (code, message, hint; exit code 2).
 """
 
 import argparse
@@ -24,6 +25,7 @@ from core.system.offline import offline
 from core.tasks import task_of
 from core.tasks.task import Blobs, Task
 from core.training.child import end_with_parent, reporting, say
+from core.workers.child_end import step_back
 
 if TYPE_CHECKING:
     import torch
@@ -56,6 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     uses = parser.add_subparsers(dest="use", required=True)
     uses.add_parser("export").add_argument("--out", type=Path, required=True, help="where the files go")
     uses.add_parser("try").add_argument("text", help="with blanks to be filled, or to go on with")
+    uses.add_parser("check")
     chosen = parser.parse_args(arguments)
     if chosen.with_parent:
         end_with_parent()
@@ -75,6 +78,13 @@ def _load_and_use(chosen: argparse.Namespace) -> None:
 
 
 def _use(chosen: argparse.Namespace, manifest: Manifest) -> None:
+    if chosen.use == "check":
+        from core.training.check_state import checked  # noqa: PLC0415 - has torch, which takes seconds
+
+        step_back()
+        task = task_of(manifest, Blobs(chosen.blobs, manifest.blobs))
+        say(**msgspec.to_builtins(checked(chosen.state, task, manifest)))
+        return
     from transformers.utils import logging  # noqa: PLC0415 - takes seconds, and the parent is watched already
 
     from core.tasks.answers import continued, filled  # noqa: PLC0415

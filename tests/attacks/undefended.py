@@ -8,6 +8,7 @@ modes      files are as readable as others are
 guard      a mean may have any norm
 proof      means are committed that no sums have proven
 clip       parts become their weighted mean where the manifest has them clipped
+copies     the backbone offers any copy of the model that calls itself by its name
 patience   each member of a round is waited for as long as the timetable says, whatever it has given
 """
 
@@ -22,6 +23,8 @@ from core.averaging.aggregators import CenteredClip, WeightedMean
 from core.averaging.allreduce.vectors import Vectors
 from core.averaging.commit.proof import Doubts, Proof
 from core.averaging.patience import Patience
+from core.backbone import serve
+from core.backbone.copy_check import CopyCheck
 from core.swarm import branches
 from core.swarm.branches import Voices, Weight
 from core.swarm.states import StateName
@@ -74,10 +77,20 @@ def without_clip() -> None:
     patch.object(CenteredClip, "aggregate", lambda _, *parts: WeightedMean().aggregate(*parts)).start()
 
 
+def without_check() -> None:
+    """Find no fault in any copy."""
+
+    async def unchecked(*_: object) -> CopyCheck:
+        return CopyCheck()
+
+    patch.object(serve, "check_copy", unchecked).start()
+
+
 WITHOUT: Final[Mapping[str, Callable[[], None]]] = {
     "votes": without_votes,
     "voices": without_voices,
     "modes": without_modes,
+    "copies": without_check,
     "patience": without_patience,
     "guard": without_guard,
     "proof": without_proof,

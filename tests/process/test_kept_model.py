@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from core.backbone.copy_check import check_copy
 from core.backbone.kept_states import STATES
 from tests.process.swarm import collaboration, end, found
 
@@ -25,6 +26,11 @@ def test_model_of_a_lone_volunteer_outlives_its_computer(tmp_path: Path) -> None
             async with asyncio.timeout(LONG_S):
                 while not kept():  # noqa: ASYNC110 - it is another process's
                     await asyncio.sleep(0.1)
+            copy = next((charter.folder / STATES).glob("*-state-*"))
+            assert (await check_copy(charter, copy)).loss is not None
+            torn = tmp_path / "torn"
+            torn.write_bytes(copy.read_bytes()[:-1])
+            assert "cannot be read" in (await check_copy(charter, torn)).fault
             ada.kill()
             epoch = kept()
             shutil.rmtree(ada.home.directory)

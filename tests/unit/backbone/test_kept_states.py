@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from core.averaging.receipts.receipt import Deed
-from core.backbone.kept_states import AGES, STATES, KeptStates
+from core.backbone.kept_states import AGES, REFUSED, STATES, KeptStates
 from core.base.content import chunk_digests, root_digest
 from core.base.ids import PeerId
 from core.base.problems import Damaged, RemoteProblem
@@ -102,6 +102,21 @@ def test_file_that_is_no_state_is_not_kept(tmp_path: Path, data: bytes) -> None:
     with pytest.raises(RemoteProblem):
         KeptStates(tmp_path, manifest=MANIFEST).keep(Keep(str(path), NAMES[2], bytes(32)))
     assert not path.exists()
+
+
+def test_refused_copy_is_set_aside_and_counts_among_none(tmp_path: Path) -> None:
+    kept = KeptStates(tmp_path, manifest=MANIFEST)
+    kept.keep(fetched(tmp_path, NAMES[1]))
+    for name in NAMES[2:4]:
+        copy = fetched(tmp_path, name)
+        assert kept.refuse(copy) == tmp_path / STATES / REFUSED
+        assert not (tmp_path / "fetched").exists()
+    newest = kept.newest()
+    assert newest is not None
+    assert newest.name == NAMES[1]
+    assert len(list((tmp_path / STATES).iterdir())) == 2
+    kept.keep(fetched(tmp_path, NAMES[4]))
+    assert len(list((tmp_path / STATES).iterdir())) == 3, "it is not thinned either"
 
 
 def test_unreadable_copy_leaves_the_one_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
