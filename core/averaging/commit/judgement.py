@@ -75,7 +75,7 @@ class Judgement:
         words = {member: reports.of[member] for member in reports.votes}
         vote = proof.name(reports.key, fingerprints)
         told = proof.sound(vote, {member: (word.sums, word.signature) for member, word in words.items()})
-        if false := frozenset(words.keys() - told.keys()):
+        if false := frozenset(words.keys() - told.keys()) - {reports.me}:
             self._trace.mark("averaging.drop.sums")
             self.differed |= false
             return Ruling(() if self.pinned else reports.made_by(false), false)
@@ -83,8 +83,9 @@ class Judgement:
         if not doubts:
             return Ruling(commits=True)
         self._trace.mark("averaging.not_proven")
-        again = [members for share, members in doubts.left_out.items() if share in self._lacking]
-        anew = {*doubts.unheard, *(doubts.left_out.keys() - self._lacking)}
+        again = {share: members for share, members in doubts.left_out.items() if share in self._lacking}
+        settled = {share for share, members in again.items() if reports.me not in members}
+        anew = {*doubts.unheard, *(doubts.left_out.keys() - settled)}
         self._lacking |= doubts.left_out.keys()
         liars = {reports.reducers[share] for share in doubts.left_out}
         apart: dict[int, list[int]] = {}
@@ -99,13 +100,14 @@ class Judgement:
                 apart.setdefault(member, []).append(share)
         self.doubted |= liars
         ruling = self._between(apart, blamed=frozenset(apart), anew=anew)
-        return ruling._replace(excluded=ruling.excluded.union(*again))
+        return ruling._replace(excluded=ruling.excluded.union(*again.values()) - {reports.me})
 
     def _between(self, shares: Mapping[int, Iterable[int]], *, blamed: Members, anew: Iterable[int] = ()) -> Ruling:
         """Members say otherwise than the reducers of some shares: either these have lied, or those members do.
 
         A member is excluded that would have several reducers lie to it, whose vote is ignored, or that differs from
-        what may be committed already.  For others the share is made anew.
+        what may be committed already.  For others the share is made anew, and for the coordinator, which knows that it
+        does not lie.
 
         Args:
             shares: Those of each such member.
@@ -115,7 +117,8 @@ class Judgement:
         makers = {m: frozenset(self._reports.reducers[share] for share in shares[m]) for m in shares}
         for member, named in makers.items():
             self._against[member] |= named
-        lying = frozenset(member for member in shares if self.pinned or len(self._against[member]) > 1)
+        others = shares.keys() - {self._reports.me}
+        lying = frozenset(member for member in others if self.pinned or len(self._against[member]) > 1)
         excluded = lying | (self._ignored & shares.keys())
         self.differed |= blamed - self._ignored
         self.doubted |= frozenset[int]().union(*(makers[member] for member in shares.keys() - lying))

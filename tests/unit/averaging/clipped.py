@@ -1,6 +1,6 @@
 """Rounds of members that train one model, with clipped means, and reducers that lie about these."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -29,9 +29,12 @@ def clipped_round(
     aggregators: dict[int, Aggregator] | None = None,
     signed: bool = True,
     chunks: int = 3,
+    samples: Sequence[int] = (),
 ) -> Round:
     """A round of members that train the same model: as much noise as gradient."""
-    plan, keys = with_keys(make_plan([10] * members, chunks * CHUNK * members, chunk_numel=CHUNK, codec=codec))
+    plan, keys = with_keys(
+        make_plan([*samples] or [10] * members, chunks * CHUNK * members, chunk_numel=CHUNK, codec=codec)
+    )
     random = np.random.default_rng(seed)
     gradient = random.standard_normal(plan.numel).astype(np.float32)
     vectors = gradient + random.standard_normal((members, plan.numel)).astype(np.float32)
