@@ -252,6 +252,7 @@ class Measure:
         """Upper bound on the norm of the common radii, by how far apart the members' terms are.
 
         A false mean moves all terms alike, so it changes no distance between them; and clipping makes none greater.
+        Some chunks may have the radius of that distance, and others that of what is typical.
 
         Args:
             sums: Those of each member in this share; shape (SUMS,).
@@ -263,7 +264,7 @@ class Measure:
         if len(known) >= MEDIAN_LEAST:
             terms, roots = np.array([term for term, _ in known]), [root for _, root in known]
             half = half_apart(root_mean_square(terms[:, None] - terms) * np.minimum.outer(roots, roots))
-        return RADIUS_SLACK * clip * max(half / math.sqrt(2), TYPICAL_PART * self.typical)
+        return RADIUS_SLACK * clip * math.hypot(half / math.sqrt(2), TYPICAL_PART * self.typical)
 
     def _scale(self, member: int) -> TermScale | None:
         """What a member's terms count for in the share; None where it gives nothing to it."""

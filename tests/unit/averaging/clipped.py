@@ -22,22 +22,20 @@ LIAR = 1
 
 
 def clipped_round(
-    members: int,
+    members: int | Sequence[int],
     *,
     codec: str = "raw",
     seed: int = 0,
     aggregators: dict[int, Aggregator] | None = None,
     signed: bool = True,
     chunks: int = 3,
-    samples: Sequence[int] = (),
 ) -> Round:
-    """A round of members that train the same model: as much noise as gradient."""
-    plan, keys = with_keys(
-        make_plan([*samples] or [10] * members, chunks * CHUNK * members, chunk_numel=CHUNK, codec=codec)
-    )
+    """A round of members, so many or with so many samples each, that train one model: as much noise as gradient."""
+    samples = [10] * members if isinstance(members, int) else [*members]
+    plan, keys = with_keys(make_plan(samples, chunks * CHUNK * len(samples), chunk_numel=CHUNK, codec=codec))
     random = np.random.default_rng(seed)
     gradient = random.standard_normal(plan.numel).astype(np.float32)
-    vectors = gradient + random.standard_normal((members, plan.numel)).astype(np.float32)
+    vectors = gradient + random.standard_normal((len(samples), plan.numel)).astype(np.float32)
     norms = np.linalg.norm(vectors, axis=1)
     rows = tuple(msgspec.structs.replace(row, norm=float(norm)) for row, norm in zip(plan.members, norms, strict=True))
     round_ = Round(msgspec.structs.replace(plan, members=rows), seed=seed)

@@ -66,7 +66,7 @@ def test_reducers_that_lie_to_the_coordinator_cost_nobody_the_round(count: int, 
 def test_reducers_that_leave_the_coordinator_out_cost_nobody_the_round() -> None:
     """It brought more than a third of all samples; a second liar makes the share of the first, and does the same."""
     leader = clipped_round(5).plan.leaders[0]
-    round_ = clipped_round(5, samples=[24 if place == leader else 10 for place in range(5)])
+    round_ = clipped_round([24 if place == leader else 10 for place in range(5)])
     assert round_.plan.leaders[0] == leader
     liars = frozenset([place for place in range(5) if place != leader][:2])
 
