@@ -67,7 +67,7 @@ class Volunteer:
         self.node: Node | None = None
         self.participant: Participant | None = None
         self.worker: FakeWorker | None = None
-        self._skew_s = self._random.uniform(-1, 1) * swarm.settings.skew_s
+        self.skew_s = self._random.uniform(-1, 1) * swarm.settings.skew_s
 
     @property
     def splits(self) -> bool:
@@ -117,7 +117,7 @@ class Volunteer:
             tells=self.lie.tells,
         )
         machine = self.lie.dresses(self.participant, self._random)
-        node = self.node = world.add(self.peer, machine, on_event=self._on_event, skew_s=self._skew_s)
+        node = self.node = world.add(self.peer, machine, on_event=self._on_event, skew_s=self.skew_s)
         if settings.measured:
             world.driver.measure(node, self.participant.meter)
         self.participant.rounds.failures.value = settings.failure_rate

@@ -13,6 +13,7 @@ from core.swarm.facts import Help, StateKept, StateNotKept
 from core.swarm.keeper import StateKeeper
 from core.swarm.membership import Membership
 from core.swarm.orders import Changed
+from core.swarm.pace import EpochPace
 from core.swarm.progress import StateCopy
 from core.swarm.round_events import Committed, Formed, Missed
 from core.swarm.rounds import Rounds, RoundVectors
@@ -54,6 +55,7 @@ class Standby:
         """When a round last led this peer to the state at which it stands, unix seconds."""
         self._company_at = -math.inf
         """When anybody that was in rounds was last heard to train where it stands, unix seconds."""
+        self._pace = EpochPace()
         self.name = None if settings.role == VOLUNTEER else settings.stood or self._first
         """Where it stands; None: it is to train, or knows of nobody."""
 
@@ -108,7 +110,11 @@ class Standby:
         branches = self._membership.branches
         if self.name is not None and branches.company(self.name, stands):
             self._company_at = now
+            self._pace.saw(self.name.epoch, now)
         loyal = now - self._company_at < DESERTED_S
+        if not loyal:  # strangers may call their state by any number
+            furthest = self._pace.furthest(now)
+            stands = [stand for stand in stands if stand.state.epoch <= furthest]
         self.name = branches.head(self.name, stands, trains=False, loyal=loyal, back=back) or self.name
         return self.name
 

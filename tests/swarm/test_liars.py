@@ -1,13 +1,15 @@
 """A collaboration in which one member lies: the others go on learning."""
 
+import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import msgspec
 import pytest
 
 from core.sim.churn import ChurnSettings
-from core.sim.disk import Disk
+from core.sim.disk import Disk, MemoryFile, ModelState
 from core.sim.links import LOCAL
 from core.sim.node import End
 from core.sim.swarm import Swarm, Volunteer, state_of
@@ -16,6 +18,7 @@ from core.sim.swarm_settings import SwarmSettings
 from core.swarm import branches, orders
 from core.swarm.branches import Voices, Weight
 from core.swarm.facts import Help
+from core.swarm.pace import EpochPace
 from core.swarm.progress import ProgressReport
 from core.swarm.states import StateName
 
@@ -113,6 +116,54 @@ def test_passes_alone_replace_nobodys_model(
     assert not known or all(name is not None and name.epoch > EPOCHS for name in held)
     kept = swarm.backbone.disk.checkpoints[-1][0].name
     assert not known or EPOCHS < kept.epoch < FALSE.epoch
+
+
+DAY_S = 24 * 3600.0
+NIGHT_S = 70.0
+"""Longer than the backbone waits for those who were in rounds."""
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize(
+    ("ahead", "clock_s", "bounded", "led"),
+    [(900, 0.0, True, False), (900, 0.0, False, True), (10, 0.0, True, True), (10, DAY_S, True, False)],
+)
+def test_strangers_of_the_night_lead_nobody_further_than_time_allows(
+    monkeypatch: pytest.MonkeyPatch, seed: int, ahead: int, clock_s: float, *, bounded: bool, led: bool
+) -> None:
+    """They come when all have gone, with a file that trainers load, and stay.  A plausible number is followed.
+
+    Nor do they with clocks that are a day ahead, and a state of tomorrow.
+    """
+    if not bounded:
+        monkeypatch.setattr(EpochPace, "furthest", lambda *_: math.inf)
+    churn = ChurnSettings(live=(2, 2), up_s=1e9, down_s=1.0, first_s=1.0)
+    settings = SwarmSettings(peers=5, epochs=1000, churn=churn, links=LOCAL, blank=0.0, copies=True, epoch_s=3.0)
+    swarm = Swarm(seed, settings)
+    swarm.world.run(2 * NIGHT_S)
+    others = [volunteer for volunteer in swarm.volunteers.values() if volunteer.node is not None]
+    came = [volunteer for volunteer in swarm.volunteers.values() if volunteer.node is None]
+    for volunteer in others:
+        volunteer.end(End.CRASH)
+    held = max(volunteer.disk.checkpoints[-1][0].name.epoch for volunteer in others)
+    swarm.world.run(NIGHT_S)
+    name = StateName(held + ahead, FALSE.lineage)
+    numbers = swarm.worker_settings.parameters
+    state = ModelState.from_bytes(others[0].disk.checkpoints[-1][1].data, numbers)
+    file = MemoryFile(replace(state, name=name, ancestors=b"", means=b"").to_bytes(0))
+    told = {"epoch": name.epoch, "lineage": name.lineage, "digest": file.digest, "in_step": True, "ancestors": b""}
+    for volunteer in came:
+        volunteer.lie = Lie(tells=lambda report: msgspec.structs.replace(report, **told), gives=file)
+        volunteer.skew_s = clock_s
+        volunteer.begin()
+    swarm.world.run(2 * NIGHT_S)
+    for volunteer in others:
+        volunteer.begin()
+    swarm.world.run(60.0)
+    reached = [state.epoch for state in map(state_of, others) if state is not None]
+    assert len(reached) == len(others)
+    assert min(reached) > held, "training goes on"
+    assert all((epoch > name.epoch) is led for epoch in reached)
 
 
 def grafted(others: Sequence[Volunteer]) -> Callable[[ProgressReport], ProgressReport]:
