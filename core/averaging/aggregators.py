@@ -164,10 +164,10 @@ class CenteredClip:
         """Write the fixed point to `out`; of two parts, of which none is the measure, their weighted mean."""
         rows = _rows(parts, len(weights), out.size)
         with np.errstate(over="ignore", invalid="ignore"):
-            norms = np.einsum("ij,ij->i", rows, rows)
+            norms = [np.dot(row, row) for row in rows]
             usual = rows[np.argsort(norms)[len(rows) // 2]].copy()  # far parts would drown the distances of near ones
             rows -= usual
-            gram = (rows @ rows.T).astype(np.float64)
+            gram = _products(rows)
         if len(rows) < MEDIAN_LEAST or not np.isfinite(gram).all():
             np.add(np.array(weights, dtype=np.float32) @ rows, usual, out=out)
             return 0.0
@@ -235,6 +235,18 @@ def _rows(parts: Iterable[Vector], number: int, numel: int) -> Matrix:
     return rows
 
 
+def _products(rows: Matrix) -> Matrix:
+    """The product of each two rows, float64; of few long rows half of them one by one take half of a matrix product.
+
+    Args:
+        rows: Shape (parts, numel), float32.
+    """
+    found = np.empty((len(rows), len(rows)))
+    for place, row in enumerate(rows):
+        found[place, : place + 1] = found[: place + 1, place] = rows[: place + 1] @ row
+    return found
+
+
 def _fixed_point(weights: Matrix, gram: Matrix, radii: Matrix) -> Matrix:
     """The fixed point of `CenteredClip` as a combination of the parts: what each of these counts for.
 
@@ -250,11 +262,12 @@ def _fixed_point(weights: Matrix, gram: Matrix, radii: Matrix) -> Matrix:
     values, directions = np.linalg.eigh(gram)
     places = directions * np.sqrt(np.maximum(values, 0))
 
-    def loss(point: Matrix) -> float:
-        away = np.linalg.norm(places - point, axis=1)
-        return float(weights @ np.where(away > radii, radii * (away - radii / 2), away * away / 2))
+    def losses(points: Matrix) -> Matrix:
+        away = np.linalg.norm(places - points[:, None], axis=2)
+        found: Matrix = np.where(away > radii, radii * (away - radii / 2), away * away / 2) @ weights
+        return found
 
-    point = min(places, key=loss)
+    point = places[np.argmin(losses(places))]
     for _ in range(STEPS_MOST):
         ways = places - point
         away = np.linalg.norm(ways, axis=1)
@@ -266,7 +279,8 @@ def _fixed_point(weights: Matrix, gram: Matrix, radii: Matrix) -> Matrix:
             break
         leans = ways[far] * (np.sqrt(pulls[far]) / away[far])[:, None]
         newton = np.linalg.solve((1 + NEAR) * np.eye(len(point)) - leans.T @ leans, plain)
-        point = point + min(plain, newton, key=lambda step: loss(point + step))
+        points = point + np.array((plain, newton))
+        point = points[np.argmin(losses(points))]
     return pulls
 
 

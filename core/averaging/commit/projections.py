@@ -31,6 +31,13 @@ def _table() -> NDArray[np.float32]:
     return (drawn / math.sqrt(np.mean(drawn**2))).astype(np.float32)
 
 
+@functools.cache
+def _signs() -> NDArray[np.float32]:
+    """Eight signs for each byte: -1 for a bit that is set."""
+    bits = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1)
+    return 1 - 2 * bits.astype(np.float32)
+
+
 class Projection:
     """Random projections of one chunk; those of a vector have the mean square of its squared norm.
 
@@ -49,7 +56,7 @@ class Projection:
         sizes = (self._rows * WIDTH // 8, SUMS * WIDTH, self._rows * SUMS)
         drawn = np.frombuffer(cipher.encryptor().update(bytes(sum(sizes))), dtype=np.uint8)
         signs, across, along = np.split(drawn, np.cumsum(sizes)[:-1])
-        self._signs = 1 - 2 * np.unpackbits(signs)[:numel].astype(np.float32)
+        self._signs = _signs().take(signs, axis=0, mode="clip").reshape(-1)[:numel]
         self._across = _table()[across].reshape(WIDTH, SUMS)
         self._along = _table()[along].reshape(self._rows, SUMS)
         self._padded = np.zeros(self._rows * WIDTH, dtype=np.float32)
