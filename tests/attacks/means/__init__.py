@@ -1,0 +1,1 @@
+"""Means that are false, in rounds of a simulated network: `python -m tests.attacks.means`."""
