@@ -1,6 +1,6 @@
 """The one shape of every conversation in the swarm.
 
-A machine reads no clock, opens no socket and never sleeps.  `core/net` runs it on the real network, `core/sim` in a
+A machine reads no clock, opens no socket and never sleeps.  `core/net` runs it on the real network, `tests/sim` in a
 simulated one; it cannot tell which.
 """
 

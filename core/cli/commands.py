@@ -52,8 +52,6 @@ COMMANDS: Final[Mapping[str, CommandEntry]] = MappingProxyType(
         "remote": CommandEntry("remote", "the window or a command for another computer of yours, through SSH"),
         "devices": CommandEntry("devices", "what training can run on here"),
         "doctor": CommandEntry("doctor", "is everything here that Potluck needs?"),
-        "sim": CommandEntry("simulate", "run the swarm in a simulated world"),
-        "bench": CommandEntry("bench", "measure how fast the parts are on this computer"),
     }
 )
 

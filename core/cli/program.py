@@ -1,9 +1,10 @@
 """From words to a command, and from its end to an exit code."""
 
+import argparse
 import importlib
 import os
 import sys
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from types import MappingProxyType
 
 from core.base.problems import Problem
@@ -37,11 +38,12 @@ PARTS: Mapping[str, str] = MappingProxyType(
 `main(argv: list[str]) -> int | None`."""
 
 
-def parser(named: Collection[str] = tuple(COMMANDS)) -> Parser:
+def parser(named: Collection[str] = tuple(COMMANDS), link: str = "") -> Parser:
     """The parser of all commands of `potluck`.
 
     Args:
         named: Words among which the commands are whose arguments it has to know.
+        link: A link that was clicked, for the window.
     """
     top = Parser(
         prog="potluck",
@@ -51,28 +53,38 @@ def parser(named: Collection[str] = tuple(COMMANDS)) -> Parser:
     top.add_argument("--version", action="store_true", help="print the version and end")
     top.add_argument("--hidden", action="store_true", help="open the window in the tray only, as at login")
     add_home(top)
-    top.set_defaults(run=window.run, json=False, home=None, link="")
+    top.set_defaults(run=_without_command, json=False, home=None, link=link)
     add_commands(top, named)
     return top
 
 
 def run(argv: Sequence[str]) -> int:
-    """Run one command.
+    """Run one command of `potluck`, or one of its `PARTS`.
+
+    Returns:
+        The exit code, as `run_with` has it.
+    """
+    if argv and argv[0] in PARTS:
+        return int(importlib.import_module(PARTS[argv[0]]).main(list(argv[1:])) or 0)
+    link, words = _clicked(argv)
+    return run_with(lambda: parser(words, link), words)
+
+
+def run_with(made: Callable[[], Parser], words: Sequence[str]) -> int:
+    """Run the command that a parser finds in the words.
+
+    Args:
+        made: Makes the parser, whose commands set `run` and `json`.
+        words: The command line without the program's name.
 
     Returns:
         0 when all is well, 2 when there is a problem that a person can mend (one sentence on stderr says which), 130
         when it was interrupted.
     """
-    if argv and argv[0] in PARTS:
-        return int(importlib.import_module(PARTS[argv[0]]).main(list(argv[1:])) or 0)
-    link, words = _clicked(argv)
     json = "--json" in words  # until the words are understood
     try:
-        args = parser(words).parse_args(words)
-        args.link, json = link, args.json
-        if args.version:
-            print(_version())
-            return EXIT_OK
+        args = made().parse_args(words)
+        json = args.json
         code = int(args.run(args))
         sys.stdout.flush()
     except Problem as problem:
@@ -85,6 +97,14 @@ def run(argv: Sequence[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_OK
     return code
+
+
+def _without_command(args: argparse.Namespace) -> int:
+    """Open the window, or print the version."""
+    if args.version:
+        print(_version())
+        return EXIT_OK
+    return window.run(args)
 
 
 def _clicked(argv: Sequence[str]) -> tuple[str, Sequence[str]]:

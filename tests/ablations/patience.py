@@ -16,9 +16,9 @@ from random import Random
 from statistics import mean
 from typing import Final
 
-from core.sim.rounds import hostile, stragglers
-from core.sim.rounds.run import Cut, Death, DeathWay, Freeze, Mishap
-from core.sim.rounds.stragglers import MEMBERS, PAUSE_S, Mechanism, Scenario, Series, line
+from tests.sim.rounds import hostile, stragglers
+from tests.sim.rounds.run import Cut, Death, DeathWay, Freeze, Mishap
+from tests.sim.rounds.stragglers import MEMBERS, PAUSE_S, Mechanism, Scenario, Series, line
 
 TASK: Final = replace(stragglers.TASK, numel=8000, chunk_numel=256)
 """A round takes about a second."""

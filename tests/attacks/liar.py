@@ -28,12 +28,12 @@ from core.averaging.allreduce.vectors import Vectors
 from core.averaging.messages import Members
 from core.base.bounds import SAMPLES_MAX
 from core.session import participant as in_session
-from core.sim.disk import MemoryFile
 from core.swarm.answers import ContributionWritten, SamplesCounted, StateOffered, TrainerReady
 from core.swarm.participant import Participant
 from core.swarm.progress import ProgressReport
 from core.swarm.states import StateName
 from tests.attacks.undefended import without_proof
+from tests.sim.disk import MemoryFile
 
 FALSE = StateName(10**6, b"\xff" * 32)
 TIMES = np.float32(1e15)

@@ -305,12 +305,6 @@ def test_what_a_number_takes_is_known_without_the_tensors(name: str) -> None:
     assert number_bytes(name) == pytest.approx(codec_of(name, (numel,)).max_bytes(numel) / numel, rel=1e-3)
 
 
-def test_the_bench_offers_every_codec() -> None:
-    from core.cli.bench import CODECS as OFFERED
-
-    assert OFFERED == CODEC_NAMES
-
-
 @pytest.mark.parametrize("name", CODEC_NAMES)
 @settings(max_examples=60, deadline=None)
 @given(

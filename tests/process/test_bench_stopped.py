@@ -13,9 +13,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from core.bench import lines
-from core.cli.bench import STOPPED
-from tests.process.swarm import CORE, ENVIRONMENT
+from tests.bench import lines
+from tests.bench.program import STOPPED
+from tests.process.swarm import ENVIRONMENT
 
 pytestmark = [
     pytest.mark.process,
@@ -65,7 +65,7 @@ class Measurement:
 
 @pytest.fixture
 def start(tmp_path: Path) -> Iterator[object]:
-    """Starts `potluck bench averaging`, with a folder of its own for what lies about for a time."""
+    """Starts `python -m tests.bench averaging`, with a folder of its own for what lies about for a time."""
     started: list[Measurement] = []
     (tmp_path / "temporary").mkdir()
 
@@ -74,7 +74,7 @@ def start(tmp_path: Path) -> Iterator[object]:
         # In the background of a script Ctrl-C is ignored, and by what is started from there too.
         before = signal.signal(signal.SIGINT, signal.default_int_handler)
         process = subprocess.Popen(
-            [*CORE, "bench", "averaging", "--json", *words],
+            [sys.executable, "-m", "tests.bench", "averaging", "--json", *words],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=inside,

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from core.bench import dht
+from tests.bench import dht
 
 pytestmark = pytest.mark.process
 

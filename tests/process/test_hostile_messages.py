@@ -18,7 +18,6 @@ from core.base.wire import CONTROL_BYTES_MAX, Message, MessageCodec
 from core.dht.messages import VALUE_BYTES_MAX, Store
 from core.dht.records import sign_record
 from core.nat.peer_record import peer_record_key
-from core.sim.disk import MemoryFile
 from core.swarm.answers import TrainerReady
 from core.swarm.line_news import lines_key
 from core.swarm.messages import StateAsk
@@ -28,6 +27,7 @@ from core.swarm.states import State, StateName, first_state
 from tests.hostile_values import HOSTILE, encoded
 from tests.process.net_people import eventually, in_loop, keys
 from tests.process.test_session import EVERYWHERE, LOOPBACK, MANIFEST, Computer, two
+from tests.sim.disk import MemoryFile
 
 pytestmark = pytest.mark.process
 CODEC = MessageCodec(Participant.MESSAGES)

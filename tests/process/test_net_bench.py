@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from core.bench import averaging, lines, streams
-from core.bench.fleets import fleet_of
+from tests.bench import averaging, lines, streams
+from tests.bench.fleets import fleet_of
 
 pytestmark = pytest.mark.process
 

@@ -14,10 +14,10 @@ from core.averaging.plan import Member, Plan
 from core.base.manifest import AveragingNumbers
 from core.base.trace import Trace
 from core.base.wire import MessageCodec
-from core.sim.links import LinkSettings
-from core.sim.node import End
-from core.sim.signing import SimSigner
-from core.sim.world import World
+from tests.sim.links import LinkSettings
+from tests.sim.node import End
+from tests.sim.signing import SimSigner
+from tests.sim.world import World
 
 NUMEL = 250_000
 NUMBERS = AveragingNumbers(chunk_numel=8192)

@@ -16,11 +16,11 @@ from core.nat.events import AddressesChanged, LocalAddressesChanged, PeerWanted,
 from core.nat.messages import Address
 from core.nat.reachability import Reachability
 from core.nat.traversal import Traversal
-from core.sim.links import chance
-from core.sim.nat_boxes import Nature
-from core.sim.nat_homes import PORT, SimulatedHome
-from core.sim.nat_world import NatWorld
 from core.swarm.connectivity import Connectivity
+from tests.sim.links import chance
+from tests.sim.nat.boxes import Nature
+from tests.sim.nat.homes import PORT, SimulatedHome
+from tests.sim.nat.world import NatWorld
 from tests.unit.swarm.test_connectivity import settings_of
 
 NATURES: tuple[Nature, ...] = ("public", "kept", "moved", "symmetric")

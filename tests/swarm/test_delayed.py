@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from core.sim.checkers import Checker
-from core.sim.churn import ChurnSettings
-from core.sim.links import LinkSettings
-from core.sim.node import Node
-from core.sim.sample_checkers import EachSampleOnce
-from core.sim.swarm_settings import SwarmSettings
-from core.sim.trial import Trial
-from core.sim.worker import Absorbed
 from core.swarm.orders import RoundRecord
+from tests.sim.checkers import Checker
+from tests.sim.churn import ChurnSettings
+from tests.sim.links import LinkSettings
+from tests.sim.node import Node
+from tests.sim.sample_checkers import EachSampleOnce
+from tests.sim.swarm_settings import SwarmSettings
+from tests.sim.trial import Trial
+from tests.sim.worker import Absorbed
 from tests.swarm.test_swarm import WORLDS
 
 PEERS = 4

@@ -1,6 +1,6 @@
 """Attacks on the DHT with a fifth of the peers hostile: each defence holds, and its absence is noticed.
 
-`potluck sim attacks` prints the same for larger swarms.
+`python -m tests.sim attacks` prints the same for larger swarms.
 """
 
 import json
@@ -8,12 +8,12 @@ import json
 import pytest
 
 from core.base.problems import BadInput
-from core.sim import attacks
-from core.sim.attacks.flood import flood
-from core.sim.attacks.hostile_dht import Scale
-from core.sim.attacks.poison import accomplices, ghosts, private_addresses
-from core.sim.attacks.records import forgery, promises, replay, stuffing
-from core.sim.attacks.sybil import eclipse, late_eclipse, sybil
+from tests.sim import attacks
+from tests.sim.attacks.flood import flood
+from tests.sim.attacks.hostile_dht import Scale
+from tests.sim.attacks.poison import accomplices, ghosts, private_addresses
+from tests.sim.attacks.records import forgery, promises, replay, stuffing
+from tests.sim.attacks.sybil import eclipse, late_eclipse, sybil
 
 SCALE = Scale(peers=60, seed=1, lookups=40)
 LARGE = Scale(peers=100, seed=1, lookups=60)

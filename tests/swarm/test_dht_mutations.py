@@ -16,9 +16,9 @@ from core.dht.memory import Memory
 from core.dht.messages import Record
 from core.dht.records import Proofs
 from core.dht.space import position
-from core.sim.attacks.hostile_dht import Scale
-from core.sim.attacks.records import forgery, gives, replay
-from core.sim.dht_worlds import SmallSettings, SmallWorld
+from tests.sim.attacks.hostile_dht import Scale
+from tests.sim.attacks.records import forgery, gives, replay
+from tests.sim.dht.worlds import SmallSettings, SmallWorld
 
 SEEDS = range(100, 112)
 SCALE = Scale(peers=60, lookups=40)
@@ -45,7 +45,7 @@ def everywhere(monkeypatch: pytest.MonkeyPatch, name: str, value: Callable, *, o
 
 def forgers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Liars of the small worlds give forged records."""
-    monkeypatch.setattr("core.sim.liars.LIES", (lambda _: gives(first=False),))
+    monkeypatch.setattr("tests.sim.liars.LIES", (lambda _: gives(first=False),))
 
 
 def test_forgers_in_the_whole_dht_trip_no_checker(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,11 +1,11 @@
-"""Small DHT worlds in which everything goes wrong.  `potluck sim dht-worlds --worlds 10000` runs ten thousand."""
+"""Small DHT worlds in which everything goes wrong; `python -m tests.sim dht-worlds` runs thousands."""
 
 import os
 
 import pytest
 
-from core.cli.program import run as potluck
-from core.sim.dht_worlds import SmallWorld
+from tests.sim.dht.worlds import SmallWorld
+from tests.sim.program import main as simulate
 
 WORLDS = 2 * int(os.environ.get("POTLUCK_WORLDS", "3"))
 
@@ -32,8 +32,8 @@ def test_a_seed_repeats_its_world_to_the_byte() -> None:
 def test_the_command_counts_worlds_and_names_the_ones_that_failed(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert potluck(["sim", "dht-worlds", "--worlds", "2", "--seed", "7"]) == 0
+    assert simulate(["dht-worlds", "--worlds", "2", "--seed", "7"]) == 0
     assert "No checker found anything wrong." in capsys.readouterr().out
-    monkeypatch.setattr("core.sim.dht_judge.NODE_BYTES_MAX", 1)
-    assert potluck(["sim", "dht-worlds", "--worlds", "1", "--seed", "7"]) == 1
-    assert "potluck sim dht-worlds --seed 7" in capsys.readouterr().out
+    monkeypatch.setattr("tests.sim.dht.judge.NODE_BYTES_MAX", 1)
+    assert simulate(["dht-worlds", "--worlds", "1", "--seed", "7"]) == 1
+    assert "python -m tests.sim dht-worlds --seed 7" in capsys.readouterr().out

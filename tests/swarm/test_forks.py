@@ -2,11 +2,11 @@
 
 import pytest
 
-from core.sim.churn import ChurnSettings
-from core.sim.links import LOCAL
-from core.sim.swarm_liars import TWO_COMMITS
-from core.sim.swarm_settings import SwarmSettings
-from core.sim.trial import Trial, WorldVerdict
+from tests.sim.churn import ChurnSettings
+from tests.sim.links import LOCAL
+from tests.sim.swarm_liars import TWO_COMMITS
+from tests.sim.swarm_settings import SwarmSettings
+from tests.sim.trial import Trial, WorldVerdict
 
 
 def calm(peers: int) -> ChurnSettings:

@@ -3,12 +3,12 @@
 import pytest
 
 from core.averaging.grid.layout import FailureRate, group_of, layout_of
-from core.sim.churn import ChurnSettings
-from core.sim.grid_rounds import NUMBERS, Deaths, GridRound, a_plan, measure
-from core.sim.links import LinkSettings
-from core.sim.node import End
-from core.sim.swarm_settings import SwarmSettings
-from core.sim.trial import Trial
+from tests.sim.churn import ChurnSettings
+from tests.sim.grid_rounds import NUMBERS, Deaths, GridRound, a_plan, measure
+from tests.sim.links import LinkSettings
+from tests.sim.node import End
+from tests.sim.swarm_settings import SwarmSettings
+from tests.sim.trial import Trial
 
 
 class Often(FailureRate):

@@ -7,13 +7,13 @@ import msgspec
 import pytest
 
 from core.base.state_header import ANCESTORS_MAX
-from core.sim.churn import ChurnSettings
-from core.sim.disk import Disk
-from core.sim.node import End
-from core.sim.swarm import Swarm, Volunteer, state_of
-from core.sim.swarm_liars import FALSE, NOISE, Lie
-from core.sim.swarm_settings import SwarmSettings
 from core.swarm.progress import ProgressReport
+from tests.sim.churn import ChurnSettings
+from tests.sim.disk import Disk
+from tests.sim.node import End
+from tests.sim.swarm import Swarm, Volunteer, state_of
+from tests.sim.swarm_liars import FALSE, NOISE, Lie
+from tests.sim.swarm_settings import SwarmSettings
 
 WITHIN_S = 600.0
 SAYS_IT_TRAINS = Lie(

@@ -13,11 +13,11 @@ from core.averaging.matchmaking.division import work_of
 from core.averaging.plan import Plan
 from core.base.ids import PeerId
 from core.base.machine import Send
-from core.sim.churn import ChurnSettings
-from core.sim.links import LinkSettings
-from core.sim.swarm import Swarm, Volunteer
-from core.sim.swarm_settings import SwarmSettings
 from core.swarm.epoch import Phase
+from tests.sim.churn import ChurnSettings
+from tests.sim.links import LinkSettings
+from tests.sim.swarm import Swarm, Volunteer
+from tests.sim.swarm_settings import SwarmSettings
 
 CALM = 1e9
 

@@ -4,14 +4,14 @@ import statistics
 from typing import Any
 
 from core.averaging.allreduce.share_map import untaken_of
-from core.sim.checkers import Checker
-from core.sim.churn import ChurnSettings
-from core.sim.links import LinkSettings
-from core.sim.node import Node
-from core.sim.swarm_settings import SwarmSettings
-from core.sim.trial import Trial
 from core.swarm.orders import Absorb
 from core.swarm.participant import Participant
+from tests.sim.checkers import Checker
+from tests.sim.churn import ChurnSettings
+from tests.sim.links import LinkSettings
+from tests.sim.node import Node
+from tests.sim.swarm_settings import SwarmSettings
+from tests.sim.trial import Trial
 from tests.swarm.test_delayed import Steps
 
 PEERS, EPOCHS = 6, 8

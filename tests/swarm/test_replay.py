@@ -6,19 +6,19 @@ from typing import Any
 import pytest
 
 from core.base.ids import PeerId
-from core.sim.checkers import Checker
-from core.sim.churn import ChurnSettings
-from core.sim.disk import Disk, MemoryFile
-from core.sim.links import LinkSettings
-from core.sim.node import End, Node
-from core.sim.state_checkers import SameNameSameState
-from core.sim.swarm import Swarm, Volunteer, state_of
-from core.sim.swarm_settings import SwarmSettings
-from core.sim.worker import Holds
 from core.swarm.answers import MeanOffered
 from core.swarm.orders import RoundRecord
 from core.swarm.participant import Participant
 from core.swarm.replay import MeansFetch
+from tests.sim.checkers import Checker
+from tests.sim.churn import ChurnSettings
+from tests.sim.disk import Disk, MemoryFile
+from tests.sim.links import LinkSettings
+from tests.sim.node import End, Node
+from tests.sim.state_checkers import SameNameSameState
+from tests.sim.swarm import Swarm, Volunteer, state_of
+from tests.sim.swarm_settings import SwarmSettings
+from tests.sim.worker import Holds
 
 UP_BYTES_PER_S, DOWN_BYTES_PER_S = 1.25e6, 6.25e6
 """Lines of 50 Mbit/s, and 10 Mbit/s towards the others."""

@@ -1,14 +1,14 @@
-"""A swarm of members with small disks reads a data set, while some go and others come; see `potluck sim shards`."""
+"""A swarm of members with small disks reads a data set, while some go and others come (`tests.sim.shards_program`)."""
 
 import argparse
 
 import pytest
 
 from core.base.problems import BadInput
-from core.sim import shards_program
-from core.sim.shard_swarm import ShardSwarm, ShardSwarmSettings
-from core.sim.shards_program import newcomers
-from core.sim.stays import Stays
+from tests.sim import shards_program
+from tests.sim.shard_swarm import ShardSwarm, ShardSwarmSettings
+from tests.sim.shards_program import newcomers
+from tests.sim.stays import Stays
 
 HOUR_S = 3600.0
 SMALL = ShardSwarmSettings(

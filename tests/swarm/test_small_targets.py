@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from core.sim.checkers import Checker
-from core.sim.churn import ChurnSettings
-from core.sim.links import LinkSettings
-from core.sim.node import Node
-from core.sim.swarm import SwarmSettings
-from core.sim.trial import Trial
-from core.sim.worker import Absorbed
+from tests.sim.checkers import Checker
+from tests.sim.churn import ChurnSettings
+from tests.sim.links import LinkSettings
+from tests.sim.node import Node
+from tests.sim.swarm import SwarmSettings
+from tests.sim.trial import Trial
+from tests.sim.worker import Absorbed
 
 EPOCHS = 40
 NEAR = LinkSettings(loss=0.0, duplicate=0.0, access_s=(0.0002, 0.0002), around_s=0.0, jitter_s=0.0002)

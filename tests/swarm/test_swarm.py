@@ -1,13 +1,13 @@
-"""Whole collaborations in worlds where everything goes wrong.  `potluck sim --seeds 1000` runs a thousand of them."""
+"""Whole collaborations in worlds where everything goes wrong. See `python -m tests.sim swarm --seeds N`."""
 
 import os
 from dataclasses import replace
 
 import pytest
 
-from core.sim.churn import ChurnSettings
-from core.sim.swarm_settings import SwarmSettings
-from core.sim.trial import Trial, WorldVerdict
+from tests.sim.churn import ChurnSettings
+from tests.sim.swarm_settings import SwarmSettings
+from tests.sim.trial import Trial, WorldVerdict
 
 WORLDS = int(os.environ.get("POTLUCK_WORLDS", "3"))
 """How many small worlds to run."""

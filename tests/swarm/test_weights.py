@@ -10,15 +10,15 @@ from core.averaging.aggregators import NORM_FACTOR
 from core.averaging.weights import LEAD
 from core.base.bounds import SAMPLES_MAX
 from core.base.ids import PeerId
-from core.sim.checkers import Checker
-from core.sim.churn import ChurnSettings
-from core.sim.links import LOCAL
-from core.sim.node import Node
-from core.sim.swarm import Swarm, Volunteer, state_of
-from core.sim.swarm_settings import SwarmSettings
-from core.sim.worker import Absorbed
 from core.swarm.answers import ContributionWritten, SamplesCounted
 from core.swarm.orders import ContributionCut, RoundRecord
+from tests.sim.checkers import Checker
+from tests.sim.churn import ChurnSettings
+from tests.sim.links import LOCAL
+from tests.sim.node import Node
+from tests.sim.swarm import Swarm, Volunteer, state_of
+from tests.sim.swarm_settings import SwarmSettings
+from tests.sim.worker import Absorbed
 
 HONEST = 3
 EPOCHS = 14

@@ -10,9 +10,9 @@ from core.averaging.failure_detector import Stage, Timetable
 from core.averaging.penalties import REST_ROUNDS
 from core.averaging.plan import Rates
 from core.base.ids import PeerId
-from core.sim.rounds import hostile, stragglers
-from core.sim.rounds.hostile import Kind
-from core.sim.rounds.stragglers import (
+from tests.sim.rounds import hostile, stragglers
+from tests.sim.rounds.hostile import Kind
+from tests.sim.rounds.stragglers import (
     BYTES_PER_S,
     MEMBERS,
     SCENARIOS,

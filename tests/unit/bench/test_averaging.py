@@ -7,11 +7,11 @@ from types import SimpleNamespace
 import pytest
 
 from core.base.problems import Problem
-from core.bench import averaging
-from core.bench.averaging import one_round
-from core.bench.averaging_report import AveragingReport
-from core.bench.messages import Ended, RoundDone, Show, StartRound
-from core.bench.spread import Spread
+from tests.bench import averaging
+from tests.bench.averaging import one_round
+from tests.bench.averaging_report import AveragingReport
+from tests.bench.messages import Ended, RoundDone, Show, StartRound
+from tests.bench.spread import Spread
 
 
 class Told:

@@ -8,8 +8,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from core.bench import children as children_module
-from core.bench.children import children
+from tests.bench import children as children_module
+from tests.bench.children import children
 
 ROOT = Path(__file__).parents[3]
 
@@ -17,8 +17,8 @@ ROOT = Path(__file__).parents[3]
 def test_child_without_a_parent_ends_quietly():
     code = (
         "import sys\n"
-        "from core.bench.children import say\n"
-        "from core.bench.messages import Ended\n"
+        "from tests.bench.children import say\n"
+        "from tests.bench.messages import Ended\n"
         "sys.stdin.read()\n"
         "say(Ended())\n"
         "sys.stderr.write('still here')\n"

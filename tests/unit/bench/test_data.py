@@ -2,13 +2,13 @@ import json
 
 import pytest
 
-from core.cli.program import run
+from tests.bench.program import main
 
 
 @pytest.mark.long
 def test_reading_is_measured_beside_datasets(capsys: pytest.CaptureFixture[str]) -> None:
-    command = ["bench", "data", "--megabytes", "1", "--turns", "1", "--vocab", "2000", "--no-worker", "--json"]
-    assert run(command) == 0
+    command = ["data", "--megabytes", "1", "--turns", "1", "--vocab", "2000", "--no-worker", "--json"]
+    assert main(command) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["text_bytes"] >= 1_000_000
     assert found["tokens"] > 150_000

@@ -1,12 +1,12 @@
-"""The table and the picture of `potluck bench equivalence`, from curves that were made up for it."""
+"""The table and the picture of `python -m tests.bench equivalence`, from curves that were made up for it."""
 
 from xml.etree import ElementTree as ET
 
 import pytest
 
 from core.base.problems import Problem
-from core.bench.curves import drawn
-from core.bench.equivalence import at_step, between
+from tests.bench.curves import drawn
+from tests.bench.equivalence import at_step, between
 
 OURS = [{0: 6.0, 20: 5.0, 30: 4.0}, {0: 6.0, 25: 4.6}]
 THEIRS = [{0: 6.0, 25: 4.4}, {0: 6.0, 25: 4.7}]

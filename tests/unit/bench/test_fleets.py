@@ -6,9 +6,9 @@ from core.averaging.balance.solver import round_seconds
 from core.averaging.balance.traffic import Work, fleet
 from core.averaging.plan import WHOLE_PORTION
 from core.base.problems import BadInput
-from core.bench.fleets import FLEETS, Computer, fleet_of
-from core.bench.flows import sizes
-from core.bench.limits import TELLING_S, FleetLimits, bytes_between
+from tests.bench.fleets import FLEETS, Computer, fleet_of
+from tests.bench.flows import sizes
+from tests.bench.limits import TELLING_S, FleetLimits, bytes_between
 
 
 def test_a_fleet_is_read():

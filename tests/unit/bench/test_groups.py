@@ -1,15 +1,15 @@
-"""`potluck bench groups`: the tables, and how they are written."""
+"""`python -m tests.bench groups`: the tables, and how they are written."""
 
 import json
 
 import pytest
 
-from core.__main__ import main
+from tests.bench.program import main
 from tests.unit.averaging.test_iterations import FIGURE_8, RATES
 
 
 def test_it_prints_figure_8_in_both_readings(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["bench", "groups", "--json"]) == 0
+    assert main(["groups", "--json"]) == 0
     report = json.loads(capsys.readouterr().out)
     tables = {table["reading"]: table for table in report["tables"]}
     assert set(tables) == {"independent", "barrier"}
@@ -23,7 +23,7 @@ def test_it_prints_figure_8_in_both_readings(capsys: pytest.CaptureFixture[str])
 
 
 def test_a_table_for_people(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["bench", "groups", "--peers", "8", "16", "--failure-rates", "0.1"]) == 0
+    assert main(["groups", "--peers", "8", "16", "--failure-rates", "0.1"]) == 0
     text = capsys.readouterr().out
     assert "reading 'independent'" in text
     assert [line.split()[:2] for line in text.splitlines() if line.split()[:1] in (["8"], ["16"])] == [

@@ -1,16 +1,16 @@
-"""What `potluck bench averaging` refuses before it measures anything."""
+"""What `python -m tests.bench averaging` refuses before it measures anything."""
 
 import os
 
 import pytest
 
 from core.base.problems import BadInput
-from core.bench import averaging
-from core.cli.program import parser
+from tests.bench import averaging
+from tests.bench.program import parser
 
 
 def check(*words: str) -> None:
-    averaging.check(parser().parse_args(["bench", "averaging", *words]))
+    averaging.check(parser().parse_args(["averaging", *words]))
 
 
 @pytest.mark.parametrize(
@@ -63,4 +63,4 @@ def test_a_python_that_cannot_be_run_is_refused(tmp_path):
 def test_a_fleet_is_refused_before_anything_is_measured(monkeypatch):
     monkeypatch.setattr(averaging, "measure_as_asked", None)
     with pytest.raises(BadInput, match="describes no computers"):
-        averaging.run(parser().parse_args(["bench", "averaging", "--fleet", "fast"]))
+        averaging.run(parser().parse_args(["averaging", "--fleet", "fast"]))

@@ -5,8 +5,8 @@ import pytest
 
 from core.averaging.balance.portions import best_portions
 from core.averaging.balance.traffic import fleet
-from core.bench import plan, plan_exact, plan_fleets
-from core.cli.program import parser
+from tests.bench import plan, plan_exact, plan_fleets
+from tests.bench.program import parser
 from tests.unit.averaging.balance_reference import free_parts_steps, pairwise_seconds
 
 
@@ -34,7 +34,7 @@ def test_the_known_fleets_take_what_is_known():
 
 @pytest.mark.long
 def test_it_measures_and_says_so(capsys):
-    options = ["bench", "plan", "--peers", "8", "--repeats", "2"]
+    options = ["plan", "--peers", "8", "--repeats", "2"]
     args = parser().parse_args([*options, "--json"])
     assert plan.run(args) == 0
     report = json.loads(capsys.readouterr().out)

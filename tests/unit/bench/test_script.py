@@ -9,8 +9,8 @@ import psutil
 import pytest
 
 from core.base.problems import BadInput, Problem
-from core.bench.averaging_rivals import median_of
-from core.bench.script import figures_of
+from tests.bench.averaging_rivals import median_of
+from tests.bench.script import figures_of
 
 
 def figures(folder: Path, code: str, limit_s: float = 30.0) -> dict[str, object]:

@@ -7,14 +7,13 @@ from pathlib import Path
 import pytest
 
 from core.base.problems import BadInput, Problem
-from core.bench import training
-from core.bench.collaboration import StepSpan
-from core.bench.loops import LoopFigures, RecipeLoops, figures_of, over
-from core.bench.spread import Spread
-from core.bench.together import SCRIPT, HivemindScript, Rival, StepGoal, hivemind_figures, in_collaboration
-from core.cli import bench as command
-from core.cli.program import parser
-from core.workers.loop_turns import LOOPS, TurnTaken
+from tests.bench import training
+from tests.bench.collaboration import StepSpan
+from tests.bench.loop_turns import TurnTaken
+from tests.bench.loops import LoopFigures, RecipeLoops, figures_of, over
+from tests.bench.program import parser
+from tests.bench.spread import Spread
+from tests.bench.together import SCRIPT, HivemindScript, Rival, StepGoal, hivemind_figures, in_collaboration
 
 PRINTED = {
     "plain": {"samples_per_s": 1250.0},
@@ -118,28 +117,24 @@ def test_sentences_tell_spreads_and_what_is_missing() -> None:
     assert "hivemind was not measured: It failed." in said
 
 
-def test_loops_of_the_command_are_those_measured() -> None:
-    assert command.LOOPS == LOOPS
-
-
 @pytest.mark.parametrize("words", ["--hivemind python", "--peers-scripts folder"])
 def test_hivemind_is_refused_without_its_scripts(words: str) -> None:
     with pytest.raises(BadInput, match="--hivemind and --peers-scripts"):
-        training.check(parser().parse_args(["bench", "training", *words.split()]))
+        training.check(parser().parse_args(["training", *words.split()]))
 
 
 def test_hivemind_is_refused_where_it_is_not(tmp_path) -> None:
     words = ["--hivemind", str(tmp_path / "python"), "--peers-scripts", str(tmp_path)]
     for name in ("python", SCRIPT):
         with pytest.raises(BadInput, match=name):
-            training.check(parser().parse_args(["bench", "training", *words]))
+            training.check(parser().parse_args(["training", *words]))
         (tmp_path / name).touch()
-    training.check(parser().parse_args(["bench", "training", *words]))
+    training.check(parser().parse_args(["training", *words]))
     with pytest.raises(BadInput, match="beside collaborations"):
-        training.check(parser().parse_args(["bench", "training", *words, "--seconds", "0"]))
+        training.check(parser().parse_args(["training", *words, "--seconds", "0"]))
 
 
 def test_unknown_recipe_is_refused_by_name() -> None:
-    args = parser().parse_args(["bench", "training", "--recipes", "first-words", "albert-tiny"])
+    args = parser().parse_args(["training", "--recipes", "first-words", "albert-tiny"])
     with pytest.raises(BadInput, match="albert-tiny"):
         args.run(args)

@@ -26,10 +26,6 @@ from core.__main__ import main
         ("demo --headless=yes", "--headless takes no value."),
         ("invite --charter x --list --withdraw y", "--list and --withdraw do not go together."),
         ("demo --e 3 --he", "--he could mean any of these: --help, --headless."),
-        ("sim shards --hours x", "--hours cannot be 'x': simulated, at most (default: 3)."),
-        ("sim attacks --peers x", "--peers cannot be 'x': honest and hostile (default: 250)."),
-        ("sim nat --peers 3", "At least 20 peers, "),
-        ("bench averaging --codec zip", "--codec does not know 'zip'. It knows: raw, fp16, "),
     ],
 )
 def test_wrong_words_get_a_sentence_and_exit_code_2(capsys: pytest.CaptureFixture[str], words: str, said: str) -> None:
@@ -47,7 +43,7 @@ def test_wrong_words_are_a_problem_in_json(capsys: pytest.CaptureFixture[str]) -
     assert (told["event"], told["code"], told["hint"]) == ("problem", "bad_input", "See: potluck export --help")
 
 
-@pytest.mark.parametrize("words", ["--help", "data --help", "data cut --help", "sim attacks --help"])
+@pytest.mark.parametrize("words", ["--help", "data --help", "data cut --help"])
 def test_help_is_printed_as_ever(capsys: pytest.CaptureFixture[str], words: str) -> None:
     with pytest.raises(SystemExit) as ended:
         main(words.split())

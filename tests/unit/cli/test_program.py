@@ -4,7 +4,6 @@ import argparse
 import importlib.util
 import json
 import os
-import signal
 import subprocess
 import sys
 import types
@@ -150,15 +149,6 @@ def beside_commands(load):
         ("engine --embedded --peers 2 --with-parent --stay", "core.cli.start:run_engine"),
         ("engine --join link --name x --port 0 --last-epoch 7", "core.cli.start:run_engine"),
         ("backbone --charter x --bind 127.0.0.1 --host 127.0.0.1 --with-parent", "core.cli.backbone:run"),
-        ("sim --seeds 3", "core.sim.seeds_program:run"),
-        ("bench averaging --codec fp16", "core.bench.averaging:run"),
-        ("bench averaging --fleet pair --warm 2", "core.bench.averaging:run"),
-        ("bench streams", "core.bench.streams:run"),
-        ("bench groups --peers 16", "core.bench.groups:run"),
-        ("sim rounds --deaths 0.1", "core.sim.rounds_program:run"),
-        ("sim paper --only table1", "core.sim.paper_program:run"),
-        ("bench plan --peers 8", "core.bench.plan:run"),
-        ("bench optimizer --millions 1", "core.training.optimizer_bench:run"),
     ],
 )
 def test_commands_of_other_parts_are_called(monkeypatch, words, target):
@@ -188,54 +178,6 @@ def test_one_program_is_all_processes(monkeypatch, name):
     monkeypatch.setattr(importlib, "import_module", load)
     assert main([name, "--source", "x"]) == 0
     assert seen == [["--source", "x"]]
-
-
-@pytest.fixture
-def ctrl_c():
-    """Says what Ctrl-C does to this process; in the background of a script it is ignored."""
-    before = signal.getsignal(signal.SIGINT)
-    yield lambda handler: signal.signal(signal.SIGINT, handler)
-    signal.signal(signal.SIGINT, before)
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_terminated_measurement_ends_as_by_ctrl_c(monkeypatch, capsys, ctrl_c, number):
-    ctrl_c(signal.default_int_handler)
-    module = types.SimpleNamespace(run=lambda _args: signal.raise_signal(number))
-    monkeypatch.setattr(importlib, "import_module", beside_commands(lambda _name: module))
-    before = signal.getsignal(signal.SIGTERM)
-    assert main(["bench", "averaging"]) == 130
-    assert capsys.readouterr().err.startswith("Stopped before the measurement was finished")
-    assert signal.getsignal(signal.SIGTERM) == before
-
-
-def test_measurement_in_the_background_of_a_script_can_be_terminated(monkeypatch, ctrl_c):
-    monkeypatch.setattr(
-        importlib, "import_module", beside_commands(lambda _name: types.SimpleNamespace(run=ask_to_end))
-    )
-    ctrl_c(signal.SIG_IGN)
-    assert main(["bench", "averaging"]) == 130
-
-
-@pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="Windows has no such signal.")
-@pytest.mark.parametrize("ignored", [False, True])
-def test_measurement_ends_with_its_terminal_unless_started_with_nohup(monkeypatch, ctrl_c, *, ignored):
-    def hang_up(_args: argparse.Namespace) -> int:
-        signal.raise_signal(signal.SIGHUP)
-        return 7
-
-    monkeypatch.setattr(importlib, "import_module", beside_commands(lambda _name: types.SimpleNamespace(run=hang_up)))
-    ctrl_c(signal.default_int_handler)
-    before = signal.signal(signal.SIGHUP, signal.SIG_IGN if ignored else signal.SIG_DFL)
-    try:
-        assert main(["bench", "averaging"]) == (7 if ignored else 130)
-    finally:
-        signal.signal(signal.SIGHUP, before)
-
-
-def ask_to_end(_args: argparse.Namespace) -> int:
-    signal.raise_signal(signal.SIGTERM)
-    return 0
 
 
 def called(monkeypatch, error: BaseException) -> int:
@@ -303,7 +245,7 @@ def test_version(capsys):
 
 
 def test_every_command_has_help(capsys):
-    for words in (["demo"], ["engine"], ["sim"], ["bench", "averaging"], ["bench", "streams"], ["status"], ["log"]):
+    for words in (["demo"], ["engine"], ["status"], ["log"]):
         with pytest.raises(SystemExit) as caught:
             parser().parse_args([*words, "--help"])
         assert caught.value.code == 0

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from core.base.problems import BadInput
-from core.sim.nat import LOAD_BYTES, NatTrial, main
+from tests.sim.nat.program import LOAD_BYTES, NatTrial, main
 
 
 def test_every_pair_connects_and_a_seed_repeats_a_run() -> None:

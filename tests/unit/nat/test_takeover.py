@@ -11,8 +11,8 @@ from core.nat import opened_circuit as circuits_module
 from core.nat.messages import (
     OpenCircuit,
 )
-from core.sim.nat_homes import SimulatedHome
-from core.sim.nat_takeover import TARGET_S, Takeover, case, distribution, main
+from tests.sim.nat.homes import SimulatedHome
+from tests.sim.nat.takeover import TARGET_S, Takeover, case, distribution, main
 from tests.unit.nat.worlds import world_of
 
 MARGIN_S = 0.25

@@ -1,4 +1,4 @@
-"""The whole machine among routers of every kind, in the simulated Internet of `core.sim.nat_world`."""
+"""The whole machine among routers of every kind, in the simulated Internet of `tests.sim.nat.world`."""
 
 from typing import Any
 
@@ -20,9 +20,9 @@ from core.nat.messages import (
 from core.nat.peer_record import AddressCandidate, CandidateKind
 from core.nat.reachability import Reachability
 from core.nat.relay import RelaySettings
-from core.sim.nat_boxes import Nature
-from core.sim.nat_homes import SimulatedHome
-from core.sim.nat_world import NatWorld
+from tests.sim.nat.boxes import Nature
+from tests.sim.nat.homes import SimulatedHome
+from tests.sim.nat.world import NatWorld
 from tests.unit.nat.worlds import world_of
 
 NATURES: tuple[Nature, ...] = ("public", "kept", "moved", "symmetric")

@@ -1,9 +1,9 @@
 """Simulated worlds of peers behind routers, settled."""
 
 from core.nat.relay import RelaySettings
-from core.sim.nat_boxes import Nature
-from core.sim.nat_homes import SimulatedHome
-from core.sim.nat_world import NatWorld
+from tests.sim.nat.boxes import Nature
+from tests.sim.nat.homes import SimulatedHome
+from tests.sim.nat.world import NatWorld
 
 
 def world_of(

@@ -6,7 +6,7 @@ from core.base.ids import PeerId
 from core.base.trace import Trace
 from core.net import failed_peers
 from core.net.failed_peers import EXCLUDED_MAX_S, EXCLUDED_S, PEERS_MIN, WINDOW_S, FailedPeers
-from core.sim.probes import reachable_bytes
+from tests.sim.probes import reachable_bytes
 
 NOW = 1000.0
 

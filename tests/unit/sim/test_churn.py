@@ -1,7 +1,7 @@
 from core.base.ids import PeerId
-from core.sim.churn import Churn, ChurnSettings
-from core.sim.node import End
-from core.sim.world import World
+from tests.sim.churn import Churn, ChurnSettings
+from tests.sim.node import End
+from tests.sim.world import World
 from tests.unit.sim.toys import CODEC, Listener, peer
 
 

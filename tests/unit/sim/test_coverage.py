@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 
-from core.sim.churn import ChurnSettings
-from core.sim.links import LOCAL
-from core.sim.swarm_settings import SwarmSettings
-from core.sim.trial import Trial
+from tests.sim.churn import ChurnSettings
+from tests.sim.links import LOCAL
+from tests.sim.swarm_settings import SwarmSettings
+from tests.sim.trial import Trial
 
 CALM = SwarmSettings(peers=9, epochs=2, churn=ChurnSettings(live=(9, 9), up_s=1e9, first_s=1.0), links=LOCAL, blank=0.0)
 

@@ -2,8 +2,8 @@ import json
 
 import pytest
 
-from core.cli.program import run as potluck
-from core.sim.dht_run import DhtRun, DhtRunSettings
+from tests.sim.dht.run import DhtRun, DhtRunSettings
+from tests.sim.program import main as simulate
 
 
 def ignore(what: str, share: float) -> None:
@@ -29,14 +29,12 @@ def test_keys_outlive_an_hour_of_churn() -> None:
 
 
 def test_the_command_prints_json(capsys: pytest.CaptureFixture[str]) -> None:
-    assert (
-        potluck(["sim", "dht", "--peers", "20", "--stores", "5", "--gets", "5", "--latency", "circle", "--json"]) == 0
-    )
+    assert simulate(["dht", "--peers", "20", "--stores", "5", "--gets", "5", "--latency", "circle", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["latency"] == "circle"
 
 
 def test_the_command_says_which_part_each_line_is_of(capsys: pytest.CaptureFixture[str]) -> None:
-    assert potluck(["sim", "dht", "--peers", "20", "--stores", "5", "--gets", "5"]) == 0
+    assert simulate(["dht", "--peers", "20", "--stores", "5", "--gets", "5"]) == 0
     said = capsys.readouterr().out
     for part in ("Stores: 5 of 5", "First read: 5 of 5", "Read again: 5 of 5", "After 5 peers vanished: 5 of 5"):
         assert part in said
@@ -44,18 +42,18 @@ def test_the_command_says_which_part_each_line_is_of(capsys: pytest.CaptureFixtu
 
 
 def test_nobody_goes_where_no_churn_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["sim", "dht", "--peers", "20", "--stores", "5", "--gets", "5", "--churn", "0", "--hours", "1", "--json"]
-    assert potluck(words) == 0
+    words = ["dht", "--peers", "20", "--stores", "5", "--gets", "5", "--churn", "0", "--hours", "1", "--json"]
+    assert simulate(words) == 0
     (hour,) = json.loads(capsys.readouterr().out)["churn"]
     assert (hour["came"], hour["went"], hour["live"]) == (0, 0, 20)
 
 
 def test_more_stores_than_the_peers_have_room_for_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    assert potluck(["sim", "dht", "--peers", "4"]) == 2
+    assert simulate(["dht", "--peers", "4"]) == 2
     assert "--stores 600 at most" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("words", ["--churn 0.5", "--hours 1 --vanish 0.5", "--churn s000 --hours 0"])
 def test_options_that_would_have_no_effect_are_refused(capsys: pytest.CaptureFixture[str], words: str) -> None:
-    assert potluck(["sim", "dht", "--peers", "20", "--stores", "5", "--gets", "5", *words.split()]) == 2
+    assert simulate(["dht", "--peers", "20", "--stores", "5", "--gets", "5", *words.split()]) == 2
     assert capsys.readouterr().err

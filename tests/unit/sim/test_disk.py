@@ -1,8 +1,8 @@
 import numpy as np
 
 from core.base.content import CHUNK_BYTES, chunk_digests, root_digest
-from core.sim.disk import Disk, MemoryFile, ModelState
 from core.swarm.states import StateName
+from tests.sim.disk import Disk, MemoryFile, ModelState
 
 
 def model(epoch: int) -> ModelState:

@@ -11,8 +11,8 @@ from core.averaging.bandwidth.known import USUAL_MOST
 from core.averaging.bandwidth.records import LineFacts, mark_of, to_level
 from core.averaging.plan import Rates
 from core.base.ids import PeerId
-from core.sim.rounds.fleet_plan import RoundTask
-from core.sim.rounds.learning import Learning, Lesson, Tongue, honest
+from tests.sim.rounds.fleet_plan import RoundTask
+from tests.sim.rounds.learning import Learning, Lesson, Tongue, honest
 
 MBIT = 1e6 / 8
 TASK = RoundTask(numel=400_000, chunk_numel=2048)

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from core.cli.program import run as potluck
-from core.sim.rounds import paper
-from core.sim.rounds.paper import Strategy, averaged, fitted, line
+from tests.sim.program import main as simulate
+from tests.sim.rounds import paper
+from tests.sim.rounds.paper import Strategy, averaged, fitted, line
 
 
 def test_the_strategies_take_what_the_formulas_say() -> None:
@@ -53,7 +53,7 @@ def test_nodes_beyond_one_group_average_in_stages(monkeypatch: pytest.MonkeyPatc
 def test_the_program_tells_all_parts(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(paper, "ALBERT_NUMEL", 30_000)
     monkeypatch.setattr(paper, "RESNET50_NUMEL", 30_000)
-    assert potluck(["sim", "paper", "--rounds", "1", "--nodes", "4", "--json"]) == 0
+    assert simulate(["paper", "--rounds", "1", "--nodes", "4", "--json"]) == 0
     said = [json.loads(text) for text in capsys.readouterr().out.splitlines()]
     events = [row["event"] for row in said]
     assert events.count("table1") == len(paper.TABLE1)
@@ -65,5 +65,5 @@ def test_the_program_tells_all_parts(capsys: pytest.CaptureFixture[str], monkeyp
     assert first["speed"]["no_overlap"] == 1.0
     assert equal["speed"]["no_overlap"] == pytest.approx(0.4, rel=0.01)
     assert equal["paper_speed"] == 0.4
-    assert potluck(["sim", "paper", "--rounds", "1", "--only", "table1"]) == 0
+    assert simulate(["paper", "--rounds", "1", "--only", "table1"]) == 0
     assert "times as fast as all-reduce; the paper: 1.9 times faster" in capsys.readouterr().out

@@ -6,8 +6,8 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from core.base.problems import BadInput
-from core.cli.program import run as potluck
-from core.sim.picture import Chart, changes, check_name, draw, rates, save
+from tests.sim.picture import Chart, changes, check_name, draw, rates, save
+from tests.sim.program import main as simulate
 
 SMALL_DHT = ["dht", "--peers", "12", "--stores", "3", "--gets", "3", "--latency", "circle"]
 SVG = "{http://www.w3.org/2000/svg}"
@@ -41,16 +41,16 @@ def test_invalid_picture_name_is_refused_before_the_run(tmp_path: Path, name: st
 
 def test_the_command_draws(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "dht.svg"
-    assert potluck(["sim", *SMALL_DHT, "--json", "--picture", str(file)]) == 0
+    assert simulate([*SMALL_DHT, "--json", "--picture", str(file)]) == 0
     assert json.loads(capsys.readouterr().out)["digest"] in file.read_text()
     assert len(list(ET.parse(file).getroot().iter(f"{SVG}polyline"))) == 3
 
 
 def test_a_swarm_is_drawn_too_but_only_one(tmp_path: Path) -> None:
     file = tmp_path / "swarm.svg"
-    assert potluck(["sim", "swarm", "--peers", "2", "--epochs", "1", "--json", "--picture", str(file)]) == 0
+    assert simulate(["swarm", "--peers", "2", "--epochs", "1", "--json", "--picture", str(file)]) == 0
     assert "Newest epoch" in file.read_text()
-    assert potluck(["sim", "swarm", "--seeds", "2", "--picture", str(file)]) == 2
+    assert simulate(["swarm", "--seeds", "2", "--picture", str(file)]) == 2
 
 
 @pytest.mark.skipif(importlib.util.find_spec("PySide6") is None, reason="needs Qt")
@@ -77,8 +77,8 @@ def test_unwritable_picture_does_not_lose_the_result(
     with pytest.raises(BadInput):
         check_name(tmp_path / "folder.svg")
     monkeypatch.setattr(Path, "write_text", _full)
-    words = ["sim", "swarm", "--peers", "2", "--epochs", "1", "--picture", str(tmp_path / "a.svg")]
-    assert potluck(words) == 2
+    words = ["swarm", "--peers", "2", "--epochs", "1", "--picture", str(tmp_path / "a.svg")]
+    assert simulate(words) == 2
     said = capsys.readouterr()
     assert "Digest" in said.out
     assert "No space left" in said.err

@@ -1,4 +1,4 @@
-from core.sim.probes import reachable_bytes
+from tests.sim.probes import reachable_bytes
 
 
 class Holder:

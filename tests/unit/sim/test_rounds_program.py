@@ -1,4 +1,4 @@
-"""`potluck sim rounds` and what it counts."""
+"""`python -m tests.sim rounds` and what it counts."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -13,13 +13,13 @@ from core.averaging.aggregators import Vector, WeightedMean
 from core.averaging.balance.portions import best_portions
 from core.averaging.balance.traffic import Work, fleet
 from core.base.problems import BadInput
-from core.cli.program import run as potluck
-from core.sim import rounds_program
-from core.sim.record import VerdictRecord
-from core.sim.rounds.deaths import death_round, drawn_portions, drawn_round
-from core.sim.rounds.fleet_plan import RoundTask
-from core.sim.rounds.fleets import drawn_fleet, fleet_round
-from core.sim.rounds.summaries import death_report, death_summary, fleet_summary, spread
+from tests.sim import rounds_program
+from tests.sim.program import main as simulate
+from tests.sim.record import VerdictRecord
+from tests.sim.rounds.deaths import death_round, drawn_portions, drawn_round
+from tests.sim.rounds.fleet_plan import RoundTask
+from tests.sim.rounds.fleets import drawn_fleet, fleet_round
+from tests.sim.rounds.summaries import death_report, death_summary, fleet_summary, spread
 
 SMALL = ["--numel", "40000", "--chunk", "512"]
 
@@ -123,24 +123,24 @@ def test_the_summary_counts_what_is_over_the_target_or_wrong() -> None:
 
 @pytest.mark.long
 def test_the_program_says_how_near_to_their_bounds_fleets_come(capsys: pytest.CaptureFixture[str]) -> None:
-    code = potluck(["sim", "rounds", "--fleets", "3", "--seed", "11", *SMALL, "--json"])
+    code = simulate(["rounds", "--fleets", "3", "--seed", "11", *SMALL, "--json"])
     *fleets, summary = lines(capsys.readouterr().out)
     assert [fleet["seed"] for fleet in fleets] == [11, 12, 13]
     assert summary["fleets"] == 3
     assert summary["ratio"]["max"] == pytest.approx(max(fleet["ratio"] for fleet in fleets), rel=1e-3)
     assert code == (1 if summary["failed"] else 0)
-    potluck(["sim", "rounds", "--fleets", "3", "--seed", "11", *SMALL])
+    simulate(["rounds", "--fleets", "3", "--seed", "11", *SMALL])
     assert "3 fleets" in capsys.readouterr().out
 
 
 def test_a_record_goes_on_where_it_was_interrupted(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     record = tmp_path / "record.jsonl"
-    command = ["sim", "rounds", "--deaths", "0.1", "--record", str(record), "--json"]
-    assert potluck([*command, "--rounds", "2"]) == 0
+    command = ["rounds", "--deaths", "0.1", "--record", str(record), "--json"]
+    assert simulate([*command, "--rounds", "2"]) == 0
     (first,) = lines(capsys.readouterr().out)
     text = record.read_text()
     record.write_text(text + '{"seed": 2, "cut o')
-    assert potluck([*command, "--rounds", "3"]) == 0
+    assert simulate([*command, "--rounds", "3"]) == 0
     (second,) = lines(capsys.readouterr().out)
     assert (first["rounds"], second["rounds"]) == (2, 3)
     assert record.read_text().startswith(text)
@@ -165,9 +165,9 @@ def test_failing_round_is_named_with_its_command(
         rounds_program.deaths, "death_round",
         lambda seed, share: SimpleNamespace(as_dict=lambda: {**verdict, "seed": seed, "problem": "made to fail"}),
     )  # fmt: skip
-    assert potluck(["sim", "rounds", "--deaths", "0.1", "--rounds", "1", "--seed", "4"]) == 1
+    assert simulate(["rounds", "--deaths", "0.1", "--rounds", "1", "--seed", "4"]) == 1
     said = capsys.readouterr().out
-    assert "potluck sim rounds --deaths 0.1 --rounds 1 --seed 4" in said
+    assert "python -m tests.sim rounds --deaths 0.1 --rounds 1 --seed 4" in said
     assert "1 failed: 4." in said
 
 
@@ -187,4 +187,4 @@ def test_seeds_are_handed_out_in_runs_of_neighbours() -> None:
 
 @pytest.mark.parametrize("words", [["--fleets", "2", "--deaths", "0.1"], ["--codec", "morse"]])
 def test_options_that_make_no_sense_are_refused(words: list[str]) -> None:
-    assert potluck(["sim", "rounds", *words]) == 2
+    assert simulate(["rounds", *words]) == 2

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from core.base.ids import PeerId
-from core.sim.sample_checkers import Contributions, EachSampleOnce
-from core.sim.samples import Contributed, Stretch
-from core.sim.worker import Absorbed
 from core.swarm.orders import RoundRecord
 from core.swarm.states import StateName
+from tests.sim.sample_checkers import Contributions, EachSampleOnce
+from tests.sim.samples import Contributed, Stretch
+from tests.sim.worker import Absorbed
 
 STATES = [StateName(n, bytes([n]) * 32) for n in range(5)]
 MEAN = np.zeros(4, dtype=np.float32)

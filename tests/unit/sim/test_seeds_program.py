@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from core.cli.program import run as potluck
-from core.sim.swarm_checkers import EpochsEnd
+from tests.sim.program import main as simulate
+from tests.sim.swarm_checkers import EpochsEnd
 
 SMALL = ["--peers", "2", "--epochs", "1"]
 
@@ -18,7 +18,7 @@ def lines(text: str) -> list[dict[str, Any]]:
 
 
 def test_worlds_are_reported_line_by_line(capsys: pytest.CaptureFixture[str]) -> None:
-    assert potluck(["sim", *SMALL, "--seeds", "2", "--seed", "5", "--jobs", "1", "--json"]) == 0
+    assert simulate(["swarm", *SMALL, "--seeds", "2", "--seed", "5", "--jobs", "1", "--json"]) == 0
     *worlds, summary = lines(capsys.readouterr().out)
     assert [world["seed"] for world in worlds] == [5, 6]
     assert summary["event"] == "done"
@@ -34,22 +34,22 @@ def test_failing_seed_is_named_with_its_command(
             raise ValueError("made to fail")
 
     monkeypatch.setattr(EpochsEnd, "looked", fail)
-    assert potluck(["sim", *SMALL, "--seeds", "2", "--seed", "5", "--jobs", "1"]) == 1
+    assert simulate(["swarm", *SMALL, "--seeds", "2", "--seed", "5", "--jobs", "1"]) == 1
     said = capsys.readouterr().out
     assert "Seed 6 failed" in said
     assert "made to fail" in said
-    assert "potluck sim --seed 6 --peers 2 --epochs 1" in said
+    assert "python -m tests.sim swarm --seed 6 --peers 2 --epochs 1" in said
     assert "1 failed: 6." in said
 
 
 @pytest.mark.long
 def test_several_processes_find_what_one_finds(capsys: pytest.CaptureFixture[str]) -> None:
     root = str(Path(__file__).parents[3])
-    command = [sys.executable, "-m", "core", "sim", *SMALL, "--seeds", "5", "--jobs", "2", "--json"]
+    command = [sys.executable, "-m", "tests.sim", "swarm", *SMALL, "--seeds", "5", "--jobs", "2", "--json"]
     environment = {**os.environ, "PYTHONHASHSEED": "7"}
     done = subprocess.run(command, cwd=root, env=environment, capture_output=True, check=True, text=True)
     *elsewhere, _ = lines(done.stdout)
-    potluck(["sim", *SMALL, "--seeds", "5", "--jobs", "1", "--json"])
+    simulate(["swarm", *SMALL, "--seeds", "5", "--jobs", "1", "--json"])
     *here, _ = lines(capsys.readouterr().out)
     for world in (*elsewhere, *here):
         del world["node_bytes"]  # the size of an object's dictionary depends on what else the process has made
@@ -64,26 +64,19 @@ def test_kinds_with_options_of_their_own_are_given_their_words(monkeypatch: pyte
         heard.append(words)
         return 7
 
-    monkeypatch.setattr(f"core.sim.{name}.main", main)
+    monkeypatch.setattr(f"tests.sim.{name}.program.main", main)
     words = ["--peers", "40", "--json", "-h"]
-    assert potluck(["sim", name, *words]) == 7
+    assert simulate([name, *words]) == 7
     assert heard == [words]
 
 
-def test_several_processes_run_small_worlds_also_through_potluck(capsys: pytest.CaptureFixture[str]) -> None:
-    assert potluck(["sim", "dht-worlds", "--worlds", "1", "--seed", "8", "--each"]) == 0
+def test_several_processes_run_small_worlds_each_for_itself(capsys: pytest.CaptureFixture[str]) -> None:
+    assert simulate(["dht-worlds", "--worlds", "1", "--seed", "8", "--each"]) == 0
     (world,) = lines(capsys.readouterr().out)
     assert world["seed"] == 8
     assert world["ok"]
 
 
-@pytest.mark.parametrize("words", ["--seed 7 dht", "--json dht-worlds", "--peers 50 nat", "--picture x.svg swarm"])
-def test_options_before_the_kind_are_refused_not_forgotten(capsys: pytest.CaptureFixture[str], words: str) -> None:
-    assert potluck(["sim", *words.split()]) == 2
-    option, *_, kind = words.split()
-    assert f"Write {option} after {kind}" in capsys.readouterr().err
-
-
 def test_words_that_mean_nothing_are_refused() -> None:
-    for words in (["--seeds", "0"], ["dht", "--peers", "3"], ["dht-worlds", "--worlds", "0"], ["foo"]):
-        assert potluck(["sim", *words]) == 2
+    for words in (["swarm", "--seeds", "0"], ["dht", "--peers", "3"], ["dht-worlds", "--worlds", "0"], ["foo"]):
+        assert simulate([*words]) == 2

@@ -6,9 +6,9 @@ from random import Random
 import pytest
 
 from core.base.problems import BadInput
-from core.cli.program import run as potluck
-from core.sim.dht_run import DhtRun, DhtRunSettings
-from core.sim.stays import S000, S003, Pattern, Replaced, Stays, read_pattern
+from tests.sim.dht.run import DhtRun, DhtRunSettings
+from tests.sim.program import main as simulate
+from tests.sim.stays import S000, S003, Pattern, Replaced, Stays, read_pattern
 
 DAY_S = 86_400.0
 TRACE = "\n".join(
@@ -81,7 +81,7 @@ def test_unknown_pattern_is_refused_in_a_sentence(tmp_path: Path, text: str) -> 
 
 
 def test_the_command_ends_with_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert potluck(["sim", "dht", "--churn", str(tmp_path / "none")]) == 2
+    assert simulate(["dht", "--churn", str(tmp_path / "none")]) == 2
     assert "Give a share" in capsys.readouterr().err
 
 
@@ -103,7 +103,7 @@ def test_a_pattern_is_repeated_to_the_byte(capsys: pytest.CaptureFixture[str]) -
     digests = set()
     words = ["--peers", "20", "--stores", "3", "--gets", "3", "--hours", "2", "--seed", "1", "--json"]
     for _ in range(2):
-        potluck(["sim", "dht", "--churn", "s003", *words])
+        simulate(["dht", "--churn", "s003", *words])
         said = json.loads(capsys.readouterr().out)
         digests.add(said["digest"])
         assert said["latency"] == "circle"

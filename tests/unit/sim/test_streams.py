@@ -1,8 +1,8 @@
 import pytest
 
-from core.sim.links import LinkSettings
-from core.sim.node import End
-from core.sim.world import START
+from tests.sim.links import LinkSettings
+from tests.sim.node import End
+from tests.sim.world import START
 from tests.unit.sim.toys import QUIET, Listener, Load, Word, listeners, peer, say
 
 SLOW = LinkSettings(

@@ -10,18 +10,18 @@ import pytest
 
 from core.averaging.codecs.registry import CODEC_NAMES, FEEDBACK
 from core.base.ids import PeerId
-from core.sim.churn import ChurnSettings
-from core.sim.links import LOCAL
-from core.sim.samples import Contributed, Stretch, gradient
-from core.sim.state_checkers import History, NeverBack
-from core.sim.swarm import Swarm
-from core.sim.swarm_checkers import WholeMeans, tolerance_of
-from core.sim.swarm_settings import SwarmSettings
-from core.sim.trial import Trial
-from core.sim.worker import Absorbed, FakeWorker, Holds
 from core.swarm import orders
 from core.swarm.orders import RoundRecord
 from core.swarm.states import State, StateName
+from tests.sim.churn import ChurnSettings
+from tests.sim.links import LOCAL
+from tests.sim.samples import Contributed, Stretch, gradient
+from tests.sim.state_checkers import History, NeverBack
+from tests.sim.swarm import Swarm
+from tests.sim.swarm_checkers import WholeMeans, tolerance_of
+from tests.sim.swarm_settings import SwarmSettings
+from tests.sim.trial import Trial
+from tests.sim.worker import Absorbed, FakeWorker, Holds
 
 CALM = SwarmSettings(
     peers=3, epochs=2, churn=ChurnSettings(live=(3, 3), up_s=1e9), links=LOCAL, parameters=32, chunk_numel=8, blank=0.0

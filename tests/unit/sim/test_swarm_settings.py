@@ -1,9 +1,9 @@
 import pytest
 
 from core.averaging.codecs.registry import CODEC_NAMES
-from core.sim.swarm import Swarm
-from core.sim.swarm_liars import LIES
-from core.sim.swarm_settings import SwarmSettings
+from tests.sim.swarm import Swarm
+from tests.sim.swarm_liars import LIES
+from tests.sim.swarm_settings import SwarmSettings
 
 
 def drawn(seed: int) -> SwarmSettings:

@@ -8,11 +8,6 @@ from typing import Any
 import numpy as np
 
 from core.base.ids import PeerId
-from core.sim.agenda import Agenda
-from core.sim.disk import Disk, ModelState
-from core.sim.samples import Contributed, gradient
-from core.sim.worker import Absorbed, FakeWorker, Holds, WorkerSeat
-from core.sim.worker_settings import WorkerSettings
 from core.swarm import orders
 from core.swarm.answers import (
     ContributionWritten,
@@ -27,6 +22,11 @@ from core.swarm.answers import (
     TrainerReady,
 )
 from core.swarm.states import StateName
+from tests.sim.agenda import Agenda
+from tests.sim.disk import Disk, ModelState
+from tests.sim.samples import Contributed, gradient
+from tests.sim.worker import Absorbed, FakeWorker, Holds, WorkerSeat
+from tests.sim.worker_settings import WorkerSettings
 
 ME = PeerId(b"m" * 32)
 SETTINGS = WorkerSettings(parameters=8, seed=1, first=StateName(0, b"f" * 32))

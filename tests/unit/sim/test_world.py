@@ -11,11 +11,11 @@ from core.base.contact import Contact, Observed
 from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Send, Tick
 from core.dht.events import Learned
-from core.sim.checkers import Checker, CheckFailed, Violation
-from core.sim.computing import INBOX_MAX
-from core.sim.links import LinkSettings
-from core.sim.node import End, Node
-from core.sim.world import START, World
+from tests.sim.checkers import Checker, CheckFailed, Violation
+from tests.sim.computing import INBOX_MAX
+from tests.sim.links import LinkSettings
+from tests.sim.node import End, Node
+from tests.sim.world import START, World
 from tests.unit.sim.toys import CODEC, QUIET, Listener, Load, Rumour, Word, gossip_world, listeners, peer, say
 
 ROUGH = LinkSettings(loss=0.2, duplicate=0.1, jitter_s=0.05)

@@ -16,8 +16,6 @@ from core.base.machine import Received, Send, Tick
 from core.base.manifest import AveragingNumbers
 from core.dht.events import Found
 from core.dht.records import sign_record
-from core.sim.disk import MemoryFile
-from core.sim.signing import SimSigner, SimVerifier
 from core.swarm import orders
 from core.swarm.answers import SamplesCounted, StateOffered, TrainerAnswer, TrainerReady
 from core.swarm.arrival import INFORMED_AFTER_S
@@ -29,6 +27,8 @@ from core.swarm.progress import ProgressReport, encode_report, progress_key
 from core.swarm.round_events import Formed
 from core.swarm.settings import ParticipantSettings
 from core.swarm.states import State, StateName, first_state
+from tests.sim.disk import MemoryFile
+from tests.sim.signing import SimSigner, SimVerifier
 from tests.unit.swarm.test_fetch import MemorySink
 
 RUN = b"r" * 32

@@ -15,7 +15,6 @@ from core.base.ids import PEER_ID_BYTES
 from core.base.machine import Lost
 from core.dht.events import Found
 from core.dht.messages import Record
-from core.sim.probes import reachable_bytes
 from core.swarm import orders
 from core.swarm.answers import ContributionWritten, HeldoutEvaluated, StateLoaded, StepTaken, TrainerGone
 from core.swarm.epoch import Phase
@@ -23,6 +22,7 @@ from core.swarm.messages import ChunkAsk, ChunkGive, StateAsk, StateDenied, Stat
 from core.swarm.progress import encode_report, progress_key
 from core.swarm.states import State, StateName
 from core.swarm.watch import ANSWER_S
+from tests.sim.probes import reachable_bytes
 from tests.unit.averaging import test_fuzz as fuzz
 from tests.unit.swarm.stage import FIRST, RUN, Stage, own_row, peer, plan_of, report_of
 

@@ -4,7 +4,6 @@ from random import Random
 
 from core.base.machine import Lost, Received, Send
 from core.base.trace import Trace
-from core.sim.disk import MemoryFile
 from core.swarm.catch_up import CatchUp, CatchUpFailed, StateFetched
 from core.swarm.donor import PastMembers
 from core.swarm.facts import StateKept, StateNotKept
@@ -15,6 +14,7 @@ from core.swarm.messages import ChunkAsk, ChunkGive, StateAsk, StateOffer
 from core.swarm.orders import CopyFailed, Keep
 from core.swarm.state_donor import StateDonor
 from core.swarm.states import StateName
+from tests.sim.disk import MemoryFile
 from tests.unit.swarm.stage import peer, report_of
 from tests.unit.swarm.test_fetch import MemorySink
 

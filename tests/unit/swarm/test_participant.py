@@ -11,7 +11,6 @@ from core.averaging.plan import Member
 from core.base.bounds import FOLLOWED_EPOCH_MAX, SAMPLES_MAX
 from core.base.contact import Contact
 from core.base.machine import Lost
-from core.sim.disk import MemoryFile
 from core.swarm.answers import ContributionWritten, HeldoutEvaluated, StateLoaded, TrainerGone, TrainerReady
 from core.swarm.arrival import INFORMED_AFTER_S
 from core.swarm.catch_up import STATE_SLACK_BYTES
@@ -23,6 +22,7 @@ from core.swarm.progress import StateCopy
 from core.swarm.state_choice import LISTEN_S
 from core.swarm.states import State, StateName
 from core.swarm.watch import ANSWER_S
+from tests.sim.disk import MemoryFile
 from tests.unit.swarm.stage import FIRST, RUN, Stage, peer, report_of
 
 HIGHEST = StateName(FOLLOWED_EPOCH_MAX, b"\xff" * 32)

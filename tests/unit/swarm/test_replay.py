@@ -14,8 +14,6 @@ from core.base.machine import Received, Send
 from core.base.problems import WireProblem
 from core.base.state_header import ANCESTORS_MAX, METADATA, StateHeader, header_of
 from core.base.trace import Trace
-from core.sim.disk import MemoryFile, ModelState
-from core.sim.worker_settings import WorkerSettings
 from core.swarm.catch_up import CatchUp, StateFetched
 from core.swarm.donor import PastMembers
 from core.swarm.fetch import Sinks
@@ -25,6 +23,8 @@ from core.swarm.replay import MeansFetched, way
 from core.swarm.state_choice import NewerState
 from core.swarm.state_donor import StateDonor
 from core.swarm.states import StateName
+from tests.sim.disk import MemoryFile, ModelState
+from tests.sim.worker_settings import WorkerSettings
 from tests.unit.swarm.stage import peer
 from tests.unit.swarm.test_fetch import MemorySink
 

@@ -25,8 +25,8 @@ from core.tasks import task_of
 from core.tasks.albert.masking import MaskedBatch
 from core.tasks.albert.task import Albert
 from core.tasks.task import Blobs, Losses
-from core.training.big_batch import BigBatch
 from core.training.round import Learner
+from tests.bench.big_batch import BigBatch
 from tests.small_task import small_data, small_task
 from tests.unit.training.given_samples import GivenSamples, text_batches
 from tests.unit.training.small import ticking

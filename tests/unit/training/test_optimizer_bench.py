@@ -1,12 +1,12 @@
-"""What `potluck bench optimizer` says."""
+"""What `python -m tests.bench optimizer` says."""
 
 import argparse
 import json
 
 import pytest
 
-from core.training.optimizer_bench import AlbertShapes, run
 from core.training.optimizers import OPTIMIZERS
+from tests.bench.optimizer import AlbertShapes, run
 
 
 def test_bench_measures_every_optimizer_beside_torchs(capsys: pytest.CaptureFixture[str]) -> None:

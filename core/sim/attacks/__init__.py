@@ -1,5 +1,0 @@
-"""Attacks of hostile peers against the DHT, and the share of lookups that succeed with and without each defence."""
-
-from core.sim.attacks.program import main
-
-__all__ = ["main"]

@@ -1,0 +1,278 @@
+"""`python -m tests.bench`: how fast the parts are on this computer."""
+
+import argparse
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from core.averaging.codecs.registry import CODEC_NAMES
+from core.base.tasks import TOKENIZERS
+from core.cli.options import add_json, calling, recipe_file, share, whole
+from core.cli.parser import Parser
+from core.cli.program import run_with
+from tests.bench.loop_turns import LOOPS
+
+ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
+"""A polite request to end, and that the terminal is gone, as when a connection breaks."""
+STOPPED = "Stopped before the measurement was finished; what it had started has ended."
+
+
+def main(argv: Sequence[str]) -> int:
+    """Measure one part; returns the exit code (`core.cli.program.run_with`)."""
+    return run_with(parser, argv)
+
+
+def parser() -> Parser:
+    """The parser of all measurements."""
+    top = Parser(prog="python -m tests.bench", description="How fast the parts are on this computer.")
+    top.set_defaults(json=False)
+    parts = top.add_subparsers(title="parts", metavar="PART", required=True)
+
+    averaging = parts.add_parser(
+        "averaging",
+        help="rounds of butterfly all-reduce over real connections",
+        description="Peers, each a process of its own, average a vector of random numbers, round after round, over "
+        "real and encrypted connections. Prints how long a round takes from when its group is found until the last "
+        "peer has the mean, and what it costs. Ends with 1 if a round failed, lacked a part, or left peers other bits.",
+    )
+    add_json(averaging)
+    averaging.add_argument("--peers", type=whole(2, 64), metavar="N", help="how many (default: 4; not with a fleet)")
+    averaging.add_argument(
+        "--numel",
+        type=whole(1, 10**9),
+        default=10_000_000,
+        metavar="N",
+        help="numbers to average (default: 10 million)",
+    )
+    averaging.add_argument("--codec", choices=CODEC_NAMES, default="raw", help="how numbers travel (default: raw)")
+    averaging.add_argument("--rounds", type=whole(1, 100_000), default=5, metavar="N", help="that count (default: 5)")
+    averaging.add_argument(
+        "--fleet",
+        metavar="FLEET",
+        help="give each peer a line of its own (Linux, root): hetero8, hetero8+1aux, hetero8+2aux, hetero8-3client, "
+        "homog8, homog8+1aux, home8, pair, onefast, fibre4, hetero16, or DOWN/UP[a|c][*COUNT] in Mbit/s, a for a "
+        "helper, c for a client that reduces nothing, such as 100/40*2,20/5c",
+    )
+    averaging.add_argument(
+        "--warm",
+        type=whole(0, 100),
+        metavar="N",
+        help="rounds on a fleet before those that count (default: 8)",
+    )
+    averaging.add_argument(
+        "--ping", action="store_true", help="ping through each line of the fleet, before the rounds and beside them"
+    )
+    averaging.add_argument(
+        "--strangers",
+        action="store_true",
+        help="measure rounds among strangers too, clipped and proven, in turns with those among friends",
+    )
+    averaging.add_argument(
+        "--hivemind", metavar="PYTHON", help="measure hivemind and gloo too, with this Python, where they are installed"
+    )
+    averaging.add_argument(
+        "--peers-scripts",
+        metavar="DIR",
+        help="the folder of bench_allreduce.py, bench_gloo.py and bench_netns.py, which measure them",
+    )
+    averaging.set_defaults(run=_measuring("tests.bench.averaging:run"))
+
+    overlap = parts.add_parser("overlap", help="averaging beside computing, and after it, by real engines")
+    add_json(overlap)
+    overlap.add_argument("--peers", type=whole(2, 16), default=2, metavar="N", help="default: 2")
+    overlap.add_argument("--epochs", type=whole(1, 1000), default=6, metavar="N", help="steps each way (default: 6)")
+    overlap.add_argument(
+        "--seconds",
+        type=whole(1, 600),
+        default=10,
+        metavar="S",
+        help="about as long take computing and averaging each (default: 10)",
+    )
+    overlap.set_defaults(run=_measuring("tests.bench.overlap:run"))
+
+    _add_desk(parts)
+    _add_training(parts)
+    _add_data(parts)
+
+    _add_streams(parts)
+
+    groups = parts.add_parser("groups", help="the best size of a group for a number of peers and a failure rate")
+    add_json(groups)
+    groups.add_argument("--peers", type=whole(2, 4096), nargs="+", metavar="N", help="default: 16 to 1024")
+    groups.add_argument(
+        "--failure-rates", type=share, nargs="+", metavar="P", help="of a peer in an iteration; default: 0.0001 to 0.2"
+    )
+    groups.set_defaults(run=_measuring("tests.bench.groups:run"))
+
+    dht = parts.add_parser("dht", help="stores and gets between real nodes of the DHT")
+    add_json(dht)
+    dht.add_argument("--nodes", type=whole(2, 1024), default=64, metavar="N", help="default: 64")
+    dht.add_argument("--processes", type=whole(2, 64), default=4, metavar="N", help="default: 4")
+    dht.add_argument("--repeats", type=whole(1, 100), default=3, metavar="N", help="default: 3")
+    dht.add_argument(
+        "--freeze",
+        type=share,
+        default=0.25,
+        metavar="SHARE",
+        help="the share of the processes that falls silent in the end (default: 0.25)",
+    )
+    dht.add_argument("--hivemind", metavar="PYTHON", help="measure hivemind's too, with this Python")
+    dht.add_argument("--peers-scripts", metavar="DIR", help="the folder of the script that measures hivemind")
+    dht.add_argument("--hivemind-freeze", action="store_true", help="silence hivemind's nodes too (minutes)")
+    dht.add_argument("--footprint", action="store_true", help="watch one idle process with one node instead")
+    dht.add_argument("--seconds", type=whole(1, 86_400), default=60, metavar="S", help="of --footprint; default: 60")
+    dht.set_defaults(run=_measuring("tests.bench.dht:run"))
+
+    _add_optimizer(parts)
+
+    plan = parts.add_parser("plan", help="dividing a round: how long it takes, and how far from the optimum it is")
+    add_json(plan)
+    plan.add_argument("--peers", type=whole(4, 256), default=256, metavar="N", help="the largest group (default: 256)")
+    plan.add_argument("--repeats", type=whole(1, 1000), default=7, metavar="N", help="fleets a size (default: 7)")
+    plan.add_argument("--seed", type=whole(0, 10**9), default=1, metavar="N", help="which fleets (default: 1)")
+    plan.set_defaults(run=_measuring("tests.bench.plan:run"))
+    return top
+
+
+def _add_streams(parts: Any) -> None:
+    streams = parts.add_parser("streams", help="one encrypted stream between two processes")
+    add_json(streams)
+    streams.add_argument("--mebibytes", type=whole(1, 100_000), default=256, metavar="N", help="default: 256")
+    streams.set_defaults(run=_measuring("tests.bench.streams:run"))
+
+
+def _add_desk(parts: Any) -> None:
+    desk = parts.add_parser("desk", help="what window, engine and command line cost at rest, and how soon they come")
+    add_json(desk)
+    desk.add_argument("--seconds", type=whole(1, 600), default=10, metavar="S", help="of each look (default: 10)")
+    desk.set_defaults(run=_measuring("tests.bench.desk:run"))
+
+
+def _add_optimizer(parts: Any) -> None:
+    optimizer = parts.add_parser("optimizer", help="steps of the optimisers: their time, their memory, and eight bits")
+    add_json(optimizer)
+    optimizer.add_argument(
+        "--millions",
+        type=whole(1, 10_000),
+        nargs="+",
+        default=[18, 72],
+        metavar="N",
+        help="numbers in the model (default: 18 72)",
+    )
+    optimizer.add_argument("--repeats", type=whole(1, 100), default=3, metavar="N", help="turns (default: 3)")
+    optimizer.add_argument("--threads", type=whole(1, 1024), metavar="N", help="of torch (default: its own choice)")
+    optimizer.add_argument("--device", default="cpu", help="where the model lies, such as cuda (default: cpu)")
+    optimizer.set_defaults(run=_measuring("tests.bench.optimizer:run"))
+
+
+def _add_data(parts: Any) -> None:
+    data = parts.add_parser(
+        "data",
+        help="reading text: tokens a second on one core, beside datasets with the same tokenizer",
+        description="Text becomes rows on the disk as a worker's reader makes them, by one that knows no word yet and "
+        "once more by one that does; the rows are drawn from there; and datasets streams the same paragraphs through "
+        "the same tokenizer.  They take turns on one core, and processor seconds count.",
+    )
+    add_json(data)
+    data.add_argument("--text", default="python-docs", metavar="DIR", help="a folder of text (default: python-docs)")
+    data.add_argument("--megabytes", type=whole(1, 10_000), default=16, metavar="N", help="of it at most (default: 16)")
+    data.add_argument("--recipe", choices=TOKENIZERS, default=TOKENIZERS[0], help="of the tokenizer (default: plain)")
+    data.add_argument("--vocab", type=whole(300, 60_000), default=30_000, metavar="N", help="pieces (default: 30000)")
+    data.add_argument("--length", type=whole(16, 512), default=128, metavar="N", help="of a sample (default: 128)")
+    data.add_argument("--turns", type=whole(1, 100), default=3, metavar="N", help="of each way (default: 3)")
+    data.add_argument("--no-worker", action="store_true", help="leave the demo's worker out, which takes half a minute")
+    data.set_defaults(run=_measuring("tests.bench.reading:run"))
+
+
+def _add_training(parts: Any) -> None:
+    _add_equivalence(parts)
+    training = parts.add_parser(
+        "training",
+        help="one worker beside other loops, and two in a collaboration beside the two alone",
+        description="For each recipe the worker's own loop, a plain PyTorch loop and transformers.Trainer (where the "
+        "package accelerate is installed) take turns, each in a process of its own; then, with the first recipe, two "
+        "workers alone, two in a collaboration, and two alone again, with steps of about 2 s and 0.5 s, with and "
+        "without delayed updates.",
+    )
+    add_json(training)
+    training.add_argument(
+        "--recipes",
+        nargs="+",
+        default=["first-words"],
+        metavar="RECIPE",
+        help="files, or names of those that come along (default: first-words)",
+    )
+    training.add_argument(
+        "--loops", choices=LOOPS, nargs="*", default=LOOPS, metavar="LOOP", help=f"default: {' '.join(LOOPS)}"
+    )
+    training.add_argument("--device", default="cpu", metavar="NAME", help="of the loops, such as cuda:0 (default: cpu)")
+    training.add_argument("--threads", type=whole(1, 1024), default=1, metavar="N", help="of each loop (default: 1)")
+    training.add_argument(
+        "--micro-batch",
+        type=whole(1, 65_536),
+        metavar="N",
+        help="samples of a pass, in all loops (default: what the worker finds best)",
+    )
+    training.add_argument("--turns", type=whole(1, 1000), default=5, metavar="N", help="of each loop (default: 5)")
+    training.add_argument("--turn", type=whole(1, 600), default=4, metavar="S", help="seconds of one (default: 4)")
+    training.add_argument(
+        "--seconds", type=whole(0, 3600), default=20, metavar="S", help="of each collaboration; 0: none (default: 20)"
+    )
+    training.add_argument("--hivemind", metavar="PYTHON", help="measure hivemind.Optimizer too, with this Python")
+    training.add_argument("--peers-scripts", metavar="DIR", help="the folder of bench_optimizer.py, which measures it")
+    training.set_defaults(run=_run_training)
+
+
+def _run_training(args: argparse.Namespace) -> int:
+    args.recipes = [recipe_file(name) for name in args.recipes]
+    return _measuring("tests.bench.training:run")(args)
+
+
+def _add_equivalence(parts: Any) -> None:
+    equivalence = parts.add_parser(
+        "equivalence",
+        help="four unequal workers beside one process with the same large batch: their held-out losses",
+        description="Runs a small ALBERT in collaborations of four workers with unequal threads and lines, then in one "
+        "process by transformers and torch alone, and compares the held-out losses.",
+    )
+    add_json(equivalence)
+    equivalence.add_argument("--steps", type=whole(5, 100_000), default=200, metavar="N", help="default: 200")
+    equivalence.add_argument("--seeds", type=whole(1, 20), default=3, metavar="N", help="runs of each (default: 3)")
+    equivalence.add_argument(
+        "--target", type=whole(16, 65_536), default=1024, metavar="N", help="samples (default: 1,024)"
+    )
+    equivalence.add_argument("--figure", type=Path, metavar="FILE", help="draw the curves as SVG")
+    equivalence.set_defaults(run=_measuring("tests.bench.equivalence:run"))
+
+
+def _as_ctrl_c(number: int, frame: FrameType | None) -> None:
+    """Handle a signal as Ctrl-C is handled: asyncio makes of that the end of the one task that owns all others.
+
+    An exception out of nowhere is for where Ctrl-C is ignored, as in the background of a script.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.default_int_handler(number, frame)
+    signal.raise_signal(signal.SIGINT)
+
+
+def _measuring(target: str) -> Callable[[argparse.Namespace], int]:
+    """A command that Ctrl-C ends with all that it has started, and so do `ENDING`."""
+    command = calling(target)
+
+    def run(args: argparse.Namespace) -> int:
+        heeded = [number for number in ENDING if signal.getsignal(number) is not signal.SIG_IGN]  # nohup ignores one
+        before = {number: signal.signal(number, _as_ctrl_c) for number in heeded}
+        try:
+            return command(args)
+        except KeyboardInterrupt:
+            if sys.stderr is not None:  # else the words would go to stdout
+                print(STOPPED, file=sys.stderr, flush=True)
+            raise
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    return run

@@ -1,0 +1,1 @@
+"""Large DHTs of real nodes in a simulated world."""

@@ -1,0 +1,1 @@
+"""Peers behind simulated routers, which call each other."""
