@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from app.forward import forward
+from app.shell.forward import forward
 from core.api.places import home_dir
 
 REFUSED = 2
@@ -24,14 +24,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not options.hidden and forward(home, options.link):
         return 0
 
-    from app.screen import obstacle  # noqa: PLC0415 - a second start ends above, and its person waits for it
+    from app.shell.screen import obstacle  # noqa: PLC0415 - a second start ends above, and its person waits for it
     from core.api.joined import without_screen  # noqa: PLC0415 - as above
 
     sentence = obstacle(os.environ, without_screen(home))
     if sentence is not None:
         return _refuse(sentence)
     try:
-        from app import launch  # noqa: PLC0415 - only now it is known that Qt is there
+        from app.shell import launch  # noqa: PLC0415 - only now it is known that Qt is there
     except ImportError as error:
         return _refuse(f"The window cannot be opened: {error}.")
     opened = launch.Opened(

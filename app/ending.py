@@ -6,7 +6,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QElapsedTimer, QObject, QTimer, Signal
 
-from app.intents import Intents
+from app.engine.intents import Intents
 from core.api.commands import EngineFile
 from core.api.running import end_by_force, living
 

@@ -21,23 +21,23 @@ CONTEXT = "potluck"
 MARKS = frozenset(("tr", "later", "translate"))
 """Functions whose argument is a sentence in English."""
 SPOKEN = (
-    "app/screen.py", "core/api/week.py", "core/backbone/admission_log.py", "core/backbone/introduction.py",
-    "core/backbone/join.py", "core/backbone/kept_pass.py", "core/backbone/link.py", "core/backbone/look.py",
-    "core/backbone/names.py", "core/backbone/revocations.py",
-    "core/backbone/welcome.py", "core/cli/doctor.py", "core/cli/doctor_senses.py", "core/cli/joining.py",
-    "core/cli/kept_model.py", "core/cli/model_process.py", "core/control/connection.py",
+    "app/shell/screen.py", "core/api/week.py", "core/backbone/admission_log.py", "core/joining/introduction.py",
+    "core/joining/join.py", "core/backbone/kept_pass.py", "core/backbone/link.py", "core/joining/look.py",
+    "core/backbone/names.py", "core/backbone/revocations.py", "core/backbone/welcome.py",
+    "core/cli/engine/doctor.py", "core/cli/engine/doctor_senses.py", "core/cli/volunteer/joining.py",
+    "core/cli/model/kept_model.py", "core/cli/model/model_process.py", "core/control/connection.py",
     "core/control/handlers.py", "core/engine",
     "core/nat/reachability.py", "core/net/listening.py", "core/storage/identity.py",
     "core/system/atomic_files.py", "core/system/keep_awake.py", "core/system/startup.py",
-    "core/training/conversation.py", "core/training/devices.py", "core/training/memory_limit.py",
-    "core/training/micro_batch.py", "core/training/replay.py",
-    "core/training/round.py", "core/training/standstill.py", "core/workers/evaluations.py",
+    "core/training/conversation.py", "core/training/devices/devices.py", "core/training/memory_limit.py",
+    "core/training/devices/micro_batch.py", "core/training/replay.py",
+    "core/training/learner.py", "core/training/standstill.py", "core/workers/evaluations.py",
     "core/workers/helper.py", "core/workers/trainer.py", "core/workers/worker.py",
 )  # fmt: skip
 """Where engine and commands make sentences that the window shows."""
 SENTENCE = re.compile(r"\A[A-Z][^\n]* [^\n]*(?:[.…]|: potluck [^\n]+)\Z")
 TEMPLATE = re.compile(r"\A(?:[A-Z]|\{0\}[^\n{}]{12})[^\n]*[.…]\Z")
-"""A sentence with values inside, which `app.values` finds again in what was said."""
+"""A sentence with values inside, which `app.words.values` finds again in what was said."""
 LITERAL_LEAST = 9
 """Letters of a template that are no value: fewer would fit what means something else."""
 FIELD = re.compile(r"\{\w+\}")
@@ -189,7 +189,7 @@ def release(source: Path) -> None:
 
 def _spoken_trees(root: Path) -> Iterator[ast.Module]:
     for place in SPOKEN:
-        for file in [root / place] if place.endswith(".py") else sorted((root / place).glob("*.py")):
+        for file in [root / place] if place.endswith(".py") else sorted((root / place).rglob("*.py")):
             yield _tree(file)
 
 

@@ -1,6 +1,7 @@
 """The options of `run`, which are those of `potluck demo`: a wrong one is refused before anything is installed.
 
-They are defined in core/cli/collaborate.py, which needs the standard library only, and so does all that it imports.
+They are defined in core/cli/volunteer/collaborate.py, which needs the standard library only, and so does all that it
+imports.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ def read_demo_options(words: list[str]) -> argparse.Namespace:
         sys.path.insert(0, str(ROOT))
     # Of this checkout, wherever the person stands.
     from core.base.problems import BadInput  # noqa: PLC0415
-    from core.cli.collaborate import add_demo_options, refusal_of_demo  # noqa: PLC0415
-    from core.cli.parser import Parser  # noqa: PLC0415
+    from core.cli.parsing.parser import Parser  # noqa: PLC0415
+    from core.cli.volunteer.collaborate import add_demo_options, refusal_of_demo  # noqa: PLC0415
 
     parser = Parser(
         prog=PROGRAM,

@@ -19,8 +19,8 @@ from core.base.content import digest
 from core.base.data_source import DataSource
 from core.base.manifest import Manifest, sign_manifest
 from core.base.signing import KeyPair
-from core.data.shard_index import ShardIndex
 from core.reading.frames import BeginReading, BlockReady, Opened, ToTrainer, Want, decoder_of
+from core.text.order.shard_index import ShardIndex
 from core.workers.frames import LENGTH_BYTES, frame_length, framed
 
 KEY = KeyPair(b"k" * 32)

@@ -15,7 +15,6 @@ from core.base.content import digest
 from core.base.ids import PeerId
 from core.base.manifest import Manifest, sign_manifest
 from core.base.signing import KeyPair
-from core.data.documents import Document
 from core.ledger.board import Board
 from core.ledger.ledger import Ledger, LedgerRow
 from core.storage.paths import Home
@@ -24,7 +23,8 @@ from core.tasks import task_of
 from core.tasks.albert.task import Albert
 from core.tasks.gpt_numbers import Alphabet, read_counts, windows
 from core.tasks.task import Blobs, PreparedTask, Task
-from core.training.round import Learner
+from core.text.order.documents import Document
+from core.training.learner import Learner
 from tests.small_task import small_data, small_task
 from tests.unit.training.given_samples import GivenSamples, text_batches
 from tests.unit.training.small import ticking

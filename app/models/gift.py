@@ -4,8 +4,8 @@ from datetime import date
 
 from PySide6.QtCore import QObject
 
-from app import page_text, text
 from app.models.keyed_table import Column, KeyedTable
+from app.words import page_text, text
 from core.api.reports import DayGift, ReceiptView
 from core.api.snapshot import Notice
 

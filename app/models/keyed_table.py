@@ -6,7 +6,7 @@ from typing import Any, Generic, TypeVar
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 
-from app import text
+from app.words import text
 
 ROWS_MAX = 500
 Row = TypeVar("Row")

@@ -2,8 +2,8 @@
 
 from PySide6.QtCore import QObject
 
-from app import text
 from app.models.keyed_table import Column, KeyedTable
+from app.words import text
 from core.api.snapshot import BACKBONE, Activity, LeaderboardRow, PeerView
 
 ACTIVITY_ICONS = frozenset(

@@ -4,7 +4,7 @@ from typing import Any
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
 
-from app import text
+from app.words import text
 from core.api.week import ALWAYS, DAY_MINUTES, HOUR_MINUTES, Week, clock
 
 Index = QModelIndex | QPersistentModelIndex

@@ -4,14 +4,14 @@ from collections.abc import Hashable
 
 from PySide6.QtCore import Qt
 
-from app import about_text, data_text, text
+from app.engine.reports import Reports
+from app.engine.store import Store
 from app.licences import bundled
 from app.pages.asking import AskingPage
 from app.pages.page import GAP
-from app.reports import Reports
-from app.store import Store
 from app.views.facts import Facts
 from app.widgets.labels import card, label, sentence
+from app.words import about_text, data_text, text
 from core.api.snapshot import Snapshot
 from core.api.version import VERSION
 

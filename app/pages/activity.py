@@ -6,14 +6,14 @@ from typing import Final
 from PySide6.QtCore import QModelIndex
 from PySide6.QtWidgets import QTabBar
 
-from app import page_text, text
+from app.engine.reports import Reports
+from app.engine.store import Store
+from app.looks.theme import Theme
 from app.models.gift import notices_table
 from app.pages.asking import AskingPage
-from app.reports import Reports
-from app.store import Store
-from app.theme import Theme
 from app.views.table import Panel
 from app.widgets.labels import sentence
+from app.words import page_text, text
 from core.api.snapshot import Notice, Snapshot
 
 FILTERS: Final = ("all", "state", "rounds", "problems")

@@ -6,9 +6,9 @@ from typing import Final
 from PySide6.QtCore import QTimer
 from PySide6.QtGui import QHideEvent
 
+from app.engine.reports import Reports
+from app.engine.store import Store
 from app.pages.page import Page
-from app.reports import Reports
-from app.store import Store
 from core.api.settings import Wish
 from core.api.snapshot import Snapshot
 

@@ -5,16 +5,16 @@ from collections.abc import Hashable, Sequence
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QGridLayout, QPushButton, QVBoxLayout, QWidget
 
-from app import data_text, page_text, text
-from app.doctor import Checked, DoctorCommand
+from app.commands.doctor import Checked, DoctorCommand
+from app.engine.reports import Reports
+from app.engine.store import Store
 from app.pages.asking import AskingPage
 from app.pages.page import GAP
-from app.reports import Reports
-from app.store import Store
 from app.views.actions import Actions
 from app.views.facts import Facts
 from app.widgets.icons import Picture
 from app.widgets.labels import card, label, sentence
+from app.words import data_text, page_text, text
 from core.api.snapshot import Snapshot
 
 

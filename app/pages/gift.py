@@ -4,16 +4,16 @@ from collections.abc import Hashable
 
 from PySide6.QtWidgets import QLabel
 
-from app import page_text, text
+from app.engine.reports import Reports
+from app.engine.store import Store
+from app.looks.theme import Theme
 from app.models.gift import days_table, receipts_table
 from app.pages.asking import AskingPage
 from app.pages.page import GAP
-from app.reports import Reports
-from app.store import Store
-from app.theme import Theme
 from app.views.table import Panel
 from app.widgets.labels import card, sentence
 from app.widgets.side_by_side import SideBySide
+from app.words import page_text, text
 from core.api.reports import DAYS_MAX
 from core.api.snapshot import Snapshot
 

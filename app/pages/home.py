@@ -8,15 +8,14 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout
 
-from app import data_text, page_text, text
-from app.intents import Intents
-from app.line_command import LineCommand
+from app.commands.line_command import LineCommand
+from app.engine.intents import Intents
+from app.engine.reports import Reports
+from app.engine.store import Store
+from app.looks.theme import Theme
 from app.pages.asking import AskingPage
 from app.pages.page import GAP
 from app.pages.verdict_actions import OFFERS_MAX, OfferButton
-from app.reports import Reports
-from app.store import Store
-from app.theme import Theme
 from app.views.actions import Actions
 from app.views.header import Header
 from app.views.try_box import TryBox
@@ -24,6 +23,7 @@ from app.widgets.days_picture import DaysPicture
 from app.widgets.labels import Elided, card, label, sentence
 from app.widgets.pot_fill import MINE, OTHERS, PotFill
 from app.widgets.swatch import Swatch
+from app.words import data_text, page_text, text
 from core.api.reports import DAYS_MAX, DayGift
 from core.api.snapshot import LossView, Snapshot
 from core.api.verdict import VerdictCode

@@ -2,18 +2,18 @@
 
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QWidget
 
-from app import data_text, page_text, text
-from app.line_command import LineCommand
+from app.commands.line_command import LineCommand
+from app.engine.store import Store
+from app.looks.theme import Theme
 from app.models.tables import peers_table
 from app.pages.page import GAP, Page
-from app.store import Store
-from app.theme import Theme
 from app.views.sentences import Sentences
 from app.views.table import Panel
 from app.views.try_box import TryBox
 from app.widgets.curve import Curve
 from app.widgets.labels import Elided, card, label, sentence
 from app.widgets.side_by_side import SideBySide
+from app.words import data_text, page_text, text
 from core.api.snapshot import LossView, Snapshot
 
 SENTENCES = 3

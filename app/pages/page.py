@@ -4,9 +4,9 @@ from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QFrame, QGraphicsOpacityEffect, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
-from app import page_text
-from app.store import Store
+from app.engine.store import Store
 from app.widgets.labels import label, sentence
+from app.words import page_text
 from core.api.snapshot import Snapshot
 
 WIDTH_MAX = 1280

@@ -2,15 +2,15 @@
 
 from collections.abc import Hashable
 
-from app import page_text, text
+from app.engine.reports import Reports
+from app.engine.store import Store
+from app.looks.theme import Theme
 from app.models.tables import leaderboard_table
 from app.pages.asking import AskingPage
 from app.pages.page import GAP
-from app.reports import Reports
-from app.store import Store
-from app.theme import Theme
 from app.views.table import Panel
 from app.widgets.labels import card, label, sentence
+from app.words import page_text, text
 from core.api.reports import DAYS_MAX
 from core.api.snapshot import Snapshot
 

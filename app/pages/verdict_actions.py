@@ -7,9 +7,9 @@ from typing import Final, NamedTuple
 
 from PySide6.QtWidgets import QPushButton
 
-from app import text
-from app.store import Store
+from app.engine.store import Store
 from app.views.actions import Actions
+from app.words import text
 from core.api import verdict as verdicts
 from core.api.verdict import Verdict, VerdictCode
 

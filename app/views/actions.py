@@ -3,10 +3,10 @@
 from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QAction, QActionGroup, QKeySequence
 
-from app import text
-from app.intents import Intents
-from app.store import Store
+from app.engine.intents import Intents
+from app.engine.store import Store
 from app.views.snooze import Snooze
+from app.words import text
 
 
 class Actions(QObject):

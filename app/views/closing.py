@@ -3,8 +3,8 @@
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QMessageBox, QWidget
 
-from app import text
-from app.choices import Closing
+from app.looks.choices import Closing
+from app.words import text
 
 
 class ClosingQuestion(QObject):

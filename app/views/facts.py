@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFormLayout, QLabel, QWidget
 
-from app import text
 from app.widgets.labels import label, sentence
+from app.words import text
 
 
 class Facts(QWidget):

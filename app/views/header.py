@@ -3,12 +3,12 @@
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
-from app import page_text, text
-from app.intents import Intents
-from app.store import Store
-from app.theme import Theme
+from app.engine.intents import Intents
+from app.engine.store import Store
+from app.looks.theme import Theme
 from app.widgets.labels import label, sentence
 from app.widgets.switch import Switch
+from app.words import page_text, text
 
 
 class Header(QWidget):

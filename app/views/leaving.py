@@ -3,8 +3,8 @@
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QMessageBox, QWidget
 
-from app import text
-from app.joining import Answer, JoinCommand
+from app.commands.joining import Answer, JoinCommand
+from app.words import text
 
 
 class Leaving(QObject):

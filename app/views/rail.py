@@ -7,9 +7,9 @@ from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QAction, QIcon
 from PySide6.QtWidgets import QButtonGroup, QFrame, QToolButton, QVBoxLayout
 
-from app import text
-from app.theme import Theme
+from app.looks.theme import Theme
 from app.widgets import icons
+from app.words import text
 
 ICON = 20
 """Side of an icon, points."""

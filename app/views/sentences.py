@@ -6,8 +6,8 @@ from typing import Final
 import msgspec
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from app import text
 from app.widgets.labels import sentence
+from app.words import text
 from core.api.score import Filled
 
 SPACE: Final = "␣"

@@ -4,10 +4,9 @@ from PySide6.QtCore import QSize, Signal
 from PySide6.QtGui import QIcon
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QTabWidget, QVBoxLayout, QWidget
 
-from app import text
-from app.intents import Intents
-from app.own_commands import OwnCommands
-from app.theme import Theme
+from app.commands.own_commands import OwnCommands
+from app.engine.intents import Intents
+from app.looks.theme import Theme
 from app.views.settings_computer import ComputerSettingsPage
 from app.views.settings_hours import HoursPage
 from app.views.settings_network import NetworkPage
@@ -15,6 +14,7 @@ from app.views.settings_page import SettingsPage
 from app.views.settings_rules import RulesPage
 from app.widgets.field import Field, announce
 from app.widgets.labels import sentence
+from app.words import text
 from core.api.modes import UseSwitch
 from core.api.settings import PROBLEM_PREFIX, PortTest, SettingsView
 from core.api.snapshot import ProblemView

@@ -7,14 +7,14 @@ import msgspec
 from msgspec import Meta
 from PySide6.QtWidgets import QCheckBox, QGridLayout, QLineEdit, QWidget
 
-from app import text
-from app.own_commands import OwnCommands
+from app.commands.own_commands import OwnCommands
 from app.views.settings_login import LoginField
 from app.views.settings_page import SettingsPage
 from app.widgets.device_choice import DeviceChoice
 from app.widgets.field import Field
 from app.widgets.limit_box import LimitBox
 from app.widgets.whole_box import WholeBox
+from app.words import text
 from core.api.rules import THREADS_MAX
 from core.api.settings import DISK_GIGABYTES_MAX, KEEP_MINUTES_MAX, NAME_LETTERS
 

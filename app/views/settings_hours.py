@@ -2,12 +2,12 @@
 
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLineEdit, QPushButton, QVBoxLayout, QWidget
 
-from app import text
+from app.looks.theme import Theme
 from app.models.week import WeekTable
-from app.theme import Theme
 from app.widgets.field import Field
 from app.widgets.labels import sentence
 from app.widgets.week_grid import WeekGrid
+from app.words import text
 from core.api.settings import SettingsView, Wish
 from core.api.snapshot import ProblemView
 from core.api.week import ALWAYS, EXAMPLE, TEXT_MAX, BadWeek, Week, read_week, week_text

@@ -5,9 +5,9 @@ from collections.abc import Callable
 import msgspec
 from PySide6.QtWidgets import QComboBox, QGridLayout
 
-from app import text
-from app.line_command import LineCommand
+from app.commands.line_command import LineCommand
 from app.widgets.field import Field
+from app.words import text
 from core.api.snapshot import ProblemView
 
 

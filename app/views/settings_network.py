@@ -14,10 +14,10 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app import text
 from app.widgets.field import Field, announce
 from app.widgets.labels import sentence
 from app.widgets.limit_box import LimitBox
+from app.words import text
 from core.api.settings import PORT_MAX, PortTest, SettingsView, Wish
 from core.api.snapshot import ProblemView
 

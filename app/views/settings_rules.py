@@ -3,12 +3,12 @@
 from PySide6.QtCore import QDateTime, QPoint, Qt
 from PySide6.QtWidgets import QCheckBox, QGridLayout, QLineEdit, QMenu, QPushButton, QWidget
 
-from app import page_text, text
 from app.views.settings_page import SettingsPage
 from app.widgets.field import Field
 from app.widgets.labels import sentence
 from app.widgets.mode_row import ModeRow
 from app.widgets.whole_box import WholeBox
+from app.words import page_text, text
 from core.api.modes import SUBJECTS, UseMode, UseSubject
 from core.api.reports import MachineView
 from core.api.rules import PROGRAM_LETTERS_MAX, PROGRAMS_MAX, THREADS_MAX, read_programs

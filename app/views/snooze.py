@@ -8,9 +8,9 @@ from PySide6.QtCore import QDate, QDateTime, QObject
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu
 
-from app import text
-from app.intents import Intents
-from app.store import Store
+from app.engine.intents import Intents
+from app.engine.store import Store
+from app.words import text
 from core.api.modes import UseMode, UseSubject, UseSwitch
 from core.api.verdict import VerdictCode
 

@@ -6,9 +6,9 @@ from PySide6.QtCore import QDateTime, Qt, QTimer, Signal
 from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QGraphicsColorizeEffect, QHBoxLayout, QProgressBar, QPushButton, QVBoxLayout, QWidget
 
-from app import text
 from app.widgets.icons import Picture
 from app.widgets.labels import label, sentence
+from app.words import text
 from core.api.verdict import Verdict, VerdictCode, next_try
 
 STARTABLE: Final = frozenset(("stopped", "again", "refused"))

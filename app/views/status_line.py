@@ -5,9 +5,9 @@ from typing import Final
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QWidget
 
-from app import page_text, text
 from app.widgets.icons import Picture
 from app.widgets.labels import Elided, label
+from app.words import page_text, text
 from core.api.snapshot import Notice, Snapshot
 from core.api.verdict import SHUT_OUT, Verdict, VerdictCode
 

@@ -6,8 +6,8 @@ from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QFrame, QGridLayout, QHeaderView, QTableView
 
+from app.looks.theme import Theme
 from app.models.keyed_table import KeyedTable
-from app.theme import Theme
 from app.widgets.labels import card, label
 from app.widgets.rows import RowDelegate
 

@@ -7,10 +7,10 @@ from typing import Final
 from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QMenu, QSystemTrayIcon
 
-from app import page_text, text
-from app.store import Store
+from app.engine.store import Store
 from app.views.actions import Actions
 from app.widgets import icons
+from app.words import page_text, text
 from core.api.verdict import VerdictCode
 
 TOOLTIP_LETTERS = 120

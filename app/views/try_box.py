@@ -3,12 +3,12 @@
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QPushButton, QVBoxLayout, QWidget
 
-from app import text
-from app.line_command import LineCommand
-from app.theme import Theme
-from app.trying import TEXT_LETTERS_MAX, ModelAnswer, ask_model
+from app.commands.line_command import LineCommand
+from app.commands.trying import TEXT_LETTERS_MAX, ModelAnswer, ask_model
+from app.looks.theme import Theme
 from app.widgets.bars import Bars
 from app.widgets.labels import label, sentence
+from app.words import text
 
 BLANKS = 3
 """Number of blanks whose words are shown with bars."""

@@ -4,9 +4,9 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QAccessible, QAccessibleEvent, QPalette
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
-from app import text
 from app.widgets.icons import Picture
 from app.widgets.labels import label, sentence
+from app.words import text
 from core.api.snapshot import ProblemView
 
 

@@ -6,8 +6,8 @@ from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QLabel, QSizePolicy
 
-from app import text
-from app.theme import Theme
+from app.looks.theme import Theme
+from app.words import text
 
 WORD_SHARE = 0.25
 """Of the width, for the words."""

@@ -8,8 +8,8 @@ from PySide6.QtCore import QPointF, QRectF, QSize, QSizeF, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QPolygonF
 from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 
-from app import text
-from app.theme import Theme
+from app.looks.theme import Theme
+from app.words import text
 
 TICKS = 5
 HEADROOM = 0.08
@@ -31,7 +31,7 @@ class Curve(QLabel):
         theme: The colours.
         title: Its accessible name; the description says first and last value.
         empty: What it says while it has no points.
-        colour: Name of a field of `app.theme.Colours`.
+        colour: Name of a field of `app.looks.theme.Colours`.
     """
 
     def __init__(self, theme: Theme, title: str, *, empty: str, colour: str = "accent") -> None:

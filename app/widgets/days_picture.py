@@ -8,8 +8,8 @@ from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from app import page_text, text
-from app.theme import Theme
+from app.looks.theme import Theme
+from app.words import page_text, text
 
 FULL_S: Final = 3600.0
 """A day of less is drawn as a part of this, so that five minutes do not look like a whole day."""

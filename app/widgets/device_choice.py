@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from PySide6.QtWidgets import QButtonGroup, QCheckBox, QRadioButton, QVBoxLayout, QWidget
 
-from app import text
+from app.words import text
 from core.api.settings import ALL, AUTO, CPU
 
 

@@ -3,8 +3,8 @@
 from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent
 from PySide6.QtWidgets import QAbstractButton, QAbstractSpinBox, QGridLayout, QWidget
 
-from app import text
 from app.widgets.labels import label, sentence
+from app.words import text
 from core.api.snapshot import ProblemView
 
 

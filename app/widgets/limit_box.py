@@ -2,7 +2,7 @@
 
 from PySide6.QtWidgets import QAbstractSpinBox, QDoubleSpinBox, QWidget
 
-from app import text
+from app.words import text
 
 LADDER = (1, 2, 5)
 """Steps of the arrow keys, times powers of ten."""

@@ -2,7 +2,7 @@
 
 from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QRadioButton, QWidget
 
-from app import text
+from app.words import text
 from core.api.modes import UseMode
 
 

@@ -6,7 +6,7 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPainterPath, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from app.theme import Theme
+from app.looks.theme import Theme
 
 DRAWN: Final = 128.0
 """Side of the square in whose coordinates the pot is drawn, as in resources/icons/pot-*.svg."""

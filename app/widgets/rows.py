@@ -4,8 +4,8 @@ from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRectF, QSize, Qt
 from PySide6.QtGui import QBrush, QColor, QFont, QFontMetrics, QIcon, QPainter
 from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
+from app.looks.theme import Theme
 from app.models.keyed_table import ICON_ROLE, MINE_ROLE, SHARE_ROLE
-from app.theme import Theme
 from app.widgets import icons
 
 Index = QModelIndex | QPersistentModelIndex

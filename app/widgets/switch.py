@@ -4,7 +4,7 @@ from PySide6.QtCore import Property, QPoint, QPointF, QPropertyAnimation, QRectF
 from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QCheckBox, QWidget
 
-from app.theme import Theme
+from app.looks.theme import Theme
 from app.widgets.motion import duration_ms
 
 SLIDE_MS = 140

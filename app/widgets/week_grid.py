@@ -13,10 +13,10 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app import text
+from app.looks.theme import Theme
 from app.models.week import HOUR_ROLE, WeekTable
-from app.theme import Theme
 from app.widgets.labels import sized
+from app.words import text
 
 Index = QModelIndex | QPersistentModelIndex
 CELL_MIN = 20

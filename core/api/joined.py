@@ -1,7 +1,8 @@
 """The links of the collaborations that were joined, and what they mean to a person while no engine runs.
 
-The file is the engine's (core.engine.collaborations); window and command line read it to say why nothing runs, and how
-to go on.  Who refused this computer wrote the words of a refusal: they are cut to `LETTERS_MAX`, shown, never obeyed.
+The file is the engine's (core.engine.remembered.collaborations); window and command line read it to say why nothing
+runs, and how to go on.  Who refused this computer wrote the words of a refusal: they are cut to `LETTERS_MAX`, shown,
+never obeyed.
 """
 
 from pathlib import Path

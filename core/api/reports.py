@@ -24,7 +24,7 @@ class DayGift(msgspec.Struct, frozen=True, kw_only=True):
     bytes_sent: int = 0
     bytes_received: int = 0
     joules: float = 0.0
-    """Drawn more than by an idle computer, as far as that is known (`core.engine.gift.drawn_watts`)."""
+    """Drawn more than by an idle computer, as far as that is known (`core.engine.remembered.gift.drawn_watts`)."""
 
 
 class GiftHistory(msgspec.Struct, frozen=True, kw_only=True):

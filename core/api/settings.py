@@ -6,7 +6,7 @@ from core.api.modes import SUBJECTS, UseSwitch
 from core.api.rules import UseRules
 
 RATE_BYTES_S_MIN = 5000.0
-"""With less, nobody could stay in a swarm (core.net.pace.SMALLEST_BYTES_S)."""
+"""With less, nobody could stay in a swarm (core.net.limits.pace.SMALLEST_BYTES_S)."""
 RATE_BYTES_S_MAX = 1e11
 MONTH_BYTES_MIN = 10**6
 MONTH_BYTES_MAX = 10**15

@@ -14,7 +14,7 @@ from core.base.content import digest
 from core.base.ids import PeerId
 from core.base.problems import BadInput, ProofProblem
 from core.base.signing import KeyPair
-from core.net.passes import DEVICE_BYTES_MAX, PassRole, issuer_name, utc
+from core.net.identity.passes import DEVICE_BYTES_MAX, PassRole, issuer_name, utc
 
 LIFETIME_S = 24 * 3600.0
 # The authority's own certificate is always the same bytes: fixed dates, fixed serial, deterministic signature.
@@ -43,7 +43,7 @@ class Authority:
         """A pass (DER) for the key that signed the certificate request, valid for `LIFETIME_S`.
 
         Args:
-            request: Certificate request, DER (`core.net.passes.pass_request`).
+            request: Certificate request, DER (`core.net.identity.passes.pass_request`).
             username: Who it is for; the caller has made sure that it is them.
             device: A name for the computer; cut to what fits.
             now: Unix seconds.

@@ -29,7 +29,7 @@ class CopyCheck:
 
 
 async def check_copy(charter: Charter, copy: Path) -> CopyCheck:
-    """Have `core.training.use` load a copy as a trainer would, and measure it.
+    """Have `core.training.programs.use` load a copy as a trainer would, and measure it.
 
     Where this computer cannot check, for want of torch or memory, the log says so, and the copy counts as good.
 
@@ -41,7 +41,7 @@ async def check_copy(charter: Charter, copy: Path) -> CopyCheck:
         _LOG.warning("copies of the model are not checked: torch is not installed here")
         return CopyCheck()
     where = ("--manifest", charter.manifest_path, "--blobs", charter.blobs, "--state", copy)
-    command = [*own_command("use-model", "core.training.use"), *map(str, where), "--with-parent", "check"]
+    command = [*own_command("use-model", "core.training.programs.use"), *map(str, where), "--with-parent", "check"]
     try:
         said = await answer(command, (CHECKED,))
     except Problem as problem:

@@ -23,7 +23,7 @@ from core.base.ids import PeerId
 from core.base.manifest import MANIFEST_BYTES_MAX, Manifest, read_manifest
 from core.base.problems import NotTrusted, Problem, RemoteProblem
 from core.base.signing import Ed25519Verifier
-from core.net.passes import Pass, signed_pass, verify_authority
+from core.net.identity.passes import Pass, signed_pass, verify_authority
 from core.system.atomic_files import read_bounded, set_aside, write_atomic
 
 MANIFEST: Final = "manifest.json"

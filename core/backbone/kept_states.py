@@ -13,13 +13,13 @@ from typing import Final
 from core.base.ids import PeerId
 from core.base.problems import Problem, RemoteProblem, WireProblem
 from core.base.state_header import HEADER_BYTES_MAX, StateHeader, epoch_of, header_of, names_digest, state_file_name
+from core.kept.state_files import DiskStateFile
 from core.ledger.credits import OTHERS
 from core.ledger.ledger import Ledger
-from core.swarm.facts import StateKept
-from core.swarm.orders import Keep
-from core.swarm.states import StateName
+from core.swarm.words.facts import StateKept
+from core.swarm.words.orders import Keep
+from core.swarm.words.states import StateName
 from core.system.atomic_files import make_directory, move_synced, problem_of, set_aside
-from core.workers.state_files import DiskStateFile
 
 _LOG = logging.getLogger(__name__)
 STATES: Final = "states"

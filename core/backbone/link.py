@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from core.api.joined import LETTERS_MAX, LINK_LETTERS_MAX
 from core.base.problems import BadInput
-from core.net.hosts import read_host
+from core.net.addresses.hosts import read_host
 
 SCHEME = "potluck"
 PLACES_MAX: Final = 8

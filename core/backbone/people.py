@@ -22,7 +22,7 @@ from core.base.ids import PeerId, short
 from core.base.problems import Problem
 from core.base.state_header import HEADER_BYTES_MAX, header_of
 from core.ledger.board import Board
-from core.swarm.facts import StateKept
+from core.swarm.words.facts import StateKept
 from core.system.atomic_files import read_bounded, set_aside, write_atomic
 
 _LOG = logging.getLogger(__name__)

@@ -30,16 +30,16 @@ from core.ledger.receipts import ReceiptLog
 from core.nat.relay import RelaySettings
 from core.net.admission import Admission
 from core.net.clock import Clock
+from core.net.identity.passes import PassRole, pass_request
+from core.net.identity.tls import server_context, show_pass
 from core.net.listening import refusal
-from core.net.passes import PassRole, pass_request
-from core.net.tls import server_context, show_pass
 from core.session.authority_news import AuthorityDecided
 from core.session.participant import Role, participant_of
 from core.session.session import Session
-from core.swarm.facts import Help, StateNotKept
-from core.swarm.orders import CopyFailed, Keep
 from core.swarm.participant import Participant
-from core.swarm.states import StateName
+from core.swarm.words.facts import Help, StateNotKept
+from core.swarm.words.orders import CopyFailed, Keep
+from core.swarm.words.states import StateName
 from core.system.atomic_files import delete_torn, read_bounded, set_aside, write_atomic
 from core.system.file_lock import held
 from core.system.parent_watch import stop_on_signals, watch_parent

@@ -4,7 +4,7 @@ A newcomer draws a nonce, and the welcome desk answers with the authority's time
 draft-ietf-ntp-roughtime).  Only that time is believed: neither this computer's clock, which may be wrong, nor the word
 of a server that has yet to prove by its certificate, which must be valid now, that it is a backbone.
 
-What the worst sender gains: a server in between may delay the answer, by `TIMEOUT_S` of `core.backbone.join` at most.
+What the worst sender gains: a server in between may delay the answer, by `TIMEOUT_S` of `core.joining.join` at most.
 A newcomer that asks again and again costs the backbone one signature, about 50 us, each time.
 """
 

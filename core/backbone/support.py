@@ -8,7 +8,7 @@ from core.base.data_source import DataSource
 from core.base.manifest import AveragingNumbers, Manifest
 from core.base.problems import BadInput, unknown_name
 from core.base.tasks import TASKS
-from core.data.filters import read_filters
+from core.text.order.filters import read_filters
 
 
 class FoundedEarlier(BadInput):

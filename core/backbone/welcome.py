@@ -9,8 +9,8 @@ POST /v1/invitation    InvitationCheck in, CollaborationNow out: whether an invi
 POST /v1/pass          PassRequest in, PassGrant out: invitation and certificate request for a short-lived pass
 
 What the worst stranger gains: from one address so many answers about passes as `ASKED_PER_S` says, and so many new
-passes or tries of invitations as `ADMITTED_S` says; the connections of `core.net.guarded_server`.  The manifest and its
-files are nobody's secret.
+passes or tries of invitations as `ADMITTED_S` says; the connections of `core.net.limits.guarded_server`.  The manifest
+and its files are nobody's secret.
 """
 
 import asyncio
@@ -35,7 +35,7 @@ from core.base.problems import BadInput, Busy, NotTrusted, Problem, ProofProblem
 from core.base.rate_limit import RateLimit, household
 from core.base.trace import Trace
 from core.base.wire import PROTOCOL, Schema
-from core.net.guarded_server import GuardedServer, listening_sockets
+from core.net.limits.guarded_server import GuardedServer, listening_sockets
 from core.net.listening import ANY, ANY6
 from core.swarm.view import ParticipantView
 

@@ -1,8 +1,8 @@
 """What a reader of data asks its engine, as JSON over HTTP on 127.0.0.1, with the token of the desk as bearer.
 
-The engine's side is `core.engine.data_desk`, the reader's `core.reading.desk`.  The reader holds the token, and parses
-strangers' bytes, so suppose that it was taken over: then it reads from the network what it likes anyhow, and of the
-engine it gains paths in the folder of shards, whose content is no secret.  What it hands in is checked by digests.
+The engine's side is `core.engine.text.data_desk`, the reader's `core.reading.desk`.  The reader holds the token, and
+parses strangers' bytes, so suppose that it was taken over: then it reads from the network what it likes anyhow, and of
+the engine it gains paths in the folder of shards, whose content is no secret.  What it hands in is checked by digests.
 """
 
 from typing import Annotated, Final
@@ -35,7 +35,7 @@ class AllowAnswer(msgspec.Struct, frozen=True):
     left: Annotated[int, Meta(ge=0)]
     """Not allowed yet: ask again."""
     rests: str = ""
-    """Why the network rests, as `core.net.pace.Hindrance` calls it; empty: it does not."""
+    """Why the network rests, as `core.net.limits.pace.Hindrance` calls it; empty: it does not."""
 
 
 class NextAsk(msgspec.Struct, frozen=True):

@@ -52,10 +52,10 @@ class DataSource(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     share: Annotated[float, Meta(gt=0, le=1e6)] = 1.0
     """How often a sample is drawn from this source, relative to the others' shares (S000, I.4: 0.23 and 0.77)."""
     index: Annotated[str, Meta(max_length=ADDRESS_LETTERS)] = ""
-    """Of a manifest: name of the blob that lists its shards with their digests (`core.data.shard_index`); of a recipe:
-    that file, seen from the recipe's own.  Empty: there is none, so shards cannot be checked, nor shared."""
+    """Of a manifest: name of the blob that lists its shards with their digests (`core.text.order.shard_index`); of a
+    recipe: that file, seen from the recipe's own.  Empty: there is none, so shards cannot be checked, nor shared."""
     filters: Annotated[dict[Word, int | float | str | bool], Meta(max_length=20)] = {}
-    """What a document must be to be read (`core.data.filters`)."""
+    """What a document must be to be read (`core.text.order.filters`)."""
     licence: Annotated[str, Meta(max_length=200)] = ""
     """Of the text, for people: "CC BY-SA 4.0"."""
     credit: Annotated[str, Meta(max_length=1000)] = ""

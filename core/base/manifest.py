@@ -128,8 +128,8 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """What peers contribute, and what the mean is used for: the rule's `name` and its own numbers.  Absent means
     gradients, in the signed text too."""
     precision: Name | msgspec.UnsetType = msgspec.UNSET
-    """What passes compute in, on machines that can (`core.training.precision`); all that is shared is float32.  Absent
-    means fp32, in the signed text too."""
+    """What passes compute in, on machines that can (`core.training.devices.precision`); all that is shared is float32.
+    Absent means fp32, in the signed text too."""
     seed: Annotated[int, Meta(ge=0, le=SEED_MAX)] | msgspec.UnsetType = msgspec.UNSET
     """What all chance follows from: the first weights, the order of the text, what is hidden of it.  Absent means the
     manifest's id, which no other collaboration has."""

@@ -16,7 +16,7 @@
 
 Schedules are written in samples, and become epochs when the collaboration is founded: the target may change, and the
 schedule stays the same.  What the tables of model, optimiser and rule may hold is checked where torch is
-(`core.training.prepare`).
+(`core.training.programs.prepare`).
 """
 
 import math
@@ -72,7 +72,7 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """How the tokenizer is made: a name of `core.base.tasks.TOKENIZERS`, the first where this is left out; or a file of
     `potluck tokenizer train`, seen from the recipe's own."""
     precision: Literal["fp32", "tf32", "bf16", "fp16"] | msgspec.UnsetType = msgspec.UNSET
-    """What passes compute in, on machines that can (`core.training.precision`)."""
+    """What passes compute in, on machines that can (`core.training.devices.precision`)."""
     seed: Annotated[int, Meta(ge=0, le=SEED_MAX)] | msgspec.UnsetType = msgspec.UNSET
     """What all chance follows from; left out: a new collaboration's is its own."""
     target_samples: Annotated[int, Meta(ge=1, le=1_000_000_000)]

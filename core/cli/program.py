@@ -9,10 +9,10 @@ from types import MappingProxyType
 
 from core.base.problems import Problem
 from core.cli import window
-from core.cli.commands import COMMANDS, add_commands
-from core.cli.options import add_home
-from core.cli.parser import Parser
-from core.cli.say import say_problem
+from core.cli.parsing.commands import COMMANDS, add_commands
+from core.cli.parsing.options import add_home
+from core.cli.parsing.parser import Parser
+from core.cli.printing.say import say_problem
 
 EXIT_OK = 0
 EXIT_PROBLEM = 2
@@ -22,15 +22,15 @@ SCHEME = "potluck"
 """Of links (core.backbone.link), which is too much to load for each command."""
 PARTS: Mapping[str, str] = MappingProxyType(
     {
-        "alone": "core.training.alone",
+        "alone": "core.training.programs.alone",
         "app": "app.__main__",
         "costs": "core.tasks.costs",
-        "data-work": "core.training.data",
-        "hub-split": "core.sources.hub_split",
-        "prepare": "core.training.prepare",
+        "data-work": "core.training.programs.data",
+        "hub-split": "core.text.sources.hub_split",
+        "prepare": "core.training.programs.prepare",
         "reader": "core.reading.__main__",
         "senses": "core.schedule.senses.__main__",
-        "use-model": "core.training.use",
+        "use-model": "core.training.programs.use",
         "worker": "core.training.__main__",
     }
 )

@@ -15,12 +15,12 @@ from core.api.numbers import amount
 from core.backbone.charter import MANIFEST, Charter, load_charter
 from core.backbone.support import FoundedEarlier
 from core.base.problems import BadInput, Busy, WorkerProblem
-from core.cli.changes import changes_of
-from core.cli.recipes import Chosen, alone
-from core.cli.say import say_json
-from core.cli.tables import clean
-from core.engine.data_watch import words_of
+from core.cli.organiser.changes import changes_of
+from core.cli.organiser.recipes import Chosen, alone
+from core.cli.printing.say import say_json
+from core.cli.printing.tables import clean
 from core.engine.founding import Prepared, check, found
+from core.engine.text.data_watch import words_of
 from core.storage.paths import ALONE, Home
 from core.storage.recipes import folder_name, told
 from core.system.atomic_files import make_directory, set_aside

@@ -4,7 +4,7 @@ import argparse
 import importlib
 import importlib.util
 
-from core.cli.options import Missing
+from core.cli.parsing.options import Missing
 
 
 def require_window() -> None:

@@ -15,11 +15,11 @@ from core.api.verdict import Verdict
 from core.base.manifest import Manifest
 from core.base.problems import Problem
 from core.engine.installation import Installation
-from core.engine.preferences import check_end, view
+from core.engine.limits.preferences import check_end, view
 from core.engine.reports import EngineReports
 from core.engine.session import VolunteerSession
-from core.engine.snapshots import Standpoint, take_snapshot, verdict_of
-from core.net.interfaces import is_loopback
+from core.engine.shown.snapshots import Standpoint, take_snapshot, verdict_of
+from core.net.addresses.interfaces import is_loopback
 
 
 @dataclass(slots=True, kw_only=True)

@@ -27,10 +27,10 @@ from core.backbone.support import FoundedEarlier
 from core.base.problems import Problem, WorkerProblem
 from core.base.recipe import Recipe
 from core.base.state_header import epoch_of
-from core.engine.collaborations import Collaborations
 from core.engine.founding import Prepared, found, prepare
-from core.engine.usage_policy import UsagePolicy
-from core.net.interfaces import LOOPBACK
+from core.engine.limits.usage_policy import UsagePolicy
+from core.engine.remembered.collaborations import Collaborations
+from core.net.addresses.interfaces import LOOPBACK
 from core.storage.paths import Home
 from core.storage.recipes import DEFAULT_RECIPE, folder_name, open_recipe
 from core.system.atomic_files import make_directory, set_aside, write_atomic

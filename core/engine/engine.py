@@ -17,17 +17,17 @@ from core.backbone.link import Link
 from core.base.problems import Problem, UserProblem
 from core.control.notices import Level, NoticeRing
 from core.control.service import ControlService
-from core.engine.collaborations import Collaborations
 from core.engine.controls import Controls, Life
 from core.engine.installation import Installation
 from core.engine.join import join
-from core.engine.notice_file import ENDS, NoticeFile
+from core.engine.limits.preferences import Preferences
+from core.engine.limits.usage_policy import UsagePolicy
 from core.engine.options import EngineOptions
-from core.engine.preferences import Preferences
-from core.engine.usage_policy import UsagePolicy
+from core.engine.remembered.collaborations import Collaborations
+from core.engine.remembered.notice_file import ENDS, NoticeFile
 from core.ledger.days import Days
+from core.net.addresses.interfaces import is_loopback
 from core.net.clock import Clock
-from core.net.interfaces import is_loopback
 from core.schedule.sense_source import SenseSource
 from core.storage.identity import load_identity, system_keyring
 from core.storage.settings import load_settings

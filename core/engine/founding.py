@@ -16,11 +16,11 @@ from core.base.data_source import MEMBERS, DataSource
 from core.base.manifest import Manifest, Numbers
 from core.base.problems import BadInput
 from core.base.recipe import Recipe
-from core.data.shard_index import INDEX_BYTES_MAX, ShardIndex, read_index
-from core.engine.data_secrets import kept_secrets, secret_names
+from core.engine.text.data_secrets import kept_secrets, secret_names
 from core.system.atomic_files import make_directory, read_bounded
 from core.system.child_process import own_command
 from core.system.reports import answer
+from core.text.order.shard_index import INDEX_BYTES_MAX, ShardIndex, read_index
 
 Stage = Callable[[str, float], None]
 """Told what is being prepared, and the share that is done."""
@@ -80,7 +80,7 @@ async def prepare(
     make_directory(out)
     given = ["--recipe", msgspec.json.encode(recipe).decode(), "--called", called, "--out", str(out)]
     given += [] if start is None else ["--start", str(start)]
-    command = [*own_command("prepare", "core.training.prepare"), *given, "--with-parent"]
+    command = [*own_command("prepare", "core.training.programs.prepare"), *given, "--with-parent"]
     secrets = await asyncio.to_thread(kept_secrets, secret_names(recipe.sources))
     share = 0.0
 
@@ -106,7 +106,7 @@ async def check(recipes: Mapping[str, Recipe]) -> None:
     for called, recipe in recipes.items():
         _check_averaging(recipe, called)
         words += ["--recipe", msgspec.json.encode(recipe).decode(), "--called", called]
-    await answer([*own_command("prepare", "core.training.prepare"), *words, "--with-parent"], ["checked"])
+    await answer([*own_command("prepare", "core.training.programs.prepare"), *words, "--with-parent"], ["checked"])
 
 
 def _check_averaging(recipe: Recipe, called: str) -> None:
@@ -131,8 +131,8 @@ def found(
         recipe: What was prepared.
         prepared: What the preparation found out.
         folder: The charter's.
-        shards: A folder for shards of the recipe's sources (`core.engine.own_text`), which goes into the charter, so
-            that no folder is named.  None: the collaboration stays on this computer.
+        shards: A folder for shards of the recipe's sources (`core.engine.text.own_text`), which goes into the charter,
+            so that no folder is named.  None: the collaboration stays on this computer.
         invitation: Lets people in first; None: `first_invitation`.
         keep: Whether the prepared files stay, for the charter of another recipe with the same `text_work`.
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from core.backbone.names import chosen_name
 from core.base.signing import KeyPair
 from core.control.notices import NoticeRing
+from core.engine.limits.preferences import Preferences
+from core.engine.limits.usage_policy import UsagePolicy
 from core.engine.options import EngineOptions
-from core.engine.preferences import Preferences
-from core.engine.usage_policy import UsagePolicy
 from core.ledger.days import Days
 from core.net.clock import Clock
 

@@ -10,12 +10,12 @@ from random import SystemRandom
 import msgspec
 
 from core.api.verdict import Verdict
-from core.backbone.join import Joining
 from core.backbone.link import Link
-from core.backbone.source import check_source
 from core.base.manifest import Manifest
 from core.engine.installation import Installation
 from core.engine.session import VolunteerSession
+from core.joining.join import Joining
+from core.joining.source import check_source
 from core.system.atomic_files import make_directory
 
 

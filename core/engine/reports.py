@@ -25,7 +25,7 @@ from core.api.snapshot import Notice
 from core.base.ids import PeerId, fingerprint
 from core.base.problems import Problem
 from core.engine.installation import Installation
-from core.engine.notice_file import NoticeFile
+from core.engine.remembered.notice_file import NoticeFile
 from core.engine.session import VolunteerSession
 from core.ledger.checked_receipt import CheckedReceipt, check
 from core.ledger.credits import Credit

@@ -15,31 +15,31 @@ from typing import Any, Final
 from core.api.commands import ModelEvaluation
 from core.api.settings import PortTest
 from core.api.snapshot import HELPER, VOLUNTEER
-from core.backbone.join import JoinedCollaboration, Joining
 from core.backbone.revocations import shut_out
 from core.base.problems import Busy, NoSpace, Problem
 from core.engine.allowed_use import AllowedUse, share_of
-from core.engine.clock_watch import ClockWatch, contacts_of, seeds
-from core.engine.data_access import DataRoom
-from core.engine.data_desk import DataDesk
-from core.engine.data_watch import DataWatch
-from core.engine.gift import GiftMeter, watts_of
 from core.engine.installation import Installation
-from core.engine.journal import Journal
-from core.engine.network_monitor import network_monitor_of
-from core.engine.port_test import try_port
-from core.engine.shard_sharing import shared_shards
-from core.engine.snapshots import Standpoint
+from core.engine.network.clock_watch import ClockWatch, contacts_of, seeds
+from core.engine.network.network_monitor import network_monitor_of
+from core.engine.network.port_test import try_port
+from core.engine.remembered.gift import GiftMeter, watts_of
+from core.engine.remembered.journal import Journal
+from core.engine.shown.snapshots import Standpoint
+from core.engine.text.data_access import DataRoom
+from core.engine.text.data_desk import DataDesk
+from core.engine.text.data_watch import DataWatch
+from core.engine.text.shard_sharing import shared_shards
+from core.joining.join import JoinedCollaboration, Joining
 from core.ledger.days import GiftTotals
 from core.nat.events import CheckReachability, ReachChanged, RelayAllowed
 from core.nat.relay import RelaySettings
-from core.net.interfaces import is_loopback
+from core.net.addresses.interfaces import is_loopback
 from core.session.authority_news import AuthorityDecided
 from core.session.participant import Role, participant_of
 from core.session.session import Session
 from core.storage.settings import Settings
-from core.swarm import orders
 from core.swarm.participant import Participant
+from core.swarm.words import orders
 from core.system.atomic_files import make_directory
 from core.workers.helper import Helper
 from core.workers.place import TrainerPlace

@@ -8,13 +8,13 @@ from typing import Final
 
 from core.api.turns import PassedOver, WhyNot
 from core.api.verdict import VerdictCode
-from core.backbone.introduction import Impostor
-from core.backbone.look import LinkProblem, look
 from core.base.problems import BadInput, NotTrusted, Problem, UserProblem
 from core.control.notices import Level
-from core.engine.collaborations import KeptCollaboration
 from core.engine.engine import Engine
+from core.engine.remembered.collaborations import KeptCollaboration
 from core.engine.turns import Turns
+from core.joining.introduction import Impostor
+from core.joining.look import LinkProblem, look
 from core.net.clock import steady_s
 
 LOOKS: Final = 60

@@ -16,7 +16,7 @@ from core.base.state_header import LEDGER_BYTES_MAX
 from core.ledger.credits import OTHERS
 from core.ledger.curve import Curve
 from core.ledger.ledger import ROWS_MAX, Ledger, LedgerRow
-from core.swarm.orders import HeldoutLearned, LedgerRead, RoundRecord
+from core.swarm.words.orders import HeldoutLearned, LedgerRead, RoundRecord
 from core.system.atomic_files import read_bounded, set_aside, write_atomic
 
 STANDINGS_MAX: Final = 100

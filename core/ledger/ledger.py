@@ -23,7 +23,7 @@ from core.base.state_header import LEDGER_BYTES_MAX
 from core.base.wire import Schema
 from core.ledger.credits import COUNT_MAX, OTHERS, added
 from core.ledger.curve import Curve
-from core.swarm.orders import RoundRecord
+from core.swarm.words.orders import RoundRecord
 
 ROWS_MAX: Final = 10_000
 """Peers with rows of their own; beyond them the half that gave least is summed together."""

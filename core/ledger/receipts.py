@@ -31,7 +31,7 @@ SEGMENTS_MAX: Final = 8
 PEERS_MAX: Final = 10_000
 """Peers with sums of their own; those who did least are summed together."""
 MET_MAX: Final = 256
-"""Number of peers that a restart makes known again (core.swarm.branches)."""
+"""Number of peers that a restart makes known again (core.swarm.presence.branches)."""
 TOTALS_BYTES_MAX: Final = 4 * 1024 * 1024
 
 _LENGTH_BYTES: Final = 4

@@ -8,9 +8,9 @@ from core.base.ids import PeerId
 from core.base.meter import Meter
 from core.base.signing import KeyPair
 from core.base.trace import Trace
-from core.net.pace import Pace
-from core.net.passes import PassVerifier, authority_id_of
-from core.net.streams import PeerStream
+from core.net.identity.passes import PassVerifier, authority_id_of
+from core.net.limits.pace import Pace
+from core.net.links.streams import PeerStream
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

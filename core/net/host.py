@@ -11,26 +11,26 @@ from core.base.ids import PeerId
 from core.base.machine import Machine
 from core.base.wire import MessageCodec
 from core.nat.events import SendDatagramTo
-from core.net.address_book import Address, AddressBook
+from core.net.addresses.address_book import Address, AddressBook
+from core.net.addresses.hosts import is_literal, is_name
+from core.net.addresses.name_resolver import NameResolver
 from core.net.admission import ANY_LINE, Admission, HostOwner, LineUse
 from core.net.background_tasks import BackgroundTasks
 from core.net.clock import Clock
-from core.net.datagrams import DatagramPort
-from core.net.envelope import NONCE_BYTES, Envelopes
+from core.net.datagrams.datagrams import DatagramPort
+from core.net.datagrams.envelope import NONCE_BYTES, Envelopes
+from core.net.datagrams.mirror_port import MirrorPort
 from core.net.failed_peers import FailedPeers
-from core.net.hosts import is_literal, is_name
-from core.net.links import Links
+from core.net.identity.tls import Credentials
+from core.net.limits.pace import Pace
+from core.net.links.links import Links
+from core.net.links.metering import Metering
+from core.net.links.peer_links import LinkOwner
+from core.net.links.stream_terms import StreamTerms
 from core.net.listening import Listening, listen, listen_beside
-from core.net.metering import Metering
-from core.net.mirror_port import MirrorPort
-from core.net.name_resolver import NameResolver
-from core.net.pace import Pace
-from core.net.peer_links import LinkOwner
 from core.net.planes import Planes
 from core.net.runner import Runner
 from core.net.stats import HostStats, LinkStats
-from core.net.stream_terms import StreamTerms
-from core.net.tls import Credentials
 
 
 class Host:

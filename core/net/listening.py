@@ -14,9 +14,9 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from core.base.problems import BadInput, Busy, Problem
-from core.net.address_book import Address
-from core.net.hosts import is_literal
-from core.net.ports import REUSE
+from core.net.addresses.address_book import Address
+from core.net.addresses.hosts import is_literal
+from core.net.addresses.ports import REUSE
 
 ANY: Final = "0.0.0.0"  # noqa: S104 - a peer is there to be reached
 """All addresses of this computer, of both families."""

@@ -9,12 +9,12 @@ from core.base.problems import WireProblem
 from core.base.trace import Trace
 from core.base.wire import Message, MessageCodec
 from core.nat.messages import DialBackDatagram, Mirrored
-from core.net.address_book import Address
-from core.net.datagrams import DatagramPort
-from core.net.envelope import VerifiedDatagram
-from core.net.links import Links
-from core.net.metering import Metering
-from core.net.streams import PeerStream
+from core.net.addresses.address_book import Address
+from core.net.datagrams.datagrams import DatagramPort
+from core.net.datagrams.envelope import VerifiedDatagram
+from core.net.links.links import Links
+from core.net.links.metering import Metering
+from core.net.links.streams import PeerStream
 
 
 class Planes:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from core.base.ids import PeerId
-from core.net.streams import PeerStream, Way
+from core.net.links.streams import PeerStream, Way
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,13 +25,13 @@ from core.nat.events import (
 )
 from core.nat.messages import Address
 from core.nat.traversal import Traversal
+from core.net.addresses.hosts import is_literal
+from core.net.addresses.ports import call
 from core.net.background_tasks import BackgroundTasks
-from core.net.carrier_transport import CarriedTransport
-from core.net.hosts import is_literal
-from core.net.links import Links
-from core.net.ports import call
-from core.net.punch import Rendezvous
-from core.net.streams import PeerStream
+from core.net.carriers.carrier_transport import CarriedTransport
+from core.net.carriers.punch import Rendezvous
+from core.net.links.links import Links
+from core.net.links.streams import PeerStream
 
 DIAL_BACK_S = 3.0
 

@@ -13,7 +13,7 @@ from core.reading.block_file import BlockFile, Seal
 from core.reading.block_store import BlockKey, BlockStore
 from core.reading.room import OWN_TROUBLE
 from core.reading.rows import OpenShard, RowMaker
-from core.sources.source import SourceStalled, TextShards
+from core.text.sources.source import SourceStalled, TextShards
 
 FIRST_ROWS: Final = 512
 """Rows after which a growing block is said first: as many as the worker's shuffle buffer needs to begin."""

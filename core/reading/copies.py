@@ -6,8 +6,8 @@ from typing import Protocol
 
 from core.reading.desk import Desk
 from core.reading.room import DiskRoom
-from core.sources.indexed import IndexedShards
 from core.system.atomic_files import make_directory
+from core.text.sources.indexed import IndexedShards
 
 
 class Copies(Protocol):

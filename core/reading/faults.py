@@ -10,7 +10,7 @@ from typing import Final
 from core.api.data_state import DataCode
 from core.reading.news import NAME_LETTERS
 from core.reading.wishes import GivenUp
-from core.sources.source import ShardUnreadable, SourceTrouble
+from core.text.sources.source import ShardUnreadable, SourceTrouble
 
 LINES_MAX: Final = 500
 """Shards of a source that have a line in the log, at most: with five kilobytes each, if every letter has to be escaped,

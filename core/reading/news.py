@@ -8,7 +8,7 @@ from core.api.data_state import DataCode
 from core.reading.block_file import Seal
 from core.reading.block_store import BlockKey
 from core.reading.frames import BlockReady, FilesLeftOut, Flowing, Opened, ReadFrame, Stalled, Unreadable
-from core.sources.source import LeftOut, Listing, SourceTrouble
+from core.text.sources.source import LeftOut, Listing, SourceTrouble
 
 NAME_LETTERS: Final = 200
 """Of a file's name its end is news."""

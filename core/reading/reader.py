@@ -10,8 +10,6 @@ from core.api.data_state import DataCode
 from core.base.manifest import read_manifest
 from core.base.problems import BadInput
 from core.base.signing import Ed25519Verifier
-from core.data.filters import read_filters
-from core.data.shard_index import read_index
 from core.reading.block_file import Shape
 from core.reading.block_store import BlockKey, BlockStore
 from core.reading.copies import AtOrigin, Copies, SharedCopies
@@ -23,10 +21,13 @@ from core.reading.room import DiskRoom
 from core.reading.rows import Counts, RowMaker, rows_digest
 from core.reading.source_reader import SourceReader
 from core.reading.wishes import Wish
-from core.sources.indexed import IndexedShards
-from core.sources.source import Access, SourceStalled, TextShards, open_source
 from core.system.unused_memory import return_unused_memory
 from core.tasks.task import Blobs
+from core.text.order.filters import read_filters
+from core.text.order.shard_index import read_index
+from core.text.sources.indexed import IndexedShards
+from core.text.sources.opening import open_source
+from core.text.sources.source import Access, SourceStalled, TextShards
 
 TALLY_S: Final = 1.0
 WIDE_FROM: Final = 65_536

@@ -12,12 +12,12 @@ from typing import Final
 import msgspec
 
 from core.base.content import digest
-from core.data.documents import Document
-from core.data.filters import Filters
-from core.data.sources import is_held_out
-from core.sources.source import Piece
-from core.sources.texts import documents_in
 from core.tasks.cutter import Cutter, Row
+from core.text.order.documents import Document
+from core.text.order.filters import Filters
+from core.text.order.sources import is_held_out
+from core.text.sources.source import Piece
+from core.text.sources.texts import documents_in
 
 ROWS_EDITION: Final = 1
 """To be raised by a change of this program after which equal texts give other rows."""

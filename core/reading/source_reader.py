@@ -20,7 +20,7 @@ from core.reading.news import SourceNews
 from core.reading.room import OWN_TROUBLE
 from core.reading.rows import RowMaker
 from core.reading.wishes import GivenUp, Wish, Wishes
-from core.sources.source import ShardUnreadable, SourceStalled, SourceTrouble, TextShards
+from core.text.sources.source import ShardUnreadable, SourceStalled, SourceTrouble, TextShards
 
 RETRY_S: Final = 2.0
 RETRY_S_MAX: Final = 40.0

@@ -7,13 +7,13 @@ from random import SystemRandom
 from core.base.ids import PeerId
 from core.base.manifest import Manifest
 from core.base.signing import Ed25519Verifier, KeyPair
+from core.kept.state_files import DiskStateSink
 from core.nat.relay import RelaySettings
-from core.net.interfaces import is_loopback
-from core.swarm.fetch import Sinks
+from core.net.addresses.interfaces import is_loopback
+from core.swarm.catching_up.fetch import Sinks
 from core.swarm.participant import Participant
-from core.swarm.settings import ParticipantSettings
-from core.swarm.states import StateName
-from core.workers.state_files import DiskStateSink
+from core.swarm.words.settings import ParticipantSettings
+from core.swarm.words.states import StateName
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

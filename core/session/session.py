@@ -27,16 +27,16 @@ from core.nat.traversal import Traversal
 from core.net.admission import Admission, HostOwner, LineUse
 from core.net.clock import Clock
 from core.net.host import Host
-from core.net.locator import Locator
-from core.net.pace import Pace
-from core.net.passes import authority_id_of
+from core.net.identity.passes import authority_id_of
+from core.net.limits.pace import Pace
+from core.net.links.streams import PeerStream
+from core.net.router.locator import Locator
 from core.net.stats import HostStats
-from core.net.streams import PeerStream
 from core.net.traverse import Traverser
 from core.session.authority_news import AuthorityDecided, AuthorityNews
-from core.swarm.facts import Revoked, Seeds
-from core.swarm.messages import SHARD_MESSAGES
 from core.swarm.shards.exchange import ShardExchange
+from core.swarm.words.facts import Revoked, Seeds
+from core.swarm.words.messages import SHARD_MESSAGES
 
 PASS_RENEW_S: Final = 6 * 3600.0
 """How often a pass, valid for 24 hours, is renewed, at the latest."""

@@ -7,12 +7,12 @@ from random import SystemRandom
 from core.base.content import digest
 from core.base.manifest import Manifest
 from core.base.problems import BadInput, Damaged
-from core.data.shard_index import INDEX_BYTES_MAX, ShardIndex, read_index
+from core.kept.shard_files import DiskShardStore, seeds_in
 from core.swarm.participant import Participant
 from core.swarm.shards.exchange import ShardExchange
 from core.swarm.shards.names import Catalogue, OwnRounds, ShardEntry
 from core.system.atomic_files import read_bounded
-from core.workers.shard_files import DiskShardStore, seeds_in
+from core.text.order.shard_index import INDEX_BYTES_MAX, ShardIndex, read_index
 
 
 def indexes_of(manifest: Manifest, blobs: Path) -> dict[int, ShardIndex]:

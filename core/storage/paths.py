@@ -49,12 +49,12 @@ class Home:
 
     @property
     def collaborations_file(self) -> Path:
-        """`collaborations.json`: the links of the collaborations that were joined (core.engine.collaborations)."""
+        """`collaborations.json`: the links of the collaborations that were joined."""
         return collaborations_file(self.directory)
 
     @property
     def usage_file(self) -> Path:
-        """`usage.json`: what was sent and received this month (core.engine.usage_policy)."""
+        """`usage.json`: what was sent and received this month (core.engine.limits.usage_policy)."""
         return self.directory / "usage.json"
 
     @property
@@ -64,7 +64,7 @@ class Home:
 
     @property
     def notices_file(self) -> Path:
-        """`logs/notices.log`: what happened, for the person (core.engine.notice_file)."""
+        """`logs/notices.log`: what happened, for the person (core.engine.remembered.notice_file)."""
         return self.logs / "notices.log"
 
     @property

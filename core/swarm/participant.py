@@ -1,8 +1,8 @@
 """A peer of a collaboration: the DHT node, progress, rounds of averaging, catching up, and its trainer's side.
 
-It is a machine itself, made of machines.  The trainer is spoken to in orders (`core.swarm.orders`) and answers in
-events (`core.swarm.answers`); in the real program the engine carries both between it and the worker process, in the
-simulator a simulated worker answers.
+It is a machine itself, made of machines.  The trainer is spoken to in orders (`core.swarm.words.orders`) and answers in
+events (`core.swarm.words.answers`); in the real program the engine carries both between it and the worker process, in
+the simulator a simulated worker answers.
 """
 
 from collections.abc import Sequence
@@ -25,7 +25,23 @@ from core.dht.settings import DhtSettings
 from core.nat.events import ReachChanged
 from core.nat.messages import NAT_MESSAGES
 from core.nat.traversal import Traversal
-from core.swarm.answers import (
+from core.swarm.catching_up.catch_up import CatchUp, CatchUpFailed, StateFetched
+from core.swarm.catching_up.donor import PastMembers
+from core.swarm.catching_up.fetch import Sinks
+from core.swarm.catching_up.replay import MeansFetched
+from core.swarm.catching_up.state_donor import StateDonor
+from core.swarm.epoch.grouping import Grouping
+from core.swarm.presence.beacon import Beacon
+from core.swarm.presence.heldout import heldout_news
+from core.swarm.presence.line_news import SCHEMAS, LineNews
+from core.swarm.presence.membership import Membership
+from core.swarm.presentation import Presentation, Tells
+from core.swarm.reach.connectivity import Connectivity, NetworkEvent
+from core.swarm.rounds.rounds import Rounds
+from core.swarm.standby import Standby
+from core.swarm.trainer_side import TrainerSide
+from core.swarm.view import ParticipantView
+from core.swarm.words.answers import (
     ContributionWritten,
     HeldoutEvaluated,
     MeanOffered,
@@ -35,30 +51,14 @@ from core.swarm.answers import (
     TrainerNews,
     TrainerReady,
 )
-from core.swarm.beacon import Beacon
-from core.swarm.catch_up import CatchUp, CatchUpFailed, StateFetched
-from core.swarm.connectivity import Connectivity, NetworkEvent
-from core.swarm.donor import PastMembers
-from core.swarm.epoch import Phase
-from core.swarm.facts import Help, Revoked, Seeds, StateKept, StateNotKept
-from core.swarm.fetch import Sinks
-from core.swarm.grouping import Grouping
-from core.swarm.heldout import heldout_news
-from core.swarm.line_news import SCHEMAS, LineNews
-from core.swarm.membership import Membership
-from core.swarm.messages import STATE_MESSAGES
-from core.swarm.orders import Changed
-from core.swarm.presentation import Presentation, Tells
-from core.swarm.progress import ProgressReport
-from core.swarm.replay import MeansFetched
-from core.swarm.round_events import Asked, Committed, Formed, Missed
-from core.swarm.rounds import Rounds
-from core.swarm.settings import ParticipantSettings
-from core.swarm.standby import Standby
-from core.swarm.state_donor import StateDonor
-from core.swarm.states import StateName
-from core.swarm.trainer_side import TrainerSide
-from core.swarm.view import ParticipantView
+from core.swarm.words.epoch import Phase
+from core.swarm.words.facts import Help, Revoked, Seeds, StateKept, StateNotKept
+from core.swarm.words.messages import STATE_MESSAGES
+from core.swarm.words.orders import Changed
+from core.swarm.words.progress import ProgressReport
+from core.swarm.words.round_events import Asked, Committed, Formed, Missed
+from core.swarm.words.settings import ParticipantSettings
+from core.swarm.words.states import StateName
 
 MachineEvent = (
     Found

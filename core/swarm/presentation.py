@@ -3,16 +3,16 @@
 from collections.abc import Callable
 from typing import Final
 
-from core.swarm.catch_up import CatchUp
-from core.swarm.epoch import IN_STEP, Phase
-from core.swarm.membership import Membership
-from core.swarm.progress import ProgressReport
-from core.swarm.rounds import Rounds
-from core.swarm.settings import ParticipantSettings
+from core.swarm.catching_up.catch_up import CatchUp
+from core.swarm.presence.membership import Membership
+from core.swarm.rounds.rounds import Rounds
 from core.swarm.standby import Standby
-from core.swarm.states import first_state
 from core.swarm.trainer_side import TrainerSide
 from core.swarm.view import ParticipantView
+from core.swarm.words.epoch import IN_STEP, Phase
+from core.swarm.words.progress import ProgressReport
+from core.swarm.words.settings import ParticipantSettings
+from core.swarm.words.states import first_state
 
 HELPING: Final = "helping"
 """The activity of a helper, as it reports it."""

@@ -8,17 +8,17 @@ from typing import Any, Final
 
 from core.api.snapshot import BACKBONE, VOLUNTEER
 from core.averaging.codecs.registry import ADAPTIVE, FEEDBACK
-from core.swarm.catch_up import CatchUp
-from core.swarm.facts import Help, StateKept, StateNotKept
-from core.swarm.keeper import StateKeeper
-from core.swarm.membership import Membership
-from core.swarm.orders import Changed
+from core.swarm.catching_up.catch_up import CatchUp
+from core.swarm.catching_up.keeper import StateKeeper
 from core.swarm.pace import EpochPace
-from core.swarm.progress import StateCopy
-from core.swarm.round_events import Committed, Formed, Missed
-from core.swarm.rounds import Rounds, RoundVectors
-from core.swarm.settings import ParticipantSettings
-from core.swarm.states import StateName, first_state
+from core.swarm.presence.membership import Membership
+from core.swarm.rounds.rounds import Rounds, RoundVectors
+from core.swarm.words.facts import Help, StateKept, StateNotKept
+from core.swarm.words.orders import Changed
+from core.swarm.words.progress import StateCopy
+from core.swarm.words.round_events import Committed, Formed, Missed
+from core.swarm.words.settings import ParticipantSettings
+from core.swarm.words.states import StateName, first_state
 
 OWN_VIEW_S: Final = 10.0
 """So long a helper does not go back to where the others stood before the round that it was in itself."""

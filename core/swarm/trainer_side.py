@@ -6,7 +6,16 @@ from core.averaging.plan import STAGES_MAX
 from core.base.bounds import is_loss
 from core.base.machine import earliest
 from core.base.trace import Trace
-from core.swarm.answers import (
+from core.swarm.catching_up.arrival import Arrival
+from core.swarm.catching_up.catch_up import CatchUp, CatchUpFailed, StateFetched
+from core.swarm.catching_up.replay import MeansFetched
+from core.swarm.catching_up.state_choice import NewerState
+from core.swarm.epoch.contributing import Contributing
+from core.swarm.epoch.grouping import Grouping
+from core.swarm.epoch.watch import TrainerWatch
+from core.swarm.presence.beacon import Beacon
+from core.swarm.rounds.rounds import Rounds, RoundVectors
+from core.swarm.words.answers import (
     ContributionWritten,
     HeldoutEvaluated,
     SamplesCounted,
@@ -16,20 +25,11 @@ from core.swarm.answers import (
     TrainerNews,
     TrainerReady,
 )
-from core.swarm.arrival import Arrival
-from core.swarm.beacon import Beacon
-from core.swarm.catch_up import CatchUp, CatchUpFailed, StateFetched
-from core.swarm.contributing import Contributing
-from core.swarm.epoch import IN_STEP, Cue, EpochMachine, Phase
-from core.swarm.grouping import Grouping
-from core.swarm.orders import Changed, Evaluate, Go, HeldoutLearned, Hold, Load, Replay, Restart, WorkNotKept
-from core.swarm.replay import MeansFetched
-from core.swarm.round_events import Asked, Committed, Formed, Missed
-from core.swarm.rounds import Rounds, RoundVectors
-from core.swarm.settings import ParticipantSettings
-from core.swarm.state_choice import NewerState
-from core.swarm.states import State
-from core.swarm.watch import TrainerWatch
+from core.swarm.words.epoch import IN_STEP, Cue, EpochMachine, Phase
+from core.swarm.words.orders import Changed, Evaluate, Go, HeldoutLearned, Hold, Load, Replay, Restart, WorkNotKept
+from core.swarm.words.round_events import Asked, Committed, Formed, Missed
+from core.swarm.words.settings import ParticipantSettings
+from core.swarm.words.states import State
 
 
 class TrainerSide:

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 from core.averaging.plan import Plan, Rates
 from core.base.ids import PeerId
-from core.swarm.epoch import Phase
-from core.swarm.fetch import Fetching
-from core.swarm.progress import ProgressReport
-from core.swarm.settings import ParticipantSettings
-from core.swarm.states import StateName
+from core.swarm.catching_up.fetch import Fetching
+from core.swarm.words.epoch import Phase
+from core.swarm.words.progress import ProgressReport
+from core.swarm.words.settings import ParticipantSettings
+from core.swarm.words.states import StateName
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from core.data.documents import Document
+from core.text.order.documents import Document
 
 Row = NDArray[np.uint16] | NDArray[np.uint32]
 

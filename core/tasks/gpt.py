@@ -22,13 +22,13 @@ from core.api.score import Score
 from core.base.manifest import Manifest, Numbers
 from core.base.problems import BadInput
 from core.base.tasks import TOKENIZERS
-from core.data.documents import Document
 from core.tasks.gpt_numbers import COUNTS, Alphabet, GptNumbers, gpt_numbers, read_counts, windows
 from core.tasks.neighbour import NEIGHBOUR, Neighbour, read_neighbour
 from core.tasks.parameters import START, begun, write_parameters
 from core.tasks.start import log_shares, started
 from core.tasks.task import Blobs, Evaluation, Losses, ModelCosts, PreparedTask, TensorBatch
 from core.tasks.text import GivenText, Progress, read_text, write_blobs
+from core.text.order.documents import Document
 
 if TYPE_CHECKING:
     from core.tasks.pretrained import Pretrained

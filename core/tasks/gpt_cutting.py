@@ -6,10 +6,10 @@ from random import Random
 import numpy as np
 
 from core.base.manifest import Manifest
-from core.data.documents import Document
 from core.tasks.cutter import Row
 from core.tasks.gpt_numbers import Alphabet, GptNumbers, gpt_numbers, read_counts, windows
 from core.tasks.task import Blobs
+from core.text.order.documents import Document
 
 
 class GptCutter:

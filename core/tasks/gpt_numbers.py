@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from core.base.manifest import Numbers, checked
 from core.base.problems import BadInput
-from core.data.documents import Document
 from core.tasks.task import Blobs
+from core.text.order.documents import Document
 
 COUNTS: Final = "counts"
 """The blob that says of each letter of the alphabet how often it stands in the text for training."""

@@ -203,7 +203,7 @@ class Task(Protocol):
 
         Args:
             rows_BR: B rows as the task's cutter has made them (`core.tasks.cutter`).
-            seeds_B: What is drawn for each sample follows from its seed (`core.data.chance`).
+            seeds_B: What is drawn for each sample follows from its seed (`core.text.order.chance`).
         """
 
     @property

@@ -11,11 +11,11 @@ from typing import Final
 from core.base.data_source import DataSource
 from core.base.problems import BadInput
 from core.base.tasks import TOKENIZERS
-from core.data.documents import Document
-from core.data.sources import Part, is_held_out
-from core.sources.patient import Tell, untold
-from core.sources.texts import SourceTexts, texts_of
 from core.system.atomic_files import make_directory, write_atomic
+from core.text.order.documents import Document
+from core.text.order.sources import Part, is_held_out
+from core.text.sources.patient import Tell, untold
+from core.text.sources.texts import SourceTexts, texts_of
 
 READ_CHARS: Final = 3_000_000
 """Text that is read for a preparation, characters, where what it makes needs no more."""
@@ -52,7 +52,7 @@ def text_of(
     Args:
         sources: Folders are absolute; the person has named them.
         tokenizer: As the recipe has it, a file with its absolute path.
-        secrets: Credentials (`core.sources.source.Access`).
+        secrets: Credentials (`core.text.sources.source.Access`).
         tell: Told why nothing comes, while a source does not answer.
 
     Raises:

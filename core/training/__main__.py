@@ -54,7 +54,7 @@ def main(*_: object) -> int:
     except Problem as problem:
         say(Failed(code=problem.code, message=problem.message, hint=problem.hint))
     except Exception as error:  # noqa: BLE001 - whatever it is, the engine hears of it
-        from core.training.micro_batch import lacked_memory  # noqa: PLC0415 - has torch, which takes seconds
+        from core.training.devices.micro_batch import lacked_memory  # noqa: PLC0415 - has torch, which takes seconds
 
         traceback.print_exc()
         why = "memory ran out" if lacked_memory(error) else error
@@ -105,7 +105,7 @@ def open_conversation(start: Start, say: Callable[[ToEngine], None], clock: Call
 
     from core.base.manifest import read_manifest  # noqa: PLC0415
     from core.base.signing import Ed25519Verifier  # noqa: PLC0415
-    from core.training.streamed import StreamedSamples, reading_of  # noqa: PLC0415
+    from core.training.samples.streamed import StreamedSamples, reading_of  # noqa: PLC0415
 
     manifest = read_manifest(_content(Path(start.manifest_path)), Ed25519Verifier())
     samples = StreamedSamples(manifest, start.seed, begin=reading_of(start), tell=say)  # reads while torch is loaded
@@ -114,13 +114,13 @@ def open_conversation(start: Start, say: Callable[[ToEngine], None], clock: Call
 
     from core.tasks import task_of  # noqa: PLC0415
     from core.tasks.task import Blobs  # noqa: PLC0415
-    from core.training.backprop import keep_compiled  # noqa: PLC0415
     from core.training.conversation import Conversation  # noqa: PLC0415
-    from core.training.devices import choose, titles_of  # noqa: PLC0415
+    from core.training.devices.backprop import keep_compiled  # noqa: PLC0415
+    from core.training.devices.devices import choose, titles_of  # noqa: PLC0415
+    from core.training.devices.precision import precision_on  # noqa: PLC0415
+    from core.training.learner import Learner  # noqa: PLC0415
     from core.training.memory_limit import keep_within  # noqa: PLC0415
     from core.training.metrics import sinks_of  # noqa: PLC0415
-    from core.training.precision import precision_on  # noqa: PLC0415
-    from core.training.round import Learner  # noqa: PLC0415
     from core.workers.arena import Arena  # noqa: PLC0415
 
     task = task_of(manifest, Blobs(Path(start.blobs_dir), manifest.blobs))

@@ -10,18 +10,18 @@ import torch
 
 from core.api.data_state import DataCode
 from core.base.problems import Problem, WorkerProblem
-from core.training.bookmarks import BOOKMARK_NAME
 from core.training.carried import Carried
-from core.training.checkpoint import Saved
-from core.training.devices import titles_of
-from core.training.duty import DutyCycle
+from core.training.devices.devices import titles_of
+from core.training.devices.duty import DutyCycle
+from core.training.devices.replica_thread import MEANINGLESS_BATCHES_MAX
 from core.training.engine_watch import EngineHeard, EngineSilent, Heard
 from core.training.following import Following
+from core.training.learner import Learner
 from core.training.metrics import EpochMeter, EpochMetrics, Sink, write_all
-from core.training.replica_thread import MEANINGLESS_BATCHES_MAX
-from core.training.round import Learner
 from core.training.standstill import Standstill, Unattended
 from core.training.state_frames import SavedStep, state_fields
+from core.training.states.bookmarks import BOOKMARK_NAME
+from core.training.states.checkpoint import Saved
 from core.workers.arena import Arena
 from core.workers.data_frames import DataLeftOut
 from core.workers.frames import (

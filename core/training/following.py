@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from core.base.problems import Damaged, WorkerProblem
-from core.training.round import Learner, TrainerState
+from core.training.learner import Learner, TrainerState
 from core.training.state_frames import state_fields
 from core.workers.arena import Arena
 from core.workers.frames import Load, Loaded, Replay, TakeMean, ToEngine, WantsMean

@@ -5,7 +5,7 @@ import psutil
 from core.api.numbers import volume
 from core.api.settings import CPU
 from core.base.problems import BadInput
-from core.training.round import Learner
+from core.training.learner import Learner
 
 
 def keep_within(learner: Learner, limit_bytes: int) -> None:

@@ -16,8 +16,8 @@ from core.base.problems import BadInput
 from core.base.schedule import learning_rate
 from core.system.atomic_files import append_synced, make_directory, write_atomic
 from core.tasks.task import Evaluation
-from core.training.noise_scale import NoiseScale, SquaredNorm
-from core.training.round import Learner
+from core.training.learner import Learner
+from core.training.vectors.noise_scale import NoiseScale, SquaredNorm
 from core.workers.frames import MetricFiles, RoundMetrics
 
 READABLE: Final = 0o644
@@ -52,7 +52,7 @@ class EpochMetrics(msgspec.Struct, frozen=True, kw_only=True):
     dropped: int
     """Batches whose gradient was not finite."""
     noise_scale: float | None = None
-    """Samples at which a mean gradient is half noise (`core.training.noise_scale`); None: not known yet."""
+    """Samples at which a mean gradient is half noise (`core.training.vectors.noise_scale`); None: not known yet."""
     averaging_s: float | None = None
     """Of the round; this and what follows is None without a swarm."""
     peers: int | None = None

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from core.base.problems import Damaged, WorkerProblem
 from core.base.state_header import StateHeader
-from core.training.bookmarks import Bookmarks
-from core.training.checkpoint import Checkpoints, Saved
 from core.training.rules.rule import Rule
-from core.training.samples import RowsInHand, Samples
+from core.training.samples.samples import RowsInHand, Samples
+from core.training.states.bookmarks import Bookmarks
+from core.training.states.checkpoint import Checkpoints, Saved
 
 
 class ReplayedSteps:

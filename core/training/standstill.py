@@ -1,7 +1,7 @@
 """A learner that computes nothing for a while: as the engine said, or because the engine says nothing."""
 
 from core.training.engine_watch import EngineHeard, EngineSilent
-from core.training.round import Learner
+from core.training.learner import Learner
 
 
 class Standstill:

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import TypedDict
 
-from core.training.checkpoint import Saved
-from core.training.round import TrainerState
+from core.training.learner import TrainerState
+from core.training.states.checkpoint import Saved
 from core.workers.frames import CHUNKS_BYTES_MAX, Stepped, ToEngine
 
 

@@ -27,7 +27,7 @@ class DataAccess(msgspec.Struct, frozen=True, kw_only=True):
     desk_url: str = ""
     desk_token: str = ""
     secrets: dict[str, str] = {}
-    """Credentials of sources, by `core.sources.source.secret_name`; never written anywhere."""
+    """Credentials of sources, by `core.text.sources.source.secret_name`; never written anywhere."""
 
     def __repr__(self) -> str:
         """Without what is secret: a frame may be logged."""

@@ -5,8 +5,8 @@ from collections.abc import Callable
 
 from core.api.snapshot import LossView
 from core.base.problems import Problem, WorkerProblem
-from core.swarm import orders
-from core.swarm.facts import Help
+from core.swarm.words import orders
+from core.swarm.words.facts import Help
 from core.workers import frames
 
 

@@ -15,7 +15,10 @@ from core.base.content import DIGEST_BYTES
 from core.base.ids import PeerId
 from core.base.manifest import Manifest
 from core.base.problems import Problem
-from core.swarm.answers import (
+from core.kept.kept_means import KeptMeans
+from core.kept.residual import ResidualFile, ResidualShape
+from core.kept.state_files import DiskStateFile
+from core.swarm.words.answers import (
     ContributionWritten,
     HeldoutEvaluated,
     MeanOffered,
@@ -26,14 +29,11 @@ from core.swarm.answers import (
     TrainerAnswer,
     TrainerReady,
 )
-from core.swarm.orders import RoundRecord
-from core.swarm.states import State, StateName, marks_in
+from core.swarm.words.orders import RoundRecord
+from core.swarm.words.states import State, StateName, marks_in
 from core.system.atomic_files import make_directory
 from core.workers import frames
 from core.workers.arena import Arena
-from core.workers.kept_means import KeptMeans
-from core.workers.residual import ResidualFile, ResidualShape
-from core.workers.state_files import DiskStateFile
 
 _LOG = logging.getLogger(__name__)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from core.base.ids import PeerId
 from core.base.problems import WireProblem
 from core.base.state_header import HEADER_BYTES_MAX, LENGTH_BYTES, header_bytes, header_of
-from core.swarm import orders
+from core.swarm.words import orders
 from core.workers import frames
 from core.workers.interpreter import Interpreter, LedgerKeeper
 from core.workers.worker import Worker

@@ -21,7 +21,7 @@ class WorkerShare:
     compile: bool = False
     memory_bytes: int | None = None
     disk_gigabytes: int = 0
-    """For text (`core.engine.data_access`)."""
+    """For text (`core.engine.text.data_access`)."""
 
     def needs_another(self, other: "WorkerShare") -> bool:
         """Whether a worker that was started with this cannot go on with the other."""

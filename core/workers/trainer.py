@@ -18,8 +18,8 @@ import msgspec
 from core.api.settings import CPU
 from core.api.snapshot import LossView
 from core.base.problems import NoSpace, Problem, WorkerProblem
-from core.swarm import orders
-from core.swarm.answers import TrainerAnswer, TrainerGone
+from core.swarm.words import orders
+from core.swarm.words.answers import TrainerAnswer, TrainerGone
 from core.system.restarts import Restarts
 from core.system.unused_memory import return_unused_memory
 from core.workers import frames

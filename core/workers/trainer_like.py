@@ -4,7 +4,7 @@ from typing import Protocol
 
 from core.api.snapshot import LossView
 from core.base.problems import Problem
-from core.swarm.orders import TrainerOrder
+from core.swarm.words.orders import TrainerOrder
 from core.workers.frames import Evaluated, Throttle
 
 

@@ -30,8 +30,8 @@ from core.tasks import module_of, task_of
 from core.tasks.task import Blobs
 from core.tasks.text import text_of
 from core.training.carried import Carried
-from core.training.flat import FlatParameters
 from core.training.optimizers import optimizer_of
+from core.training.vectors.flat import FlatParameters
 from tests.unit.training.given_samples import text_batches
 
 Vector = NDArray[np.float32]

@@ -28,10 +28,10 @@ from core.averaging.allreduce.vectors import Vectors
 from core.averaging.messages import Members
 from core.base.bounds import SAMPLES_MAX
 from core.session import participant as in_session
-from core.swarm.answers import ContributionWritten, SamplesCounted, StateOffered, TrainerReady
 from core.swarm.participant import Participant
-from core.swarm.progress import ProgressReport
-from core.swarm.states import StateName
+from core.swarm.words.answers import ContributionWritten, SamplesCounted, StateOffered, TrainerReady
+from core.swarm.words.progress import ProgressReport
+from core.swarm.words.states import StateName
 from tests.attacks.undefended import without_proof
 from tests.sim.disk import MemoryFile
 

@@ -14,7 +14,7 @@ from unittest.mock import patch
 
 from core.averaging.messages import Mean, Part
 from core.base.machine import Send
-from core.swarm.rounds import Rounds
+from core.swarm.rounds.rounds import Rounds
 
 KEPT_BACK: Final = {"mute": (Part, Mean), "nomeans": (Mean,)}
 _handle = Rounds.handle

@@ -10,10 +10,8 @@ from typing import Any, Final
 import pytest
 
 from core.backbone import admission_log
-from core.backbone import join as join_module
 from core.backbone.admission_log import AdmissionLog
 from core.backbone.charter import Charter, revoke
-from core.backbone.introduction import trusting
 from core.backbone.invitations import Invitation, new_invitation, write_invitations
 from core.backbone.link import Link
 from core.backbone.revocations import Revocation, Revocations, household_mark
@@ -24,7 +22,9 @@ from core.base.problems import Problem
 from core.base.rate_limit import RateLimit
 from core.base.signing import KeyPair
 from core.base.trace import Trace
-from core.net.passes import PassRole
+from core.joining import join as join_module
+from core.joining.introduction import trusting
+from core.net.identity.passes import PassRole
 from tests.process.test_joining import IMPOSTORS, NOW, desk, found, joining
 
 pytestmark = pytest.mark.process

@@ -6,8 +6,9 @@ import pytest
 
 from core.base.data_source import DataSource
 from core.base.problems import BadInput
-from core.sources import folder
-from core.sources.source import Access, open_source
+from core.text.sources import folder
+from core.text.sources.opening import open_source
+from core.text.sources.source import Access
 
 SECRET = "My diary of these days, which is nobody's business."
 

@@ -7,12 +7,12 @@ import pytest
 
 from core.base.bounds import EPOCH_MAX, FOLLOWED_EPOCH_MAX
 from core.dht.messages import Store
-from core.swarm import state_choice
-from core.swarm.answers import StateOffered
-from core.swarm.branches import Branches
-from core.swarm.orders import Load
-from core.swarm.progress import progress_key
-from core.swarm.states import StateName
+from core.swarm.catching_up import state_choice
+from core.swarm.presence.branches import Branches
+from core.swarm.words.answers import StateOffered
+from core.swarm.words.orders import Load
+from core.swarm.words.progress import progress_key
+from core.swarm.words.states import StateName
 from tests.process.net_people import eventually, in_loop, keys
 from tests.process.test_hostile_messages import FILE, FIRST, hostile, report, say, store, train
 from tests.process.test_session import LOOPBACK, MANIFEST, two

@@ -25,9 +25,9 @@ from core.averaging.commit.proof import Doubts, Proof
 from core.averaging.patience import Patience
 from core.backbone import serve
 from core.backbone.copy_check import CopyCheck
-from core.swarm import branches
-from core.swarm.branches import Voices, Weight
-from core.swarm.states import StateName
+from core.swarm.presence import branches
+from core.swarm.presence.branches import Voices, Weight
+from core.swarm.words.states import StateName
 from core.system import atomic_files
 
 

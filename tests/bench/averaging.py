@@ -17,6 +17,8 @@ import msgspec
 
 from core.averaging.codecs.registry import ADAPTIVE, FEEDBACK
 from core.base.problems import BadInput, Problem
+from core.net.clock import Clock
+from core.system.progress_bar import ProgressBar
 from tests.bench import averaging_rivals as rivals
 from tests.bench.averaging_report import AveragingReport, beside_strangers, report_of, sentences
 from tests.bench.children import Child, children, hear_all
@@ -25,8 +27,6 @@ from tests.bench.limits import flown
 from tests.bench.lines import Lines
 from tests.bench.messages import Ended, Meet, Met, PeerListening, RoundDone, Setup, Show, StartRound
 from tests.bench.pings import ping_report, pinging, pings_of
-from core.net.clock import Clock
-from core.system.progress_bar import ProgressBar
 
 START_S = 180.0
 ROUND_S = 300.0

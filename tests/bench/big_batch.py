@@ -23,7 +23,7 @@ from core.tasks import task_of
 from core.tasks.albert.masking import MaskedBatch
 from core.tasks.albert.task import Albert
 from core.tasks.task import Blobs
-from core.training.streamed import batches_of, reading_alone
+from core.training.samples.streamed import batches_of, reading_alone
 
 EVERY = 5
 

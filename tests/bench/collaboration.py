@@ -17,8 +17,8 @@ from core.backbone.link import parse_link
 from core.base.problems import Problem
 from core.control.client import ControlClient
 from core.control.engine_file import NotRunning
-from core.engine.collaborations import Collaborations
-from core.net.interfaces import LOOPBACK
+from core.engine.remembered.collaborations import Collaborations
+from core.net.addresses.interfaces import LOOPBACK
 from core.storage.paths import Home
 from core.storage.settings import Settings, save_settings
 from core.system.atomic_files import make_directory

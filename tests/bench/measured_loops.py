@@ -13,10 +13,10 @@ from core.base.manifest import Manifest
 from core.reading.frames import BeginReading
 from core.system.peak_memory import peak_memory
 from core.tasks.task import Task
-from core.training.precision import precision_on
-from core.training.read_ahead import AHEAD_MAX
-from core.training.round import Learner
-from core.training.streamed import StreamedSamples, batches_of, reading_alone
+from core.training.devices.precision import precision_on
+from core.training.learner import Learner
+from core.training.samples.read_ahead import AHEAD_MAX
+from core.training.samples.streamed import StreamedSamples, batches_of, reading_alone
 from core.workers.arena import Arena
 from tests.bench.loop_turns import LoopOrder, TurnTaken
 

@@ -16,8 +16,8 @@ from typing import Any, Final
 import msgspec
 import torch
 
-from core.training.flat import FlatParameters
 from core.training.optimizers import OPTIMIZERS, optimizer_of
+from core.training.vectors.flat import FlatParameters
 
 WARM_STEPS: Final = 1
 TIMED_STEPS: Final = 3

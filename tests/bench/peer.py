@@ -26,10 +26,10 @@ from core.base.trace import Trace
 from core.base.wire import Message
 from core.net.clock import Clock
 from core.session.session import Session
-from core.swarm.round_events import Asked, Committed, Formed, Missed
-from core.swarm.rounds import Rounds, RoundVectors
-from core.swarm.settings import ParticipantSettings
-from core.swarm.states import StateName
+from core.swarm.rounds.rounds import Rounds, RoundVectors
+from core.swarm.words.round_events import Asked, Committed, Formed, Missed
+from core.swarm.words.settings import ParticipantSettings
+from core.swarm.words.states import StateName
 from tests.bench.children import say, told
 from tests.bench.messages import Ended, Meet, Met, PeerListening, RoundDone, Setup, Show, StartRound
 from tests.bench.stage import MANIFEST_ID, admission_of, keys, peer_id

@@ -10,8 +10,8 @@ from typing import Any
 
 from core.averaging.codecs.registry import CODEC_NAMES
 from core.base.tasks import TOKENIZERS
-from core.cli.options import add_json, calling, recipe_file, share, whole
-from core.cli.parser import Parser
+from core.cli.parsing.options import add_json, calling, recipe_file, share, whole
+from core.cli.parsing.parser import Parser
 from core.cli.program import run_with
 from tests.bench.loop_turns import LOOPS
 
@@ -99,13 +99,7 @@ def parser() -> Parser:
 
     _add_streams(parts)
 
-    groups = parts.add_parser("groups", help="the best size of a group for a number of peers and a failure rate")
-    add_json(groups)
-    groups.add_argument("--peers", type=whole(2, 4096), nargs="+", metavar="N", help="default: 16 to 1024")
-    groups.add_argument(
-        "--failure-rates", type=share, nargs="+", metavar="P", help="of a peer in an iteration; default: 0.0001 to 0.2"
-    )
-    groups.set_defaults(run=_measuring("tests.bench.groups:run"))
+    _add_groups(parts)
 
     dht = parts.add_parser("dht", help="stores and gets between real nodes of the DHT")
     add_json(dht)
@@ -135,6 +129,16 @@ def parser() -> Parser:
     plan.add_argument("--seed", type=whole(0, 10**9), default=1, metavar="N", help="which fleets (default: 1)")
     plan.set_defaults(run=_measuring("tests.bench.plan:run"))
     return top
+
+
+def _add_groups(parts: Any) -> None:
+    groups = parts.add_parser("groups", help="the best size of a group for a number of peers and a failure rate")
+    add_json(groups)
+    groups.add_argument("--peers", type=whole(2, 4096), nargs="+", metavar="N", help="default: 16 to 1024")
+    groups.add_argument(
+        "--failure-rates", type=share, nargs="+", metavar="P", help="of a peer in an iteration; default: 0.0001 to 0.2"
+    )
+    groups.set_defaults(run=_measuring("tests.bench.groups:run"))
 
 
 def _add_streams(parts: Any) -> None:

@@ -19,20 +19,21 @@ import numpy as np
 from core.api.numbers import amount
 from core.base.data_source import PYTHON_DOCS, DataSource
 from core.base.problems import BadInput
-from core.data.filters import read_filters
 from core.reading.block_file import Shape
 from core.reading.block_maker import BlockMaker
 from core.reading.block_store import BlockKey, BlockStore
 from core.reading.room import DiskRoom
 from core.reading.rows import Counts, RowMaker
-from core.sources.source import Access, SourceTrouble, TextShards, open_source
-from core.sources.texts import problem_of_trouble
 from core.storage.recipes import DEFAULT_RECIPE, open_recipe
 from core.system.cores import one_core
 from core.system.offline import offline
 from core.tasks.albert.cutting import LENGTHS, AlbertCutter
 from core.tasks.albert.numbers import AlbertNumbers
 from core.tasks.tokenizers.unigram import pieces, train_unigram
+from core.text.order.filters import read_filters
+from core.text.sources.opening import open_source
+from core.text.sources.source import Access, SourceTrouble, TextShards
+from core.text.sources.texts import problem_of_trouble
 from tests.bench.charters import charter_of
 from tests.bench.loops import WORKER, LoopsWanted, measure_loops
 from tests.bench.spread import Spread

@@ -12,7 +12,7 @@ from core.base.wire import Message, MessageCodec
 from core.net.admission import Admission, HostOwner
 from core.net.clock import Clock
 from core.net.host import Host
-from core.net.passes import pass_request
+from core.net.identity.passes import pass_request
 
 MANIFEST_ID = hashed_key(b"python -m tests.bench")
 

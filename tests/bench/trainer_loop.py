@@ -13,7 +13,7 @@ from core.api.settings import CPU
 from core.base.manifest import Manifest
 from core.tasks.albert.masking import MaskedBatch
 from core.tasks.task import Task, TensorBatch
-from core.training.precision import precision_on
+from core.training.devices.precision import precision_on
 from tests.bench.loop_turns import LoopOrder, TurnTaken
 from tests.bench.measured_loops import LEARNING_RATE, SEED, Measured, ready_batches
 

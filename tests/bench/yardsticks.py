@@ -23,7 +23,7 @@ from core.base.signing import Ed25519Verifier
 from core.system.offline import offline
 from core.tasks import task_of
 from core.tasks.task import Blobs, Task
-from core.training.devices import usable
+from core.training.devices.devices import usable
 from tests.bench.loop_turns import LoopOrder, LoopReady, LoopRefused, LoopSkipped, TakeTurn
 from tests.bench.measured_loops import Loop, PlainLoop, WorkerLoop
 

@@ -13,8 +13,8 @@ import sys
 import numpy as np
 import torch
 
-from core.training.flat import FlatParameters
 from core.training.optimizers import optimizer_of
+from core.training.vectors.flat import FlatParameters
 from tests.contracts.variants import EXACT, VARIANTS
 
 SCALES = (2.0**-9, 2.0**-70, 2.0**40, 1.0, 2.0**-4, 2.0**-12, 2.0**-1, 2.0**-6)

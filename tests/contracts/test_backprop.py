@@ -9,9 +9,9 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from core.base.tasks import TASKS
 from core.tasks.task import Task
-from core.training.backprop import Backprop
-from core.training.flat import FlatParameters
-from core.training.precision import FP32, PRECISIONS
+from core.training.devices.backprop import Backprop
+from core.training.devices.precision import FP32, PRECISIONS
+from core.training.vectors.flat import FlatParameters
 from tests.small_task import small_task
 from tests.trained import batches_of, founded
 

@@ -8,8 +8,8 @@ import pytest
 import torch
 
 from core.base.problems import Damaged
-from core.training.flat import FlatParameters
 from core.training.optimizers import optimizer_of
+from core.training.vectors.flat import FlatParameters
 from tests.contracts.variants import MANIFEST, VARIANTS, checkpoints, made, numbers_of, take
 
 NAMES = tuple(VARIANTS)

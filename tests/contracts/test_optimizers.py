@@ -18,9 +18,9 @@ from safetensors.torch import load_file
 
 from core.base.problems import BadInput
 from core.base.schedule import learning_rate
-from core.training.flat import FlatParameters
 from core.training.optimizers import OPTIMIZERS, optimizer_of
 from core.training.optimizers.lamb import LambNumbers
+from core.training.vectors.flat import FlatParameters
 from tests.contracts.bounds import unbounded
 from tests.contracts.variants import EXACT, MANIFEST, SCHEDULE, VARIANTS, checkpoints, gradients, made, numbers_of, take
 from tests.unit.training.small import PlainLamb, SmallTask

@@ -20,7 +20,7 @@ from core.tasks import module_of, task_of
 from core.tasks.parameters import START, read_parameters
 from core.tasks.task import Blobs, PreparedTask
 from core.tasks.text import GivenText, text_of
-from core.training.prepare import main as prepare_main
+from core.training.programs.prepare import main as prepare_main
 from tests.process.plain_transformers import plain_loss
 from tests.small_task import sources_in, text_folder
 from tests.trained import Trained, founded, held_out, learner_of, trained

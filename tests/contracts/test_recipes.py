@@ -13,7 +13,7 @@ from core.backbone.support import check_averaging
 from core.base.problems import BadInput
 from core.base.recipe import Recipe, in_epochs, read_recipe
 from core.storage.recipes import folder_name, open_recipe
-from core.training.checks import checked_recipe
+from core.training.programs.checks import checked_recipe
 
 FILES = {name: resources.file("recipes", f"{name}.toml") for name in resources.names("recipes")}
 TABLES = ("", "model", "optimizer", "averaging")

@@ -12,9 +12,9 @@ import torch
 from core.base.content import digest
 from core.base.manifest import AveragingNumbers, Manifest
 from core.base.problems import BadInput, WorkerProblem
-from core.training.flat import FlatParameters
 from core.training.optimizers import Optimizer, optimizer_of
 from core.training.rules import RULES, Rule, rule_of
+from core.training.vectors.flat import FlatParameters
 from tests.contracts.bounds import unbounded
 from tests.unit.training.small import MANIFEST, Points, SmallTask, learner
 

@@ -10,7 +10,7 @@ from core.backbone.welcome import PassGrant, PassRequest
 from core.ledger import ledger
 from core.nat.peer_record import PeerRecord
 from core.swarm.participant import Participant
-from core.swarm.progress import ProgressReport
+from core.swarm.words.progress import ProgressReport
 from tests.contracts.bounds import unbounded_numbers
 
 TYPES = [

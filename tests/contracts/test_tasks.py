@@ -18,16 +18,16 @@ from core.base.problems import BadInput
 from core.base.recipe import Recipe
 from core.base.signing import Ed25519Verifier, KeyPair
 from core.base.tasks import BLANKS, TASKS
-from core.data.chance import key_of, stream
 from core.reading.cutters import open_cutter
 from core.storage.recipes import open_recipe
 from core.tasks import module_of, task_of
 from core.tasks.task import Blobs, PreparedTask, Task
 from core.tasks.text import text_of
-from core.training.flat import FlatParameters
+from core.text.order.chance import key_of, stream
+from core.training.learner import Learner
 from core.training.optimizers import optimizer_of
-from core.training.prepare import main as prepare_main
-from core.training.round import Learner
+from core.training.programs.prepare import main as prepare_main
+from core.training.vectors.flat import FlatParameters
 from tests.contracts.bounds import unbounded
 from tests.small_task import sources_in, text_folder
 from tests.unit.training.given_samples import GivenSamples, text_batches, text_rows

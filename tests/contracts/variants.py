@@ -6,9 +6,9 @@ from pathlib import Path
 import torch
 
 from core.base.content import digest
-from core.training.checkpoint import Checkpoints
-from core.training.flat import FlatParameters
 from core.training.optimizers import OPTIMIZERS, Optimizer, optimizer_of
+from core.training.states.checkpoint import Checkpoints
+from core.training.vectors.flat import FlatParameters
 from tests.unit.training.small import SmallTask
 
 VARIANTS: dict[str, dict[str, object]] = {

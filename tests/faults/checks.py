@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
-from core.cli.outcome import parameters_max_difference
+from core.cli.volunteer.outcome import parameters_max_difference
 from tests.faults.drawing import RULES, Fault
 from tests.faults.scene import Computer
 

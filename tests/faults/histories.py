@@ -10,7 +10,7 @@ from core.base.problems import WireProblem
 from core.base.state_header import LENGTH_BYTES, MARK_BYTES, header_bytes, header_of
 from core.ledger.receipts import read_receipts
 from core.storage.paths import Home
-from core.swarm.states import StateName, marks_in
+from core.swarm.words.states import StateName, marks_in
 
 RECEIPTS_MAX = 100_000
 

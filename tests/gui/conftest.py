@@ -82,7 +82,7 @@ def application_of(qt) -> Iterator[Callable[..., object]]:
     """Makes windows for a home, with an engine of these words; `gone` of each has an entry once it was left."""
     from random import Random
 
-    from app.application import Application
+    from app.shell.application import Application
 
     made = []
 
@@ -107,8 +107,8 @@ def application_of(qt) -> Iterator[Callable[..., object]]:
 @pytest.fixture
 def language(request, qt) -> Iterator[str]:
     """The code of the language that the window speaks in this test: English, unless the test asks for another one."""
-    from app.choices import LanguageChoice
-    from app.language import speak
+    from app.looks.choices import LanguageChoice
+    from app.looks.language import speak
 
     code = getattr(request, "param", "en")
     speak(qt, LanguageChoice(code))
@@ -121,13 +121,13 @@ def parts(qt, tmp_path, language):
     """A window without an engine: store, intents, theme, choices, and the calls that were made."""
     from types import SimpleNamespace
 
-    from app.choices import Choices
-    from app.intents import Intents
-    from app.own_commands import OwnCommands
-    from app.reports import KINDS
-    from app.store import Store
-    from app.theme import Theme
-    from app.views.main_window import MainWindow
+    from app.commands.own_commands import OwnCommands
+    from app.engine.intents import Intents
+    from app.engine.reports import KINDS
+    from app.engine.store import Store
+    from app.looks.choices import Choices
+    from app.looks.theme import Theme
+    from app.shell.main_window import MainWindow
 
     calls: list[object] = []
     asked: list[str] = []

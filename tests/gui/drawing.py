@@ -11,15 +11,15 @@ import msgspec
 from PySide6.QtCore import QDeadlineTimer, QEventLoop
 from PySide6.QtWidgets import QApplication, QWidget
 
-from app.choices import Choices, LanguageChoice, ThemeChoice
-from app.intents import Intents
-from app.language import speak
-from app.launch import make_application
-from app.own_commands import OwnCommands
-from app.reports import KINDS
-from app.store import Store
-from app.theme import Theme
-from app.views.main_window import MainWindow
+from app.commands.own_commands import OwnCommands
+from app.engine.intents import Intents
+from app.engine.reports import KINDS
+from app.engine.store import Store
+from app.looks.choices import Choices, LanguageChoice, ThemeChoice
+from app.looks.language import speak
+from app.looks.theme import Theme
+from app.shell.launch import make_application
+from app.shell.main_window import MainWindow
 from core.api import verdict as verdicts
 from core.api.settings import SettingsView, Wish
 from core.api.snapshot import ProblemView

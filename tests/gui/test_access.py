@@ -8,7 +8,7 @@ from PySide6.QtGui import QAccessible, QFont
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QScrollArea, QTableView, QTabWidget, QWidget
 
-from app.language import LANGUAGES
+from app.looks.language import LANGUAGES
 from tests.gui.test_join import LINK, PROGRAM
 
 TAB_STOPS_MAX = 80
@@ -23,8 +23,8 @@ def scene(request, parts, examples, tmp_path, until):
     """One page or dialog, as the person has it in front."""
     import sys
 
-    from app.joining import JoinCommand
-    from app.line_command import LineCommand
+    from app.commands.joining import JoinCommand
+    from app.commands.line_command import LineCommand
     from app.views.closing import ClosingQuestion
     from app.views.first_run.wizard import JoinDialog
 

@@ -12,10 +12,12 @@ import psutil
 import pytest
 from PySide6.QtTest import QTest
 
-from app import ending, starting, text
-from app.application import Application
-from app.choices import Closing
-from app.engine_process import EngineProcess, engine_command
+from app import ending
+from app.engine import starting
+from app.engine.engine_process import EngineProcess, engine_command
+from app.looks.choices import Closing
+from app.shell.application import Application
+from app.words import text
 from core.api.commands import EngineFile
 from core.api.joined import KeptLinks, KeptRefusal
 from core.api.places import engine_file

@@ -6,8 +6,8 @@ import threading
 import msgspec
 import pytest
 
-from app import text
-from app.client import Client
+from app.engine.client import Client
+from app.words import text
 from core.api.commands import EngineFile, ModelEvaluation
 from core.api.places import engine_file
 from core.api.score import Score

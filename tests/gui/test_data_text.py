@@ -2,7 +2,7 @@
 
 import msgspec
 
-from app import data_text
+from app.words import data_text
 from core.api import verdict as verdicts
 from core.api.data_state import SOON_S, DataCode, DataView, SourceView
 from tests.gui.examples import snapshot

@@ -13,9 +13,9 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel
 
-from app.application import Application
-from app.joining import JoinCommand
-from app.line_command import LineCommand
+from app.commands.joining import JoinCommand
+from app.commands.line_command import LineCommand
+from app.shell.application import Application
 from app.views.first_run.wizard import JoinDialog
 from core.api.commands import EngineFile
 from core.api.places import engine_file

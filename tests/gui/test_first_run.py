@@ -10,13 +10,13 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QLabel, QLineEdit, QRadioButton
 
-from app import link_look, text
-from app.choices import Choices
-from app.joining import JoinCommand
-from app.language import LANGUAGES
-from app.line_command import LineCommand
-from app.opening import Opening, opening
+from app.commands.joining import JoinCommand
+from app.commands.line_command import LineCommand
+from app.looks.choices import Choices
+from app.looks.language import LANGUAGES
+from app.shell.opening import Opening, opening
 from app.views.first_run.wizard import JoinDialog
+from app.words import link_look, text
 from core.api.joined import KeptRefusal
 from core.api.look import ComputerFacts, JoinEstimate, LinkLook
 from core.api.snapshot import ProblemView
@@ -169,7 +169,7 @@ def test_every_control_of_all_pages_has_a_name(pages, until):
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("size", [(480, 400), (1100, 720)])
 def test_pages_fit_small_and_large(pages, parts, until, theme, size):
-    from app.choices import ThemeChoice
+    from app.looks.choices import ThemeChoice
 
     parts.theme.choose(ThemeChoice(theme))
     pages.begin(LINK)

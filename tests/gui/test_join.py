@@ -9,12 +9,12 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QLabel, QLineEdit
 
-from app import page_text
-from app.joining import JoinCommand
-from app.line_command import LineCommand
-from app.own_commands import OwnCommands
+from app.commands.joining import JoinCommand
+from app.commands.line_command import LineCommand
+from app.commands.own_commands import OwnCommands
+from app.shell.main_window import MainWindow
 from app.views.first_run.wizard import JoinDialog
-from app.views.main_window import MainWindow
+from app.words import page_text
 from core.api import verdict as verdicts
 from core.api.snapshot import LossView
 from core.backbone.revocations import shut_out

@@ -16,18 +16,18 @@ from PySide6.QtCore import QCoreApplication, QLocale, QTranslator
 from PySide6.QtWidgets import QDialogButtonBox, QMenu
 
 import resources
-from app import page_text, text
 from app import translations as catalogues
-from app.choices import Choices, LanguageChoice
-from app.language import LANGUAGES, SOURCE, language_of
+from app.looks.choices import Choices, LanguageChoice
+from app.looks.language import LANGUAGES, SOURCE, language_of
 from app.pages.verdict_actions import offers_of
-from app.values import translated
+from app.words import page_text, text
+from app.words.values import translated
 from core.api import verdict as verdicts
 from core.api.happenings import HAPPENINGS
 from core.api.hints import HINTS, Hint, hint_sentence
 from core.api.snapshot import Notice
 from core.api.verdict import HEADLINES, SENTENCES, Verdict, VerdictCode
-from core.cli.doctor_senses import in_words
+from core.cli.engine.doctor_senses import in_words
 from core.control.notices import NoticeRing
 from core.schedule.sensed import Sensed
 
@@ -80,7 +80,7 @@ def test_compiled_catalogue_is_current(code, qt):
 
 def test_every_reason_of_a_failed_round_is_known():
     said = set()
-    for file in [*(ROOT / "core/averaging").rglob("*.py"), ROOT / "core/swarm/rounds.py"]:
+    for file in [*(ROOT / "core/averaging").rglob("*.py"), ROOT / "core/swarm/rounds/rounds.py"]:
         for node in ast.walk(ast.parse(file.read_text("utf-8"))):
             match node:
                 case ast.Call(
@@ -224,8 +224,9 @@ def test_the_language_is_the_persons_or_the_systems(choice, system, code):
 @pytest.mark.skipif(sys.platform in {"win32", "darwin"}, reason="there the system's language is no variable")
 def test_the_systems_language_is_spoken_from_the_start():
     program = (
-        "from app.launch import make_application\nfrom app.language import speak\nfrom app import text\n"
-        "from app.choices import LanguageChoice\nqt = make_application()\nspeak(qt, LanguageChoice.SYSTEM)\n"
+        "from app.shell.launch import make_application\nfrom app.looks.language import speak\n"
+        "from app.words import text\n"
+        "from app.looks.choices import LanguageChoice\nqt = make_application()\nspeak(qt, LanguageChoice.SYSTEM)\n"
         "print(text.tr('Paused'), text.size(3_400_000))"
     )
     environment = {**os.environ, "LC_ALL": "de_AT.UTF-8", "LANGUAGE": "", "PYTHONPATH": str(ROOT)}

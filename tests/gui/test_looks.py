@@ -17,9 +17,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.choices import ThemeChoice
-from app.language import LANGUAGES
-from app.theme import CONTRAST, DARK, LIGHT
+from app.looks.choices import ThemeChoice
+from app.looks.language import LANGUAGES
+from app.looks.theme import CONTRAST, DARK, LIGHT
 from app.widgets.curve import Curve, nice_step
 from app.widgets.pot_fill import MINE, OTHERS
 from app.widgets.switch import SLIDE_MS

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QTableView
 
-from app import text
 from app.models.keyed_table import ICON_ROLE, MINE_ROLE, ROWS_MAX, SHARE_ROLE
 from app.models.tables import leaderboard_table, peers_table
+from app.words import text
 
 
 def shown(model, row, column):

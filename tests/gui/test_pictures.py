@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from PySide6.QtGui import QImage
 
-from app.language import LANGUAGES
+from app.looks.language import LANGUAGES
 from tests.gui.pictures import Told, Variant, draw
 
 
@@ -54,9 +54,9 @@ def test_first_size_fits_a_screen_of_960x540_points(tmp_path, language):
     config.write_text(json.dumps({"synchronousWindowSystemEvents": False, "screens": [{**screen, "dpr": 1}]}))
     program = f"""
 from pathlib import Path
-from app.choices import LanguageChoice, ThemeChoice
-from app.language import speak
-from app.launch import make_application
+from app.looks.choices import LanguageChoice, ThemeChoice
+from app.looks.language import speak
+from app.shell.launch import make_application
 from tests.gui.drawing import Studio, Told
 qt = make_application()
 speak(qt, LanguageChoice("{language}"))

@@ -4,8 +4,8 @@ import sys
 
 import pytest
 
-from app import screen
 from app.__main__ import main
+from app.shell import screen
 
 
 def test_without_the_packages(monkeypatch, capsys):
@@ -25,7 +25,7 @@ def test_without_a_screen():
 
 
 def test_words_for_the_engine_are_passed_on(monkeypatch):
-    from app import launch
+    from app.shell import launch
 
     seen = []
     monkeypatch.setattr(launch, "run", lambda home, how, engine: seen.append((engine, how)) or 0)

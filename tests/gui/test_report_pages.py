@@ -9,13 +9,13 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel
 
-from app.doctor import Checked, DoctorCommand
+from app.commands.doctor import Checked, DoctorCommand
+from app.commands.line_command import LineCommand
 from app.licences import bundled
-from app.line_command import LineCommand
-from app.page_text import notice
 from app.pages import asking
 from app.pages.verdict_actions import RULES, offers_of
-from app.text import count
+from app.words.page_text import notice
+from app.words.text import count
 from core.api import verdict as verdicts
 from core.api.hints import Hint
 from core.api.reports import DayGift, GiftHistory

@@ -6,8 +6,8 @@ from PySide6.QtGui import QAccessible
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QAbstractSpinBox, QApplication, QLabel, QLineEdit
 
-from app.choices import ThemeChoice
-from app.language import LANGUAGES
+from app.looks.choices import ThemeChoice
+from app.looks.language import LANGUAGES
 from app.widgets.limit_box import LimitBox
 from core.api.settings import PortTest
 from core.api.snapshot import ProblemView

@@ -9,10 +9,10 @@ from PySide6.QtCore import QDateTime, QPoint, QPointF, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QAbstractSpinBox, QComboBox, QLabel, QLineEdit, QScrollArea
 
-from app.language import LANGUAGES
+from app.looks.language import LANGUAGES
 from core.api.modes import UseMode, UseSwitch
 from core.api.settings import FIELDS, SettingsView
-from core.engine.preferences import changed, view
+from core.engine.limits.preferences import changed, view
 from core.storage.settings import Settings
 
 OTHERS = {
@@ -169,7 +169,7 @@ class Fake:
 @pytest.fixture
 def commanding(qt, tmp_path, parts, delete):
     """The settings, with a program in Potluck's place that prints the same lines."""
-    from app.own_commands import OwnCommands
+    from app.commands.own_commands import OwnCommands
     from app.views.settings import SettingsDialog
 
     fake = Fake(tmp_path)

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from app.forward import forward, server_name
-from app.single import SingleWindow
+from app.shell.forward import forward, server_name
+from app.shell.single import SingleWindow
 from core.api.joined import LINK_LETTERS_MAX
 
 
@@ -36,7 +36,7 @@ def test_one_window_a_home(qt, tmp_path, until):
 STARTS = """
 import os, sys
 from pathlib import Path
-from app.single import SingleWindow
+from app.shell.single import SingleWindow
 from core.api.joined import LINK_LETTERS_MAX
 kept = []
 print("ready", flush=True)
@@ -79,7 +79,8 @@ def test_second_start_loads_only_what_forwards(qt, tmp_path, until):
     script = (
         "import sys; from core.__main__ import main; "
         f"code = main(['--home', {str(tmp_path)!r}, 'potluck://there']); "
-        "sys.exit(code or 3 * bool(sys.modules.keys() & {'PySide6', 'app.screen', 'asyncio', 'ctypes', 'msgspec'}))"
+        "heavy = {'PySide6', 'app.shell.screen', 'asyncio', 'ctypes', 'msgspec'}; "
+        "sys.exit(code or 3 * bool(sys.modules.keys() & heavy))"
     )
     second = subprocess.Popen([sys.executable, "-c", script])
     until(lambda: links, 20_000)

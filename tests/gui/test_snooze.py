@@ -4,10 +4,10 @@ import msgspec
 import pytest
 from PySide6.QtCore import QDateTime
 
-from app import notifier
-from app.choices import Choices
-from app.notifier import Notifier
-from app.store import Store
+from app.engine.store import Store
+from app.looks.choices import Choices
+from app.shell import notifier
+from app.shell.notifier import Notifier
 from app.views.tray import Tray
 from core.api import verdict as verdicts
 from core.api.modes import OFF

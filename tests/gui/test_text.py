@@ -2,7 +2,7 @@
 
 import pytest
 
-from app import page_text, text
+from app.words import page_text, text
 from core.api.commands import ModelEvaluation
 from core.api.score import Score
 from core.api.snapshot import CurvePoint, LossView

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 from PySide6.QtGui import QColor, QImage
 
-from app.screen import obstacle
+from app.shell.screen import obstacle
 from core.api import verdict as verdicts
 from core.api.verdict import Verdict, VerdictCode
 from tests.process.screens import running, screen

@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from app.line_command import LineCommand
+from app.commands.line_command import LineCommand
 from app.views.try_box import TryBox
 
 PROGRAM = """

@@ -11,8 +11,8 @@ import msgspec
 import pytest
 from PySide6.QtWidgets import QApplication
 
-from app import page_text, text
-from app.application import Application
+from app.shell.application import Application
+from app.words import page_text, text
 from core.api import verdict as verdicts
 from core.api.commands import EngineFile
 from core.api.modes import OFF, UseMode, UseSwitch
@@ -20,13 +20,13 @@ from core.api.places import engine_file
 from core.api.snapshot import PROTOCOL_VERSION
 from core.base.problems import Damaged, NoSpace, NotTrusted, WorkerProblem
 from core.cli.program import run
-from core.engine.snapshots import take_snapshot
-from core.engine.usage_policy import UsagePolicy
+from core.engine.limits.usage_policy import UsagePolicy
+from core.engine.shown.snapshots import take_snapshot
 from core.nat.reachability import OwnReach, Reachability
 from core.schedule.sensed import Sensed, SensedGpu
 from core.storage.settings import Settings, load_settings
-from core.swarm.epoch import Phase
-from core.swarm.fetch import Fetching
+from core.swarm.catching_up.fetch import Fetching
+from core.swarm.words.epoch import Phase
 from tests.unit.engine.test_snapshots import BEA, MANIFEST, at, report, seen
 
 NOON = 1_795_000_000.0

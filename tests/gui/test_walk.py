@@ -8,8 +8,8 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel
 
-from app import page_text
-from app.language import LANGUAGES
+from app.looks.language import LANGUAGES
+from app.words import page_text
 from core.api import verdict as verdicts
 
 FOUND_S = 20.0

@@ -8,10 +8,10 @@ from PySide6.QtCore import QDateTime, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QProgressBar
 
-from app import page_text, text
-from app.choices import Closing, ThemeChoice
-from app.theme import DARK
+from app.looks.choices import Closing, ThemeChoice
+from app.looks.theme import DARK
 from app.views import status_line
+from app.words import page_text, text
 from core.api import verdict as verdicts
 from core.api.snapshot import Notice
 

@@ -10,11 +10,11 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 
-from app.choices import Choices
-from app.engine_process import engine_command
-from app.opening import Opening, opening
+from app.engine.engine_process import engine_command
+from app.looks.choices import Choices
+from app.shell.opening import Opening, opening
 from core.api.modes import ALWAYS
-from core.engine.collaborations import Collaborations
+from core.engine.remembered.collaborations import Collaborations
 from core.storage.paths import Home
 from core.storage.settings import load_settings
 from tests.process.swarm import LOOPBACK, Collaboration, found

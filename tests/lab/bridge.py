@@ -11,10 +11,10 @@ from core.nat import events as nat
 from core.nat.messages import NAT_MESSAGES, Address
 from core.nat.peer_record import AddressCandidate, PeerRecord, kind_of
 from core.nat.traversal import Traversal
+from core.net.addresses.interfaces import own_hosts
 from core.net.host import Host
-from core.net.interfaces import own_hosts
+from core.net.links.streams import PeerStream
 from core.net.listening import ANY
-from core.net.streams import PeerStream
 from core.net.traverse import Traverser
 
 

@@ -20,7 +20,7 @@ from typing import IO, Any
 import msgspec
 
 from core.api.snapshot import Activity, Snapshot
-from core.cli.outcome import parameters_max_difference
+from core.cli.volunteer.outcome import parameters_max_difference
 from core.control.client import ControlClient
 from core.control.engine_file import NotRunning
 from core.storage.paths import Home

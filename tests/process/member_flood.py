@@ -17,13 +17,13 @@ from typing import Any
 
 import psutil
 
-from core.backbone.join import JoinedCollaboration, Joining
 from core.backbone.link import parse_link
 from core.base.ids import PeerId
 from core.base.signing import KeyPair
 from core.base.wire import MessageCodec
 from core.dht.messages import DHT_MESSAGES, QUERY_BITS, Ping
-from core.net.envelope import NONCE_BYTES, Envelopes
+from core.joining.join import JoinedCollaboration, Joining
+from core.net.datagrams.envelope import NONCE_BYTES, Envelopes
 from tests.process.swarm import Collaboration, found
 
 CODEC = MessageCodec(DHT_MESSAGES)

@@ -24,8 +24,8 @@ from core.nat.messages import NAT_MESSAGES
 from core.net.admission import Admission, HostOwner, LineUse
 from core.net.clock import Clock
 from core.net.host import Host
-from core.net.pace import Pace
-from core.net.passes import pass_request
+from core.net.identity.passes import pass_request
+from core.net.limits.pace import Pace
 
 RUN = hashed_key(b"process tests")
 

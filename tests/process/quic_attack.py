@@ -9,8 +9,8 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from qh3.quic.connection import QuicConnection
 from qh3.tls import CipherSuite
 
-from core.net import quic
-from core.net.quic import QuicEndpoint
+from core.net.carriers import quic
+from core.net.carriers.quic import QuicEndpoint
 
 THERE = ("192.0.2.9", 9)
 HERE = ("192.0.2.1", 1)

@@ -13,26 +13,26 @@ import urllib.request
 from pathlib import Path
 from random import Random
 
-from core.backbone.join import Joining
 from core.backbone.link import parse_link
 from core.base.ids import short
 from core.base.signing import KeyPair
-from core.data.shard_index import ShardHash
-from core.engine.clock_watch import contacts_of
-from core.engine.data_desk import DataDesk
-from core.engine.shard_sharing import SharedShards
+from core.engine.network.clock_watch import contacts_of
+from core.engine.text.data_desk import DataDesk
+from core.engine.text.shard_sharing import SharedShards
+from core.joining.join import Joining
+from core.kept import shard_files
 from core.nat.relay import RelaySettings
 from core.net.clock import Clock
-from core.net.pace import Pace
+from core.net.limits.pace import Pace
 from core.reading.desk import Desk
 from core.session.participant import Role, participant_of
 from core.session.session import Session
 from core.session.shards import catalogue_of, exchange_of, indexes_of
-from core.swarm.facts import Help
 from core.swarm.shards import news
 from core.swarm.shards.names import ShardLied
+from core.swarm.words.facts import Help
 from core.system.parent_watch import watch_parent
-from core.workers import shard_files
+from core.text.order.shard_index import ShardHash
 
 READ_S = 0.5
 """How long one shard is read: a hundredth of what it takes, so news must travel faster too."""

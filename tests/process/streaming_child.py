@@ -18,12 +18,12 @@ import msgspec
 
 from core.base.manifest import read_manifest
 from core.base.signing import Ed25519Verifier
-from core.data.bookmark import BOOKMARK, Bookmark
-from core.data.data_pass import DrawnRow
 from core.reading.frames import BeginReading
 from core.system.atomic_files import write_atomic
-from core.training.samples import Rows, RowsInHand
-from core.training.streamed import StreamedSamples
+from core.text.order.bookmark import BOOKMARK, Bookmark
+from core.text.order.data_pass import DrawnRow
+from core.training.samples.samples import Rows, RowsInHand
+from core.training.samples.streamed import StreamedSamples
 
 Name = tuple[int, int, int, int]
 

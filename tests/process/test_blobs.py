@@ -9,9 +9,9 @@ import aiohttp
 import pytest
 from aiohttp import web
 
-from core.backbone import blobs
 from core.base.content import digest
 from core.base.problems import NotTrusted, RemoteProblem
+from core.joining import blobs
 
 pytestmark = pytest.mark.process
 LARGE = bytes(range(256)) * 4096 * 24

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from core.backbone.link import Link
-from core.backbone.look import look
 from core.base.problems import NotTrusted, UserProblem
 from core.base.trace import Trace
 from core.control.client import ControlClient
-from core.engine.collaborations import Collaborations
+from core.engine.remembered.collaborations import Collaborations
+from core.joining.look import look
 from core.storage.paths import Home
 from tests.process.swarm import LOOPBACK, Volunteer, start
 from tests.process.test_joining import NOW, desk

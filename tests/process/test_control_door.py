@@ -9,7 +9,7 @@ import pytest
 
 from core.control.client import ControlClient
 from core.control.engine_file import NoAnswer, NotRunning
-from core.net.connection_limit import ConnectionLimit
+from core.net.limits.connection_limit import ConnectionLimit
 from core.storage.paths import Home
 from tests.process.flood import flooded
 from tests.unit.control.conftest import CardboardEngine

@@ -9,7 +9,7 @@ import pytest
 from core.backbone.charter import Charter
 from core.base.problems import Problem
 from core.engine.embedded import Embedded, EmbeddedOptions
-from core.engine.usage_policy import UsagePolicy
+from core.engine.limits.usage_policy import UsagePolicy
 from core.storage.paths import Home
 from core.storage.settings import Settings
 from tests.process.swarm import found

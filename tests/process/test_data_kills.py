@@ -18,11 +18,11 @@ import pytest
 from core.api.data_state import DataCode
 from core.base.manifest import read_manifest
 from core.base.signing import Ed25519Verifier
-from core.data.chance import seed_of
-from core.data.sample_number import SampleNumber
 from core.reading.frames import BeginReading
-from core.training.samples import Drawn
-from core.training.streamed import StreamedSamples
+from core.text.order.chance import seed_of
+from core.text.order.sample_number import SampleNumber
+from core.training.samples.samples import Drawn
+from core.training.samples.streamed import StreamedSamples
 from core.workers.data_frames import DataFlow
 from tests.reading import collaboration, reader
 

@@ -17,7 +17,7 @@ from core.base.manifest import Manifest
 from core.control.client import ControlClient
 from core.engine import embedded as embedded_module
 from core.engine.embedded import Embedded, EmbeddedOptions, volunteer_homes
-from core.engine.usage_policy import UsagePolicy
+from core.engine.limits.usage_policy import UsagePolicy
 from core.storage.paths import Home
 from core.storage.settings import Settings
 from tests.process.swarm import Volunteer, end, found, start

@@ -18,12 +18,12 @@ from core.base.wire import CONTROL_BYTES_MAX, Message, MessageCodec
 from core.dht.messages import VALUE_BYTES_MAX, Store
 from core.dht.records import sign_record
 from core.nat.peer_record import peer_record_key
-from core.swarm.answers import TrainerReady
-from core.swarm.line_news import lines_key
-from core.swarm.messages import StateAsk
 from core.swarm.participant import Participant
-from core.swarm.progress import ProgressReport, progress_key
-from core.swarm.states import State, StateName, first_state
+from core.swarm.presence.line_news import lines_key
+from core.swarm.words.answers import TrainerReady
+from core.swarm.words.messages import StateAsk
+from core.swarm.words.progress import ProgressReport, progress_key
+from core.swarm.words.states import State, StateName, first_state
 from tests.hostile_values import HOSTILE, encoded
 from tests.process.net_people import eventually, in_loop, keys
 from tests.process.test_session import EVERYWHERE, LOOPBACK, MANIFEST, Computer, two

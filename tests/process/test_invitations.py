@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
-from core.backbone import join as joining
 from core.backbone.admission_log import AdmissionLog
 from core.backbone.charter import Charter
-from core.backbone.join import Joining
 from core.backbone.link import parse_link
-from core.backbone.source import check_source
 from core.base.manifest import Manifest
 from core.base.problems import NotTrusted, RemoteProblem
 from core.base.signing import KeyPair
+from core.joining import join as joining
+from core.joining.join import Joining
+from core.joining.source import check_source
 from core.net.clock import Clock
 from tests.process.swarm import CORE, ENVIRONMENT, collaboration, found
 

@@ -20,7 +20,6 @@ from core.backbone import charter as charters
 from core.backbone.admission_log import AdmissionLog
 from core.backbone.authority import Authority
 from core.backbone.invitations import new_invitation, write_invitations
-from core.backbone.join import Joining
 from core.backbone.link import Link, parse_link
 from core.backbone.signed_time import SignedTime
 from core.backbone.welcome import ADMITTED_BURST, KnownPeer, PassRequest, WelcomeDesk
@@ -29,9 +28,10 @@ from core.base.problems import BadInput, NotTrusted, RemoteProblem
 from core.base.signing import KeyPair
 from core.base.trace import Trace
 from core.base.wire import PROTOCOL
+from core.joining.join import Joining
+from core.net.identity.passes import PassRole, pass_request, verify_pass
+from core.net.identity.tls import server_context
 from core.net.listening import ANY
-from core.net.passes import PassRole, pass_request, verify_pass
-from core.net.tls import server_context
 from tests.process.test_net_ipv6 import ABSENCE
 
 pytestmark = pytest.mark.process
@@ -88,7 +88,7 @@ import asyncio, sys
 from pathlib import Path
 from random import Random
 from core.api.verdict import sentence
-from core.backbone.join import Joining
+from core.joining.join import Joining
 from core.backbone.link import parse_link
 from core.base.signing import KeyPair
 
@@ -253,7 +253,7 @@ def test_a_newcomer_of_another_protocol_is_told_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, protocol: int, said: str
 ) -> None:
     charter = found(tmp_path)
-    monkeypatch.setattr("core.backbone.join.PROTOCOL", protocol)
+    monkeypatch.setattr("core.joining.join.PROTOCOL", protocol)
 
     async def run() -> None:
         async with desk(charter, Trace()) as link:

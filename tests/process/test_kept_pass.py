@@ -12,10 +12,7 @@ from typing import Any
 import pytest
 
 from core.api.verdict import Verdict, sentence
-from core.backbone import join
 from core.backbone.charter import Charter, read_charter_records, revoke
-from core.backbone.introduction import Impostor
-from core.backbone.join import JoinedCollaboration, Joining
 from core.backbone.kept_pass import FILE, MANIFEST, RECORDS
 from core.backbone.link import Link, parse_link
 from core.base.authority_records import AuthorityRecords, sign_records
@@ -23,6 +20,9 @@ from core.base.manifest import Manifest
 from core.base.problems import NoSpace, NotTrusted
 from core.base.signing import KeyPair
 from core.base.trace import Trace
+from core.joining import join
+from core.joining.introduction import Impostor
+from core.joining.join import JoinedCollaboration, Joining
 from tests.process.test_joining import NOW, desk, found, joining
 
 pytestmark = pytest.mark.process

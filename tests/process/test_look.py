@@ -10,10 +10,10 @@ import pytest
 from core.backbone.charter import Charter
 from core.backbone.invitations import new_invitation, write_invitations
 from core.backbone.link import Link
-from core.backbone.look import LinkProblem, look
 from core.base.signing import KeyPair
 from core.base.trace import Trace
 from core.base.wire import PROTOCOL
+from core.joining.look import LinkProblem, look
 from core.storage.paths import Home
 from tests.process.test_collaborations import potluck
 from tests.process.test_joining import NOW, desk, joining
@@ -77,7 +77,7 @@ def test_used_up_invitation_is_full(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("protocol", "code"), [(PROTOCOL - 1, "link.newer"), (PROTOCOL + 1, "link.older")])
 def test_other_version_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, protocol: int, code: str) -> None:
-    monkeypatch.setattr("core.backbone.look.PROTOCOL", protocol)
+    monkeypatch.setattr("core.joining.look.PROTOCOL", protocol)
     assert seen(found_desk(tmp_path), lambda link: link) == code
 
 

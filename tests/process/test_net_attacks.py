@@ -11,11 +11,11 @@ from secrets import token_bytes
 import pytest
 
 from core.base.problems import ProofProblem
-from core.net import replay
 from core.net.clock import Clock
-from core.net.envelope import NONCE_BYTES, Envelopes, VerifiedDatagram
-from core.net.passes import PassVerifier, pass_request
-from core.net.tls import Credentials
+from core.net.datagrams import replay
+from core.net.datagrams.envelope import NONCE_BYTES, Envelopes, VerifiedDatagram
+from core.net.identity.passes import PassVerifier, pass_request
+from core.net.identity.tls import Credentials
 from tests.process.between import Change, datagrams, records
 from tests.process.net_people import AUTHORITY, CODEC, RUN, Answer, Ask, Peer, Say, eventually, id_of, in_loop, keys
 

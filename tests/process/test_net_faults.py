@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-import core.net.links as links_module
-import core.net.liveness as rhythm_module
-import core.net.streams as streams_module
+import core.net.links.links as links_module
+import core.net.links.liveness as rhythm_module
+import core.net.links.streams as streams_module
 from core.base.content import digest
 from core.base.machine import Send
 from tests.process.between import records

@@ -12,8 +12,8 @@ from core.base.problems import BadInput, Busy
 from core.base.signing import KeyPair
 from core.nat.events import SendDatagramTo
 from core.nat.messages import Address
-from core.net.peer_links import LINKS_PER_PEER_MAX
-from core.net.streams import PeerStream
+from core.net.links.peer_links import LINKS_PER_PEER_MAX
+from core.net.links.streams import PeerStream
 from tests.process.net_people import (
     RUN,
     Answer,
@@ -134,7 +134,7 @@ async def test_garbage_on_both_ports_is_dropped_and_counted():
 
 @in_loop
 async def test_strangers_that_do_nothing_make_way_for_others(monkeypatch):
-    monkeypatch.setattr("core.net.links.HANDSHAKES_OF_ONE_MAX", 3)
+    monkeypatch.setattr("core.net.links.links.HANDSHAKES_OF_ONE_MAX", 3)
     async with Peer("anna") as anna, Peer("ben") as ben:
         writers = [(await asyncio.open_connection("127.0.0.1", ben.port))[1] for _ in range(5)]
         await eventually(lambda: ben.trace["net.drop.crowded"] == 2)
@@ -238,7 +238,7 @@ async def test_peer_without_address_or_with_closed_port_is_lost():
 
 @in_loop
 async def test_both_sides_may_call_at_once(monkeypatch):
-    monkeypatch.setattr("core.net.peer_links.STEADY_S", 1.0)
+    monkeypatch.setattr("core.net.links.peer_links.STEADY_S", 1.0)
     async with acquainted() as (anna, ben):
         ben.knows(anna)
         for n in range(20):
@@ -321,7 +321,7 @@ async def test_nothing_outlives_close():
 @in_loop
 async def test_a_renewed_pass_is_used_for_new_links():
     async with Peer("anna") as anna, Peer("ben") as ben:
-        from core.net.passes import pass_request
+        from core.net.identity.passes import pass_request
         from tests.process.net_people import AUTHORITY
 
         own: KeyPair = keys("anna")

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-import core.net.link_maker as link_maker_module
-import core.net.peer_links as peer_links_module
-import core.net.punch as punch_module
+import core.net.carriers.punch as punch_module
+import core.net.links.link_maker as link_maker_module
+import core.net.links.peer_links as peer_links_module
 from core.base.ids import PeerId
-from core.net import quic
-from core.net.carrier_transport import CarriedTransport
-from core.net.punch import Rendezvous
+from core.net.carriers import quic
+from core.net.carriers.carrier_transport import CarriedTransport
+from core.net.carriers.punch import Rendezvous
 from tests.process.net_people import CODEC, Ask, Peer, Say, acquainted, eventually, id_of, in_loop
 from tests.process.quic_attack import THERE, Attack, Reader, initials
 from tests.process.test_net_ways import NONCE, Relay

@@ -12,12 +12,12 @@ from core.base.problems import BadInput, Busy
 from core.base.trace import Trace
 from core.nat.events import Dial, DialBackTried, LinkUp, SendDatagramTo, TryDialBack, Way
 from core.nat.messages import Address, Mirror, Mirrored
-from core.net.address_book import AddressBook
-from core.net.datagrams import DatagramPort
+from core.net.addresses.address_book import AddressBook
+from core.net.carriers.punch import Rendezvous
+from core.net.datagrams.datagrams import DatagramPort
+from core.net.limits.pace import Pace
 from core.net.listening import ANY, ANY6, refusal
-from core.net.pace import Pace
 from core.net.planes import Planes
-from core.net.punch import Rendezvous
 from tests.process.net_people import CODEC, Answer, Ask, Peer, Say, eventually, id_of, in_loop
 from tests.process.test_net_attacks import envelopes
 from tests.process.test_net_traverse import peers

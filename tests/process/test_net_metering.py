@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import pytest
 
 from core.base.meter import Glance, Meter, Sighting
-from core.net.pace import Limits, Pace
+from core.net.limits.pace import Limits, Pace
 from tests.process.net_people import Load, Peer, Say, in_loop
 
 pytestmark = pytest.mark.process

@@ -6,7 +6,7 @@ import pytest
 
 from core.nat.events import SendDatagramTo
 from core.nat.messages import Address, DialBackDatagram, Mirror, Mirrored
-from core.net.pace import Pace
+from core.net.limits.pace import Pace
 from tests.process.net_people import Ask, Peer, eventually, in_loop
 
 pytestmark = pytest.mark.process

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from core.net.pace import Limits, Pace
+from core.net.limits.pace import Limits, Pace
 from tests.process.net_people import Load, Peer, Say, in_loop
 
 pytestmark = pytest.mark.process

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-import core.net.links as links_module
-import core.net.peer_links as peer_links_module
+import core.net.links.links as links_module
+import core.net.links.peer_links as peer_links_module
 from core.base.ids import hashed_key
-from core.net.carrier_transport import CarriedTransport
-from core.net.punch import Rendezvous
-from core.net.streams import PeerStream
+from core.net.carriers.carrier_transport import CarriedTransport
+from core.net.carriers.punch import Rendezvous
+from core.net.links.streams import PeerStream
 from tests.process.net_people import Load, Peer, Say, acquainted, eventually, id_of, in_loop
 
 pytestmark = pytest.mark.process

@@ -11,7 +11,6 @@ import pytest
 from pyarrow import parquet
 
 from core.api.data_state import DataCode
-from core.data.sources import is_held_out
 from core.reading.__main__ import MEMORY_BYTES_MAX
 from core.reading.frames import (
     BlockReady,
@@ -27,7 +26,8 @@ from core.reading.frames import (
     Unreadable,
     Want,
 )
-from core.sources.texts import documents_in
+from core.text.order.sources import is_held_out
+from core.text.sources.texts import documents_in
 from core.workers.child_end import NICENESS
 from tests.blocks import counts_blocks, taken_bytes
 from tests.reading import collaboration, reader, rows_of, text_of

@@ -12,8 +12,8 @@ from backports import zstd
 
 from core.api.data_state import DataCode
 from core.base.content import root_digest
-from core.data.shard_index import ShardHash, ShardIndex
 from core.reading.frames import BlockReady, Flowing, Opened, Remake, Stalled, Tally, Unreadable, Want
+from core.text.order.shard_index import ShardHash, ShardIndex
 from tests.process.test_reader import words
 from tests.reading import collaboration, reader, rows_of, text_of
 from tests.web_server import Repeated, web_server

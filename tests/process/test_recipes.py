@@ -124,7 +124,7 @@ def test_a_sweep_prepares_text_once_and_repeats_by_seed(
         prepared.append(words[1])
         return await prepare(*words, **more)
 
-    monkeypatch.setattr("core.cli.recipes.prepare", counted)
+    monkeypatch.setattr("core.cli.organiser.recipes.prepare", counted)
     rates = "optimizer.learning_rate=0.001,0.002,0.05"
     words = ["--home", str(tmp_path / "a"), "--seed", "7", "--epochs", "2", "--json"]
     assert main(["train", str(recipe), *words, "--set", rates]) == 0

@@ -16,7 +16,7 @@ import msgspec
 import pytest
 
 from core.api.commands import EngineFile
-from core.cli.options import ATTACHED
+from core.cli.parsing.options import ATTACHED
 from core.control.client import ControlClient
 from core.control.tunnel import LOOK_S, Tunnel, Unreachable
 from core.storage.paths import Home

@@ -10,10 +10,10 @@ import pytest
 from core.api.snapshot import Snapshot
 from core.api.verdict import SHUT_OUT, VerdictCode
 from core.backbone.charter import Charter, read_charter_records
-from core.backbone.join import Joining
 from core.backbone.link import parse_link
 from core.base.problems import NotTrusted
 from core.control.client import ControlClient
+from core.joining.join import Joining
 from core.net.clock import Clock
 from core.storage.identity import load_identity
 from core.system.startup import EXIT_SHUT_OUT
@@ -101,7 +101,7 @@ def test_member_that_is_let_in_again_asks_without_a_restart(tmp_path: Path) -> N
 
 @in_loop
 async def test_revocation_ends_links_and_datagrams(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("core.net.streams.HEARTBEAT_S", 0.2)
+    monkeypatch.setattr("core.net.links.streams.HEARTBEAT_S", 0.2)
     async with Peer("anna") as anna, Peer("ben") as ben, Peer("eve") as eve:
         for other in (anna, eve):
             other.knows(ben)

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from core.base.content import digest
-from core.data.bookmark import BOOKMARK, unpacked
-from core.swarm import orders
-from core.swarm.answers import ContributionWritten, SamplesCounted, StateLoaded, StepTaken
-from core.swarm.states import StateName
+from core.swarm.words import orders
+from core.swarm.words.answers import ContributionWritten, SamplesCounted, StateLoaded, StepTaken
+from core.swarm.words.states import StateName
+from core.text.order.bookmark import BOOKMARK, unpacked
 from tests.process.test_suspension import Stage, play
 
 pytestmark = pytest.mark.process

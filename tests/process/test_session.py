@@ -19,16 +19,16 @@ from core.nat.events import RelayAllowed
 from core.nat.relay import RelaySettings
 from core.net.admission import Admission
 from core.net.clock import Clock
-from core.net.passes import pass_request, verify_pass
+from core.net.identity.passes import pass_request, verify_pass
 from core.session import session as session_module
 from core.session.authority_news import AuthorityDecided
 from core.session.participant import Role, participant_of
 from core.session.session import Session
-from core.swarm.facts import Help
-from core.swarm.messages import StateAsk
-from core.swarm.orders import Changed
 from core.swarm.participant import Participant
-from core.swarm.progress import ProgressReport
+from core.swarm.words.facts import Help
+from core.swarm.words.messages import StateAsk
+from core.swarm.words.orders import Changed
+from core.swarm.words.progress import ProgressReport
 from tests.process.net_people import eventually, in_loop, keys
 
 pytestmark = pytest.mark.process
@@ -186,7 +186,7 @@ def test_a_renewed_pass_is_shown_from_then_on(tmp_path, monkeypatch):
 
 def test_who_is_shut_out_hears_so_before_it_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(session_module, "PARTING_S", 1.0)
-    monkeypatch.setattr("core.net.streams.HEARTBEAT_S", 0.2)
+    monkeypatch.setattr("core.net.links.streams.HEARTBEAT_S", 0.2)
 
     @in_loop
     async def run():
@@ -219,7 +219,7 @@ def test_who_was_shut_out_before_is_refused_at_once(tmp_path):
 
 def test_passes_from_before_the_rollover_hold_until_members_have_others(tmp_path, monkeypatch):
     monkeypatch.setattr(session_module, "ROLLOVER_S", 1.0)
-    monkeypatch.setattr("core.net.streams.HEARTBEAT_S", 0.2)
+    monkeypatch.setattr("core.net.links.streams.HEARTBEAT_S", 0.2)
 
     @in_loop
     async def run():

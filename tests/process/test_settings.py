@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from core.api.snapshot import Activity
-from core.net.pace import BURST_S, DEBT_S, TURN_BYTES_MIN
+from core.net.limits.pace import BURST_S, DEBT_S, TURN_BYTES_MIN
 from core.storage.paths import Home
 from core.storage.settings import Settings, load_settings, save_settings
 from tests.process.swarm import CORE, ENVIRONMENT, WIDE, Collaboration, Volunteer, collaboration, found

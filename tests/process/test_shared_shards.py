@@ -16,7 +16,7 @@ from core.backbone import charter as charters
 from core.base.content import root_digest
 from core.base.data_source import DataSource
 from core.base.manifest import Manifest
-from core.data.shard_index import ShardHash, ShardIndex
+from core.text.order.shard_index import ShardHash, ShardIndex
 from tests.process.swarm import Collaboration, end, start
 
 pytestmark = pytest.mark.process

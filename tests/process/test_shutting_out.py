@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from core.__main__ import main
-from core.backbone import join as joins
 from core.backbone.admission_log import AdmissionLog
 from core.backbone.charter import Charter, read_charter_records, revoke, revoked_keys
 from core.backbone.link import Link
@@ -19,6 +18,7 @@ from core.base.ids import PeerId
 from core.base.problems import NotTrusted, ShutOut
 from core.base.signing import KeyPair
 from core.base.trace import Trace
+from core.joining import join as joins
 from tests.process.test_joining import NOW, desk, found, joining
 
 pytestmark = pytest.mark.process
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.process
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("core.cli.revoke.ENTERING_S", 0.1)
+    monkeypatch.setattr("core.cli.organiser.revoke.ENTERING_S", 0.1)
 
 
 class Door:

@@ -7,12 +7,12 @@ from pathlib import Path
 import psutil
 import pytest
 
-import core.net.links as links_module
+import core.net.links.links as links_module
 from core.backbone import welcome
 from core.base.signing import KeyPair
 from core.base.trace import Trace
-from core.net.connection_limit import ConnectionLimit
-from core.net.guarded_server import CONNECTIONS_OF_ONE_MAX
+from core.net.limits.connection_limit import ConnectionLimit
+from core.net.limits.guarded_server import CONNECTIONS_OF_ONE_MAX
 from tests.process.flood import flooded
 from tests.process.net_people import Peer, eventually, in_loop
 from tests.process.test_joining import NOW, desk, found, joining

@@ -16,8 +16,8 @@ import pytest
 from core.base.content import chunk_digests, root_digest
 from core.base.ids import PeerId
 from core.base.manifest import AveragingNumbers
-from core.swarm import orders
-from core.swarm.answers import ContributionWritten, SamplesCounted, TrainerGone, TrainerReady
+from core.swarm.words import orders
+from core.swarm.words.answers import ContributionWritten, SamplesCounted, TrainerGone, TrainerReady
 from core.system.child_process import own_command
 from core.system.file_chunks import file_chunks
 from core.workers import frames

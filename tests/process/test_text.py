@@ -19,10 +19,10 @@ import pytest
 from core.backbone.charter import load_charter
 from core.base.data_source import DataSource
 from core.cli.program import run
-from core.data.shard_index import INDEX_FILE, read_index
-from core.sources.cut_journal import JOURNAL_FILE
-from core.sources.requests import CutRequest
 from core.system.atomic_files import UMASK
+from core.text.order.shard_index import INDEX_FILE, read_index
+from core.text.sources.cut_journal import JOURNAL_FILE
+from core.text.sources.requests import CutRequest
 from tests.small_task import text_folder
 
 pytestmark = pytest.mark.process
@@ -159,7 +159,7 @@ def test_a_killed_cut_ends_with_the_same_shards(tmp_path: Path) -> None:
     def command(out: Path) -> list[str]:
         source = DataSource(filters={"no_duplicates": True})
         asked = CutRequest(source=source, out=str(out), ending="jsonl.gz", shard_bytes=20_000)
-        return [sys.executable, "-m", "core.training.data", "--asked", msgspec.json.encode(asked).decode()]
+        return [sys.executable, "-m", "core.training.programs.data", "--asked", msgspec.json.encode(asked).decode()]
 
     whole, killed = tmp_path / "whole", tmp_path / "killed"
     subprocess.run(command(whole), check=True, capture_output=True)

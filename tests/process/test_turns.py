@@ -16,7 +16,7 @@ from core.backbone.charter import Charter
 from core.backbone.link import parse_link
 from core.base.manifest import PAPER_LAMB
 from core.control.client import ControlClient
-from core.engine.collaborations import Collaborations
+from core.engine.remembered.collaborations import Collaborations
 from core.storage.paths import Home
 from tests.process.swarm import LOOPBACK, Collaboration, Volunteer, collaboration, end, found, start
 from tests.process.test_collaborations import potluck

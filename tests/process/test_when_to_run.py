@@ -33,7 +33,7 @@ while True:
 ENGINE = f"""
 import functools, os, sys
 os.environ["POTLUCK_SENSES"] = "on"
-import core.cli.start as start
+import core.cli.volunteer.start as start
 command = [sys.executable, "-c", {SENSES!r}, os.environ["SENSED"]]
 start.SensesChild = functools.partial(start.SensesChild, command=command)
 from core.__main__ import main

@@ -1,6 +1,6 @@
 """What a simulated worker has computed and not handed over, or handed over and not seen averaged."""
 
-from core.swarm.states import StateName
+from core.swarm.words.states import StateName
 from tests.sim.samples import Stretch
 
 BATCH = 4

@@ -6,8 +6,8 @@ from typing import Any
 
 from core.averaging.plan import WHOLE_PORTION, Plan
 from core.base.ids import PeerId
-from core.swarm.orders import RoundRecord
-from core.swarm.states import StateName
+from core.swarm.words.orders import RoundRecord
+from core.swarm.words.states import StateName
 from tests.sim.checkers import Checker
 from tests.sim.node import Node
 from tests.sim.swarm_checkers import last_plan

@@ -13,10 +13,10 @@ from core.base.content import CHUNK_BYTES, DIGEST_BYTES, chunk_digests, root_dig
 from core.base.ids import PeerId
 from core.base.problems import WireProblem
 from core.base.state_header import ANCESTORS_MAX, LENGTH_BYTES, MARK_BYTES, METADATA, StateHeader, header_of
-from core.swarm.facts import StateKept
-from core.swarm.fetch import Sinks
-from core.swarm.orders import Keep, RoundRecord
-from core.swarm.states import State, StateName, marks_in
+from core.swarm.catching_up.fetch import Sinks
+from core.swarm.words.facts import StateKept
+from core.swarm.words.orders import Keep, RoundRecord
+from core.swarm.words.states import State, StateName, marks_in
 
 KEPT = 2
 HEAD_BYTES = 4096
@@ -102,7 +102,7 @@ class ModelState:
 
 
 class MemoryFile:
-    """A checkpoint that others may have (core.swarm.donor.StateFile)."""
+    """A checkpoint that others may have (core.swarm.catching_up.donor.StateFile)."""
 
     def __init__(self, data: bytes) -> None:
         self.data = data
@@ -117,7 +117,7 @@ class MemoryFile:
 
 
 class Means:
-    """Means of rounds, kept or fetched (core.swarm.fetch.StateSink)."""
+    """Means of rounds, kept or fetched (core.swarm.catching_up.fetch.StateSink)."""
 
     def __init__(self) -> None:
         self._files: dict[str, MemoryFile] = {}
@@ -168,7 +168,7 @@ class Means:
 
 
 class Disk:
-    """The newest checkpoints, and the one that is being fetched (core.swarm.fetch.StateSink)."""
+    """The newest checkpoints, and the one that is being fetched (core.swarm.catching_up.fetch.StateSink)."""
 
     def __init__(self) -> None:
         self.checkpoints: list[tuple[State, MemoryFile]] = []

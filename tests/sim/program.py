@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from core.cli.options import add_json, calling, share, whole
-from core.cli.parser import Parser
+from core.cli.parsing.options import add_json, calling, share, whole
+from core.cli.parsing.parser import Parser
 from core.cli.program import run_with
 
 WANTED_SHARDS: Final = 10

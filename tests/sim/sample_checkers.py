@@ -3,8 +3,8 @@
 from typing import Any
 
 from core.base.ids import PeerId
-from core.swarm.orders import RoundRecord
-from core.swarm.states import StateName
+from core.swarm.words.orders import RoundRecord
+from core.swarm.words.states import StateName
 from tests.sim.checkers import Checker, Violation
 from tests.sim.node import Node
 from tests.sim.samples import Contributed, Stretch

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.base.ids import PeerId
-from core.swarm.states import StateName
+from core.swarm.words.states import StateName
 
 
 @dataclass(frozen=True, slots=True)

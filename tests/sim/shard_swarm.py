@@ -16,10 +16,10 @@ from core.base.trace import Trace
 from core.base.wire import MessageCodec
 from core.dht.events import Found
 from core.dht.messages import Record
-from core.swarm.donor import PastMembers
-from core.swarm.messages import SHARD_MESSAGES
+from core.swarm.catching_up.donor import PastMembers
 from core.swarm.shards.exchange import ShardExchange
 from core.swarm.shards.names import Catalogue, OwnRounds, ShardEntry, ShardHere, ShardKept, ShardName, ShardsWanted
+from core.swarm.words.messages import SHARD_MESSAGES
 from tests.sim.links import LinkSettings, log_uniform
 from tests.sim.node import End, Node
 from tests.sim.shard_parts import CHUNK, EXCHANGES, SCALE, MemoryShard, MemoryShards

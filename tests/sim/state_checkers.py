@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from core.base.ids import PeerId, short
-from core.swarm.states import StateName
+from core.swarm.words.states import StateName
 from tests.sim.checkers import Checker, Violation
 from tests.sim.node import End, Node
 from tests.sim.swarm import Swarm, Volunteer, state_of

@@ -14,14 +14,14 @@ from core.base.content import digest
 from core.base.ids import PeerId
 from core.base.manifest import AveragingNumbers
 from core.base.wire import MessageCodec
-from core.swarm import orders
-from core.swarm.answers import StateOffered
-from core.swarm.facts import Help, StateNotKept
 from core.swarm.participant import Participant
-from core.swarm.settings import ParticipantSettings
 from core.swarm.standby import HELP_BYTES
-from core.swarm.states import StateName, first_state
 from core.swarm.view import ParticipantView
+from core.swarm.words import orders
+from core.swarm.words.answers import StateOffered
+from core.swarm.words.facts import Help, StateNotKept
+from core.swarm.words.settings import ParticipantSettings
+from core.swarm.words.states import StateName, first_state
 from tests.sim.checkers import Checker
 from tests.sim.churn import Churn
 from tests.sim.datagrams import PORT

@@ -14,9 +14,9 @@ from core.averaging.receipts.exchange import Receipted
 from core.averaging.receipts.receipt import check_receipt
 from core.base.ids import PeerId
 from core.base.problems import ProofProblem
-from core.swarm.epoch import Phase
-from core.swarm.orders import Absorb, RoundLost, RoundRecord
-from core.swarm.states import StateName
+from core.swarm.words.epoch import Phase
+from core.swarm.words.orders import Absorb, RoundLost, RoundRecord
+from core.swarm.words.states import StateName
 from tests.sim.checkers import Checker, Violation
 from tests.sim.node import Node
 from tests.sim.probes import reachable_bytes

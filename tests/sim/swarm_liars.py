@@ -19,9 +19,9 @@ from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Send, Tick, earliest
 from core.swarm.participant import Participant
 from core.swarm.presentation import Tells
-from core.swarm.progress import ProgressReport
-from core.swarm.rounds import Rounds
-from core.swarm.states import StateName
+from core.swarm.rounds.rounds import Rounds
+from core.swarm.words.progress import ProgressReport
+from core.swarm.words.states import StateName
 from tests.sim import liars
 from tests.sim.attacks.liars import Liar
 from tests.sim.disk import MemoryFile

@@ -1,6 +1,6 @@
 """A simulated worker: a small vector learns from simulated gradients, at the speed of its simulated computer.
 
-It obeys the orders of `core.swarm.orders` one after the other, behind a pipe that takes its time, so orders and
+It obeys the orders of `core.swarm.words.orders` one after the other, behind a pipe that takes its time, so orders and
 answers cross as they do between real processes.
 """
 
@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from core.base.ids import PeerId
 from core.base.problems import WireProblem
-from core.swarm import orders
-from core.swarm.answers import (
+from core.swarm.words import orders
+from core.swarm.words.answers import (
     ContributionWritten,
     HeldoutEvaluated,
     MeanOffered,
@@ -28,7 +28,7 @@ from core.swarm.answers import (
     TrainerGone,
     TrainerReady,
 )
-from core.swarm.states import State, StateName
+from core.swarm.words.states import State, StateName
 from tests.sim.accumulation import BATCH, Accumulation
 from tests.sim.disk import Disk, MemoryFile, ModelState
 from tests.sim.samples import Contributed, mean_gradient

@@ -7,7 +7,7 @@ import numpy as np
 
 from core.averaging.codecs.registry import codec_of
 from core.averaging.kept_mean import MeanForm
-from core.swarm.states import StateName
+from core.swarm.words.states import StateName
 from tests.sim.disk import ModelState
 from tests.sim.swarm_settings import SwarmSettings
 

@@ -16,7 +16,7 @@ from core.nat.events import AddressesChanged, LocalAddressesChanged, PeerWanted,
 from core.nat.messages import Address
 from core.nat.reachability import Reachability
 from core.nat.traversal import Traversal
-from core.swarm.connectivity import Connectivity
+from core.swarm.reach.connectivity import Connectivity
 from tests.sim.links import chance
 from tests.sim.nat.boxes import Nature
 from tests.sim.nat.homes import PORT, SimulatedHome

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from core.base.ids import PeerId
-from core.swarm.orders import RoundRecord
-from core.swarm.states import StateName
+from core.swarm.words.orders import RoundRecord
+from core.swarm.words.states import StateName
 from tests.sim.checkers import Checker
 from tests.sim.churn import ChurnSettings
 from tests.sim.links import LinkSettings

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from core.swarm.orders import RoundRecord
+from core.swarm.words.orders import RoundRecord
 from tests.sim.checkers import Checker
 from tests.sim.churn import ChurnSettings
 from tests.sim.links import LinkSettings

@@ -69,7 +69,7 @@ def test_a_tenth_dies_and_nobody_is_left_with_another_mean(peers: int, stages: i
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_a_collaboration_on_a_grid_stays_together(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("core.swarm.rounds.FailureRate", Often)
+    monkeypatch.setattr("core.swarm.rounds.rounds.FailureRate", Often)
     churn = ChurnSettings(live=(10, 12), up_s=60.0, down_s=10.0, first_s=5.0)
     settings = SwarmSettings(peers=12, epochs=4, churn=churn, links=LinkSettings(), aimed=0.1)
     trial = Trial(seed, peers=12, epochs=4, settings=settings)
@@ -80,6 +80,6 @@ def test_a_collaboration_on_a_grid_stays_together(seed: int, monkeypatch: pytest
 
 
 def test_any_world_with_grids(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("core.swarm.rounds.FailureRate", Often)
+    monkeypatch.setattr("core.swarm.rounds.rounds.FailureRate", Often)
     verdict = Trial(3, peers=12, epochs=4).run()
     assert verdict.ok, verdict.problem

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from core.base.state_header import ANCESTORS_MAX
-from core.swarm.progress import ProgressReport
+from core.swarm.words.progress import ProgressReport
 from tests.sim.churn import ChurnSettings
 from tests.sim.disk import Disk
 from tests.sim.node import End
@@ -250,7 +250,7 @@ def test_backbone_that_was_cut_off_leads_nobody_back(monkeypatch: pytest.MonkeyP
     ada.begin()
     run_until(swarm, lambda: epoch_of(ada) > behind + 6)
     carol.end(End.CRASH)
-    monkeypatch.setattr("core.swarm.keeper.REST_MIN_S", 4 * 3600.0)  # as after a copy that took 12 minutes
+    monkeypatch.setattr("core.swarm.catching_up.keeper.REST_MIN_S", 4 * 3600.0)  # as after a copy that took 12 minutes
     run_until(swarm, lambda: epoch_of(ada) > kept_epoch(swarm) + 8)
     swarm.world.divide([swarm.backbone.peer])
     swarm.world.run(90.0)

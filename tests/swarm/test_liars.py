@@ -8,19 +8,19 @@ from typing import Any
 import msgspec
 import pytest
 
-from core.sim.churn import ChurnSettings
-from core.sim.disk import Disk, MemoryFile, ModelState
-from core.sim.links import LOCAL
-from core.sim.node import End
-from core.sim.swarm import Swarm, Volunteer, state_of
-from core.sim.swarm_liars import FALSE, LIES, NOISE, Lie
-from core.sim.swarm_settings import SwarmSettings
 from core.swarm import branches, orders
-from core.swarm.branches import Voices, Weight
-from core.swarm.facts import Help
 from core.swarm.pace import EpochPace
-from core.swarm.progress import ProgressReport
-from core.swarm.states import StateName
+from core.swarm.presence.branches import Voices, Weight
+from core.swarm.words.facts import Help
+from core.swarm.words.progress import ProgressReport
+from core.swarm.words.states import StateName
+from tests.sim.churn import ChurnSettings
+from tests.sim.disk import Disk, MemoryFile, ModelState
+from tests.sim.links import LOCAL
+from tests.sim.node import End
+from tests.sim.swarm import Swarm, Volunteer, state_of
+from tests.sim.swarm_liars import FALSE, LIES, NOISE, Lie
+from tests.sim.swarm_settings import SwarmSettings
 
 HONEST = 4
 EPOCHS = 3

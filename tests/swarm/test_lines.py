@@ -13,7 +13,7 @@ from core.averaging.matchmaking.division import work_of
 from core.averaging.plan import Plan
 from core.base.ids import PeerId
 from core.base.machine import Send
-from core.swarm.epoch import Phase
+from core.swarm.words.epoch import Phase
 from tests.sim.churn import ChurnSettings
 from tests.sim.links import LinkSettings
 from tests.sim.swarm import Swarm, Volunteer

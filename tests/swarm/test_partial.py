@@ -4,8 +4,8 @@ import statistics
 from typing import Any
 
 from core.averaging.allreduce.share_map import untaken_of
-from core.swarm.orders import Absorb
 from core.swarm.participant import Participant
+from core.swarm.words.orders import Absorb
 from tests.sim.checkers import Checker
 from tests.sim.churn import ChurnSettings
 from tests.sim.links import LinkSettings

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from core.base.ids import PeerId
-from core.swarm.answers import MeanOffered
-from core.swarm.orders import RoundRecord
+from core.swarm.catching_up.replay import MeansFetch
 from core.swarm.participant import Participant
-from core.swarm.replay import MeansFetch
+from core.swarm.words.answers import MeanOffered
+from core.swarm.words.orders import RoundRecord
 from tests.sim.checkers import Checker
 from tests.sim.churn import ChurnSettings
 from tests.sim.disk import Disk, MemoryFile

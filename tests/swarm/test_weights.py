@@ -10,8 +10,8 @@ from core.averaging.aggregators import NORM_FACTOR
 from core.averaging.weights import LEAD
 from core.base.bounds import SAMPLES_MAX
 from core.base.ids import PeerId
-from core.swarm.answers import ContributionWritten, SamplesCounted
-from core.swarm.orders import ContributionCut, RoundRecord
+from core.swarm.words.answers import ContributionWritten, SamplesCounted
+from core.swarm.words.orders import ContributionCut, RoundRecord
 from tests.sim.checkers import Checker
 from tests.sim.churn import ChurnSettings
 from tests.sim.links import LOCAL

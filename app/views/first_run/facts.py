@@ -6,8 +6,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFormLayout, QFrame, QLabel, QScrollArea, QVBoxLayout, QWidget
 
-from app import link_look, text
 from app.widgets.labels import card, label, sentence
+from app.words import link_look, text
 from core.api.look import LinkLook
 
 MARGIN = 8

@@ -2,9 +2,9 @@
 
 from PySide6.QtWidgets import QButtonGroup, QCheckBox, QFrame, QLineEdit, QRadioButton, QVBoxLayout, QWidget
 
-from app import text
-from app.joining import Habits
+from app.commands.joining import Habits
 from app.widgets.labels import card, label, sentence
+from app.words import text
 from core.api.settings import NAME_LETTERS, Wish
 from core.api.snapshot import ProblemView
 from core.api.week import BadWeek, read_week

@@ -3,10 +3,10 @@
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QComboBox, QFrame, QHBoxLayout, QPushButton, QVBoxLayout
 
-from app import page_text, text
-from app.joining import Answer, JoinCommand, KeptLink
+from app.commands.joining import Answer, JoinCommand, KeptLink
 from app.views.leaving import Leaving
 from app.widgets.labels import label, sentence
+from app.words import page_text, text
 
 LETTERS = 24
 """Width of the list at least; longer names are cut there, and whole where it is open."""

@@ -3,11 +3,11 @@
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QPushButton, QVBoxLayout, QWidget
 
-from app import link_look, text
 from app.views.first_run.kept import KeptBox
 from app.widgets.field import announce
 from app.widgets.icons import Picture
 from app.widgets.labels import card, label, sentence
+from app.words import link_look, text
 from core.api.joined import LINK_LETTERS_MAX
 from core.api.snapshot import ProblemView
 

@@ -4,14 +4,14 @@ from PySide6.QtCore import QSize, Signal
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QPushButton, QStackedWidget, QVBoxLayout, QWidget
 
-from app import text
-from app.joining import Answer, Habits, JoinCommand
-from app.link_look import SCHEME
+from app.commands.joining import Answer, Habits, JoinCommand
 from app.views.first_run.facts import LookPage
 from app.views.first_run.habits import HabitsPage
 from app.views.first_run.kept import KeptBox
 from app.views.first_run.link import LinkPage
 from app.widgets.labels import label, sentence
+from app.words import text
+from app.words.link_look import SCHEME
 
 SIZE_FIRST = QSize(680, 640)
 SCREEN_SHARE = 0.95

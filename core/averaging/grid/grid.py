@@ -11,7 +11,7 @@ get the same mean in time leaves the round without one.  So members never hold d
 failure costs one group a stage.
 
 What can still differ: a block all of whose members are out of reach for one group and not for another.  The names
-differ then, and the swarm moves to the greater one (`core.swarm.states`).
+differ then, and the swarm moves to the greater one (`core.swarm.words.states`).
 
 Where it pays.  One butterfly is the rule: a grid of R stages sends the vector R times.  By the expected stages of a
 protocol that begins anew at each failure (`grid.layout`), a grid is shorter from a failure rate, a member and round, of

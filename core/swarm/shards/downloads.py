@@ -9,12 +9,12 @@ from core.base.back_off import BackOff
 from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Tick, earliest
 from core.base.trace import Trace
-from core.swarm.fetch import Fetched, FetchFailed, Fetching, FileFetch, Why
-from core.swarm.messages import SHARD_FILES, StateDenied
+from core.swarm.catching_up.fetch import Fetched, FetchFailed, Fetching, FileFetch, Why
 from core.swarm.shards.holder_book import HolderBook
 from core.swarm.shards.names import ShardHere, ShardLied, ShardName, ShardStore
 from core.swarm.shards.shelf import ShardShelf
 from core.swarm.shards.wanted import WantedShards
+from core.swarm.words.messages import SHARD_FILES, StateDenied
 
 AHEAD: Final = 4
 """Number of wanted shards that lie here, or come, before the reader asks for them, at most."""

@@ -14,7 +14,6 @@ from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Tick, earliest
 from core.base.trace import Trace
 from core.dht.events import Found
-from core.swarm.messages import SHARD_FILES, SHARD_MESSAGES
 from core.swarm.shards.downloads import ShardDownloads
 from core.swarm.shards.giving import ShardDonor
 from core.swarm.shards.holder_book import HolderBook
@@ -32,6 +31,7 @@ from core.swarm.shards.news import ShardDirectory, ShardNews
 from core.swarm.shards.shelf import ShardShelf
 from core.swarm.shards.thanks import ShardCredit
 from core.swarm.shards.wanted import WantedShards
+from core.swarm.words.messages import SHARD_FILES, SHARD_MESSAGES
 
 SEED: Final = 0.1
 """Of the shards that nobody has, so many are read from the origin at each turn of all readers together.

@@ -8,11 +8,12 @@ from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Send, Tick
 from core.base.rate_limit import RateLimit
 from core.base.trace import Trace
-from core.swarm.donor import FileDonor, StateFile
-from core.swarm.fetch import WINDOW_CHUNKS
-from core.swarm.messages import SHARD_FILES, ChunkAsk, ChunkGive, StateAsk, StateDone
+from core.swarm.catching_up.donor import FileDonor
+from core.swarm.catching_up.fetch import WINDOW_CHUNKS
 from core.swarm.shards.names import OwnRounds, ShardName, ShardStore
 from core.swarm.shards.shelf import ShardShelf
+from core.swarm.words.files import StateFile
+from core.swarm.words.messages import SHARD_FILES, ChunkAsk, ChunkGive, StateAsk, StateDone
 
 HOLD_S: Final = 8.0
 """A chunk waits no longer than this for the end of a round: it is asked of others after 12 s."""

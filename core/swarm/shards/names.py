@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 from core.base.content import CHUNK_BYTES
-from core.swarm.donor import PastMembers, StateFile
-from core.swarm.fetch import StateSink
+from core.swarm.catching_up.donor import PastMembers
+from core.swarm.catching_up.fetch import StateSink
+from core.swarm.words.files import StateFile
 
 
 class ShardName(NamedTuple):

@@ -18,12 +18,12 @@ from tokenizers import Tokenizer
 
 from core.base.manifest import Manifest
 from core.base.problems import BadInput
-from core.data.documents import Document
 from core.tasks.albert.numbers import AlbertNumbers, albert_numbers
 from core.tasks.cutter import Row
 from core.tasks.task import Blobs
 from core.tasks.tokenizers.memo import PACKED_BYTES, Packed, WordMemo
 from core.tasks.tokenizers.unigram import panics_told, read_unigram
+from core.text.order.documents import Document
 
 TOKENIZER: Final = "tokenizer"
 """The blob with the tokenizer."""

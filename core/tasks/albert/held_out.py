@@ -12,12 +12,12 @@ from tokenizers import Tokenizer
 
 from core.api.score import Filled
 from core.base.problems import BadInput
-from core.data.chance import key_of, stream
-from core.data.documents import Document
 from core.tasks.albert.cutting import AlbertCutter
 from core.tasks.albert.masking import MaskedBatch, Masking
 from core.tasks.albert.numbers import AlbertNumbers
 from core.tasks.tokenizers.unigram import FIRST_WORD_ID, MASK_ID
+from core.text.order.chance import key_of, stream
+from core.text.order.documents import Document
 
 SEED: Final = 0
 SHOWN: Final = 3

@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from core.data.chance import Seeds, uniform
 from core.tasks.albert.cutting import LENGTHS
 from core.tasks.albert.numbers import MASKED_SHARE, SWAPPED_SHARE, AlbertNumbers
 from core.tasks.tokenizers.unigram import BEGIN_ID, END_ID, FIRST_WORD_ID, MASK_ID, PAD_ID
+from core.text.order.chance import Seeds, uniform
 
 HIDDEN_SHARE: Final = 0.8
 REPLACED_SHARE: Final = 0.1

@@ -10,7 +10,6 @@ from tokenizers import Tokenizer
 
 from core.base.manifest import Numbers
 from core.base.problems import BadInput
-from core.data.documents import Document
 from core.tasks.albert.cutting import TOKENIZER
 from core.tasks.albert.held_out import measuring_batches
 from core.tasks.albert.numbers import VOCAB_MAX, VOCAB_MIN, AlbertNumbers, albert_numbers
@@ -18,6 +17,7 @@ from core.tasks.neighbour import NEIGHBOUR, Neighbour
 from core.tasks.task import PreparedTask
 from core.tasks.text import READ_CHARS, GivenText, Progress, count_chars, read_text, write_blobs
 from core.tasks.tokenizers.unigram import RECIPES, pieces, read_unigram_file, train_unigram
+from core.text.order.documents import Document
 
 HELD_OUT: Final = "held_out"
 UNIGRAM: Final = "unigram"

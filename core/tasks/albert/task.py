@@ -16,7 +16,6 @@ from torch.nn.functional import cross_entropy
 from core.api.score import Score
 from core.base.manifest import Manifest
 from core.base.problems import BadInput
-from core.data.documents import Document
 from core.tasks.albert.cutting import fitting_tokenizer
 from core.tasks.albert.held_out import SHOWN, fill, measuring_batches
 from core.tasks.albert.masking import MaskedBatch, Masking
@@ -26,6 +25,7 @@ from core.tasks.albert.prepare import HELD_OUT, UNIGRAM
 from core.tasks.neighbour import read_neighbour
 from core.tasks.parameters import begun
 from core.tasks.task import Blobs, Evaluation, Losses
+from core.text.order.documents import Document
 
 if TYPE_CHECKING:
     from core.tasks.pretrained import Pretrained

@@ -1,9 +1,10 @@
 """How text is made alike before it is cut into pieces, by the name of a recipe.
 
 All of them are local to words: a text whose words stand with single spaces between them, as sentences do
-(`core.data.sentences`), is normalised word by word to the same as in one go.  So a tokenizer may remember what it made
-of a word.  That is so because NFKC, NFKD and our expressions take a space for a text's end, and all else goes letter by
-letter.  Only the last expression joins spaces, so words that become nothing, or get a space at an end, are exceptions.
+(`core.text.order.sentences`), is normalised word by word to the same as in one go.  So a tokenizer may remember what it
+made of a word.  That is so because NFKC, NFKD and our expressions take a space for a text's end, and all else goes
+letter by letter.  Only the last expression joins spaces, so words that become nothing, or get a space at an end, are
+exceptions.
 
 What most words become, Python says in a fraction of the time (`plain_word` and the like); where they say None, only the
 normaliser can say it.

@@ -10,8 +10,8 @@ import msgspec
 from tokenizers import Tokenizer
 
 from core.base.problems import BadInput
-from core.data.documents import Document
 from core.tasks.tokenizers.unigram import UNKNOWN_ID
+from core.text.order.documents import Document
 
 DOCUMENTS_MAX: Final = 2000
 """Number of documents that are looked at."""

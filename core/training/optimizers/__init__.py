@@ -10,12 +10,12 @@ from typing import Final
 
 from core.base.manifest import checked
 from core.base.problems import unknown_name
-from core.training.flat import FlatParameters
 from core.training.optimizers.adamw import AdamW
 from core.training.optimizers.lamb import Lamb
 from core.training.optimizers.muon import Muon
 from core.training.optimizers.optimizer import Optimizer
 from core.training.optimizers.sgd import Sgd
+from core.training.vectors.flat import FlatParameters
 
 OPTIMIZERS: Final[Mapping[str, type[Optimizer]]] = MappingProxyType(
     {"lamb": Lamb, "adamw": AdamW, "sgd": Sgd, "muon": Muon}

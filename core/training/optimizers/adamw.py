@@ -8,11 +8,11 @@ import numpy as np
 import torch
 
 from core.base.schedule import learning_rate
-from core.training.flat import FlatParameters
 from core.training.optimizers.clipping import Clipping
 from core.training.optimizers.exact import blocks, on_cpu
 from core.training.optimizers.moments import MomentNumbers, Moments
 from core.training.optimizers.optimizer import OptimizerNumbers, WeightDecay
+from core.training.vectors.flat import FlatParameters
 
 
 class AdamWNumbers(MomentNumbers, frozen=True, kw_only=True):

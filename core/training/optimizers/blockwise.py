@@ -15,10 +15,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from core.training.flat import Span
 from core.training.optimizers.bounds import Bounds
 from core.training.optimizers.exact import BLOCK, Vector
 from core.training.optimizers.storage import Full, places
+from core.training.vectors.flat import Span
 
 SHARING: Final = 256
 """Numbers that share a scale."""

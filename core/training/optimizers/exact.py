@@ -16,7 +16,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from core.training.flat import FlatParameters
+from core.training.vectors.flat import FlatParameters
 
 Vector = NDArray[np.float32]
 

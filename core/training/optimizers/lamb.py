@@ -16,11 +16,11 @@ import torch
 from msgspec import Meta
 
 from core.base.schedule import learning_rate
-from core.training.flat import FlatParameters
 from core.training.optimizers.clipping import Clipping
 from core.training.optimizers.exact import Norm, blocks, on_cpu
 from core.training.optimizers.moments import MomentNumbers, Moments
 from core.training.optimizers.optimizer import Epsilon, OptimizerNumbers, WeightDecay
+from core.training.vectors.flat import FlatParameters
 
 
 class LambNumbers(MomentNumbers, frozen=True, kw_only=True):

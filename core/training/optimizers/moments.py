@@ -6,12 +6,12 @@ from typing import Literal
 
 import numpy as np
 
-from core.training.flat import Span
 from core.training.optimizers.blockwise import EightBits
 from core.training.optimizers.bounds import NOT_NEGATIVE, Bounds, running_mean
 from core.training.optimizers.exact import Vector, power
 from core.training.optimizers.optimizer import Decay, Epsilon, OptimizerNumbers
 from core.training.optimizers.storage import Full, Storage
+from core.training.vectors.flat import Span
 
 
 class MomentNumbers(OptimizerNumbers, frozen=True, kw_only=True):

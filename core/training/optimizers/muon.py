@@ -13,13 +13,13 @@ import torch
 from msgspec import Meta
 
 from core.base.schedule import learning_rate
-from core.training.flat import FlatParameters, Span
 from core.training.optimizers.bounds import Bounds, running_mean
 from core.training.optimizers.clipping import Clipping
 from core.training.optimizers.exact import Vector, blocks, on_cpu
 from core.training.optimizers.moments import MomentNumbers, Moments
 from core.training.optimizers.optimizer import Decay, OptimizerNumbers, WeightDecay
 from core.training.optimizers.storage import Full
+from core.training.vectors.flat import FlatParameters, Span
 
 COEFFICIENTS: Final = (3.4445, -4.7750, 2.0315)
 """Of x, x^3 and x^5: five times over they bring every x from 0.01 to 1 near 1, fast rather than close."""

@@ -9,9 +9,9 @@ import torch
 from msgspec import Meta
 
 from core.base.schedule import ScheduleNumbers
-from core.training.flat import FlatParameters
 from core.training.optimizers.bounds import Bounds
 from core.training.optimizers.clipping import Clipping
+from core.training.vectors.flat import FlatParameters
 
 Decay = Annotated[float, Meta(ge=0, lt=1)]
 """The share of a running mean that one step keeps."""

@@ -5,9 +5,9 @@ from typing import Protocol
 
 import torch
 
-from core.training.flat import Span
 from core.training.optimizers.bounds import Bounds
 from core.training.optimizers.exact import Vector, blocks
+from core.training.vectors.flat import Span
 
 
 class Storage(Protocol):

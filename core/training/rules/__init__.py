@@ -12,11 +12,11 @@ import msgspec
 
 from core.base.manifest import Manifest, checked
 from core.base.problems import unknown_name
-from core.training.flat import FlatParameters
 from core.training.optimizers import Optimizer
 from core.training.rules.gradients import Gradients
 from core.training.rules.local import LocalSteps
 from core.training.rules.rule import Rule
+from core.training.vectors.flat import FlatParameters
 
 RULES: Final[Mapping[str, type[Rule]]] = MappingProxyType({"gradients": Gradients, "local": LocalSteps})
 """Every rule by name."""

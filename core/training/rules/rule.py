@@ -11,10 +11,10 @@ import torch
 from msgspec import Meta
 
 from core.base.problems import WorkerProblem
-from core.training.flat import FlatParameters
-from core.training.noise_scale import SquaredNorm
 from core.training.optimizers import Optimizer
 from core.training.rules.sums import GradientSum
+from core.training.vectors.flat import FlatParameters
+from core.training.vectors.noise_scale import SquaredNorm
 
 
 class RuleNumbers(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

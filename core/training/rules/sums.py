@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import torch
 
-from core.training.noise_scale import SquaredNorm
+from core.training.vectors.noise_scale import SquaredNorm
 
 
 @dataclass(slots=True)

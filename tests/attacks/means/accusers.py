@@ -23,12 +23,12 @@ from core.averaging.commit.fingerprints import plan_name, vote_name
 from core.averaging.messages import Commit, Leaving, Status, to_bits
 from core.base.ids import hashed_key
 from core.base.machine import Received, Send
-from core.sim.rounds.hostile import Hostile, Kind, KnownGroup
-from core.sim.signing import SimSigner
 from tests.attacks.means.lies import Lie
 from tests.attacks.means.luck import BadLuck
 from tests.attacks.means.problem import Noise
 from tests.attacks.means.series import Counts, Group, Series
+from tests.sim.rounds.hostile import Hostile, Kind, KnownGroup
+from tests.sim.signing import SimSigner
 
 MEMBERS: Final = 16
 NUMEL: Final = 16 * 256

@@ -13,7 +13,7 @@ from core.averaging.butterfly import Butterfly
 from core.averaging.messages import Mean, Part
 from core.averaging.weights import LEAD
 from core.base.machine import Received, Send
-from core.sim.rounds.hostile import Hostile, Kind, KnownGroup
+from tests.sim.rounds.hostile import Hostile, Kind, KnownGroup
 
 Vector = NDArray[np.float32]
 Change = Callable[[Vector, Vector, int], Vector]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from core.averaging.aggregators import NO_FACTS, Aggregator, CenteredClip, PartFacts
-from core.sim.rounds.run import Cut, Death, DeathWay, Freeze, Mishap
+from tests.sim.rounds.run import Cut, Death, DeathWay, Freeze, Mishap
 
 ROUNDED = 2e-6
 """Relative error of another processor's clipped means and radii."""

@@ -23,13 +23,13 @@ from core.averaging.penalties import Kind, Penalties
 from core.averaging.plan import Plan
 from core.base.ids import PeerId
 from core.base.signing import Signing
-from core.sim.rounds.fleet_plan import RoundTask, fleet_plan
-from core.sim.rounds.run import Round
-from core.sim.signing import SimSigner, SimVerifier
 from tests.attacks.means.lies import FalseMeans, Lie
 from tests.attacks.means.luck import Luck, struck_by
 from tests.attacks.means.problem import Learned, Problem
 from tests.attacks.means.reference import Chunk, off_by
+from tests.sim.rounds.fleet_plan import RoundTask, fleet_plan
+from tests.sim.rounds.run import Round
+from tests.sim.signing import SimSigner, SimVerifier
 
 SAMPLES: Final = (48, 80)
 """Least and most that a member computes in a round."""

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from types import MappingProxyType
 from typing import Final
 
-from core.cli.parser import Parser
+from core.cli.parsing.parser import Parser
 from tests.sim.attacks.flood import flood
 from tests.sim.attacks.hostile_dht import AttackOutcome, Scale
 from tests.sim.attacks.poison import accomplices, ghosts, private_addresses

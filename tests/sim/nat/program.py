@@ -13,7 +13,7 @@ from random import Random
 from typing import Any
 
 from core.api.numbers import amount
-from core.cli.parser import Parser
+from core.cli.parsing.parser import Parser
 from tests.sim.links import chance
 from tests.sim.nat.boxes import Nature
 from tests.sim.nat.homes import SimulatedHome

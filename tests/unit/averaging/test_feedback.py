@@ -19,7 +19,7 @@ from core.averaging.residuals import RESIDUAL_CODEC, MemoryStore
 from core.base.ids import PeerId, hashed_key
 from core.base.machine import Received
 from core.base.trace import Trace
-from core.swarm.in_doubt import InDoubtRound, state_after
+from core.swarm.rounds.in_doubt import InDoubtRound, state_after
 from tests.unit.averaging.pump import Pump, make_plan
 
 CHUNK = 256

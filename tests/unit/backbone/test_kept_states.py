@@ -18,8 +18,8 @@ from core.base.ids import PeerId
 from core.base.problems import Damaged, RemoteProblem
 from core.base.state_header import StateHeader, epoch_of
 from core.ledger.ledger import Ledger
-from core.swarm.orders import Keep, RoundRecord
-from core.swarm.states import StateName
+from core.swarm.words.orders import Keep, RoundRecord
+from core.swarm.words.states import StateName
 from core.system.file_chunks import file_chunks
 
 MANIFEST = b"\xab" * 32

@@ -2,10 +2,10 @@ from pathlib import Path
 
 import pytest
 
-from core.backbone.source import check_source, wanted_folder
 from core.base.data_source import DataSource
 from core.base.manifest import Manifest
 from core.base.problems import NotTrusted
+from core.joining.source import check_source, wanted_folder
 
 
 def manifest(*addresses: str) -> Manifest:

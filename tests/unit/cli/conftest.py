@@ -26,7 +26,7 @@ from core.base.problems import NoSpace, UserProblem
 from core.control.engine_file import read_engine_file
 from core.control.notices import NoticeRing
 from core.control.service import ControlService
-from core.engine.preferences import Preferences, view
+from core.engine.limits.preferences import Preferences, view
 from core.storage.paths import Home
 from core.storage.settings import Settings
 

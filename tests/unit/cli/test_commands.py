@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from core.cli.commands import COMMANDS, CommandList
+from core.cli.parsing.commands import COMMANDS, CommandList
 
 
 def test_each_command_is_in_the_list_of_its_module():

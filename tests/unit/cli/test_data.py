@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from core.base.problems import BadInput
-from core.cli import data_commands
+from core.cli.organiser import data_commands
 from core.cli.program import parser, run
-from core.sources.requests import CutRequest
+from core.text.sources.requests import CutRequest
 from tests.small_task import text_folder
 from tests.web_server import Site, web_server
 

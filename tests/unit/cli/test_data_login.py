@@ -9,12 +9,12 @@ import pytest
 from core.base.data_source import SECRETS, DataSource
 from core.base.manifest import Manifest
 from core.base.problems import BadInput, UserProblem
-from core.cli.data_login import name_of
-from core.cli.estimate import data_of, source_rows
+from core.cli.organiser.data_login import name_of
 from core.cli.program import parser
-from core.engine import data_secrets
-from core.engine.data_watch import source_views
-from core.training.child import given_secrets
+from core.cli.volunteer.estimate import data_of, source_rows
+from core.engine.text import data_secrets
+from core.engine.text.data_watch import source_views
+from core.training.programs.child import given_secrets
 
 
 class Ring:

@@ -3,7 +3,7 @@
 import pytest
 
 from core.api.verdict import problem
-from core.cli.demo import ends_the_run
+from core.cli.volunteer.demo import ends_the_run
 from tests.unit.cli.conftest import a_snapshot
 
 

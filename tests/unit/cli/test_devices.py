@@ -6,9 +6,9 @@ import json
 import pytest
 
 from core.api.settings import CPU
-from core.cli.devices import missing_devices
+from core.cli.engine.devices import missing_devices
 from core.cli.program import run
-from core.engine.setting_checks import checked
+from core.engine.limits.setting_checks import checked
 from core.storage.settings import load_settings
 
 

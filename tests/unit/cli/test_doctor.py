@@ -11,8 +11,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from core.cli import doctor
-from core.cli.doctor import Examined, Finding
+from core.cli.engine import doctor
+from core.cli.engine.doctor import Examined, Finding
 from core.schedule.senses.sense import NetworkSense
 from core.storage.identity import IdentityFile
 from core.storage.settings import Settings, save_settings
@@ -142,7 +142,7 @@ CARD = '{"name": "cuda:0", "title": "A card", "memory_bytes": 1}'
 def test_training_tells_the_devices_that_torch_finds(examined, monkeypatch, answer, wish, finding):
     monkeypatch.setattr(doctor.importlib.util, "find_spec", lambda _: object())
     save_settings(examined.home.settings_file, Settings(device=wish))
-    found = doctor.training(asking(examined, {"core.training.devices": answer}))
+    found = doctor.training(asking(examined, {"core.training.devices.devices": answer}))
     assert found.level == finding[0]
     assert finding[1] in found.sentence
 

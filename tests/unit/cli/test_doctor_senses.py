@@ -1,6 +1,6 @@
 """What the doctor says of a system that tells much, little or nothing."""
 
-from core.cli.doctor_senses import in_words
+from core.cli.engine.doctor_senses import in_words
 from core.schedule.sensed import Sensed, SensedGpu
 
 

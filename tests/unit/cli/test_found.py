@@ -11,7 +11,7 @@ import pytest
 
 import resources
 from core.base.problems import BadInput, Busy
-from core.cli import found
+from core.cli.organiser import found
 from core.cli.program import parser
 from core.net.clock import Clock
 

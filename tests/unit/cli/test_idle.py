@@ -9,7 +9,9 @@ COMPUTES = {"datasets", "numpy", "scipy", "tokenizers", "torch", "transformers"}
 FOR_SOME = {"async_upnp_client", "keyring", "PySide6", "zeroconf"}
 
 
-@pytest.mark.parametrize(("program", "others"), [("start", "core.backbone.serve"), ("backbone", "core.engine")])
+@pytest.mark.parametrize(
+    ("program", "others"), [("volunteer.start", "core.backbone.serve"), ("organiser.backbone", "core.engine")]
+)
 def test_program_at_rest_loads_nothing_that_computes(program, others):
     code = f"import sys, core.cli.{program}; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

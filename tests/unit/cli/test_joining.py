@@ -1,6 +1,6 @@
 """What is said to a person who has joined a collaboration."""
 
-from core.cli.joining import how_to_start
+from core.cli.volunteer.joining import how_to_start
 
 
 def test_text_of_this_computer_is_named_in_a_terminal_only():

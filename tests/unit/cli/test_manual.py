@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from core.cli.commands import COMMANDS
-from core.cli.parser import Parser
+from core.cli.parsing.commands import COMMANDS
+from core.cli.parsing.parser import Parser
 from core.cli.program import parser
 
 PAGE: Final = Path(__file__).parents[3] / "docs" / "commands.md"

@@ -17,10 +17,10 @@ from core.base.ids import PeerId
 from core.base.manifest import Manifest, sign_manifest
 from core.base.problems import BadInput, Damaged
 from core.base.signing import KeyPair
-from core.cli.export import check_folder
-from core.cli.kept_model import kept_model, newest_state
-from core.cli.model_card import model_card
-from core.engine.collaborations import Collaborations
+from core.cli.model.export import check_folder
+from core.cli.model.kept_model import kept_model, newest_state
+from core.cli.model.model_card import model_card
+from core.engine.remembered.collaborations import Collaborations
 from core.ledger.ledger import Ledger, LedgerRow
 from core.storage.paths import ALONE, Home
 from tests.unit.training.small import MANIFEST, learner

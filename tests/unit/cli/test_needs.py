@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from core.base.manifest import AveragingNumbers
-from core.cli.needs import needs_of, sent_in_epoch, sentences
+from core.cli.volunteer.needs import needs_of, sent_in_epoch, sentences
 from core.engine.founding import Costs
 from tests.unit.training.small import MANIFEST, learner
 

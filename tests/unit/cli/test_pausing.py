@@ -10,8 +10,8 @@ from core.__main__ import main
 from core.api import verdict as verdicts
 from core.api.modes import OFF, UseMode, UseSwitch
 from core.base.problems import BadInput
-from core.cli.control import EXITS
-from core.cli.pausing import read_end
+from core.cli.engine.control import EXITS
+from core.cli.engine.pausing import read_end
 from core.storage.settings import load_settings
 
 EVENING = datetime(2026, 11, 18, 21, 30, tzinfo=ZoneInfo("UTC")).astimezone()

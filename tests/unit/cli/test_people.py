@@ -17,11 +17,11 @@ from core.backbone.people import PEOPLE, PEOPLE_MAX, People, read_people
 from core.backbone.serve import BACKBONE_NAME, LOCK
 from core.base.ids import PeerId
 from core.base.problems import Busy
+from core.kept.state_files import DiskStateFile
 from core.ledger.ledger import Ledger, LedgerRow
-from core.swarm.facts import StateKept
-from core.swarm.states import StateName
+from core.swarm.words.facts import StateKept
+from core.swarm.words.states import StateName
 from core.system.file_lock import held
-from core.workers.state_files import DiskStateFile
 from tests.process.swarm import found
 
 ADA, BOB, EVE, STRANGER = (PeerId(bytes([number]) * 32) for number in range(1, 5))

@@ -13,9 +13,9 @@ import pytest
 
 from core.__main__ import main
 from core.base.problems import Damaged
-from core.cli import control
-from core.cli.commands import COMMANDS
-from core.cli.options import whole
+from core.cli.engine import control
+from core.cli.parsing.commands import COMMANDS
+from core.cli.parsing.options import whole
 from core.cli.program import PARTS, parser
 from tests.unit.cli.conftest import TRAINING_WORDS
 
@@ -118,7 +118,7 @@ def test_log(running, capsys):
 
 
 def test_log_follows_until_the_engine_stops(running, capsys, monkeypatch):
-    from core.cli import control
+    from core.cli.engine import control
 
     said: list[str] = []
 
@@ -144,11 +144,11 @@ def beside_commands(load):
 @pytest.mark.parametrize(
     ("words", "target"),
     [
-        ("demo --epochs 5 --headless --json", "core.cli.demo:run"),
-        ("demo --recipe small-gpt --delayed", "core.cli.demo:run"),
-        ("engine --embedded --peers 2 --with-parent --stay", "core.cli.start:run_engine"),
-        ("engine --join link --name x --port 0 --last-epoch 7", "core.cli.start:run_engine"),
-        ("backbone --charter x --bind 127.0.0.1 --host 127.0.0.1 --with-parent", "core.cli.backbone:run"),
+        ("demo --epochs 5 --headless --json", "core.cli.volunteer.demo:run"),
+        ("demo --recipe small-gpt --delayed", "core.cli.volunteer.demo:run"),
+        ("engine --embedded --peers 2 --with-parent --stay", "core.cli.volunteer.start:run_engine"),
+        ("engine --join link --name x --port 0 --last-epoch 7", "core.cli.volunteer.start:run_engine"),
+        ("backbone --charter x --bind 127.0.0.1 --host 127.0.0.1 --with-parent", "core.cli.organiser.backbone:run"),
     ],
 )
 def test_commands_of_other_parts_are_called(monkeypatch, words, target):

@@ -5,7 +5,7 @@ import io
 import pytest
 
 from core.api.verdict import starting
-from core.cli.progress import LiveLine, live_text
+from core.cli.printing.progress import LiveLine, live_text
 from tests.unit.cli.conftest import a_snapshot
 
 

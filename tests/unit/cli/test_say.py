@@ -3,7 +3,7 @@
 import json
 
 from core.base.problems import UserProblem
-from core.cli.say import say_problem
+from core.cli.printing.say import say_problem
 
 
 def test_problem_of_a_stranger_does_not_move_the_cursor(capsys):

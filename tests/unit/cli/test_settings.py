@@ -8,9 +8,9 @@ import pytest
 from core.__main__ import main
 from core.api.modes import OFF
 from core.base.problems import BadInput
-from core.cli.quantities import read_choice, read_gigabytes, read_rate, read_volume, read_whole
-from core.cli.settings import ROWS
-from core.engine.preferences import view
+from core.cli.engine.settings import ROWS
+from core.cli.parsing.quantities import read_choice, read_gigabytes, read_rate, read_volume, read_whole
+from core.engine.limits.preferences import view
 from core.storage.settings import Settings, load_settings, save_settings
 
 

@@ -2,7 +2,7 @@
 
 import logging
 
-from core.cli.start import log_notice
+from core.cli.volunteer.start import log_notice
 from core.control.notices import NoticeRing
 
 

@@ -11,7 +11,7 @@ from core.__main__ import main
 from core.api.commands import EngineFile
 from core.api.snapshot import PROTOCOL_VERSION
 from core.control.notices import NoticeRing
-from core.engine.notice_file import NoticeFile
+from core.engine.remembered.notice_file import NoticeFile
 from tests.unit.cli.conftest import TRAINING_WORDS
 
 

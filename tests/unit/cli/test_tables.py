@@ -7,7 +7,7 @@ from core.api.hints import Hint
 from core.api.modes import OFF, Switches, UseSwitch
 from core.api.snapshot import Notice, ReachView
 from core.api.turns import PassedOver, WhyNot
-from core.cli.tables import clean, leaderboard_text, newest_loss, notice_text, rate, status_text
+from core.cli.printing.tables import clean, leaderboard_text, newest_loss, notice_text, rate, status_text
 from tests.unit.cli.conftest import a_snapshot
 
 

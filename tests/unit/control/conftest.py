@@ -11,7 +11,7 @@ from core.api.score import Score
 from core.api.settings import PortTest, SettingsView
 from core.api.snapshot import LossView, Mine, Notice, Snapshot
 from core.api.verdict import contributing
-from core.engine.preferences import view
+from core.engine.limits.preferences import view
 from core.storage.paths import Home
 from core.storage.settings import Settings
 

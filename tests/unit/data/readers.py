@@ -4,9 +4,9 @@ from collections import defaultdict
 from collections.abc import Sequence
 from random import Random
 
-from core.data.shard_order import BlockPlace
-from core.data.source_walk import BlockUnneeded, BlockWanted
-from core.data.walk import Walk
+from core.text.order.shard_order import BlockPlace
+from core.text.order.source_walk import BlockUnneeded, BlockWanted
+from core.text.order.walk import Walk
 
 Sizes = Sequence[Sequence[int]]
 """Of one source: for each shard the rows of each of its blocks."""

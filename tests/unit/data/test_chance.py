@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from core.data.chance import key_of, pass_key_of, sample_seeds, seed_of, stream, uniform
-from core.data.sample_number import SampleNumber
+from core.text.order.chance import key_of, pass_key_of, sample_seeds, seed_of, stream, uniform
+from core.text.order.sample_number import SampleNumber
 
 PUBLISHED = {
     0: [0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4, 0x06C45D188009454F, 0xF88BB8A8724C81EC, 0x1B39896A51A8749B],

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.data.documents import (
+from core.text.order.documents import (
     DOCUMENT_CHARS_MAX,
     LINE_CHARS_MAX,
     docstring_paragraphs,

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.base.problems import BadInput
-from core.data.filters import SCRIPTS, Value, read_filters, script_share
+from core.text.order.filters import SCRIPTS, Value, read_filters, script_share
 
 BENGALI, ENGLISH = "আমি বাংলায় গান গাই।", "I sing in English."
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.data.sentences import sentences_of
+from core.text.order.sentences import sentences_of
 
 DATA = Path(__file__).parents[4] / "shared" / "data"
 

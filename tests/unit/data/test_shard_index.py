@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from core.base.content import CHUNK_BYTES
 from core.base.problems import BadInput
-from core.data.shard_index import (
+from core.text.order.shard_index import (
     INDEX_BYTES_MAX,
     SHARD_BYTES_MAX,
     ShardHash,

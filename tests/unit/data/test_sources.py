@@ -1,7 +1,7 @@
 from collections.abc import Iterator, Sequence
 
-from core.data.documents import Document
-from core.data.sources import HELD_OUT_PER_MILLE, documents, is_held_out, parted
+from core.text.order.documents import Document
+from core.text.order.sources import HELD_OUT_PER_MILLE, documents, is_held_out, parted
 
 
 class Shelf:

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from core.data.bookmark import BOOKMARK, Bookmark
-from core.data.data_pass import BUFFER_ROWS, FIRST, DrawnRow
-from core.data.walk import Walk
+from core.text.order.bookmark import BOOKMARK, Bookmark
+from core.text.order.data_pass import BUFFER_ROWS, FIRST, DrawnRow
+from core.text.order.walk import Walk
 from tests.unit.data.readers import FakeReader, Sizes, all_rows
 
 SMALL: Sizes = [[30], [7, 25, 5], [0], [12, 0], [1], [40, 40], [3, 3, 3, 3]]
@@ -227,7 +227,7 @@ def test_stalled_shards_come_later_in_the_pass() -> None:
 
 
 def test_another_source_goes_on_while_one_is_stalled() -> None:
-    from core.data.source_walk import Stall
+    from core.text.order.source_walk import Stall
 
     walk, reader = Walk(b"c" * 32, [0.5, 0.5], 1, buffer_rows=20), FakeReader([big(9, 90), big(9, 90)], Random(1))
     drained(walk, reader, 100)

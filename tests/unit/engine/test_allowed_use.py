@@ -4,8 +4,8 @@ import asyncio
 from types import SimpleNamespace
 
 from core.engine.allowed_use import AllowedUse
-from core.engine.preferences import Preferences
-from core.engine.usage_policy import UsagePolicy
+from core.engine.limits.preferences import Preferences
+from core.engine.limits.usage_policy import UsagePolicy
 from core.schedule.sensed import Sensed, SensedGpu
 from core.storage.settings import Settings
 

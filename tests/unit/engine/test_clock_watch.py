@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from core.backbone.introduction import Impostor
 from core.base.problems import NotTrusted
 from core.control.notices import NoticeRing
-from core.engine.clock_watch import ClockWatch
+from core.engine.network.clock_watch import ClockWatch
+from core.joining.introduction import Impostor
 from core.net.clock import Clock
 
 

@@ -9,7 +9,7 @@ from core.backbone.link import Link
 from core.base.manifest import Manifest, sign_manifest
 from core.base.problems import BadInput, Damaged, NotTrusted
 from core.base.signing import KeyPair
-from core.engine.collaborations import LINKS_MAX, Collaborations
+from core.engine.remembered.collaborations import LINKS_MAX, Collaborations
 from core.storage.paths import Home
 
 

@@ -5,9 +5,9 @@ from types import SimpleNamespace
 import pytest
 
 from core.base.data_source import DataSource
-from core.engine.data_access import DataRoom
-from core.engine.data_desk import DataDesk, OriginOnly
-from core.net.pace import Pace
+from core.engine.text.data_access import DataRoom
+from core.engine.text.data_desk import DataDesk, OriginOnly
+from core.net.limits.pace import Pace
 from core.storage.paths import Home
 from core.storage.settings import Settings
 

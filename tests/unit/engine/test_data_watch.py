@@ -9,7 +9,7 @@ from core.api.verdict import VerdictCode
 from core.base.data_source import DataSource
 from core.base.manifest import Manifest
 from core.control.notices import NoticeRing
-from core.engine.data_watch import RATE_S, TEXT_LETTERS, DataWatch, source_views
+from core.engine.text.data_watch import RATE_S, TEXT_LETTERS, DataWatch, source_views
 from core.workers.data_frames import DataAccess, DataFlow, DataLeftOut
 
 

@@ -14,9 +14,9 @@ from core.backbone import charter as charters
 from core.backbone.support import FoundedEarlier
 from core.base.manifest import Manifest, sign_manifest
 from core.base.state_header import state_file_name
-from core.cli.demo import engine_arguments
-from core.cli.options import recipe_file
+from core.cli.parsing.options import recipe_file
 from core.cli.program import parser
+from core.cli.volunteer.demo import engine_arguments
 from core.engine.embedded import Embedded, EmbeddedOptions, hand_on, newest_epoch, volunteer_homes
 from core.engine.founding import Costs, Prepared
 from core.storage.paths import Home

@@ -8,9 +8,9 @@ import pytest
 
 from core.base.data_source import DataSource
 from core.base.problems import BadInput
-from core.data.shard_index import ShardIndex
 from core.engine.founding import Costs, Prepared, found, prepare
 from core.storage.recipes import DEFAULT_RECIPE, open_recipe
+from core.text.order.shard_index import ShardIndex
 
 INDEX = ShardIndex(sizes=(10, 20), documents=(1, 2), characters=(5, 9), roots=b"r" * 64)
 PREPARED = Prepared(

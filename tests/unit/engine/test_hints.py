@@ -7,9 +7,9 @@ from core.api.hints import Hint, hint_sentence
 from core.averaging.plan import WHOLE_PORTION, Member, Plan, Rates
 from core.base.ids import PeerId
 from core.base.manifest import AveragingNumbers
-from core.engine.hints import upload_hint
-from core.engine.snapshots import take_snapshot
-from core.swarm.epoch import Phase
+from core.engine.shown.hints import upload_hint
+from core.engine.shown.snapshots import take_snapshot
+from core.swarm.words.epoch import Phase
 from tests.unit.engine.test_snapshots import KEY, at, seen
 
 NUMEL = 1_000_000

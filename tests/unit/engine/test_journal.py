@@ -6,10 +6,10 @@ from pathlib import Path
 from core.averaging.receipts.exchange import Receipted
 from core.base.problems import NoSpace
 from core.control.notices import NoticeRing
-from core.engine.journal import Journal
+from core.engine.remembered.journal import Journal
 from core.ledger import receipts
-from core.swarm.orders import Changed, HeldoutLearned, RoundLost, RoundRecord, WorkNotKept
-from core.swarm.states import StateName
+from core.swarm.words.orders import Changed, HeldoutLearned, RoundLost, RoundRecord, WorkNotKept
+from core.swarm.words.states import StateName
 from tests.unit.ledger.examples import PEERS, RELAY, receipt
 
 

@@ -7,10 +7,10 @@ import pytest
 
 from core.base.ids import PeerId, hashed_key
 from core.base.trace import Trace
-from core.engine import network_monitor as module
-from core.engine.network_monitor import LanNeighbours, NetworkMonitor, SensedNetwork, outer_address
+from core.engine.network import network_monitor as module
+from core.engine.network.network_monitor import LanNeighbours, NetworkMonitor, SensedNetwork, outer_address
 from core.nat.messages import Address
-from core.net.portmap import Mapped
+from core.net.router.portmap import Mapped
 from core.schedule.senses.changes import Sight
 from core.schedule.senses.sense import NetworkSense
 

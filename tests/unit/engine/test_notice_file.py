@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from core.control.notices import NoticeRing
-from core.engine.notice_file import ENDS, STARTS, NoticeFile
+from core.engine.remembered.notice_file import ENDS, STARTS, NoticeFile
 from core.system.child_process import LOG_BYTES_MAX
 
 

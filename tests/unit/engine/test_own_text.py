@@ -11,9 +11,9 @@ import pytest
 from core.base.data_source import DataSource
 from core.base.problems import BadInput
 from core.base.recipe import Recipe
-from core.cli.tables import losses_of
-from core.data.shard_index import read_index
-from core.engine.own_text import OwnText, own_text
+from core.cli.printing.tables import losses_of
+from core.engine.text.own_text import OwnText, own_text
+from core.text.order.shard_index import read_index
 from tests.small_task import text_folder
 
 

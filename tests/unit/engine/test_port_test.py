@@ -6,8 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from core.engine import port_test
-from core.engine.port_test import Tried, try_port, words
+from core.engine.network import port_test
+from core.engine.network.port_test import Tried, try_port, words
 from core.nat.reachability import OwnReach, Reachability
 
 BEHIND = Tried(

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from core.api.modes import ALWAYS, OFF, UseSwitch
 from core.api.settings import FIELDS, RATE_BYTES_S_MIN
 from core.base.problems import BadInput, UserProblem
-from core.engine.preferences import Preferences, changed, view
-from core.engine.setting_checks import BadSetting
-from core.net.pace import SMALLEST_BYTES_S
+from core.engine.limits.preferences import Preferences, changed, view
+from core.engine.limits.setting_checks import BadSetting
+from core.net.limits.pace import SMALLEST_BYTES_S
 from core.storage.settings import Settings, load_settings
 
 WISH = {

@@ -14,10 +14,10 @@ from core.averaging.receipts.receipt import Deed, Receipt, Statement, attest
 from core.base.ids import PeerId, fingerprint, hashed_key
 from core.base.signing import KeyPair
 from core.control.notices import NoticeRing
-from core.engine.gift import GiftMeter, drawn_watts
-from core.engine.journal import Journal
-from core.engine.notice_file import NoticeFile
 from core.engine.options import EngineOptions
+from core.engine.remembered.gift import GiftMeter, drawn_watts
+from core.engine.remembered.journal import Journal
+from core.engine.remembered.notice_file import NoticeFile
 from core.engine.reports import EngineReports, folder_bytes, receipt_view
 from core.ledger.checked_receipt import check
 from core.ledger.days import Days, GiftTotals
@@ -25,7 +25,7 @@ from core.ledger.ledger import Ledger
 from core.schedule.sensed import Sensed, SensedGpu
 from core.storage.paths import Home
 from core.storage.settings import Settings
-from core.swarm.orders import LedgerRead
+from core.swarm.words.orders import LedgerRead
 
 GIVER, OTHER, REDUCER, IDLE = (KeyPair(bytes([number]) * 32) for number in range(1, 5))
 

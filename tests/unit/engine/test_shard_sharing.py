@@ -10,11 +10,11 @@ from core.base.content import CHUNK_BYTES, chunk_digests, root_digest
 from core.base.data_desk import KeptAsk, NextAnswer, NextAsk
 from core.base.ids import PeerId
 from core.base.trace import Trace
-from core.engine.shard_sharing import SharedShards
-from core.swarm.donor import PastMembers
+from core.engine.text.shard_sharing import SharedShards
+from core.kept.shard_files import DiskShardStore
+from core.swarm.catching_up.donor import PastMembers
 from core.swarm.shards.exchange import ShardExchange
 from core.swarm.shards.names import Catalogue, OwnRounds, ShardEntry, ShardHere, ShardLied, ShardName
-from core.workers.shard_files import DiskShardStore
 
 SHARDS = [Random(number).randbytes(CHUNK_BYTES + 10 * number) for number in range(4)]
 ENTRIES = tuple(

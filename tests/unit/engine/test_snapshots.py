@@ -10,17 +10,17 @@ from core.base.ids import PeerId, short
 from core.base.manifest import AveragingNumbers, Manifest
 from core.base.problems import NoSpace
 from core.base.signing import KeyPair
-from core.engine.snapshots import Standpoint, clock_notice, take_snapshot
+from core.engine.shown.snapshots import Standpoint, clock_notice, take_snapshot
 from core.ledger.board import Board
 from core.ledger.ledger import Ledger
 from core.nat.reachability import OwnReach, Reachability
-from core.net.passes import Pass, PassRole
-from core.swarm.epoch import Phase
-from core.swarm.fetch import Fetching
-from core.swarm.progress import ProgressReport
-from core.swarm.settings import ParticipantSettings
-from core.swarm.states import StateName
+from core.net.identity.passes import Pass, PassRole
+from core.swarm.catching_up.fetch import Fetching
 from core.swarm.view import ParticipantView
+from core.swarm.words.epoch import Phase
+from core.swarm.words.progress import ProgressReport
+from core.swarm.words.settings import ParticipantSettings
+from core.swarm.words.states import StateName
 
 KEY = KeyPair(b"k" * 32)
 MANIFEST = Manifest(name="n", organiser="o", task="albert", authority=KEY.peer_id.hex(), target_samples=100)

@@ -9,9 +9,9 @@ import pytest
 
 from core.api import verdict as verdicts
 from core.api.turns import WhyNot
-from core.backbone.introduction import Impostor
 from core.base.problems import NotTrusted, ShutOut
 from core.engine.turn_taking import TurnTaking
+from core.joining.introduction import Impostor
 
 
 def kept(name: str) -> Any:

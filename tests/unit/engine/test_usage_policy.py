@@ -7,8 +7,8 @@ import pytest
 
 from core.api.modes import OFF
 from core.api.verdict import sentence
-from core.engine import usage_policy as allowance_module
-from core.engine.usage_policy import UsagePolicy
+from core.engine.limits import usage_policy as allowance_module
+from core.engine.limits.usage_policy import UsagePolicy
 from core.schedule.policy import ABSENT_S
 from core.schedule.sensed import Sensed
 from core.storage.settings import Settings

@@ -15,8 +15,8 @@ from core.base.state_header import LEDGER_BYTES_MAX
 from core.ledger import ledger as module
 from core.ledger.credits import COUNT_MAX, OTHERS
 from core.ledger.ledger import ROWS_MAX, SAMPLES_OVER_TARGET, Ledger, LedgerRow
-from core.swarm.orders import RoundRecord
-from core.swarm.states import StateName
+from core.swarm.words.orders import RoundRecord
+from core.swarm.words.states import StateName
 
 PEERS = [PeerId(bytes([number]) * 32) for number in range(1, 7)]
 TARGET = 1000

@@ -12,7 +12,7 @@ from core.nat.circuit_endpoint import DETACHED_S
 from core.nat.circuit_liveness import SILENT_S
 from core.nat.events import CircuitEnded
 from core.nat.messages import CircuitAck, CircuitData, CloseCircuit
-from core.net.tls import SecureChannel
+from core.net.identity.tls import SecureChannel
 from tests.unit.nat.circuit_pair import CIRCUIT, RELAYS, STEP_S, WINDOW_BYTES, Pair
 from tests.unit.net.people import credentials
 

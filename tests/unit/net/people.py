@@ -7,9 +7,9 @@ from core.backbone.authority import Authority
 from core.base.ids import PeerId, hashed_key
 from core.base.signing import KeyPair
 from core.base.trace import Trace
-from core.net.envelope import Envelopes
-from core.net.passes import PassVerifier, pass_request
-from core.net.tls import Credentials
+from core.net.datagrams.envelope import Envelopes
+from core.net.identity.passes import PassVerifier, pass_request
+from core.net.identity.tls import Credentials
 
 NOW = 1_790_000_000.0
 RUN = hashed_key(b"our collaboration")

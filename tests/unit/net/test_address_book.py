@@ -1,5 +1,5 @@
-import core.net.address_book as module
-from core.net.address_book import AddressBook
+import core.net.addresses.address_book as module
+from core.net.addresses.address_book import AddressBook
 from tests.unit.net.people import id_of
 
 ANNA, BEN = id_of("anna"), id_of("ben")

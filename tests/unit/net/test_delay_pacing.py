@@ -10,7 +10,7 @@ import pytest
 from core.base.budget import LOOK_S as BUDGET_LOOK_S
 from core.base.budget import Budget
 from core.base.machine import Transfer
-from core.net.delay_pacing import (
+from core.net.links.delay_pacing import (
     CEILING_BYTES_S,
     FLOOR_BYTES_S,
     FRESH_S,

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from core.base.problems import ProofProblem, WireProblem
 from core.base.signing import SIGNATURE_BYTES
-from core.net.envelope import (
+from core.net.datagrams.envelope import (
     DATAGRAM_BYTES_MAX,
     DOMAIN,
     ENVELOPE,

@@ -7,7 +7,7 @@ import ssl
 
 import pytest
 
-from core.net.guarded_server import GuardedServer, listening_sockets
+from core.net.limits.guarded_server import GuardedServer, listening_sockets
 
 
 @pytest.mark.parametrize("turns", range(5))

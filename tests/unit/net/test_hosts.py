@@ -1,7 +1,7 @@
 import pytest
 
 from core.base.problems import BadInput
-from core.net.hosts import Reach, is_literal, is_name, reach, read_host
+from core.net.addresses.hosts import Reach, is_literal, is_name, reach, read_host
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1", "2001:db8::7"])

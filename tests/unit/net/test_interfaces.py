@@ -10,8 +10,8 @@ from types import SimpleNamespace
 import psutil
 import pytest
 
-from core.net import interfaces as interfaces_module
-from core.net.interfaces import is_loopback, own_hosts
+from core.net.addresses import interfaces as interfaces_module
+from core.net.addresses.interfaces import is_loopback, own_hosts
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ def test_own_hosts():
 
 CABLE = """
 import json, psutil, subprocess, time
-from core.net.interfaces import has_way
+from core.net.addresses.interfaces import has_way
 def seen():
     return [has_way(host) for host in ("10.9.0.2", "192.0.2.80", "2001:db8::7", "a.name")]
 def ip(words):

@@ -11,8 +11,8 @@ from zeroconf import ServiceStateChange
 
 from core.base.ids import hashed_key
 from core.base.trace import Trace
-from core.net import lan
-from core.net.lan import LanDiscovery, group_tag, is_near, own_addresses, peer_tag
+from core.net.router import lan
+from core.net.router.lan import LanDiscovery, group_tag, is_near, own_addresses, peer_tag
 from tests.unit.net.people import keys
 
 RUN, OTHER = hashed_key(b"lan test"), hashed_key(b"another")

@@ -1,10 +1,10 @@
 """The order of addresses, and what the first byte of a datagram says."""
 
-from core.net.datagrams import FIRST_OTHER
-from core.net.envelope import ENVELOPE, NEED_PASS
-from core.net.link_maker import nearest_first
-from core.net.punch import PUNCH_BYTE
-from core.net.quic import is_quic
+from core.net.carriers.punch import PUNCH_BYTE
+from core.net.carriers.quic import is_quic
+from core.net.datagrams.datagrams import FIRST_OTHER
+from core.net.datagrams.envelope import ENVELOPE, NEED_PASS
+from core.net.links.link_maker import nearest_first
 
 
 def test_near_addresses_come_first_and_newer_ones_before_older():

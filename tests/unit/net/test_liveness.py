@@ -1,5 +1,5 @@
 from core.base.wire import FRAGMENT_BYTES_MAX
-from core.net.liveness import FRAGMENT_BYTES_MIN, FRAGMENT_S, HEARTBEAT_S, SILENCE_S, DrainRate, Liveness
+from core.net.links.liveness import FRAGMENT_BYTES_MIN, FRAGMENT_S, HEARTBEAT_S, SILENCE_S, DrainRate, Liveness
 
 
 def send_over(rate_bytes_per_s: float, *, fragments: int = 400) -> DrainRate:

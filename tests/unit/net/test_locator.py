@@ -6,7 +6,7 @@ from core.base.contact import Contact
 from core.base.ids import PeerId, hashed_key
 from core.nat.events import LocalAddressesChanged, PortMapped, PublicPeerFound
 from core.nat.messages import Address
-from core.net.locator import Locator
+from core.net.router.locator import Locator
 
 ANNA, BEN = (PeerId(hashed_key(name)) for name in (b"anna", b"ben"))
 HOST, PORT = "10.0.0.7", 4000

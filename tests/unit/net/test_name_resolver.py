@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-import core.net.name_resolver as module
+import core.net.addresses.name_resolver as module
 from core.base.trace import Trace
-from core.net.address_book import Address
-from core.net.name_resolver import LOOKUPS_MAX, NameResolver
+from core.net.addresses.address_book import Address
+from core.net.addresses.name_resolver import LOOKUPS_MAX, NameResolver
 
 
 class Resolver:

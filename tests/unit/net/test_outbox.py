@@ -2,9 +2,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import core.net.outbox as module
+import core.net.links.outbox as module
 from core.base.wire import BULK_BYTES_MAX, CONTROL_BYTES_MAX, FrameDecoder
-from core.net.outbox import Outbox
+from core.net.links.outbox import Outbox
 
 
 def drain(outbox: Outbox, fragment_bytes: int = 16384) -> bytes:

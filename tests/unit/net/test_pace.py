@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.net.pace import BURST_S, DEBT_S, Bucket, BucketFlow, Limits, MonthUse, Pace, SharedBucket
+from core.net.limits.pace import BURST_S, DEBT_S, Bucket, BucketFlow, Limits, MonthUse, Pace, SharedBucket
 
 RATE = 250_000.0
 """2 Mbit/s."""

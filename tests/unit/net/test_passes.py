@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from core.backbone.authority import LIFETIME_S, Authority
 from core.base.problems import BadInput, NotTrusted, ProofProblem
-from core.net.passes import PASS_BYTES_MAX, PassRole, pass_request, verify_authority, verify_pass
+from core.net.identity.passes import PASS_BYTES_MAX, PassRole, pass_request, verify_authority, verify_pass
 from tests.unit.net.people import (
     AUTHORITY,
     NOW,

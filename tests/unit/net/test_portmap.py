@@ -9,9 +9,9 @@ from typing import Any, Self
 
 import pytest
 
-from core.net import igd, nat_pmp, portmap
-from core.net.nat_pmp import GatewayQueries, MappingRequest, NoMapping, OtherVersion
-from core.net.portmap import Mapped, PortMap, known_searches
+from core.net.router import igd, nat_pmp, portmap
+from core.net.router.nat_pmp import GatewayQueries, MappingRequest, NoMapping, OtherVersion
+from core.net.router.portmap import Mapped, PortMap, known_searches
 from tests.unit.net.gateway import OUTSIDE, Gateway, Router
 
 PORT = 23_456

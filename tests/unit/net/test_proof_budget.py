@@ -6,9 +6,9 @@ from itertools import count
 import pytest
 
 from core.base.problems import ProofProblem
-from core.net.envelope import ENVELOPE, Envelopes, VerifiedDatagram
-from core.net.passes import PassVerifier
-from core.net.proof_budget import FAILED_BURST, SHARE, SHARE_BURST_S, SOURCES_MAX, ProofBudget
+from core.net.datagrams.envelope import ENVELOPE, Envelopes, VerifiedDatagram
+from core.net.identity.passes import PassVerifier
+from core.net.limits.proof_budget import FAILED_BURST, SHARE, SHARE_BURST_S, SOURCES_MAX, ProofBudget
 from tests.unit.net.people import AUTHORITY, NOW, RUN, SAME_RUN_OTHER_KEY, envelopes, id_of, issue, keys, nonces
 
 BEN = id_of("ben")

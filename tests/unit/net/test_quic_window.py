@@ -4,7 +4,7 @@ import heapq
 
 import pytest
 
-from core.net.quic_window import (
+from core.net.carriers.quic_window import (
     EXCESS_BYTES,
     QUEUE_S,
     TELL_BYTES,

@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import core.net.replay as module
-from core.net.replay import WINDOW_S, ReplayGuard
+import core.net.datagrams.replay as module
+from core.net.datagrams.replay import WINDOW_S, ReplayGuard
 from tests.unit.net.people import NOW, id_of
 
 ANNA, BEN = id_of("anna"), id_of("ben")

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from core.net.handshake import SimultaneousOpen
+from core.net.links.handshake import SimultaneousOpen
 from tests.unit.net.people import credentials, id_of
 from tests.unit.net.test_streams import in_loop
 from tests.unit.net.wires import Side, connect

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-import core.net.outbox as outbox_module
+import core.net.links.outbox as outbox_module
 from core.base.wire import FLAG_LAST, fragment_header
-from core.net.liveness import HEARTBEAT_S, SILENCE_S
+from core.net.links.liveness import HEARTBEAT_S, SILENCE_S
 from tests.unit.net.people import (
     NOW,
     SAME_KEY_OTHER_RUN,
@@ -326,7 +326,7 @@ async def test_a_goodbye_delivers_what_was_said_before():
 
 @in_loop
 async def test_a_burst_does_not_keep_the_loop_from_timers(monkeypatch):
-    monkeypatch.setattr("core.net.receiver.TURN_S", 0.0)
+    monkeypatch.setattr("core.net.links.receiver.TURN_S", 0.0)
     anna, ben = await pair()
     for _ in range(200):
         anna.stream.send(b"word", bulk=False)

@@ -4,11 +4,11 @@ import asyncio
 from typing import Any
 
 from core.base.trace import Trace
-from core.net.pace import Pace
-from core.net.passes import Pass
-from core.net.stream_terms import StreamTerms
-from core.net.streams import PeerStream
-from core.net.tls import Credentials, SecureChannel
+from core.net.identity.passes import Pass
+from core.net.identity.tls import Credentials, SecureChannel
+from core.net.limits.pace import Pace
+from core.net.links.stream_terms import StreamTerms
+from core.net.links.streams import PeerStream
 from tests.unit.net.people import NOW, verifier
 
 

@@ -6,8 +6,8 @@ import time
 import pytest
 
 from core.base.data_desk import KeptAsk, NextAnswer, NextAsk
-from core.engine.data_desk import DataDesk, OriginOnly
-from core.net.pace import Limits, Pace
+from core.engine.text.data_desk import DataDesk, OriginOnly
+from core.net.limits.pace import Limits, Pace
 from core.reading.desk import Desk
 
 NOVEMBER = 1_795_000_000.0

@@ -3,7 +3,7 @@
 from core.api.data_state import DataCode
 from core.reading.frames import FilesLeftOut, ReadFrame
 from core.reading.news import SourceNews
-from core.sources.source import LeftOut
+from core.text.sources.source import LeftOut
 
 
 def test_file_is_told_once_however_often_it_is_read() -> None:

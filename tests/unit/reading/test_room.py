@@ -13,8 +13,8 @@ from core.reading.block_store import BlockKey, BlockStore
 from core.reading.copies import SharedCopies
 from core.reading.desk import Desk
 from core.reading.room import DiskRoom
-from core.sources.source import SourceStalled
 from core.system.atomic_files import make_directory
+from core.text.sources.source import SourceStalled
 from tests.blocks import counts_blocks, taken_bytes
 
 BLOCK = 4096

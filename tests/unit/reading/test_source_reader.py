@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from core.api.data_state import DataCode
-from core.data.filters import read_filters
 from core.reading.block_file import Shape
 from core.reading.block_store import BlockStore
 from core.reading.copies import AtOrigin, SharedCopies
@@ -20,8 +19,9 @@ from core.reading.room import DiskRoom
 from core.reading.rows import Counts, RowMaker
 from core.reading.source_reader import SourceReader
 from core.reading.wishes import Wish
-from core.sources.source import Listing, Piece, Shard, ShardUnreadable, SourceStalled
 from core.system.child_process import LOG_BYTES_MAX
+from core.text.order.filters import read_filters
+from core.text.sources.source import Listing, Piece, Shard, ShardUnreadable, SourceStalled
 
 STALLED = 2
 

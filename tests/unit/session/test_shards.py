@@ -9,8 +9,8 @@ import pytest
 
 from core.base.content import digest
 from core.base.problems import BadInput
-from core.data.shard_index import ShardIndex
 from core.session.shards import indexes_of
+from core.text.order.shard_index import ShardIndex
 
 
 def listed(folder: Path, *sizes: tuple[int, ...]) -> Any:

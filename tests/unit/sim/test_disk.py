@@ -1,7 +1,7 @@
 import numpy as np
 
 from core.base.content import CHUNK_BYTES, chunk_digests, root_digest
-from core.swarm.states import StateName
+from core.swarm.words.states import StateName
 from tests.sim.disk import Disk, MemoryFile, ModelState
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from core.base.ids import PeerId
-from core.swarm.orders import RoundRecord
-from core.swarm.states import StateName
+from core.swarm.words.orders import RoundRecord
+from core.swarm.words.states import StateName
 from tests.sim.sample_checkers import Contributions, EachSampleOnce
 from tests.sim.samples import Contributed, Stretch
 from tests.sim.worker import Absorbed

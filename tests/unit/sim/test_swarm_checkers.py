@@ -10,9 +10,9 @@ import pytest
 
 from core.averaging.codecs.registry import CODEC_NAMES, FEEDBACK
 from core.base.ids import PeerId
-from core.swarm import orders
-from core.swarm.orders import RoundRecord
-from core.swarm.states import State, StateName
+from core.swarm.words import orders
+from core.swarm.words.orders import RoundRecord
+from core.swarm.words.states import State, StateName
 from tests.sim.churn import ChurnSettings
 from tests.sim.links import LOCAL
 from tests.sim.samples import Contributed, Stretch, gradient

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from core.base.ids import PeerId
-from core.swarm import orders
-from core.swarm.answers import (
+from core.swarm.words import orders
+from core.swarm.words.answers import (
     ContributionWritten,
     HeldoutEvaluated,
     MeanOffered,
@@ -21,7 +21,7 @@ from core.swarm.answers import (
     TrainerGone,
     TrainerReady,
 )
-from core.swarm.states import StateName
+from core.swarm.words.states import StateName
 from tests.sim.agenda import Agenda
 from tests.sim.disk import Disk, ModelState
 from tests.sim.samples import Contributed, gradient

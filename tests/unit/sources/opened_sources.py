@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from core.base.data_source import DataSource
-from core.sources.source import Access, SourceTrouble, TextShards, open_source
+from core.text.sources.opening import open_source
+from core.text.sources.source import Access, SourceTrouble, TextShards
 
 
 def opened(address: str = "hf://datasets/someone/words", access: Access | None = None, **fields: Any) -> TextShards:

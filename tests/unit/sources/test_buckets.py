@@ -14,11 +14,11 @@ from core.api.data_state import DataCode
 from core.base.content import DIGEST_BYTES
 from core.base.data_source import DataSource
 from core.base.problems import BadInput
-from core.data.shard_index import INDEX_FILE, ShardIndex
-from core.sources import buckets
-from core.sources.cut_folder import CutFolder
-from core.sources.index_at import index_at
-from core.sources.source import Access
+from core.text.order.shard_index import INDEX_FILE, ShardIndex
+from core.text.sources import buckets
+from core.text.sources.cut_folder import CutFolder
+from core.text.sources.index_at import index_at
+from core.text.sources.source import Access
 from tests.unit.sources.opened_sources import opened, texts, trouble
 
 

@@ -15,8 +15,9 @@ from cryptography.x509.oid import NameOID
 
 from core.api.data_state import DataCode, why_stalled
 from core.base.data_source import DataSource
-from core.sources.source import Access, SourceStalled, open_source
-from core.sources.texts import problem_of_trouble
+from core.text.sources.opening import open_source
+from core.text.sources.source import Access, SourceStalled
+from core.text.sources.texts import problem_of_trouble
 from tests.web_server import web_server
 
 HERE = x509.IPAddress(ip_address("127.0.0.1"))

@@ -4,7 +4,7 @@ from uuid import uuid4
 import pytest
 
 from core.base.problems import BadInput, UserProblem
-from core.sources.cut_folder import CutFolder
+from core.text.sources.cut_folder import CutFolder
 
 
 @pytest.fixture(params=["folder", "memory"])

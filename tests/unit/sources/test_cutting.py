@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from core.base.data_source import DataSource
 from core.base.problems import BadInput
-from core.data.documents import documents_of
-from core.data.shard_index import ShardHash
-from core.sources.cut_journal import CutJournal, TextPlace, read_journal
-from core.sources.cutting import TEXT_CHARS_MAX, CutResult, Cutting, parted_text
-from core.sources.source import Listing, Piece, Shard
-from core.sources.texts import documents_in, paragraphs_in
+from core.text.order.documents import documents_of
+from core.text.order.shard_index import ShardHash
+from core.text.sources.cut_journal import CutJournal, TextPlace, read_journal
+from core.text.sources.cutting import TEXT_CHARS_MAX, CutResult, Cutting, parted_text
+from core.text.sources.source import Listing, Piece, Shard
+from core.text.sources.texts import documents_in, paragraphs_in
 
 WORDS = [bytes(Random(seed).choices(range(97, 123), k=1 + seed % 9)).decode() for seed in range(500)]
 

@@ -6,9 +6,10 @@ import pytest
 from core.api.data_state import DataCode
 from core.base.data_source import DataSource
 from core.base.problems import BadInput
-from core.data.sources import documents, parted
-from core.sources.source import Access, LeftOut, Listing, SourceStalled, TextShards, open_source
-from core.sources.texts import texts_named
+from core.text.order.sources import documents, parted
+from core.text.sources.opening import open_source
+from core.text.sources.source import Access, LeftOut, Listing, SourceStalled, TextShards
+from core.text.sources.texts import texts_named
 
 
 def write(folder: Path, name: str, data: str | bytes) -> Path:

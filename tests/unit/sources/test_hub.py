@@ -11,10 +11,10 @@ import yaml
 from datasets import load_dataset_builder
 
 from core.api.data_state import DataCode
-from core.sources import hub
-from core.sources.hub_split import NAME_S, SPLIT_S, SplitAnswer, SplitQuestion, answered
-from core.sources.source import Access, NoSplit
-from core.sources.texts import problem_of_trouble
+from core.text.sources import hub
+from core.text.sources.hub_split import NAME_S, SPLIT_S, SplitAnswer, SplitQuestion, answered
+from core.text.sources.source import Access, NoSplit
+from core.text.sources.texts import problem_of_trouble
 from tests.unit.sources.opened_sources import opened, texts, trouble
 from tests.web_server import Site, web_server
 
@@ -164,7 +164,7 @@ HOSTILE = {"a" * 200 + ".txt": "one", "a/" * 100 + "a.txt": "two"}
 @pytest.fixture
 def short_child(monkeypatch: pytest.MonkeyPatch) -> None:
     """The process that decides may compute for a few seconds only."""
-    short = "import sys; from core.sources import hub_split; hub_split.SPLIT_S = 5.0; sys.exit(hub_split.main())"
+    short = "import sys; from core.text.sources import hub_split; hub_split.SPLIT_S = 5.0; sys.exit(hub_split.main())"
     monkeypatch.setattr(hub, "own_command", lambda *_: [sys.executable, "-c", short])
 
 
@@ -197,7 +197,7 @@ def test_short_time_suffices_for_a_card_that_is_no_trouble(monkeypatch: pytest.M
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such limit.")
 def test_time_to_decide_is_of_computing_and_grows_with_names() -> None:
     script = (
-        "import resource, sys; from core.sources import hub_split; hub_split.answered = lambda _: sys.exit("
+        "import resource, sys; from core.text.sources import hub_split; hub_split.answered = lambda _: sys.exit("
         "str(resource.getrlimit(resource.RLIMIT_CPU)[0])); hub_split.main()"
     )
     for count in (1, 300_000):

@@ -8,9 +8,9 @@ import pytest
 from core.api.data_state import DataCode
 from core.base.content import root_digest
 from core.base.data_source import MEMBERS, DataSource
-from core.data.shard_index import ShardHash, ShardIndex
-from core.sources.indexed import IndexedShards
-from core.sources.source import Access, SourceStalled
+from core.text.order.shard_index import ShardHash, ShardIndex
+from core.text.sources.indexed import IndexedShards
+from core.text.sources.source import Access, SourceStalled
 from tests.web_server import web_server
 
 SHARD = Random(0).randbytes(700_000)

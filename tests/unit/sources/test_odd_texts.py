@@ -12,12 +12,13 @@ from pyarrow import parquet
 from core.api.data_state import DataCode
 from core.base.data_source import DataSource
 from core.base.problems import BadInput
-from core.sources.file_shards import read_file
-from core.sources.parquet import BATCH_BYTES_MAX, _Opened
-from core.sources.records import Bytes
-from core.sources.source import Access, LeftOut, open_source
-from core.sources.texts import paragraphs_in, problem_of_trouble, texts_of
-from core.training.opened_text import OpenedText
+from core.text.sources.file_shards import read_file
+from core.text.sources.opening import open_source
+from core.text.sources.parquet import BATCH_BYTES_MAX, _Opened
+from core.text.sources.records import Bytes
+from core.text.sources.source import Access, LeftOut
+from core.text.sources.texts import paragraphs_in, problem_of_trouble, texts_of
+from core.training.programs.opened_text import OpenedText
 from tests.texts.cases import CASES, CHATS, LONG, LONG_PLAIN, ROWS
 
 

@@ -5,8 +5,8 @@ from random import Random
 import pytest
 
 from core.api.data_state import DataCode
-from core.sources.patient import FIRST_S, PATIENCE_S, PatientShards
-from core.sources.source import Listing, Piece, Shard, SourceStalled
+from core.text.sources.patient import FIRST_S, PATIENCE_S, PatientShards
+from core.text.sources.source import Listing, Piece, Shard, SourceStalled
 
 PIECES = [Piece(block, (f"{block}/{number}",)) for block in range(4) for number in range(5)]
 

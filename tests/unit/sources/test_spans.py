@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.base.data_source import SHARDS_MAX
-from core.sources.source import BLOCK_BYTES
-from core.sources.spans import (
+from core.text.sources.source import BLOCK_BYTES
+from core.text.sources.spans import (
     WHOLE,
     WINDOW,
     ByteBuffer,

@@ -15,8 +15,9 @@ from backports import zstd
 
 from core.api.data_state import DataCode
 from core.base.data_source import DataSource
-from core.sources.source import Access, LeftOut, Piece, SourceTrouble, TextShards, open_source
-from core.sources.texts import problem_of_trouble
+from core.text.sources.opening import open_source
+from core.text.sources.source import Access, LeftOut, Piece, SourceTrouble, TextShards
+from core.text.sources.texts import problem_of_trouble
 from tests.web_server import web_server
 
 RECORDS = [

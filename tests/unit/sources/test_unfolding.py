@@ -15,11 +15,12 @@ from pyarrow import parquet
 
 from core.api.data_state import DataCode
 from core.base.data_source import DataSource
-from core.sources import parquet as parquet_files
-from core.sources.patient import PatientShards, untold
-from core.sources.source import Access, ShardUnreadable, open_source
 from core.system import memory_bound
 from core.system.peak_memory import peak_memory
+from core.text.sources import parquet as parquet_files
+from core.text.sources.opening import open_source
+from core.text.sources.patient import PatientShards, untold
+from core.text.sources.source import Access, ShardUnreadable
 
 ROWS = 64
 """A batch of the reader's."""
@@ -73,7 +74,7 @@ def test_system_refuses_what_unfolds_and_nothing_afterwards(tmp_path: Path, monk
 def test_process_ends_with_sentence_where_no_system_refuses(tmp_path: Path) -> None:
     path = one_value(tmp_path / "a.parquet", os.urandom(9 * MEGABYTE).hex(), "none")
     program = (
-        "import core.system.memory_bound as m, core.training.data as d, sys;"
+        "import core.system.memory_bound as m, core.training.programs.data as d, sys;"
         f"m.REFUSES = False; m.GROWTH_BYTES_MAX = {200 * MEGABYTE}; sys.exit(d.main(sys.argv[1:]))"
     )
     asked = {"type": "inspect", "source": {"address": str(path)}, "sample_bytes": MEGABYTE}

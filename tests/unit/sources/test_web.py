@@ -9,20 +9,13 @@ import pytest
 
 from core.api.data_state import DataCode
 from core.base.data_source import DataSource
-from core.sources import web, web_line
-from core.sources.patient import PatientShards, untold
-from core.sources.source import (
-    READ_BYTES,
-    Access,
-    ShardUnreadable,
-    SourceStalled,
-    SourceTrouble,
-    TextShards,
-    open_source,
-)
-from core.sources.texts import problem_of_trouble
-from core.sources.versions import SeenVersions
-from core.sources.web import may_ask
+from core.text.sources import web, web_line
+from core.text.sources.opening import open_source
+from core.text.sources.patient import PatientShards, untold
+from core.text.sources.source import READ_BYTES, Access, ShardUnreadable, SourceStalled, SourceTrouble, TextShards
+from core.text.sources.texts import problem_of_trouble
+from core.text.sources.versions import SeenVersions
+from core.text.sources.web import may_ask
 from tests.web_server import Repeated, Site, web_server
 
 LINE = b"A line of words that says nothing new.\n"

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from core.base.ids import PeerId, hashed_key
-from core.swarm.ancestry import Stand
-from core.swarm.branches import Branches
-from core.swarm.states import StateName
+from core.swarm.presence.ancestry import Stand
+from core.swarm.presence.branches import Branches
+from core.swarm.words.states import StateName
 
 FIRST = StateName(0, hashed_key(b"first"))
 

@@ -16,17 +16,17 @@ from core.base.machine import Received, Send, Tick
 from core.base.manifest import AveragingNumbers
 from core.dht.events import Found
 from core.dht.records import sign_record
-from core.swarm import orders
-from core.swarm.answers import SamplesCounted, StateOffered, TrainerAnswer, TrainerReady
-from core.swarm.arrival import INFORMED_AFTER_S
-from core.swarm.beacon import REPORT_LIFETIME_S
-from core.swarm.epoch import Phase
-from core.swarm.fetch import Sinks
+from core.swarm.catching_up.arrival import INFORMED_AFTER_S
+from core.swarm.catching_up.fetch import Sinks
 from core.swarm.participant import Participant
-from core.swarm.progress import ProgressReport, encode_report, progress_key
-from core.swarm.round_events import Formed
-from core.swarm.settings import ParticipantSettings
-from core.swarm.states import State, StateName, first_state
+from core.swarm.presence.beacon import REPORT_LIFETIME_S
+from core.swarm.words import orders
+from core.swarm.words.answers import SamplesCounted, StateOffered, TrainerAnswer, TrainerReady
+from core.swarm.words.epoch import Phase
+from core.swarm.words.progress import ProgressReport, encode_report, progress_key
+from core.swarm.words.round_events import Formed
+from core.swarm.words.settings import ParticipantSettings
+from core.swarm.words.states import State, StateName, first_state
 from tests.sim.disk import MemoryFile
 from tests.sim.signing import SimSigner, SimVerifier
 from tests.unit.swarm.test_fetch import MemorySink

@@ -3,11 +3,11 @@
 from typing import Any
 
 from core.averaging.matchmaking import Call, Wanted
-from core.swarm.answers import ContributionWritten, StepTaken
-from core.swarm.assisting import ALONE_S, REFUSED_MAX, TRY_AGAIN, Assisting
-from core.swarm.orders import Go, Hold, RoundRecord
-from core.swarm.round_events import Asked, Committed
-from core.swarm.states import State, StateName
+from core.swarm.epoch.assisting import ALONE_S, REFUSED_MAX, TRY_AGAIN, Assisting
+from core.swarm.words.answers import ContributionWritten, StepTaken
+from core.swarm.words.orders import Go, Hold, RoundRecord
+from core.swarm.words.round_events import Asked, Committed
+from core.swarm.words.states import State, StateName
 from tests.unit.swarm.stage import Stage, peer, report_of
 
 

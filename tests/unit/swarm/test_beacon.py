@@ -13,7 +13,7 @@ from core.dht.events import Found
 from core.dht.node import DhtNode
 from core.dht.records import sign_record
 from core.dht.settings import DhtSettings
-from core.swarm.beacon import (
+from core.swarm.presence.beacon import (
     BELIEVED_S,
     QUIET_S,
     READ_INTERVAL_MAX_S,
@@ -23,8 +23,8 @@ from core.swarm.beacon import (
     TIME_AHEAD_MAX_S,
     Beacon,
 )
-from core.swarm.membership import SILENT_S, Membership
-from core.swarm.progress import SCHEMAS, ProgressReport, encode_report, is_report, progress_key
+from core.swarm.presence.membership import SILENT_S, Membership
+from core.swarm.words.progress import SCHEMAS, ProgressReport, encode_report, is_report, progress_key
 
 NOW = 1_700_000_000.0
 RUN = b"r" * 32

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from core.averaging.receipts.receipt import Deed
 from core.base.ids import hashed_key
-from core.swarm.ancestry import Stand
-from core.swarm.branches import Branches
-from core.swarm.orders import RoundRecord
-from core.swarm.states import State, StateName
+from core.swarm.presence.ancestry import Stand
+from core.swarm.presence.branches import Branches
+from core.swarm.words.orders import RoundRecord
+from core.swarm.words.states import State, StateName
 from tests.unit.swarm.histories import FIRST, MINE, OURS, THEIRS, after, chain, member, peer, stand, way
 
 

@@ -34,8 +34,8 @@ from core.nat.peer_record import (
     peer_record_key,
 )
 from core.nat.relay import RelaySettings
-from core.swarm.connectivity import AGAIN_S, SCOUT_FIRST_S, SCOUT_S, Connectivity
-from core.swarm.settings import ParticipantSettings
+from core.swarm.reach.connectivity import AGAIN_S, SCOUT_FIRST_S, SCOUT_S, Connectivity
+from core.swarm.words.settings import ParticipantSettings
 
 ME, ANNA, BEN = (PeerId(hashed_key(name)) for name in (b"me", b"anna", b"ben"))
 PLACE = Address("11.2.3.4", 5000)

@@ -5,12 +5,12 @@ import math
 import pytest
 
 from core.averaging.matchmaking import Call, Cancelled, Ready, Wanted
-from core.swarm.answers import ContributionWritten, StepTaken
-from core.swarm.membership import Membership
-from core.swarm.orders import Absorb, Collect, RoundRecord
-from core.swarm.round_events import Committed
-from core.swarm.states import State, StateName
-from core.swarm.stragglers import Stragglers
+from core.swarm.epoch.stragglers import Stragglers
+from core.swarm.presence.membership import Membership
+from core.swarm.words.answers import ContributionWritten, StepTaken
+from core.swarm.words.orders import Absorb, Collect, RoundRecord
+from core.swarm.words.round_events import Committed
+from core.swarm.words.states import State, StateName
 from tests.unit.swarm.stage import FIRST, Stage, own_row, peer, report_of
 from tests.unit.swarm.test_participant import call
 

@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.swarm.epoch import TRANSITIONS, Cue, EpochMachine, Phase
-from core.swarm.states import State, StateName
+from core.swarm.words.epoch import TRANSITIONS, Cue, EpochMachine, Phase
+from core.swarm.words.states import State, StateName
 
 
 def state(epoch: int) -> State:

@@ -10,7 +10,7 @@ from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Send, Tick
 from core.base.problems import NoSpace, Problem
 from core.base.trace import Trace
-from core.swarm.donor import (
+from core.swarm.catching_up.donor import (
     CHUNK_S,
     GUEST_SILENCE_S,
     GUESTS_MAX,
@@ -23,7 +23,7 @@ from core.swarm.donor import (
     TURNS_MAX,
     PastMembers,
 )
-from core.swarm.fetch import (
+from core.swarm.catching_up.fetch import (
     ANSWER_TIMEOUT_S,
     NOTHING_S,
     QUICK_S,
@@ -33,9 +33,9 @@ from core.swarm.fetch import (
     Fetching,
     StateFetch,
 )
-from core.swarm.messages import ChunkAsk, ChunkGive, StateAsk, StateDenied, StateDone, StateOffer
-from core.swarm.state_donor import StateDonor
-from core.swarm.states import StateName
+from core.swarm.catching_up.state_donor import StateDonor
+from core.swarm.words.messages import ChunkAsk, ChunkGive, StateAsk, StateDenied, StateDone, StateOffer
+from core.swarm.words.states import StateName
 
 ME = PeerId(b"m" * 32)
 NAME = StateName(7, b"l" * 32)

@@ -3,8 +3,8 @@
 from typing import Any
 
 from core.averaging.matchmaking import Call, Wanted
-from core.swarm.grouping import SOON_S
-from core.swarm.membership import GOES_ON_S
+from core.swarm.epoch.grouping import SOON_S
+from core.swarm.presence.membership import GOES_ON_S
 from tests.unit.swarm.stage import Stage, report_of
 
 TARGET = 1000

@@ -2,9 +2,9 @@
 
 import pytest
 
-from core.swarm.heldout import heldout_news
-from core.swarm.orders import HeldoutLearned
-from core.swarm.progress import ProgressReport
+from core.swarm.presence.heldout import heldout_news
+from core.swarm.words.orders import HeldoutLearned
+from core.swarm.words.progress import ProgressReport
 from tests.unit.swarm.stage import FIRST, report_of
 
 

@@ -15,13 +15,13 @@ from core.base.ids import PEER_ID_BYTES
 from core.base.machine import Lost
 from core.dht.events import Found
 from core.dht.messages import Record
-from core.swarm import orders
-from core.swarm.answers import ContributionWritten, HeldoutEvaluated, StateLoaded, StepTaken, TrainerGone
-from core.swarm.epoch import Phase
-from core.swarm.messages import ChunkAsk, ChunkGive, StateAsk, StateDenied, StateDone, StateOffer
-from core.swarm.progress import encode_report, progress_key
-from core.swarm.states import State, StateName
-from core.swarm.watch import ANSWER_S
+from core.swarm.epoch.watch import ANSWER_S
+from core.swarm.words import orders
+from core.swarm.words.answers import ContributionWritten, HeldoutEvaluated, StateLoaded, StepTaken, TrainerGone
+from core.swarm.words.epoch import Phase
+from core.swarm.words.messages import ChunkAsk, ChunkGive, StateAsk, StateDenied, StateDone, StateOffer
+from core.swarm.words.progress import encode_report, progress_key
+from core.swarm.words.states import State, StateName
 from tests.sim.probes import reachable_bytes
 from tests.unit.averaging import test_fuzz as fuzz
 from tests.unit.swarm.stage import FIRST, RUN, Stage, own_row, peer, plan_of, report_of

@@ -4,7 +4,7 @@ from random import Random
 
 from core.base.content import CHUNK_BYTES
 from core.base.machine import Tick
-from core.swarm.fetch import ANSWER_TIMEOUT_S, DONORS_MAX, Why
+from core.swarm.catching_up.fetch import ANSWER_TIMEOUT_S, DONORS_MAX, Why
 from tests.unit.swarm.test_fetch import MemoryFile, asked_of, give, offered, peer
 
 

@@ -12,12 +12,12 @@ from core.base.content import CHUNK_BYTES
 from core.base.ids import PeerId
 from core.base.machine import Received, Send
 from core.base.trace import Trace
-from core.swarm.donor import PastMembers
-from core.swarm.ledger_reader import READ_INTERVAL_S, LedgerReader
-from core.swarm.messages import ChunkAsk
-from core.swarm.orders import LedgerRead
-from core.swarm.state_donor import StateDonor
-from core.swarm.states import StateName
+from core.swarm.catching_up.donor import PastMembers
+from core.swarm.catching_up.ledger_reader import READ_INTERVAL_S, LedgerReader
+from core.swarm.catching_up.state_donor import StateDonor
+from core.swarm.words.messages import ChunkAsk
+from core.swarm.words.orders import LedgerRead
+from core.swarm.words.states import StateName
 from tests.sim.disk import MemoryFile
 
 ME, DONOR = PeerId(b"m" * 32), PeerId(b"d" * 32)

@@ -12,8 +12,8 @@ from core.dht.events import Found
 from core.dht.node import DhtNode
 from core.dht.records import sign_record
 from core.dht.settings import DhtSettings
-from core.swarm.line_news import AGAIN_S, READ_S, REST_S, SCHEMAS, LineNews, is_facts, lines_key
-from core.swarm.membership import Membership
+from core.swarm.presence.line_news import AGAIN_S, READ_S, REST_S, SCHEMAS, LineNews, is_facts, lines_key
+from core.swarm.presence.membership import Membership
 from tests.sim.signing import SimSigner, SimVerifier
 from tests.unit.swarm.stage import report_of
 

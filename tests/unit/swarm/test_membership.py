@@ -3,10 +3,10 @@ import pytest
 from core.averaging.weights import GROWTH, EarnedSpeeds
 from core.base.bounds import SAMPLES_MAX
 from core.base.ids import PeerId
-from core.swarm.membership import GOES_ON_S, LAST_WORDS_S, PEERS_MAX, SILENT_S, Membership, agreement
-from core.swarm.orders import Agreement
-from core.swarm.progress import ProgressReport
-from core.swarm.states import State, StateName
+from core.swarm.presence.membership import GOES_ON_S, LAST_WORDS_S, PEERS_MAX, SILENT_S, Membership, agreement
+from core.swarm.words.orders import Agreement
+from core.swarm.words.progress import ProgressReport
+from core.swarm.words.states import State, StateName
 
 NEW, OLD = b"\x01" * 32, b"\x00" * 32
 

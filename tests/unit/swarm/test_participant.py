@@ -11,17 +11,17 @@ from core.averaging.plan import Member
 from core.base.bounds import FOLLOWED_EPOCH_MAX, SAMPLES_MAX
 from core.base.contact import Contact
 from core.base.machine import Lost
-from core.swarm.answers import ContributionWritten, HeldoutEvaluated, StateLoaded, TrainerGone, TrainerReady
-from core.swarm.arrival import INFORMED_AFTER_S
-from core.swarm.catch_up import STATE_SLACK_BYTES
-from core.swarm.epoch import Phase
-from core.swarm.fetch import ANSWER_TIMEOUT_S
-from core.swarm.messages import ChunkAsk, ChunkGive, StateAsk, StateOffer
-from core.swarm.orders import Collect, Go, HeldoutLearned, Hold, Load, Release, Restart
-from core.swarm.progress import StateCopy
-from core.swarm.state_choice import LISTEN_S
-from core.swarm.states import State, StateName
-from core.swarm.watch import ANSWER_S
+from core.swarm.catching_up.arrival import INFORMED_AFTER_S
+from core.swarm.catching_up.catch_up import STATE_SLACK_BYTES
+from core.swarm.catching_up.fetch import ANSWER_TIMEOUT_S
+from core.swarm.catching_up.state_choice import LISTEN_S
+from core.swarm.epoch.watch import ANSWER_S
+from core.swarm.words.answers import ContributionWritten, HeldoutEvaluated, StateLoaded, TrainerGone, TrainerReady
+from core.swarm.words.epoch import Phase
+from core.swarm.words.messages import ChunkAsk, ChunkGive, StateAsk, StateOffer
+from core.swarm.words.orders import Collect, Go, HeldoutLearned, Hold, Load, Release, Restart
+from core.swarm.words.progress import StateCopy
+from core.swarm.words.states import State, StateName
 from tests.sim.disk import MemoryFile
 from tests.unit.swarm.stage import FIRST, RUN, Stage, peer, report_of
 

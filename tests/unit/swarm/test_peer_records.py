@@ -6,7 +6,7 @@ from core.dht.messages import Record
 from core.nat.events import PeerRecordFound
 from core.nat.messages import Address
 from core.nat.peer_record import NO_PEER_RECORD, AddressCandidate, CandidateKind, decode, encode, peer_record_key
-from core.swarm.peer_records import ASKED_MAX, DOUBTED_MAX, PeerRecords
+from core.swarm.reach.peer_records import ASKED_MAX, DOUBTED_MAX, PeerRecords
 from tests.unit.swarm.test_connectivity import ANNA, BEN, ME, Directory, record_of
 
 NOW = 1000.0

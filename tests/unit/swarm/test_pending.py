@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.swarm.answers import SamplesCounted
-from core.swarm.epoch import Phase
-from core.swarm.membership import GOES_ON_S
-from core.swarm.pending import Pending
+from core.swarm.epoch.pending import Pending
+from core.swarm.presence.membership import GOES_ON_S
+from core.swarm.words.answers import SamplesCounted
+from core.swarm.words.epoch import Phase
 
 
 def counted(samples: int, *, ahead: int = 0, loss: float = 1.0) -> SamplesCounted:

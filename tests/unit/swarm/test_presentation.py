@@ -1,7 +1,7 @@
 """What a participant shows of itself."""
 
-from core.swarm.epoch import Phase
-from core.swarm.membership import GOES_ON_S, SILENT_S
+from core.swarm.presence.membership import GOES_ON_S, SILENT_S
+from core.swarm.words.epoch import Phase
 from tests.unit.swarm.stage import FIRST, Stage, peer, report_of
 
 

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from core.base.problems import WireProblem
-from core.swarm.progress import decode_report, encode_report
+from core.swarm.words.progress import decode_report, encode_report
 from tests.unit.swarm.stage import report_of
 
 

@@ -14,15 +14,15 @@ from core.base.machine import Received, Send
 from core.base.problems import WireProblem
 from core.base.state_header import ANCESTORS_MAX, METADATA, StateHeader, header_of
 from core.base.trace import Trace
-from core.swarm.catch_up import CatchUp, StateFetched
-from core.swarm.donor import PastMembers
-from core.swarm.fetch import Sinks
-from core.swarm.membership import Membership
-from core.swarm.messages import ChunkGive, StateAsk, StateDenied
-from core.swarm.replay import MeansFetched, way
-from core.swarm.state_choice import NewerState
-from core.swarm.state_donor import StateDonor
-from core.swarm.states import StateName
+from core.swarm.catching_up.catch_up import CatchUp, StateFetched
+from core.swarm.catching_up.donor import PastMembers
+from core.swarm.catching_up.fetch import Sinks
+from core.swarm.catching_up.replay import MeansFetched, way
+from core.swarm.catching_up.state_choice import NewerState
+from core.swarm.catching_up.state_donor import StateDonor
+from core.swarm.presence.membership import Membership
+from core.swarm.words.messages import ChunkGive, StateAsk, StateDenied
+from core.swarm.words.states import StateName
 from tests.sim.disk import MemoryFile, ModelState
 from tests.sim.worker_settings import WorkerSettings
 from tests.unit.swarm.stage import peer

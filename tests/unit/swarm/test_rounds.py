@@ -20,12 +20,12 @@ from core.averaging.receipts.exchange import Attesting, Receipted
 from core.averaging.receipts.receipt import Attested, Statement, attest
 from core.base.ids import PeerId
 from core.base.manifest import AveragingNumbers
-from core.swarm.answers import ContributionWritten, TrainerGone
-from core.swarm.early_messages import EARLY_MAX
-from core.swarm.epoch import Phase
-from core.swarm.line_news import lines_key
-from core.swarm.messages import StateAsk, StateDenied, StateOffer
-from core.swarm.orders import Absorb, Collect, Release, RoundRecord
+from core.swarm.presence.line_news import lines_key
+from core.swarm.rounds.early_messages import EARLY_MAX
+from core.swarm.words.answers import ContributionWritten, TrainerGone
+from core.swarm.words.epoch import Phase
+from core.swarm.words.messages import StateAsk, StateDenied, StateOffer
+from core.swarm.words.orders import Absorb, Collect, Release, RoundRecord
 from tests.unit.swarm.stage import FIRST, RUN, Stage, own_row, peer, plan_of, signer
 
 ROUND_S = AveragingNumbers().round_timeout_s
@@ -183,7 +183,7 @@ def test_a_plan_that_its_topology_cannot_take_is_refused(monkeypatch: pytest.Mon
 
     stage = Stage()
     stage.ready()
-    monkeypatch.setattr("core.swarm.rounds.Butterfly", cannot)
+    monkeypatch.setattr("core.swarm.rounds.rounds.Butterfly", cannot)
     with pytest.raises(AssertionError):
         join(stage, 1, nonce=1)
     assert stage.actor.trace["rounds.refused"] == 1
@@ -202,7 +202,7 @@ def test_observation_of_a_member_counts_in_the_next_rounds(monkeypatch: pytest.M
         begun.append(work.remembered)
         return Butterfly(me, plan, work, **kwargs)
 
-    monkeypatch.setattr("core.swarm.rounds.Butterfly", butterfly)
+    monkeypatch.setattr("core.swarm.rounds.rounds.Butterfly", butterfly)
     monkeypatch.setattr("core.averaging.butterfly.waited_s", lambda *_: {peer(1): 1.0})
     stage = Stage()
     for nonce in range(3):  # with the same state again and again
@@ -265,7 +265,7 @@ def test_a_round_combines_parts_as_the_manifest_says(monkeypatch: pytest.MonkeyP
         begun.append(work)
         return Butterfly(me, plan, work, **kwargs)
 
-    monkeypatch.setattr("core.swarm.rounds.Butterfly", butterfly)
+    monkeypatch.setattr("core.swarm.rounds.rounds.Butterfly", butterfly)
     parts = np.array([[1, 9], [2, 8], [3, 7], [1000, -1000]], dtype=np.float32)
     for numbers, expected in (
         (AveragingNumbers(chunk_numel=256), parts.mean(axis=0)),

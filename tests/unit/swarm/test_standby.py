@@ -12,13 +12,13 @@ from core.base.ids import PeerId, hashed_key
 from core.base.manifest import AveragingNumbers
 from core.nat.events import ReachChanged
 from core.nat.reachability import OwnReach, Reachability
-from core.swarm.facts import Help
-from core.swarm.membership import SILENT_S, Membership
-from core.swarm.orders import RoundLost, RoundRecord
+from core.swarm.presence.membership import SILENT_S, Membership
 from core.swarm.presentation import HELPING
-from core.swarm.round_events import Committed
 from core.swarm.standby import HELP_BYTES, OWN_VIEW_S, Standby
-from core.swarm.states import StateName
+from core.swarm.words.facts import Help
+from core.swarm.words.orders import RoundLost, RoundRecord
+from core.swarm.words.round_events import Committed
+from core.swarm.words.states import StateName
 from tests.unit.swarm.stage import FIRST, NUMEL, Stage, peer, plan_of, report_of
 
 ROOM = HELP_BYTES * NUMEL

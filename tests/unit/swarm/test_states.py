@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.swarm.states import StateName, first_state
+from core.swarm.words.states import StateName, first_state
 
 names = st.builds(StateName, st.integers(0, 2**40), st.binary(min_size=32, max_size=32))
 

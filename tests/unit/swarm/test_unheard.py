@@ -4,8 +4,8 @@ import pytest
 
 from core.averaging.matchmaking import Call, Declined, Wanted
 from core.base.manifest import AveragingNumbers
-from core.swarm.orders import RoundRecord
-from core.swarm.states import StateName
+from core.swarm.words.orders import RoundRecord
+from core.swarm.words.states import StateName
 from tests.unit.swarm.stage import FIRST, Stage, report_of
 from tests.unit.swarm.test_rounds import fail, finish, join
 

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from itertools import pairwise
 
-from core.swarm.branches import Branches
-from core.swarm.states import StateName
+from core.swarm.presence.branches import Branches
+from core.swarm.words.states import StateName
 from tests.unit.swarm.histories import MINE, OURS, THEIRS, after, chain, member, peer, stand
 
 

@@ -129,7 +129,7 @@ def test_engine_at_login_is_offered_a_key_in_a_file(
 ) -> None:
     monkeypatch.setattr(Path, "home", lambda: tmp_path)
     ring, home = CardboardKeyring(), Home(tmp_path / "home")
-    monkeypatch.setattr("core.cli.startup.system_keyring", lambda _: ring)
+    monkeypatch.setattr("core.cli.engine.startup.system_keyring", lambda _: ring)
     home.create()
     load_identity(home.identity_file, ring)
     words = ["startup", "engine", "--home", str(home.directory)]

@@ -13,7 +13,6 @@ from transformers import AlbertConfig, AlbertForPreTraining
 from core.base.content import digest
 from core.base.manifest import Manifest
 from core.base.problems import BadInput
-from core.data.chance import key_of, stream
 from core.tasks import task_of
 from core.tasks.albert.masking import MaskedBatch
 from core.tasks.albert.model import OFFSETS, PretrainedAlbert, build
@@ -22,6 +21,7 @@ from core.tasks.albert.pretrained import albert_config
 from core.tasks.albert.task import Albert
 from core.tasks.task import Blobs, PreparedTask
 from core.tasks.tokenizers.unigram import FIRST_WORD_ID, PAD_ID
+from core.text.order.chance import key_of, stream
 from tests.small_task import small_data, small_task
 
 

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from core.base.manifest import Manifest
 from core.base.problems import BadInput
-from core.data.sources import documents
-from core.sources.texts import texts_named
 from core.tasks.gpt import CharacterGpt, prepare
 from core.tasks.gpt_numbers import Alphabet, GptNumbers, windows
 from core.tasks.start import log_shares
 from core.tasks.text import text_of
+from core.text.order.sources import documents
+from core.text.sources.texts import texts_named
 from tests.small_task import sources_in, text_folder
 
 LETTERS = Alphabet(["", *"abcdefgh"], 9)

@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from core.data.chance import key_of, stream
 from core.tasks.albert.cutting import LENGTHS
 from core.tasks.albert.masking import Masking, NGrams, begins_word
 from core.tasks.albert.numbers import AlbertNumbers
 from core.tasks.tokenizers.unigram import BEGIN_ID, END_ID, FIRST_WORD_ID, MASK_ID, PAD_ID, train_unigram
+from core.text.order.chance import key_of, stream
 
 TEXT = "the swarm shares work and every peer gives what it can while others sleep; 17 rounds end"
 WORDS = TEXT.split()

@@ -9,13 +9,14 @@ from tokenizers import Tokenizer
 
 from core.base.data_source import DataSource
 from core.base.problems import BadInput
-from core.sources.source import Access, open_source
 from core.tasks.albert.prepare import prepare
 from core.tasks.gpt import prepare as prepare_gpt
 from core.tasks.task import PreparedTask
 from core.tasks.text import text_of
 from core.tasks.tokenizers import normalisers
 from core.tasks.tokenizers.unigram import read_unigram, train_unigram
+from core.text.sources.opening import open_source
+from core.text.sources.source import Access
 from tests.small_task import SENTENCE, SMALL, text_folder
 
 

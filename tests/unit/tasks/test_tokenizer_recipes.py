@@ -8,9 +8,9 @@ import pytest
 from tokenizers import Tokenizer
 
 from core.base.problems import BadInput
-from core.data.documents import Document, documents_of, paragraphs_of
 from core.tasks.tokenizers.report import TokenizerReport, report
 from core.tasks.tokenizers.unigram import FIRST_WORD_ID, RECIPES, UNKNOWN_ID, pieces, train_unigram
+from core.text.order.documents import Document, documents_of, paragraphs_of
 
 DATA = Path(__file__).parents[4] / "shared" / "data"
 VOCABULARY = 1500

@@ -10,20 +10,20 @@ import numpy as np
 
 from core.base.content import digest
 from core.base.manifest import Manifest
-from core.data.bookmark import Bookmark
-from core.data.chance import key_of, stream
-from core.data.sources import documents
 from core.reading.cutters import open_cutter
-from core.sources.texts import texts_named
 from core.tasks import task_of
 from core.tasks.task import Blobs, Task
-from core.training.samples import Drawn
+from core.text.order.bookmark import Bookmark
+from core.text.order.chance import key_of, stream
+from core.text.order.sources import documents
+from core.text.sources.texts import texts_named
+from core.training.samples.samples import Drawn
 
 Opened = Callable[[int], Iterator[Any]]
 
 
 class GivenSamples:
-    """See `core.training.samples.Samples`; a "row" is the number of a sample, counted as they are drawn.
+    """See `core.training.samples.samples.Samples`; a "row" is the number of a sample, counted as they are drawn.
 
     Args:
         seed: Of the batches.

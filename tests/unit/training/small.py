@@ -9,8 +9,8 @@ import torch
 from core.api.score import Score
 from core.base.manifest import PAPER_LAMB, Manifest
 from core.tasks.task import Evaluation, Losses
+from core.training.learner import Learner
 from core.training.optimizers.lamb import LambNumbers
-from core.training.round import Learner
 from tests.unit.training.given_samples import GivenSamples
 
 OPTIMIZER = PAPER_LAMB | {

@@ -14,8 +14,8 @@ from core.base.content import digest
 from core.base.problems import NoSpace, WorkerProblem
 from core.system.peak_memory import peak_memory
 from core.tasks.task import Losses
-from core.training.alone import Alone
 from core.training.metrics import JsonLines
+from core.training.programs.alone import Alone
 from tests.unit.training.small import MANIFEST, PlainLamb, Points, SmallTask, learner, ticking
 
 SMALL = msgspec.structs.replace(MANIFEST, target_samples=40, evaluate_every=2)
@@ -114,6 +114,6 @@ def test_a_state_that_is_not_written_ends_the_run(tmp_path: Path, monkeypatch: p
         raise NoSpace("The disk is full.")
 
     single = alone(tmp_path)
-    monkeypatch.setattr("core.training.checkpoint.write_atomic", full)
+    monkeypatch.setattr("core.training.states.checkpoint.write_atomic", full)
     with pytest.raises(NoSpace):
         single.train(epochs=1)

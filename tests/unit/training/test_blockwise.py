@@ -7,11 +7,11 @@ import pytest
 import torch
 
 from core.base.content import digest
-from core.training.checkpoint import Checkpoints
-from core.training.flat import FlatParameters, Span
 from core.training.optimizers import Optimizer, optimizer_of
 from core.training.optimizers.blockwise import SHARING, SMALL, Codes, EightBits, code_book
 from core.training.optimizers.exact import BLOCK, blocks
+from core.training.states.checkpoint import Checkpoints
+from core.training.vectors.flat import FlatParameters, Span
 
 BOTH = pytest.mark.parametrize("signed", [True, False])
 MANIFEST = digest(b"manifest")

@@ -14,7 +14,7 @@ from safetensors.torch import load_file, save_file
 
 from core.base.content import digest
 from core.base.state_header import HEADER_BYTES_MAX, METADATA
-from core.training.check_state import checked
+from core.training.programs.check_state import checked
 from tests.unit.training.small import MANIFEST, SmallTask, learner
 
 STEPS = 5

@@ -16,9 +16,9 @@ from core.base.content import chunk_digests, digest, root_digest
 from core.base.problems import BadInput, Damaged, NoSpace, UserProblem
 from core.base.state_header import LEDGER_BYTES_MAX
 from core.system.file_chunks import file_chunks
-from core.training.checkpoint import Checkpoints
-from core.training.flat import FlatParameters
-from core.training.state_image import state_image
+from core.training.states.checkpoint import Checkpoints
+from core.training.states.state_image import state_image
+from core.training.vectors.flat import FlatParameters
 from core.workers.frames import FRAME_BYTES_MAX, Loaded, encode_frame
 from tests.unit.training.small import SmallTask
 

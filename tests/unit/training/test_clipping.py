@@ -13,8 +13,8 @@ import torch
 from core.api.score import Score
 from core.base.content import digest
 from core.tasks.task import Evaluation
+from core.training.learner import Learner
 from core.training.optimizers.clipping import LEAST, WINDOW, Clipping
-from core.training.round import Learner
 from tests.unit.training.small import MANIFEST, SmallTask, learner
 
 ADAMW = {"name": "adamw", "learning_rate": 0.02, "max_grad_norm": 1e9, "warmup_epochs": 0, "total_epochs": 10**6}

@@ -10,10 +10,10 @@ import msgspec
 import pytest
 import torch
 
-from core.training import backprop
-from core.training.backprop import COMPILED_TOLERANCE, Backprop, keep_compiled
-from core.training.flat import FlatParameters
-from core.training.precision import FP32
+from core.training.devices import backprop
+from core.training.devices.backprop import COMPILED_TOLERANCE, Backprop, keep_compiled
+from core.training.devices.precision import FP32
+from core.training.vectors.flat import FlatParameters
 from tests.unit.training.small import MANIFEST, SmallTask, learner
 
 BATCHES = [batch for batch in islice(SmallTask().batches(3), 40) if batch.samples == 8][:3]

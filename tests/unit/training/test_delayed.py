@@ -11,7 +11,7 @@ import torch
 from core.base.content import digest
 from core.base.manifest import AveragingNumbers
 from core.tasks.task import Losses
-from core.training.round import Learner
+from core.training.learner import Learner
 from core.workers import frames
 from tests.unit.training.small import MANIFEST, PlainLamb, Points, SmallTask, learner
 from tests.unit.training.test_conversation import LINEAGE, Talk, talk

@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from core.training import devices
-from core.training.devices import PROCESSOR, Device, choose, titles_of, why_not
+from core.training.devices import devices
+from core.training.devices.devices import PROCESSOR, Device, choose, titles_of, why_not
 
 FIRST, SECOND = Device("cpu:0", "A card", 10**9), Device("cpu:1", "Another card")
 BROKEN = Device("meta", "A broken card")

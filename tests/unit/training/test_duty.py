@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from core.training.duty import DutyCycle
+from core.training.devices.duty import DutyCycle
 from core.workers import frames
 from tests.unit.training.talk import talk
 

@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from core.training.flat import FlatParameters
+from core.training.vectors.flat import FlatParameters
 
 
 def test_parameters_and_gradients_are_views_of_the_vectors() -> None:

@@ -7,8 +7,8 @@ import torch
 from transformers.optimization import get_linear_schedule_with_warmup
 
 from core.base.schedule import learning_rate
-from core.training.flat import FlatParameters
 from core.training.optimizers.lamb import Lamb, LambNumbers
+from core.training.vectors.flat import FlatParameters
 from tests.unit.training.small import OPTIMIZER, PlainLamb, SmallTask
 
 STEPS = 1000

@@ -8,7 +8,7 @@ import pytest
 import torch
 from msgspec.structs import replace
 
-from core.training.round import Learner
+from core.training.learner import Learner
 from core.workers import frames
 from tests.unit.training.given_samples import GivenSamples
 from tests.unit.training.small import MANIFEST, learner

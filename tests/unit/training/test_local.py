@@ -5,9 +5,9 @@ import pytest
 import torch
 
 from core.base.problems import BadInput
-from core.training.flat import FlatParameters
 from core.training.optimizers import optimizer_of
 from core.training.rules import rule_of
+from core.training.vectors.flat import FlatParameters
 from tests.contracts.test_rules import SAMPLES, STEPS, a_peer, mean_of
 from tests.unit.training.small import MANIFEST, SmallTask
 

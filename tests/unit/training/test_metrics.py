@@ -14,7 +14,7 @@ from core.api.score import Score
 from core.base.problems import BadInput
 from core.tasks.task import Evaluation
 from core.training.metrics import EpochMeter, EpochMetrics, JsonLines, PrometheusFile, TensorBoard
-from core.training.noise_scale import NoiseScale, SquaredNorm
+from core.training.vectors.noise_scale import NoiseScale, SquaredNorm
 from tests.unit.training.small import learner, ticking
 
 METRICS = EpochMetrics(

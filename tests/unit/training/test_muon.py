@@ -3,9 +3,9 @@
 import pytest
 import torch
 
-from core.training.flat import FlatParameters
 from core.training.optimizers import optimizer_of
 from core.training.optimizers.muon import orthogonal
+from core.training.vectors.flat import FlatParameters
 
 PLAIN = {"name": "muon", "learning_rate": 0.02, "warmup_epochs": 0, "total_epochs": 10**9, "max_grad_norm": 1e12}
 SHAPES = [(48, 96), (96, 48), (64, 64)]

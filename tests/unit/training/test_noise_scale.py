@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from core.training.noise_scale import NoiseScale, SquaredNorm
 from core.training.rules.sums import GradientSum
+from core.training.vectors.noise_scale import NoiseScale, SquaredNorm
 
 NUMEL = 40
 

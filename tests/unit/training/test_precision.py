@@ -18,9 +18,9 @@ from core.base.manifest import Manifest
 from core.base.problems import BadInput
 from core.base.recipe import read_recipe
 from core.tasks.task import Losses
-from core.training import precision
-from core.training.loss_scale import FIRST, GOOD_PASSES, LEAST, MOST, LossScale
-from core.training.precision import FP32, PRECISIONS, Precision, precision_on, why_not
+from core.training.devices import precision
+from core.training.devices.precision import FP32, PRECISIONS, Precision, precision_on, why_not
+from core.training.vectors.loss_scale import FIRST, GOOD_PASSES, LEAST, MOST, LossScale
 from tests.unit.training.small import MANIFEST, Points, SmallTask, learner
 
 CPU = torch.device("cpu")
@@ -69,7 +69,7 @@ def test_a_processor_that_lacks_a_format_uses_fp32(name: str) -> None:
     older = {"ONEDNN_MAX_CPU_ISA": "AVX2", "ATEN_CPU_CAPABILITY": "avx2"}
     program = (
         "import torch; torch.set_num_threads(1)\n"
-        "from core.training.precision import precision_on\n"
+        "from core.training.devices.precision import precision_on\n"
         f"found = precision_on('cpu', {name!r}); print(found.precision.name, found.note)"
     )
     said = subprocess.run(

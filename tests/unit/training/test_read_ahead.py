@@ -9,7 +9,7 @@ from itertools import count, islice
 import pytest
 
 from core.base.problems import BadInput
-from core.training.read_ahead import ReadAhead
+from core.training.samples.read_ahead import ReadAhead
 
 LONG_S = 60.0
 
@@ -117,7 +117,7 @@ def test_program_ends_while_items_are_made() -> None:
     """A thread that is ended amid the code of a library would take the program down with it."""
     program = (
         "from tokenizers import Tokenizer, models, trainers\n"
-        "from core.training.read_ahead import ReadAhead\n"
+        "from core.training.samples.read_ahead import ReadAhead\n"
         "tokenizer = Tokenizer(models.Unigram())\n"
         "text = ['some words that are cut'] * 20\n"
         "tokenizer.train_from_iterator(text, trainers.UnigramTrainer(vocab_size=30, show_progress=False))\n"

@@ -16,14 +16,14 @@ from core.base.content import DIGEST_BYTES, digest
 from core.base.ids import PeerId
 from core.base.manifest import AveragingNumbers, Manifest
 from core.base.state_header import StateHeader, header_of
-from core.swarm import orders
-from core.swarm.answers import MeanOffered, StateLoaded, StepTaken
-from core.swarm.states import State, StateName
+from core.kept.kept_means import KeptMeans
+from core.swarm.words import orders
+from core.swarm.words.answers import MeanOffered, StateLoaded, StepTaken
+from core.swarm.words.states import State, StateName
 from core.training.conversation import Conversation
 from core.workers import frames
 from core.workers.arena import Arena
 from core.workers.interpreter import Interpreter, SharedFiles
-from core.workers.kept_means import KeptMeans
 from core.workers.moves import Moves
 from tests.unit.training.given_samples import GivenSamples
 from tests.unit.training.small import MANIFEST, learner, ticking

@@ -11,7 +11,7 @@ from core.base.manifest import AveragingNumbers
 from core.base.problems import Damaged, WorkerProblem
 from core.base.state_header import MARK_BYTES
 from core.tasks.task import Losses
-from core.training.round import TrainerState
+from core.training.learner import TrainerState
 from tests.unit.training.small import MANIFEST, PlainLamb, Points, SmallTask, learner
 
 LINEAGES = [digest(bytes([n])) for n in range(6)]

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from core.data.bookmark import BOOKMARK, Bookmark
-from core.data.data_pass import DrawnRow
-from core.data.walk import Walk
-from core.training.samples import Rows, RowsInHand
+from core.text.order.bookmark import BOOKMARK, Bookmark
+from core.text.order.data_pass import DrawnRow
+from core.text.order.walk import Walk
+from core.training.samples.samples import Rows, RowsInHand
 from tests.unit.data.readers import FakeReader, all_rows
 from tests.unit.data.test_walk import OTHER, SMALL, names
 
@@ -19,7 +19,7 @@ Name = tuple[int, int, int, int]
 
 
 class WalkSamples:
-    """See `core.training.samples.Samples`: a walk, without batches."""
+    """See `core.training.samples.samples.Samples`: a walk, without batches."""
 
     def __init__(self, walk: Walk) -> None:
         self._walk = walk

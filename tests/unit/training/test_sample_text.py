@@ -11,15 +11,15 @@ import pytest
 
 from core.backbone.charter import Charter
 from core.cli.program import run
-from core.data.sources import is_held_out
 from core.engine.founding import Costs, Prepared, found
 from core.reading.cutters import open_cutter
-from core.sources.texts import documents_in
 from core.storage.recipes import DEFAULT_RECIPE, open_recipe
 from core.tasks import module_of
 from core.tasks.cutter import Row
 from core.tasks.task import Blobs
 from core.tasks.text import text_of
+from core.text.order.sources import is_held_out
+from core.text.sources.texts import documents_in
 from tests.small_task import SMALL, text_folder
 
 

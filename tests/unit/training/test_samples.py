@@ -9,10 +9,10 @@ from msgspec.structs import replace
 from core.base.content import digest
 from core.base.manifest import AveragingNumbers
 from core.base.problems import WorkerProblem
-from core.data.bookmark import Bookmark
 from core.tasks.task import Losses
-from core.training.bookmarks import Bookmarks
-from core.training.round import Learner
+from core.text.order.bookmark import Bookmark
+from core.training.learner import Learner
+from core.training.states.bookmarks import Bookmarks
 from core.workers import frames
 from tests.unit.training.given_samples import GivenSamples
 from tests.unit.training.small import MANIFEST, Points, SmallTask, learner

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from core.reading.frames import BeginReading, BlockReady, Opened
-from core.training.streamed import StreamedSamples
+from core.training.samples.streamed import StreamedSamples
 from core.workers.frames import framed
 from tests.unit.training.small import MANIFEST
 

@@ -13,11 +13,11 @@ import pytest
 
 from core.base.data_source import DataSource
 from core.base.tasks import TOKENIZERS
-from core.data.shard_index import INDEX_FILE, read_index
-from core.sources.cut_journal import JOURNAL_FILE
-from core.sources.requests import CutRequest, DataRequest, InspectRequest, TokenizerRequest, VerifyRequest
 from core.tasks.tokenizers.unigram import RECIPES, read_unigram
-from core.training.data import main
+from core.text.order.shard_index import INDEX_FILE, read_index
+from core.text.sources.cut_journal import JOURNAL_FILE
+from core.text.sources.requests import CutRequest, DataRequest, InspectRequest, TokenizerRequest, VerifyRequest
+from core.training.programs.data import main
 from tests.small_task import text_folder
 
 Asking = Callable[[DataRequest], dict[str, Any]]

@@ -9,7 +9,7 @@ import pytest
 from core.base.manifest import AveragingNumbers, Manifest
 from core.base.problems import Damaged
 from core.base.signing import KeyPair
-from core.swarm.answers import (
+from core.swarm.words.answers import (
     ContributionWritten,
     HeldoutEvaluated,
     SamplesCounted,
@@ -18,8 +18,8 @@ from core.swarm.answers import (
     StepTaken,
     TrainerReady,
 )
-from core.swarm.orders import RoundRecord
-from core.swarm.states import State, StateName
+from core.swarm.words.orders import RoundRecord
+from core.swarm.words.states import State, StateName
 from core.workers import frames
 from core.workers.arena import Arena
 from core.workers.interpreter import Interpreter, SharedFiles

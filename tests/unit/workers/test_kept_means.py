@@ -9,8 +9,8 @@ import pytest
 from core.averaging.codecs.registry import codec_of
 from core.averaging.kept_mean import MeanForm
 from core.base.problems import Problem
-from core.workers.kept_means import KeptMeans
-from core.workers.state_files import DiskStateFile, DiskStateSink
+from core.kept.kept_means import KeptMeans
+from core.kept.state_files import DiskStateFile, DiskStateSink
 
 NUMEL = 100_000
 FORM = MeanForm(codec_of("raw"), chunk_numel=4096, numel=NUMEL)

@@ -23,8 +23,8 @@ from core.averaging.codecs.registry import codec_of
 from core.averaging.feedback import Carry
 from core.averaging.residuals import RESIDUAL_CODEC, MemoryStore
 from core.base.problems import NoSpace, UserProblem
-from core.workers import residual
-from core.workers.residual import ResidualFile, ResidualShape
+from core.kept import residual
+from core.kept.residual import ResidualFile, ResidualShape
 
 SHAPE = ResidualShape(manifest=bytes(range(32)), codec="q4", numel=1000, chunk_numel=256)
 
@@ -250,8 +250,8 @@ import tracemalloc
 from io import FileIO
 from pathlib import Path
 from tests.unit.workers.test_residual import SHAPE, write_all
-from core.workers import residual
-from core.workers.residual import ResidualFile
+from core.kept import residual
+from core.kept.residual import ResidualFile
 file = ResidualFile(Path(sys.argv[1]), SHAPE)
 number = file.number
 while True:

@@ -12,13 +12,13 @@ from core.base.ids import PeerId
 from core.base.machine import Received
 from core.base.problems import Damaged
 from core.base.trace import Trace
-from core.swarm.fetch import FetchFailed, FileFetch
-from core.swarm.messages import SHARD_FILES, ShardDenied, ShardOffer
+from core.kept.shard_files import DiskShardStore, seeds_in
+from core.swarm.catching_up.fetch import FetchFailed, FileFetch
 from core.swarm.shards.holder_book import HolderBook
 from core.swarm.shards.names import Catalogue, ShardEntry, ShardName
 from core.swarm.shards.shelf import ShardShelf
+from core.swarm.words.messages import SHARD_FILES, ShardDenied, ShardOffer
 from core.system.disk_room import on_disk
-from core.workers.shard_files import DiskShardStore, seeds_in
 from tests.blocks import counts_blocks, taken_bytes
 
 SHARDS = [Random(number).randbytes(2 * CHUNK_BYTES + 100) for number in range(7)]

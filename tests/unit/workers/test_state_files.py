@@ -5,8 +5,8 @@ import pytest
 
 from core.base.content import CHUNK_BYTES, chunk_digests, root_digest
 from core.base.problems import Damaged, UserProblem
+from core.kept.state_files import DiskStateFile, DiskStateSink
 from core.system.file_chunks import file_chunks
-from core.workers.state_files import DiskStateFile, DiskStateSink
 
 
 def checkpoint(folder: Path, size: int) -> tuple[Path, bytes]:

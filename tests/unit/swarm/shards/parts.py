@@ -10,7 +10,7 @@ from core.base.machine import Received, Send, Tick
 from core.base.trace import Trace
 from core.dht.events import Found
 from core.dht.messages import Record
-from core.swarm.donor import PastMembers
+from core.swarm.catching_up.donor import PastMembers
 from core.swarm.shards.exchange import ShardExchange
 from core.swarm.shards.names import Catalogue, OwnRounds, ShardEntry, ShardHere, ShardLied, ShardName, ShardsWanted
 

@@ -4,10 +4,10 @@ import msgspec
 import pytest
 
 from core.base.content import CHUNK_BYTES
-from core.swarm.fetch import NOTHING_S
-from core.swarm.messages import ShardChunkGive, ShardOffer
+from core.swarm.catching_up.fetch import NOTHING_S
 from core.swarm.shards.downloads import AHEAD
 from core.swarm.shards.names import ShardKept, ShardsWanted, ShardsWeighed
+from core.swarm.words.messages import ShardChunkGive, ShardOffer
 from tests.unit.swarm.shards.parts import Room, Store, name, peer, shards, wanted
 
 

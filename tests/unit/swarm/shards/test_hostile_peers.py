@@ -9,9 +9,10 @@ from core.base.ids import PeerId
 from core.base.machine import Received, Send, Tick
 from core.base.problems import WireProblem
 from core.base.wire import MessageCodec
-from core.swarm.donor import GUEST_SILENCE_S
-from core.swarm.fetch import WINDOW_CHUNKS
-from core.swarm.messages import (
+from core.swarm.catching_up.donor import GUEST_SILENCE_S
+from core.swarm.catching_up.fetch import WINDOW_CHUNKS
+from core.swarm.shards.giving import GUESTS_MAX
+from core.swarm.words.messages import (
     SHARD_MESSAGES,
     ShardAsk,
     ShardChunkAsk,
@@ -20,7 +21,6 @@ from core.swarm.messages import (
     ShardDone,
     ShardOffer,
 )
-from core.swarm.shards.giving import GUESTS_MAX
 from tests.hostile_values import encoded
 from tests.unit.swarm.shards.parts import Room, Store, peer, shards, wanted
 

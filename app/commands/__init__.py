@@ -1,0 +1,1 @@
+"""Commands of the line that the window runs for a person, and what they print while they work."""

@@ -1,0 +1,48 @@
+"""Commands of Potluck that the window runs as programs of their own."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from PySide6.QtCore import QObject
+
+from app.commands.doctor import DoctorCommand
+from app.commands.joining import JoinCommand
+from app.commands.line_command import LineCommand
+
+
+@dataclass(frozen=True)
+class OwnCommands:
+    """All of them.  Each runs at most once at a time."""
+
+    joining: JoinCommand
+    trying: LineCommand
+    trying_at_home: LineCommand
+    doctor: DoctorCommand
+    startup: LineCommand
+    devices: LineCommand
+    quitting: LineCommand
+
+    def stop(self) -> None:
+        """Nobody waits for any answer any more."""
+        for command in vars(self).values():
+            command.stop()
+
+    @classmethod
+    def of(cls, home: Path, program: Sequence[str], parent: QObject | None = None) -> "OwnCommands":
+        """Make them for one home.
+
+        Args:
+            home: The home that they are about.
+            program: How a command of Potluck is run.
+            parent: Owns them.
+        """
+        return cls(
+            JoinCommand(LineCommand(home, program, parent)),
+            LineCommand(home, program, parent),
+            LineCommand(home, program, parent),
+            DoctorCommand(LineCommand(home, program, parent), parent),
+            LineCommand(home, program, parent),
+            LineCommand(home, program, parent),
+            LineCommand(home, program, parent),
+        )

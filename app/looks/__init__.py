@@ -1,0 +1,1 @@
+"""Themes, languages and what a person chooses of both."""

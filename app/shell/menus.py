@@ -1,0 +1,109 @@
+"""The menu bar of the window."""
+
+from enum import StrEnum
+from typing import TypeVar
+
+from PySide6.QtGui import QAction, QActionGroup
+from PySide6.QtWidgets import QMenu, QMenuBar
+
+from app.looks.choices import Choices, Closing, LanguageChoice, ThemeChoice
+from app.looks.theme import Theme
+from app.views.actions import Actions
+from app.words import text
+
+_Kind = TypeVar("_Kind", bound=StrEnum)
+
+
+class Menus:
+    """Fills a menu bar, and keeps its check marks right."""
+
+    def __init__(self, bar: QMenuBar, actions: Actions, *, choices: Choices, theme: Theme) -> None:
+        self._choices = choices
+        self._theme = theme
+        tr = text.tr
+        main = bar.addMenu(tr("&Potluck"))
+        main.addAction(actions.toggle)
+        main.addMenu(actions.snooze.menu)
+        for menu in actions.snooze.alone.values():
+            main.addMenu(menu)
+        main.addAction(actions.snooze.insist)
+        main.addAction(actions.evaluate)
+        main.addSeparator()
+        main.addAction(actions.join)
+        main.addAction(actions.settings)
+        self.closing_actions = _choice_menu(
+            main.addMenu(tr("When the window c&loses")),
+            {
+                Closing.ASK: tr("&Ask"),
+                Closing.HIDE: tr("&Contribute on without it"),
+                Closing.QUIT: tr("&Quit Potluck"),
+            },
+        )
+        self.notifications = main.addAction(tr("Notifica&tions of the desktop"))
+        self.notifications.setCheckable(True)
+        main.addSeparator()
+        main.addAction(actions.close)
+        main.addAction(actions.quit)
+        view = bar.addMenu(tr("&View"))
+        view.addActions(list(actions.pages.values()))
+        view.addSeparator()
+        self.theme_actions = _choice_menu(
+            view.addMenu(tr("Co&lours")),
+            {
+                ThemeChoice.SYSTEM: tr("Like the &system"),
+                ThemeChoice.LIGHT: tr("&Light"),
+                ThemeChoice.DARK: tr("&Dark"),
+                ThemeChoice.CONTRAST: tr("&High contrast"),
+            },
+        )
+        self.language_actions = _choice_menu(
+            view.addMenu(tr("La&nguage")),
+            {
+                LanguageChoice.SYSTEM: tr("Like the &system"),
+                LanguageChoice.ENGLISH: "&English",
+                LanguageChoice.GERMAN: "&Deutsch",
+            },
+        )
+        bar.addMenu(tr("&Help")).addAction(actions.pages["about"])
+        main.aboutToShow.connect(self.refresh)
+        view.aboutToShow.connect(self.refresh)
+        for closing, action in self.closing_actions.items():
+            action.triggered.connect(lambda _checked=False, value=closing: self._choose_closing(value))
+        for which, action in self.theme_actions.items():
+            action.triggered.connect(lambda _checked=False, value=which: self._choose_theme(value))
+        for language, action in self.language_actions.items():
+            action.triggered.connect(lambda _checked=False, value=language: self._choose_language(value))
+        self.notifications.triggered.connect(self._choose_notifications)
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Tick the entries of the present choices."""
+        self.closing_actions[self._choices.closing].setChecked(True)
+        self.theme_actions[self._choices.theme].setChecked(True)
+        self.language_actions[self._choices.language].setChecked(True)
+        self.notifications.setChecked(self._choices.notifications)
+
+    def _choose_notifications(self, wanted: bool) -> None:  # noqa: FBT001 - a Qt slot of `triggered(bool)`
+        self._choices.notifications = wanted
+
+    def _choose_closing(self, value: Closing) -> None:
+        self._choices.closing = value
+
+    def _choose_language(self, value: LanguageChoice) -> None:
+        self._choices.language = value
+
+    def _choose_theme(self, value: ThemeChoice) -> None:
+        self._choices.theme = value
+        self._theme.choose(value)
+
+
+def _choice_menu(menu: QMenu, titles: dict[_Kind, str]) -> dict[_Kind, QAction]:
+    """One of several, as a menu."""
+    group = QActionGroup(menu)
+    made = {}
+    for value, title in titles.items():
+        action = QAction(title, menu, checkable=True)
+        group.addAction(action)
+        menu.addAction(action)
+        made[value] = action
+    return made

@@ -1,0 +1,1 @@
+"""Texts of the pages that are put together from values."""

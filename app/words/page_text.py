@@ -1,0 +1,326 @@
+"""The sentences of the pages, which `app.words.text` has no room for.  All go through `tr`."""
+
+from datetime import date, datetime, timedelta
+
+from PySide6.QtCore import QLocale
+
+from app.words.text import count, decimal, duration, one_line, per_hundred, per_second, plain, size, tr
+from core.api.happenings import HAPPENINGS, happening
+from core.api.numbers import amount
+from core.api.reports import DayGift, GiftHistory, MachineView, ReceiptList, ReceiptView
+from core.api.snapshot import Activity, LeaderboardRow, LossView, Mine, Notice, Snapshot
+from core.api.turns import WORDS, WhyNot
+from core.api.verdict import SENTENCES, SHUT_OUT, Verdict, VerdictCode, headline, sentence
+
+
+def moment(unix_s: float) -> str:
+    """A time of this day as 14:05, another as 24 Nov 14:05."""
+    when = datetime.fromtimestamp(unix_s).astimezone()
+    today = datetime.now().astimezone().date() == when.date()
+    if today:
+        return f"{when:%H:%M}"
+    return tr("{day} {month} {clock}").format(day=when.day, month=_month(when), clock=f"{when:%H:%M}")
+
+
+def stale(unix_s: float) -> str:
+    """Above what an engine said that is gone."""
+    return tr("Not connected: this is what was known at {moment}.").format(moment=moment(unix_s))
+
+
+# Home
+
+
+def reason(verdict: Verdict) -> str:
+    """Why Potluck does what it does, without the numbers that Home shows as a picture."""
+    if verdict.code is VerdictCode.CONTRIBUTING and verdict.reason in {"training", "averaging"}:
+        others = verdict.args.get("others", 0)
+        company = {0: tr("alone for now"), 1: tr("together with one other")}.get(
+            int(others), tr("together with {others} others").format(others=others)
+        )
+        if verdict.reason == "averaging":
+            return tr("Putting everyone's work into the model, {company}.").format(company=company)
+        return tr("Training {company}.").format(company=company)
+    if verdict.code is VerdictCode.RESTING and verdict.reason == "finished":
+        return tr("Finished: that was the last step that was asked for.")
+    if verdict.code is VerdictCode.RESTING and verdict.reason == "ended":
+        return tr("Finished: the model has reached the end of its schedule. Nothing is computed.")
+    said = sentence(verdict, tr)
+    if verdict.code is VerdictCode.PROBLEM:
+        said = f"{said} {tr(str(verdict.args.get('hint', '')))}"
+    return one_line(said)
+
+
+def pot(snapshot: Snapshot) -> str:
+    """How full the pot is, and how much of it is mine."""
+    target = snapshot.collaboration.target_samples if snapshot.collaboration is not None else 0
+    if target <= 0 or snapshot.verdict.reason == SHUT_OUT:
+        return ""
+    if snapshot.verdict.code is VerdictCode.NOT_CONNECTED and snapshot.activity is not Activity.TRAINING:
+        mine = tr("{mine} samples from this computer wait until others are there again.")
+        return mine.format(mine=count(snapshot.me.samples_pending))
+    if snapshot.epoch_samples >= target:
+        return tr("The pot is full: everyone's samples become the next step of the model.")
+    return tr("{samples} of {target} samples for the model's next step, {mine} from this computer").format(
+        samples=count(snapshot.epoch_samples), target=count(target), mine=count(snapshot.me.samples_pending)
+    )
+
+
+def guesses(meaning: LossView) -> str:
+    """What the model can do, in words; empty until it was measured."""
+    if meaning.score is None or meaning.score.right is None:
+        return ""
+    return tr("It fills {right} {guesses} right, in text that it has never seen.").format(
+        right=per_hundred(meaning.score.right), guesses=one_line(tr(meaning.guesses))
+    )
+
+
+def unmeasured() -> str:
+    """What stands in the place of what the model can do, before this computer has measured it."""
+    return tr("What it can do is measured every few steps; that is still to come.")
+
+
+def gift(today: DayGift) -> str:
+    """What came of a day's time, in plain units."""
+    if today.samples:
+        said = tr("{samples} samples went into steps of the model.").format(samples=count(today.samples))
+    else:
+        said = tr("Nothing went into a step of the model yet today.")
+    traffic = tr("{sent} sent, {received} received.")
+    power = tr(" About {kwh} kWh.").format(kwh=decimal(amount(kwh, decimals=2))) if (kwh := _kwh(today)) else ""
+    return f"{said} {traffic.format(sent=size(today.bytes_sent), received=size(today.bytes_received))}{power}"
+
+
+def last_days(history: GiftHistory, today: DayGift, number: int) -> list[tuple[date, float]]:
+    """Each of the last days with its seconds of contributing, today last."""
+    given = {one.day: one.seconds for one in (*history.days, today)}
+    last = date.fromisoformat(today.day)
+    shown = [last - timedelta(days=ago) for ago in reversed(range(number))]
+    return [(one, given.get(one.isoformat(), 0.0)) for one in shown]
+
+
+def days(seconds: list[float]) -> str:
+    """A row of days in words."""
+    active = sum(one > 0 for one in seconds)
+    if not active:
+        return tr("No contribution in the last {days} days yet.").format(days=len(seconds))
+    return tr("{duration} on {active} of {days} days").format(
+        duration=duration(sum(seconds)), active=active, days=len(seconds)
+    )
+
+
+def day(one: date) -> str:
+    """A day as Tue 24 Nov."""
+    name = QLocale().dayName(one.isoweekday(), QLocale.FormatType.ShortFormat)
+    return tr("{name} {day} {month}").format(name=name, day=one.day, month=_month(one))
+
+
+def _month(one: date) -> str:
+    return QLocale().monthName(one.month, QLocale.FormatType.ShortFormat)
+
+
+# Collaborations
+
+
+def why_not(name: str, why: WhyNot) -> str:
+    """Why a collaboration that was joined is not served."""
+    return tr("{name} {reason}.").format(name=plain(name), reason=tr(WORDS[why]))
+
+
+def passed_over(snapshot: Snapshot) -> str:
+    """Why another collaboration is served than the one that comes first; empty: it is that one."""
+    return " ".join(why_not(each.name, each.why) for each in snapshot.passed_over)
+
+
+# My gift
+
+
+def all_given(me: Mine) -> str:
+    """What the model counts of this computer, and the time that it gave."""
+    return tr("In the model: {samples} samples of {epochs} rounds, in {duration} of contributing").format(
+        samples=count(me.samples), epochs=count(me.epochs), duration=duration(me.contributing_s)
+    )
+
+
+def pending(me: Mine) -> str:
+    """What was computed and has not become part of the model."""
+    if not me.samples_pending:
+        return ""
+    return tr("{samples} more are computed and wait for the next round.").format(samples=count(me.samples_pending))
+
+
+def device(me: Mine) -> str:
+    """What this computer computes on."""
+    return tr("Computed on: {device}").format(device=one_line(tr(me.device))) if me.device else ""
+
+
+def streak(days_in_a_row: int) -> str:
+    """Days in a row with a gift; empty where there is none."""
+    if days_in_a_row < 2:
+        return ""
+    return tr("{days} days in a row").format(days=count(days_in_a_row))
+
+
+def credit(receipts: ReceiptList, me: Mine) -> str:
+    """What receipts tell beside what the model counts: work that it has not kept, and what was done for the others."""
+    said = []
+    if receipts.samples > me.samples:
+        averaged = tr(
+            "By their receipts, {samples} samples were averaged: the model counts fewer, because a round was not kept "
+            "or has only just ended."
+        )
+        said.append(averaged.format(samples=count(receipts.samples)))
+    if receipts.reduced:
+        averaged = tr("Averaged {numbers} numbers for everybody in {rounds} rounds.")
+        said.append(averaged.format(numbers=count(receipts.reduced), rounds=count(receipts.rounds)))
+    if receipts.relayed_bytes:
+        said.append(
+            tr("Passed on {size} for computers that cannot be called.").format(size=size(receipts.relayed_bytes))
+        )
+    return " ".join(said)
+
+
+def energy(history: GiftHistory) -> str:
+    """What the shown days took of electricity, and what that means; empty where nothing is known."""
+    kwh = _kwh(*history.days)
+    if not kwh:
+        return ""
+    said = [tr("About {kwh} kWh").format(kwh=decimal(amount(kwh, decimals=2)))]
+    if history.kwh_cents:
+        said.append(
+            tr("{money} in your money").format(money=decimal(amount(kwh * history.kwh_cents / 100, decimals=2)))
+        )
+    if history.kwh_grams:
+        kilos = decimal(amount(kwh * history.kwh_grams / 1000, decimals=2))
+        said.append(tr("{kilos} kg of carbon dioxide").format(kilos=kilos))
+    return ", ".join(said)
+
+
+def _kwh(*days: DayGift) -> float:
+    """What these days took; 0: too little to be told."""
+    kwh = sum(one.joules for one in days) / 3.6e6
+    return kwh if kwh >= 0.005 else 0.0
+
+
+def receipt_short(row: ReceiptView) -> str:
+    """What became of this computer's part of a round, in a few words."""
+    words = {
+        "accepted": tr("Averaged"),
+        "alone": tr("Signed by nobody else"),
+        "helped": tr("Helped to average"),
+        "nothing": tr("Did not arrive in time"),
+        "invalid": tr("Signatures do not fit"),
+    }
+    return "  " + words.get(row.verdict, row.verdict[:20])
+
+
+def receipt(row: ReceiptView) -> str:
+    """The same in whole sentences, with who has signed it."""
+    words = {
+        "accepted": tr("The others have signed that it was averaged."),
+        "alone": tr("It was averaged, but nobody else has signed that, which proves nothing to others."),
+        "helped": tr("This computer averaged or passed on what others had computed, and had no samples of its own."),
+        "nothing": tr("It arrived too late or not at all: the round went on without it. The connection may be slow."),
+        "invalid": tr("The receipt is not what its members signed: somebody or the disk has changed it."),
+    }
+    signed = tr("Epoch {epoch}, signed by {signed} of {members}.").format(
+        epoch=count(row.epoch), signed=count(row.signed), members=count(row.members)
+    )
+    return f"{words.get(row.verdict, '')} {signed}".strip()
+
+
+# My computer
+
+
+def machine(view: MachineView) -> dict[str, str]:
+    """The facts of My computer, by their names."""
+    return {
+        "name": view.name,
+        "system": view.system,
+        "processor": view.processor,
+        "threads": tr("{used} of {all}").format(used=view.threads_used, all=view.threads),
+        "device": tr(view.device),
+        "memory": tr("{used} used by Potluck; {free} of {all} free").format(
+            used=size(view.memory_used_bytes), free=size(view.memory_free_bytes), all=size(view.memory_bytes)
+        ),
+        "disk": tr("{used} used by Potluck; {free} free").format(
+            used=size(view.disk_used_bytes), free=size(view.disk_free_bytes)
+        ),
+        "home": view.home,
+    }
+
+
+def level(word: str) -> str:
+    """How a finding is to be taken, for a screen reader."""
+    return {"fine": tr("In order"), "note": tr("Note"), "problem": tr("Problem")}.get(word, word[:20])
+
+
+def findings(levels: list[str]) -> str:
+    """The sum of a check."""
+    if not levels:
+        return tr("The check could not be run. On the command line it is: potluck doctor")
+    problems = levels.count("problem")
+    if problems:
+        return tr("{number} of {all} checks found something that has to be mended.").format(
+            number=problems, all=len(levels)
+        )
+    return tr("Potluck can work here: {all} checks, no problem.").format(all=len(levels))
+
+
+# Activity
+
+
+def notice(row: Notice) -> str:
+    """What happened, in a sentence; of a verdict in the person's language."""
+    kind, _, rest = row.code.partition(".")
+    code, _, reason = rest.partition(".")
+    if kind == "verdict" and code == VerdictCode.CONTRIBUTING:
+        return f"{headline(Verdict(code=VerdictCode.CONTRIBUTING), tr)}."
+    try:
+        if kind == "verdict" and code in set(VerdictCode) and (VerdictCode(code), reason) in SENTENCES:
+            return one_line(sentence(Verdict(code=VerdictCode(code), reason=reason, args=row.args), tr))
+        if row.code in HAPPENINGS:
+            return one_line(happening(row.code, row.args, tr))
+    except (KeyError, ValueError):  # another version's arguments
+        pass
+    return one_line(tr(row.text))
+
+
+# Model
+
+
+def axis(meaning: LossView) -> str:
+    """What a curve shows, and in which direction it is good."""
+    unit = f" ({tr(meaning.unit)})" if meaning.unit else ""
+    return tr("loss{unit} by epoch; lower is better").format(unit=unit)
+
+
+def speeds(snapshot: Snapshot) -> str:
+    """How fast it goes, together and here."""
+    return tr("{all} samples a second together, {mine} of them on this computer").format(
+        all=per_second(snapshot.samples_per_s), mine=per_second(snapshot.me.samples_per_s)
+    )
+
+
+def step(snapshot: Snapshot) -> str:
+    """How far the model is."""
+    return tr("Epoch {epoch}").format(epoch=count(snapshot.epoch))
+
+
+# People
+
+
+def place(rows: list[LeaderboardRow]) -> str:
+    """Where I stand, and how far the next ones are."""
+    mine = next((row for row in rows if row.is_me), None)
+    if mine is None:
+        return tr("You are not on the leaderboard yet: it counts what has become part of the model.")
+    said = [tr("You are number {rank} of {all}.").format(rank=count(mine.rank), all=count(len(rows)))]
+    above = next((row for row in rows if row.rank == mine.rank - 1), None)
+    below = next((row for row in rows if row.rank == mine.rank + 1), None)
+    if above is not None:
+        gap = tr("{samples} samples more to reach {name}.")
+        said.append(gap.format(samples=count(above.samples - mine.samples), name=plain(above.name) or above.peer))
+    if below is not None:
+        lead = tr("{name} is {samples} behind.")
+        said.append(lead.format(samples=count(mine.samples - below.samples), name=plain(below.name) or below.peer))
+    return " ".join(said)

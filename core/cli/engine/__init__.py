@@ -1,0 +1,1 @@
+"""Commands to the engine that runs, and about this computer."""

@@ -1,0 +1,1 @@
+"""Commands that use the model: try, ask, export, publish."""

@@ -1,0 +1,142 @@
+"""`potluck export`: the newest model as a folder that `transformers` loads."""
+
+import argparse
+import contextlib
+import os
+import secrets
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any, Final
+
+from core.base.problems import BadInput, WireProblem, check_text, quoted
+from core.cli.model.hub import hub_token, push
+from core.cli.model.kept_model import KeptModel, KeptState, kept_model, newest_state
+from core.cli.model.model_card import THANKED_MAX, model_card
+from core.cli.model.model_process import use_model
+from core.cli.printing.say import say_json
+from core.cli.printing.tables import clean
+from core.ledger.credits import OTHERS
+from core.ledger.ledger import Ledger
+from core.system.atomic_files import make_directory, problem_of, public_directory, public_file
+from core.system.progress_bar import ProgressBar
+
+CARD: Final = "README.md"
+WRITTEN: Final = frozenset(
+    {
+        *(CARD, "config.json", "generation_config.json", "model.safetensors"),
+        *("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json"),
+    }
+)
+"""All that an export writes: a folder that holds anything else is not replaced."""
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run `potluck export`; see `potluck export --help`.
+
+    Raises:
+        UserProblem: there is no model yet, the folder cannot be used, or the hub refuses.
+        WorkerProblem: the process with the model failed.
+    """
+    folder = args.folder.expanduser().absolute()
+    check_text(str(folder), what="The folder's name")
+    beside = folder.parent / f".{folder.name}.{os.getpid()}-{secrets.token_hex(6)}"
+    try:
+        check_folder(folder, force=args.force)
+        token = hub_token(args.push, os.environ) if args.push else ""
+        kept = kept_model(args)
+        with tempfile.TemporaryDirectory(prefix="potluck-") as scratch:
+            state = newest_state(kept, Path(scratch))
+            make_directory(beside, mode=public_directory())
+            done = use_model(kept, state, ["export", "--out", str(beside)], json=args.json)
+        (beside / CARD).write_text(_card(kept, state, done, address=args.push or "path/to/this/folder"), "utf-8")
+        _replace(folder, beside)
+    except OSError as error:
+        raise problem_of(error, folder) from error
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+    address = _pushed(folder, args, token) if args.push else ""
+    _tell(args, kept, state, done, address=address)
+    return 0
+
+
+def check_folder(folder: Path, *, force: bool) -> None:
+    """Refuse to write over what an export has not written.
+
+    Args:
+        folder: Where the model shall go.
+        force: Whether an earlier export may be replaced.
+
+    Raises:
+        BadInput: something is there that would be lost.
+    """
+    if folder.is_dir():
+        others = sorted(path.name for path in folder.iterdir() if path.name not in WRITTEN)
+        if others:
+            raise BadInput(
+                f"The folder {folder} holds something that is no part of an export: {quoted(others[0])}.",
+                hint="Name another folder; it is made if it is not there.",
+            )
+        if not force and any(folder.iterdir()):
+            raise BadInput(f"The folder {folder} holds an export already.", hint="To replace it, add --force.")
+    elif folder.exists() or folder.is_symlink():
+        raise BadInput(f"{folder} is not a folder.", hint="Name another folder; it is made if it is not there.")
+
+
+def _replace(folder: Path, beside: Path) -> None:
+    """Bring a whole folder to its place, as readable as the person's umask has it; an earlier one goes after that.
+
+    Raises:
+        OSError: the system does not allow it; the earlier one is where it was.
+    """
+    for path in beside.iterdir():
+        with path.open("rb+") as file:
+            os.fsync(file.fileno())
+        path.chmod(public_file())
+    old = beside.with_name(f"{beside.name}.old")
+    if folder.is_dir():
+        folder.rename(old)
+    try:
+        beside.rename(folder)
+    except OSError:
+        with contextlib.suppress(FileNotFoundError):
+            old.rename(folder)
+        raise
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _pushed(folder: Path, args: argparse.Namespace, token: str) -> str:
+    """Send the folder to the hub; its address there."""
+    bar = ProgressBar(json=args.json)
+    bar.show(0.0, f"Sending it to the hub as {args.push}")
+    try:
+        return push(folder, args.push, token)
+    finally:
+        bar.clear()
+
+
+def _card(kept: KeptModel, state: KeptState, done: dict[str, Any], *, address: str) -> str:
+    header, board = state.header, kept.board
+    board.hold(header.ledger, header.epoch)
+    try:
+        ledger = Ledger.from_bytes(header.ledger, epoch_max=header.epoch)
+    except WireProblem:  # counts as empty, as on the board
+        ledger = Ledger()
+    thanked = board.standings(OTHERS, relayed={}, limit=THANKED_MAX)
+    return model_card(kept.manifest, epoch=header.epoch, ledger=ledger, thanked=thanked, exported=done, address=address)
+
+
+def _tell(args: argparse.Namespace, kept: KeptModel, state: KeptState, done: dict[str, Any], *, address: str) -> None:
+    epoch, manifest = state.header.epoch, kept.manifest
+    if args.json:
+        more = {"collaboration": manifest.id.hex(), "epoch": epoch, "address": address}
+        say_json({**done, "folder": str(args.folder.expanduser().absolute()), **more})
+        return
+    simpler = ", ".join(f"{name} alone: {loss:.3f}" for name, loss in done["baselines"].items())
+    print(
+        f"{clean(manifest.name)} after epoch {epoch} is in {args.folder}.\n"
+        f"{done['loss_name'].capitalize()} on held-out text: {done['loss']:.3f} ({simpler}).\n"
+        f"Load it with: transformers.pipeline({done['pipeline']!r}, model={str(args.folder)!r})"
+    )
+    if address:
+        print(f"It was sent to {address}, where only you see it until you say otherwise.")

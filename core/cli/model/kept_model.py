@@ -1,0 +1,186 @@
+"""Finds a model on this computer: a volunteer's, an organiser's copy of it, or that of a run of `potluck train`."""
+
+import argparse
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from core.backbone.admission_log import AdmissionLog
+from core.backbone.charter import MANIFEST, load_charter
+from core.backbone.kept_states import STATES
+from core.base.content import chunk_digests, root_digest
+from core.base.manifest import Manifest, read_manifest
+from core.base.problems import BadInput, Damaged, Problem, WireProblem, quoted
+from core.base.signing import Ed25519Verifier
+from core.base.state_header import HEADER_BYTES_MAX, StateHeader, epoch_of, header_of, names_digest
+from core.engine.remembered.collaborations import Collaborations
+from core.ledger.board import Board
+from core.ledger.ledger import ROWS_MAX
+from core.storage.paths import ALONE, Home
+from core.system.atomic_files import problem_of
+from core.system.file_chunks import file_chunks
+
+LOOKS: Final = 3
+"""How often states are looked for: an engine that trains deletes old ones meanwhile."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeptModel:
+    """What lies on this computer of a collaboration."""
+
+    manifest: Manifest
+    manifest_path: Path
+    blobs: Path
+    states: Path
+    board: Board
+    """Knows the names of those who took part."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeptState:
+    """A state that was found whole."""
+
+    path: Path
+    header: StateHeader
+
+
+def kept_model(args: argparse.Namespace) -> KeptModel:
+    """The collaboration that a person means.
+
+    Args:
+        args: home, collaboration (its name, or how its id begins) and charter (a folder); all may be None.
+
+    Raises:
+        BadInput: there is none, or several are called so.
+        Damaged: the organiser's folder is.
+    """
+    if args.charter is not None:
+        return _of_charter(args.charter.expanduser().absolute())
+    home = Home.find(args.home)
+    found = _in_home(home)
+    if args.collaboration:
+        found = [
+            kept
+            for kept in found
+            if kept.manifest.name == args.collaboration or kept.manifest.id.hex().startswith(args.collaboration)
+        ]
+    else:
+        current = Collaborations(home).current
+        joined = [kept for kept in found if current is not None and kept.manifest.id == current.manifest_id]
+        found = (joined or found)[:1]
+    if not found:
+        called = f" called {quoted(args.collaboration, 60)}" if args.collaboration else ""
+        raise BadInput(
+            f"This computer has taken part in no collaboration{called}, and trained none alone.",
+            hint="Take part with: potluck join LINK, or try it out with: potluck demo",
+        )
+    if len(found) > 1:
+        raise BadInput(
+            f"Several collaborations are called {quoted(args.collaboration, 60)}.",
+            hint=f"Name one by how its id begins, such as {found[0].manifest.id.hex()[:8]}.",
+        )
+    return found[0]
+
+
+def newest_state(kept: KeptModel, into: Path) -> KeptState:
+    """A copy of the newest state that is whole, for the original may be deleted by an engine that trains.
+
+    Args:
+        kept: The collaboration.
+        into: The folder that the copy goes to.
+
+    Raises:
+        BadInput: there is no state yet.
+        Damaged: all that there are.
+        NoSpace: the disk is full.
+    """
+    damaged = False
+    for _ in range(LOOKS):
+        paths = _newest_first(kept.states)
+        for path in paths:
+            copy = into / _state_name(path)
+            try:
+                shutil.copyfile(path, copy)
+                return _checked(copy, kept.manifest)
+            except FileNotFoundError:
+                continue
+            except (WireProblem, Damaged):
+                damaged = True
+            except OSError as error:
+                raise problem_of(error, copy) from error
+        if damaged or not paths:
+            break
+    if damaged:
+        raise Damaged(f"The states of {kept.manifest.name} in {kept.states} are damaged.", hint="Check the disk.")
+    raise BadInput(
+        f"There is no model of {kept.manifest.name} on this computer yet.",
+        hint="Let Potluck train until an epoch has ended, then try again.",
+    )
+
+
+def _of_charter(folder: Path) -> KeptModel:
+    charter = load_charter(folder)
+    board = Board(folder / "board.json", target_samples=charter.manifest.target_samples)
+    board.named(dict(AdmissionLog(folder).newest_names(ROWS_MAX)))
+    return KeptModel(charter.manifest, charter.manifest_path, charter.blobs, folder / STATES, board)
+
+
+def _in_home(home: Home) -> list[KeptModel]:
+    """All collaborations and runs of `potluck train` that have left something here, the newest first."""
+    found = []
+    for path in (*home.directory.glob("state/*/manifest.json"), *home.directory.glob(f"{ALONE}/*/charter/{MANIFEST}")):
+        try:
+            manifest = read_manifest(path.read_bytes(), Ed25519Verifier())
+        except (OSError, Problem):
+            continue
+        name = manifest.id.hex()
+        joined = path.parent == home.state(name)
+        board = Board(home.board(name), target_samples=manifest.target_samples)
+        blobs = home.blobs if joined else path.parent / "blobs"
+        states = (path.parent if joined else path.parent.parent) / "states"
+        found.append(KeptModel(manifest, path, blobs, states, board))
+    return sorted(found, key=lambda kept: _changed_at(kept.states), reverse=True)
+
+
+def _changed_at(folder: Path) -> float:
+    try:
+        return folder.stat().st_mtime
+    except OSError:
+        return 0.0
+
+
+def _newest_first(folder: Path) -> list[Path]:
+    """The states in a folder: a backbone numbers its copies, a worker's are ordered by epoch and time."""
+    try:
+        paths = [path for path in folder.iterdir() if epoch_of(_state_name(path)) is not None]
+        return sorted(paths, key=_order, reverse=True)
+    except OSError:
+        return []
+
+
+def _order(path: Path) -> tuple[int, int, int]:
+    number = path.name.partition("-")[0]
+    return int(number) if number.isdecimal() else 0, epoch_of(_state_name(path)) or 0, path.stat().st_mtime_ns
+
+
+def _state_name(path: Path) -> str:
+    """The name of a state's file without the number that a backbone gives to its copies."""
+    number, _, name = path.name.partition("-")
+    return name if number.isdecimal() else path.name
+
+
+def _checked(copy: Path, manifest: Manifest) -> KeptState:
+    """A state that is what its name says.
+
+    Raises:
+        Damaged: it is not.
+        WireProblem: it is no state.
+    """
+    with copy.open("rb") as file:
+        header = header_of(file.read(HEADER_BYTES_MAX))
+    whole = names_digest(copy.name, root_digest(chunk_digests(file_chunks(copy))))
+    if not whole or header.manifest != manifest.id.hex():
+        copy.unlink()
+        raise Damaged(f"The state {copy.name} is not what was written.")
+    return KeptState(copy, header)

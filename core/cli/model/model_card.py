@@ -1,0 +1,125 @@
+"""The README.md of an exported model: what it is, how good, how to load it, and who is to be thanked."""
+
+import re
+from collections.abc import Iterable
+from pathlib import PurePath
+from typing import Any, Final
+
+from core.api.numbers import amount
+from core.api.snapshot import LeaderboardRow
+from core.base.data_source import MEMBERS, PYTHON_DOCS, DataSource
+from core.base.manifest import Manifest
+from core.cli.printing.tables import clean
+from core.ledger.ledger import Ledger
+
+THANKED_MAX: Final = 100
+"""Number of people with names of their own in the card."""
+PROJECT: Final = "Potluck"
+_MARKS: Final = re.compile(r"([!#&()*+.:<=>?\[\\\]^_`{|}~-])")
+"""Letters that have a meaning in Markdown, at the beginning of a line or within it; a backslash takes it away."""
+_ALONE: Final = re.compile(r"[@$]")
+"""Letters whose meaning returns once Markdown is read: GitHub links e-mail addresses and has formulas in dollars."""
+
+
+def model_card(
+    manifest: Manifest,
+    *,
+    epoch: int,
+    ledger: Ledger,
+    thanked: list[LeaderboardRow],
+    exported: dict[str, Any],
+    address: str,
+) -> str:
+    """The card, in Markdown with the hub's metadata; words of strangers are letters in it and nothing else.
+
+    Args:
+        manifest: The collaboration.
+        epoch: Of the state.
+        ledger: Who gave what up to there.
+        thanked: Those with names, who gave most first.
+        exported: What the child process says (`core.training.programs.use.Exported`).
+        address: What a program gives to `from_pretrained`.
+    """
+    samples = sum(row.samples for row in ledger.rows.values())
+    unit = exported["loss_unit"]
+    facts = [
+        ("Organised by", _words(manifest.organiser)),
+        ("Task", _words(manifest.task)),
+        ("Text", _source(manifest)),
+        ("Parameters", amount(exported["parameters"])),
+        ("Steps", f"{amount(epoch)}, with {amount(samples)} samples"),
+        (f"{_words(exported['loss_name']).capitalize()} on held-out text", f"{exported['loss']:.4f} {unit}".strip()),
+        *((f"The same of {_words(name)} alone", f"{loss:.4f} {unit}") for name, loss in exported["baselines"].items()),
+        ("Collaboration", f"`{manifest.id.hex()}`"),
+    ]
+    return "\n".join(
+        [
+            *("---", "library_name: transformers", f"pipeline_tag: {exported['pipeline']}"),
+            *("tags:", "- potluck", "- collaborative-training", "---", ""),
+            *(f"# {_words(manifest.name)}", "", _words(manifest.summary), ""),
+            f"People trained this model together on their own computers, with {PROJECT}.",
+            *("", "| | |", "|---|---|", *(f"| {name} | {value} |" for name, value in facts), ""),
+            *("## How to load it", "", *_use(exported, address), ""),
+            "It has learned from the text above only, and nobody has checked what it says.",
+            _licence(manifest),
+            *("", "## Thanks", "", *_thanks(thanked, len(ledger.rows)), ""),
+        ]
+    )
+
+
+def _use(exported: dict[str, Any], address: str) -> Iterable[str]:
+    text = f"People bring their {exported['blank']} computers." if exported["blank"] else "People bring their "
+    yield "```python"
+    yield f"from transformers import {exported['auto_class']}, pipeline"
+    yield ""
+    yield f'use = pipeline("{exported["pipeline"]}", model="{address}")'
+    yield f'print(use("{text}"))'
+    yield f'model = {exported["auto_class"]}.from_pretrained("{address}")'
+    yield "```"
+
+
+def _thanks(thanked: list[LeaderboardRow], people: int) -> Iterable[str]:
+    """A table of names and their shares of the samples."""
+    if not thanked:
+        yield "The ledger of this state names nobody yet."
+        return
+    yield "| who | samples | share |"
+    yield "|---|---:|---:|"
+    for row in thanked:
+        yield f"| {_words(row.name)} | {amount(row.samples)} | {row.share:.1%} |"
+    if people > len(thanked):
+        yield ""
+        yield f"And {amount(people - len(thanked))} more."
+
+
+def _source(manifest: Manifest) -> str:
+    """The text that was learned, without the path of the organiser's folder."""
+    return " and ".join(_named(source) for source in manifest.sources)
+
+
+def _named(source: DataSource) -> str:
+    """One source, with its licence and credit where they are known."""
+    name = PurePath(source.path.replace("\\", "/")).name
+    if source.address == PYTHON_DOCS:
+        named = "the documentation that comes with Python"
+    elif source.address == MEMBERS:
+        named = "texts that its organiser gave"
+    elif source.path:
+        named = f"the texts in the organiser's folder {_words(name)}"
+    else:
+        named = f"`{clean(source.address).replace('`', '%60').replace('|', '%7C')}`"
+    more = ", ".join(_words(each) for each in (source.licence, source.credit) if each)
+    return f"{named} ({more})" if more else named
+
+
+def _licence(manifest: Manifest) -> str:
+    """What is known of rights: the text's, never the model's."""
+    if any(source.licence for source in manifest.sources):
+        return "The licence of the text stands above; none is named for the model: ask its organiser."
+    return "The collaboration names no licence: ask its organiser."
+
+
+def _words(text: str) -> str:
+    """Text of a stranger that Markdown, its extensions on GitHub and HTML leave as it is."""
+    escaped = _MARKS.sub(r"\\\1", clean(text).strip())
+    return _ALONE.sub(lambda found: f"<span>&#{ord(found[0])};</span>", escaped)

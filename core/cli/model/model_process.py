@@ -1,0 +1,55 @@
+"""The child process that has torch, for commands that use a model."""
+
+import asyncio
+import importlib.util
+import tempfile
+from collections.abc import Sequence
+from typing import Any
+
+from core.base.problems import WorkerProblem
+from core.cli.model.kept_model import KeptModel, KeptState
+from core.cli.parsing.options import Missing
+from core.system.child_process import own_command
+from core.system.progress_bar import ProgressBar
+from core.system.reports import answer
+
+ANSWERS = ("exported", "filled", "continued")
+STDERR_CHARS = 300
+"""Of the end of what a child wrote that failed."""
+
+
+def use_model(kept: KeptModel, state: KeptState, words: Sequence[str], *, json: bool) -> dict[str, Any]:
+    """Run `core.training.programs.use` on a state, show its progress in the terminal, and return what it found.
+
+    Args:
+        kept: The collaboration.
+        state: The state.
+        words: What to do with it.
+        json: Whether JSON goes to stdout.
+
+    Raises:
+        Missing: torch or transformers is not installed.
+        UserProblem: the child says so.
+        WorkerProblem: it failed.
+    """
+    for name in ("torch", "transformers"):
+        if importlib.util.find_spec(name) is None:
+            raise Missing(
+                f"This command needs {name}, which is not installed.",
+                hint='Install it with: pip install "potluck[train]"',
+            )
+    where = ["--manifest", str(kept.manifest_path), "--blobs", str(kept.blobs), "--state", str(state.path)]
+    command = [*own_command("use-model", "core.training.programs.use"), *where, "--with-parent", *words]
+    bar = ProgressBar(json=json)
+    bar.show(0.0, "Loading the model")
+    with tempfile.TemporaryFile() as errors:
+        try:
+            return asyncio.run(
+                answer(command, ANSWERS, progress=lambda line: bar.show(line["fraction"], line["text"]), log=errors)
+            )
+        except WorkerProblem as problem:
+            errors.seek(0)
+            last = errors.read().decode(errors="replace").strip().rpartition("\n")[2]
+            raise WorkerProblem(problem.message, hint=last[-STDERR_CHARS:] or problem.hint) from problem
+        finally:
+            bar.clear()

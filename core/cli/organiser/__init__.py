@@ -1,0 +1,1 @@
+"""Commands of people who found a collaboration, let others in, and look after its text."""

@@ -1,0 +1,1 @@
+"""Commands of people who take part: join, demo, and what they need before."""

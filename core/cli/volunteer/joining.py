@@ -1,0 +1,241 @@
+"""`potluck join`, `choose`, `leave` and `collaborations`; a collaboration is shown before anybody joins it."""
+
+import argparse
+import asyncio
+import contextlib
+import sys
+
+import msgspec
+
+from core.api.data_state import SourceView
+from core.api.joined import LINK_LETTERS_MAX, KeptRefusal
+from core.api.look import LinkLook
+from core.api.numbers import volume
+from core.api.turns import WORDS, PassedOver, WhyNot
+from core.backbone.link import SCHEME, Link, parse_link
+from core.backbone.names import chosen_name
+from core.base.ids import fingerprint
+from core.base.problems import UserProblem
+from core.cli.printing.say import agrees, say_json
+from core.cli.printing.tables import clean
+from core.cli.volunteer.estimate import computer_facts, estimate, rows_of
+from core.control.client import ControlClient
+from core.control.engine_file import NotRunning
+from core.engine.remembered.collaborations import Collaborations, KeptCollaboration
+from core.engine.text.data_watch import source_views
+from core.joining.look import Invited, look
+from core.joining.source import wanted_folder
+from core.net.clock import Clock
+from core.storage.paths import Home
+from core.storage.settings import load_settings
+
+FOLDER_LETTERS = 80
+
+
+def join(args: argparse.Namespace) -> int:
+    """Show a collaboration, ask, and make it the current one.
+
+    Raises:
+        UserProblem: the link, the backbone or the disk is wrong; nothing has changed.
+    """
+    home = Home.find(args.home)
+    collaborations = Collaborations(home)
+    link = _link(args.which, collaborations)
+    member = [kept for kept in collaborations.all() if kept.link.manifest_id == link.manifest_id]
+    refused = member[0].refusal if member else None
+    invited = asyncio.run(look(link, Clock().now, member=bool(member)))
+    if args.show or not args.yes:
+        shown = description(invited, home, refusal=refused)
+        if args.json:
+            say_json({"event": "collaboration", **msgspec.to_builtins(shown)})
+        else:
+            print(_as_text(shown))
+        if not (args.json or member):  # a member keeps the name in its pass
+            print(f"\nOthers will see the name {_own_name(home)}; to choose another one: potluck settings name NAME")
+    if args.show:
+        return 0
+    if not args.yes and not agrees("Take part?"):
+        print("Nothing has changed.")
+        return 0
+    collaborations.keep(link, invited.signed)
+    name = clean(invited.manifest.name)
+    said, start = f"You take part in {name}.", how_to_start(wanted_folder(invited.manifest))
+    if refused is not None:
+        said = f"{name} has refused this computer: {clean(str(refused))} It is asked again."
+    _tell(args, "joined", said, running=asyncio.run(begin_again(home)), start=start, name=name)
+    return 0
+
+
+def choose(args: argparse.Namespace) -> int:
+    """Give one of the collaborations that were joined the highest priority.
+
+    Raises:
+        BadInput: none is called so.
+    """
+    home = Home.find(args.home)
+    collaborations = Collaborations(home)
+    chosen = collaborations.find(args.which)
+    collaborations.keep(chosen.link)
+    said = f"{clean(chosen.name)} comes first now."
+    _tell(args, "chosen", said, running=asyncio.run(begin_again(home)), name=chosen.name)
+    return 0
+
+
+def leave(args: argparse.Namespace) -> int:
+    """Forget a collaboration's link; what it left on this computer stays.
+
+    Raises:
+        BadInput: none is called so.
+    """
+    home = Home.find(args.home)
+    collaborations = Collaborations(home)
+    left = collaborations.leave(args.which or "")
+    said = (
+        f"You have left {clean(left.name)}. What you gave stays in its model. "
+        f"Its files stay in {left.folder}; delete that folder if you need the room."
+    )
+    running = asyncio.run(begin_again(home))
+    if not args.json:
+        print(said)
+    _tell(args, "left", _next(collaborations), running=running, name=left.name, folder=str(left.folder))
+    return 0
+
+
+def collaborations(args: argparse.Namespace) -> int:
+    """List what was joined, the highest priority first, which one is served, and why another one is not."""
+    home = Home.find(args.home)
+    kept = Collaborations(home).all()
+    served, passed_over = asyncio.run(_ask_served(home))
+    for place, each in enumerate(kept):
+        why = next((passed.why for passed in passed_over if passed.id == each.id), None)
+        if why is None and each.refusal is not None and each.id != served:
+            why = WhyNot.REFUSED
+        if args.json:
+            row = {"current": place == 0, "served": each.id == served, "why_not": why, "id": each.id, "name": each.name}
+            say_json({"event": "collaboration", **row, "refusal": each.refusal})
+        else:
+            reason = f": {WORDS[why]}" if why is not None else ""
+            if why is WhyNot.REFUSED and each.refusal is not None:
+                reason += f". {clean(str(each.refusal))}"
+            print(f"{'*' if each.id == served else ' '} {place + 1} {_line(each)}{reason}")
+    if not kept and not args.json:
+        print("This computer has joined no collaboration. Join one with: potluck join LINK")
+    if served and len(kept) > 1 and not args.json:
+        print("* takes part in this one now. To have another one come first: potluck choose NAME")
+    return 0
+
+
+def description(invited: Invited, home: Home, *, refusal: KeptRefusal | None) -> LinkLook:
+    """What a person should know before joining.
+
+    Args:
+        invited: What the backbone says.
+        home: Of this computer.
+        refusal: Why it could not take part the last time; None: it could.
+    """
+    manifest = invited.manifest
+    here = asyncio.run(computer_facts(home))
+    return LinkLook(
+        id=manifest.id.hex(),
+        name=clean(manifest.name),
+        organiser=clean(manifest.organiser),
+        fingerprint=fingerprint(manifest.authority_id),
+        summary=clean(manifest.summary),
+        task=clean(manifest.task),
+        download_bytes=invited.download_bytes,
+        folder=clean(wanted_folder(manifest)[:FOLDER_LETTERS]),
+        sources=tuple(_clean(source) for source in source_views(manifest)),
+        computers=invited.present.computers if invited.present is not None else None,
+        refusal=refusal,
+        estimate=asyncio.run(estimate(invited, here)),
+        computer=here,
+    )
+
+
+def _clean(source: SourceView) -> SourceView:
+    """A source whose words cannot disturb a terminal."""
+    words = {name: clean(getattr(source, name)) for name in ("address", "host", "licence", "credit")}
+    return msgspec.structs.replace(source, **words)
+
+
+def _link(which: str, kept: Collaborations) -> Link:
+    """The link that was given, read, or kept.
+
+    Raises:
+        BadInput: it is none.
+    """
+    words = sys.stdin.readline(LINK_LETTERS_MAX) if which == "-" else which
+    if ":/" in words or words.strip().startswith(f"{SCHEME}:") or which == "-":
+        return parse_link(words)
+    return kept.find(words).link
+
+
+def _own_name(home: Home) -> str:
+    return chosen_name(load_settings(home.settings_file).settings.name)
+
+
+def _as_text(shown: LinkLook) -> str:
+    """For a person: name, organiser, purpose, what is downloaded, and what taking part comes to here."""
+    rows = (
+        ("Collaboration", shown.name),
+        ("Organised by", shown.organiser),
+        *([("Refused before", f"{clean(str(shown.refusal))} It is asked again.")] if shown.refusal else []),
+        ("Fingerprint", shown.fingerprint),
+        ("What for", shown.summary or "The organiser does not say."),
+        ("Download", f"{volume(shown.download_bytes)} of files, then the model; numbers only, no programs"),
+        *rows_of(shown),
+    )
+    return "\n".join(f"{name:<14} {text}" for name, text in rows)
+
+
+async def _ask_served(home: Home) -> tuple[str, tuple[PassedOver, ...]]:
+    """The id of the collaboration in which the engine takes part now, and those that it passes over.
+
+    Returns:
+        An empty id where no engine answers, or where it takes part in none yet.
+    """
+    with contextlib.suppress(UserProblem):
+        async with ControlClient.connect(home) as client:
+            snapshot = await client.snapshot()
+            return snapshot.collaboration.id if snapshot.collaboration else "", snapshot.passed_over
+    return "", ()
+
+
+async def begin_again(home: Home) -> bool:
+    """Have a running engine begin anew with the current collaboration; False: none runs."""
+    with contextlib.suppress(NotRunning):
+        async with ControlClient.connect(home) as client:
+            await client.call("restart")
+            return True
+    return False
+
+
+def how_to_start(folder: str) -> str:
+    """What to type where no engine runs.
+
+    Args:
+        folder: Of this computer, which the collaboration wants to read; empty: none.
+    """
+    if folder:
+        return f"It wants to read {clean(folder[:FOLDER_LETTERS])} here; if you trust it: potluck engine --text FOLDER"
+    ways = "potluck, or without a screen: potluck engine"
+    return f"Start Potluck with: {ways}"
+
+
+def _tell(args: argparse.Namespace, event: str, said: str, *, running: bool, start: str = "", **more: str) -> None:
+    if args.json:
+        say_json({"event": event, "running": running, **more})
+    else:
+        print(said if running else f"{said} {start or how_to_start('')}")
+
+
+def _next(kept: Collaborations) -> str:
+    link = kept.current
+    if link is None:
+        return "No collaboration is left: nothing computes for others here until you join one."
+    return f"The current one is {clean(kept.find(link.manifest_id.hex()).name)}."
+
+
+def _line(kept: KeptCollaboration) -> str:
+    organiser = f", organised by {kept.manifest.organiser}" if kept.manifest is not None else ""
+    return clean(f"{kept.name}{organiser} ({kept.id[:16]})")

@@ -1,0 +1,1 @@
+"""What the person allows, and what follows from it for training and for the line."""

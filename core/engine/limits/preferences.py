@@ -1,0 +1,149 @@
+"""The person's choices while the engine runs: read, changed, kept, and in force at once.
+
+Without an engine the command line changes them by the same rules (`changed`).
+"""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from random import Random
+
+import msgspec
+
+from core.api.modes import FOR_S_MAX, UseSubject, UseSwitch
+from core.api.settings import FIELDS, SettingsView
+from core.base.problems import BadInput, quoted
+from core.engine.limits.setting_checks import checked
+from core.storage.settings import Settings, load_settings, save_settings
+
+
+class Preferences:
+    """See the module's docstring.
+
+    Args:
+        path: Where they are kept.
+        settings: As they were read.
+    """
+
+    def __init__(self, path: Path, settings: Settings) -> None:
+        self.settings = settings
+        """As they are now."""
+        self._path = path
+        self._followers: list[Callable[[Settings], object]] = []
+
+    def follow(self, told: Callable[[Settings], object]) -> Callable[[], None]:
+        """Call `told` with the settings whenever the person has changed them.
+
+        Returns:
+            What ends that.
+        """
+        self._followers.append(told)
+        return lambda: self._followers.remove(told)
+
+    def reload(self, random: Random) -> str | None:
+        """Read them again, have them in force, and write them if a port had to be drawn or the file is not there.
+
+        Args:
+            random: Draws the port.
+
+        Returns:
+            A sentence for the person, when the file was damaged and set aside.
+
+        Raises:
+            NoSpace: the disk is full.
+            UserProblem: the system does not allow it.
+        """
+        read = load_settings(self._path)
+        self._hold(read.settings.with_port(random))
+        if self.settings != read.settings or not self._path.exists():
+            self.save()
+        return read.notice
+
+    def save(self) -> None:
+        """Write them.
+
+        Raises:
+            NoSpace: the disk is full.
+            UserProblem: the system does not allow it.
+        """
+        save_settings(self._path, self.settings)
+
+    def switch(self, subject: UseSubject, *, on: bool, until: float | None = None, now: float) -> None:
+        """Pause something or take a pause back; that holds at once, and even if `save` cannot write it.
+
+        Args:
+            subject: What is switched.
+            on: Whether it is used again.
+            until: Unix seconds; None: without an end.
+            now: The moment of the wish, unix seconds.
+        """
+        self._hold(switched(self.settings, subject, on=on, until=until, now=now))
+
+    def change(self, wish: Mapping[str, object]) -> None:
+        """Do what the person wants, all of it or nothing.
+
+        Raises:
+            BadSetting: something of it cannot be.
+            BadInput: it names what is no setting.
+            NoSpace: the disk is full; nothing has changed.
+            UserProblem: the system does not let us write; nothing has changed.
+        """
+        settings = changed(self.settings, wish)
+        save_settings(self._path, settings)
+        self._hold(settings)
+
+    def _hold(self, settings: Settings) -> None:
+        """Have new choices in force."""
+        self.settings = settings
+        for told in self._followers:
+            told(settings)
+
+
+def changed(settings: Settings, wish: Mapping[str, object]) -> Settings:
+    """The settings with the wish fulfilled.
+
+    Args:
+        settings: As they are.
+        wish: See `core.api.settings.Wish`; it comes from a client and is checked here.
+
+    Raises:
+        BadSetting: something of it cannot be.
+        BadInput: it names what is no setting.
+    """
+    unknown = sorted(set(wish) - set(FIELDS))
+    if unknown:
+        raise BadInput(f"There is no setting {quoted(unknown[0])}.", hint=f"There are: {', '.join(FIELDS)}.")
+    return msgspec.structs.replace(settings, **{field: checked(field, value) for field, value in wish.items()})
+
+
+def switched(settings: Settings, subject: UseSubject, *, on: bool, until: float | None, now: float) -> Settings:
+    """The settings with something paused, or a pause taken back; see `Preferences.switch`."""
+    switch: UseSwitch = getattr(settings, subject)
+    return msgspec.structs.replace(settings, **{subject: switch.on(until, now) if on else switch.off(until, now)})
+
+
+def check_end(until: float | None, now: float) -> None:
+    """See whether a switch can stand elsewhere until a moment, unix seconds.
+
+    Raises:
+        BadInput: the moment is past, or too far away.
+    """
+    if until is not None and not now < until <= now + FOR_S_MAX:
+        days = round(FOR_S_MAX / 86_400)
+        raise BadInput("This is no time that can be waited for.", hint=f"Choose one within the next {days} days.")
+
+
+def view(settings: Settings, *, month_used_bytes: int | None = None, port_now: int = 0) -> SettingsView:
+    """The settings as people see them.
+
+    Args:
+        settings: As they are kept.
+        month_used_bytes: Sent and received in this month.
+        port_now: At which others are heard, if that is the one from the settings or should be; else 0.
+    """
+    next_one = f"port {settings.port} counts from the next start" if settings.port else "the next start draws another"
+    later = f"Other volunteers are heard at port {port_now} now; {next_one}."
+    return SettingsView(
+        **{field: getattr(settings, field) for field in FIELDS},
+        month_used_bytes=month_used_bytes,
+        note=later if port_now not in {0, settings.port} else "",
+    )

@@ -1,0 +1,1 @@
+"""What the engine remembers over restarts: collaborations, days, happenings, notices."""

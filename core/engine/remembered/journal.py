@@ -1,0 +1,207 @@
+"""What an engine remembers of one collaboration between two runs: board, receipts, time given, where peers were."""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from core.averaging.receipts.exchange import Receipted
+from core.backbone.kept_pass import RECORDS
+from core.base.contact import Contact
+from core.base.ids import PeerId
+from core.base.problems import Problem
+from core.control.notices import NoticeRing
+from core.ledger.board import Board
+from core.ledger.credits import OTHERS, Credit
+from core.ledger.receipts import ReceiptLog
+from core.session.authority_news import AuthorityDecided
+from core.swarm.words.orders import (
+    SCALED_BY_CHANCE,
+    ContributionCut,
+    HeldoutLearned,
+    LedgerRead,
+    RoundLost,
+    RoundRecord,
+    WorkNotKept,
+)
+from core.system.atomic_files import read_bounded, set_aside, write_atomic
+
+SAVE_INTERVAL_S = 10.0
+"""How often the time given is kept; what a round brought is kept at once."""
+SAVE_PAUSE_S = 0.5
+"""At least so long between two saves."""
+FAILING_S = 60.0
+"""Rounds are tried again at once, which is routine; that none has succeeded for so long is told, once."""
+CONTACTS_MAX = 24
+MEMORY_BYTES_MAX = 64 * 1024
+_LOG = logging.getLogger(__name__)
+
+
+class _Memory(msgspec.Struct, frozen=True, kw_only=True):
+    contributed_s: Annotated[float, Meta(ge=0)] = 0.0
+    contacts: Annotated[list[Contact], Meta(max_length=CONTACTS_MAX)] = []
+
+
+class Journal:
+    """See the module's docstring.
+
+    Args:
+        folder: The collaboration's folder (core.storage.paths.Home.state).
+        board: The board's file.
+        receipts: The receipts' folder.
+        target_samples: How many samples a step takes.
+        notices: Hears about damaged files and full disks.
+        now: Unix seconds.
+    """
+
+    def __init__(
+        self,
+        *,
+        folder: Path,
+        board: Path,
+        receipts: Path,
+        target_samples: int,
+        notices: NoticeRing,
+        now: Callable[[], float],
+    ) -> None:
+        self._path = folder / "memory.json"
+        self._notices = notices
+        self._now = now
+        self._since: float | None = None
+        self._dirty = asyncio.Event()
+        self._told = self._told_weight = self._told_scaled = self._told_failing = False
+        self._failing_since = 0.0
+        self._failures = 0
+        self._receipts = ReceiptLog(receipts)
+        self.board = Board(board, target_samples=target_samples)
+        """Who gave what, and the losses."""
+        for notice in (self._receipts.notice, self.board.notice):
+            if notice is not None:
+                notices.add("warning", notice)
+        self._memory = self._load()
+
+    @property
+    def contacts(self) -> list[Contact]:
+        """Peers that were there last time: seeds for this time."""
+        return self._memory.contacts
+
+    @property
+    def met(self) -> tuple[PeerId, ...]:
+        """Peers that were in most rounds with this one."""
+        return self._receipts.met()
+
+    @property
+    def contributed_s(self) -> float:
+        """Seconds of contributing, in all runs."""
+        running = self._now() - self._since if self._since is not None else 0.0
+        return self._memory.contributed_s + running
+
+    def contributing(self, *, on: bool) -> None:
+        """Begin or end to count time."""
+        total = self.contributed_s
+        self._since = self._now() if on else None
+        self._memory = msgspec.structs.replace(self._memory, contributed_s=total)
+
+    @property
+    def relayed(self) -> dict[PeerId, int]:
+        """Bytes that each peer has carried for others, as these attest in the receipts that are here."""
+        totals = self._receipts.totals()
+        return {peer: one.relayed_bytes for peer, one in totals.items() if one.relayed_bytes and peer != OTHERS}
+
+    @property
+    def receipts_kept(self) -> int:
+        """Number of receipts that were ever kept."""
+        return self._receipts.count
+
+    def credit(self, peer: PeerId) -> Credit:
+        """A peer's work by all receipts that were ever kept."""
+        return self._receipts.credit(peer)
+
+    def take(self, event: object) -> None:
+        """Note what a participant reports, of `core.swarm.words.orders`, or a receipt; other events are passed over."""
+        match event:
+            case RoundRecord(name=name, missing=missing):
+                self._failures, self._told_failing = 0, False
+                if missing:
+                    self._notices.tell("warning", "round.partial", epoch=name.epoch, missing=len(missing))
+            case ContributionCut():
+                self._tell_cut(event)
+            case RoundLost(reason=reason):
+                self._failed(reason)
+            case WorkNotKept(epoch=epoch):
+                self._notices.tell("warning", "round.left", epoch=epoch)
+            case Receipted(receipt=receipt):
+                if self._keep(lambda: self._receipts.append(receipt)):
+                    self._dirty.set()
+            case AuthorityDecided(signed=signed):
+                self._keep(lambda: write_atomic(self._path.with_name(RECORDS), signed))
+            case HeldoutLearned() | LedgerRead():
+                self.board.take(event)
+
+    def _failed(self, reason: str) -> None:
+        """A round failed; only that none has succeeded for a while is news for a person."""
+        _LOG.debug("a round failed: %s", reason)
+        now = self._now()
+        self._failing_since = now if not self._failures else min(self._failing_since, now)
+        self._failures += 1
+        seconds = now - self._failing_since
+        if seconds >= FAILING_S and not self._told_failing:
+            self._told_failing = True
+            self._notices.tell("warning", "round.failing", seconds=round(seconds), times=self._failures)
+
+    def _tell_cut(self, cut: ContributionCut) -> None:
+        """Tell the person, once a run for each reason: a newcomer's weight grows for several rounds."""
+        if cut.weight < cut.samples and not self._told_weight:
+            self._told_weight = True
+            self._notices.tell("info", "round.weight", epoch=cut.epoch, weight=cut.weight, samples=cut.samples)
+        if cut.scaled > SCALED_BY_CHANCE and not self._told_scaled:
+            self._told_scaled = True
+            self._notices.tell("warning", "round.scaled", epoch=cut.epoch)
+
+    async def keep(self, contacts: Callable[[], Sequence[Contact]]) -> None:
+        """Save when something changed, and every few seconds while time is counted, until cancelled."""
+        while True:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(SAVE_INTERVAL_S):
+                    await self._dirty.wait()
+            if self._dirty.is_set() or self._since is not None or self.board.dirty:
+                self._dirty.clear()
+                self.save(contacts())
+                await asyncio.sleep(SAVE_PAUSE_S)
+
+    def save(self, contacts: Sequence[Contact]) -> None:
+        """Save now.  A full disk is told once, not raised: the next save tries again."""
+        known = list(contacts)[:CONTACTS_MAX] or self._memory.contacts
+        memory = _Memory(contributed_s=self.contributed_s, contacts=known)
+
+        def write() -> None:
+            self.board.save()
+            write_atomic(self._path, msgspec.json.encode(memory))
+
+        if self._keep(write):
+            self._told = False
+
+    def _keep(self, write: Callable[[], object]) -> bool:
+        """Write something; False, and told once, where the disk refuses."""
+        try:
+            write()
+        except Problem as problem:
+            if not self._told:
+                self._notices.add("problem", str(problem))
+            self._told = True
+            return False
+        return True
+
+    def _load(self) -> _Memory:
+        try:
+            data = read_bounded(self._path, MEMORY_BYTES_MAX)
+            return _Memory() if data is None else msgspec.json.decode(data, type=_Memory)
+        except ValueError:
+            aside = set_aside(self._path)
+        self._notices.add("warning", f"The time given so far could not be read; the damaged file is {aside.name}.")
+        return _Memory()

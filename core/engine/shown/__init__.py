@@ -1,0 +1,1 @@
+"""What the engine shows: snapshots, reports and hints."""

@@ -1,0 +1,344 @@
+"""The engine's state in the words of a Snapshot."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from core.api import verdict as verdicts
+from core.api.data_state import DataView
+from core.api.modes import Switches, UseSubject
+from core.api.numbers import lasting
+from core.api.reports import DayGift
+from core.api.snapshot import (
+    BACKBONE,
+    HELPER,
+    VOLUNTEER,
+    Activity,
+    Collaboration,
+    CurvePoint,
+    LeaderboardRow,
+    LossView,
+    Mine,
+    PeerView,
+    ReachView,
+    Snapshot,
+    activity_of,
+)
+from core.api.turns import PassedOver
+from core.api.verdict import Verdict
+from core.api.version import VERSION
+from core.averaging.plan import Rates
+from core.base.ids import PeerId, short
+from core.base.manifest import Manifest
+from core.base.problems import Problem
+from core.engine.shown.hints import upload_hint
+from core.engine.text.data_watch import source_views
+from core.ledger.board import Board
+from core.nat.reachability import OwnReach, Reachability
+from core.net.identity.passes import Pass, PassRole
+from core.swarm.presentation import HELPING
+from core.swarm.view import ParticipantView
+from core.swarm.words.epoch import Phase
+from core.swarm.words.progress import ProgressReport
+from core.swarm.words.states import StateName
+
+ACTIVITIES: Mapping[str, Activity] = {
+    Phase.IDLE: Activity.STARTING,
+    Phase.JOINING: Activity.JOINING,
+    Phase.TRAINING: Activity.TRAINING,
+    Phase.COLLECTING: Activity.AVERAGING,
+    Phase.OFFERED: Activity.AVERAGING,
+    Phase.AVERAGING: Activity.AVERAGING,
+    Phase.STEPPING: Activity.AVERAGING,
+    Phase.FETCHING: Activity.CATCHING_UP,
+    Phase.LOADING: Activity.CATCHING_UP,
+    Phase.FINISHED: Activity.FINISHED,
+}
+TOLD: Mapping[str, Activity] = {**ACTIVITIES, Phase.IDLE: Activity.PAUSED, HELPING: Activity.HELPING}
+"""By the words in which peers report them."""
+WORKING = frozenset({Activity.TRAINING, Activity.AVERAGING})
+"""Activities in which a peer's speed says something about what it gives."""
+COMPANY = WORKING | {Activity.CATCHING_UP}
+"""Activities of peers with which this one trains: who takes a step, or fetches a state, is no less here."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standpoint:
+    """What the engine knows when a snapshot is taken."""
+
+    pid: int
+    now: float
+    stage: Verdict
+    """What the engine is at while there is no participant yet."""
+    contributing: bool
+    name: str
+    me: PeerId | None = None
+    manifest: Manifest | None = None
+    participant: ParticipantView | None = None
+    board: Board | None = None
+    relayed: Mapping[PeerId, int] = field(default_factory=dict)
+    """Bytes that peers have carried for others, by the receipts that are here."""
+    shared: Mapping[PeerId, int] = field(default_factory=dict)
+    """Bytes of shards that peers have given to others today, as these say."""
+    passes: Mapping[PeerId, Pass] = field(default_factory=dict)
+    """Of those who have shown one: names and roles come from there."""
+    revoked: frozenset[PeerId] = frozenset()
+    """Whom the organiser has shut out."""
+    worker_pid: int | None = None
+    loss: LossView | None = None
+    device: str = ""
+    """What the worker computes on."""
+    upload_bytes_s: float | None = None
+    """The person's limit; None: there is none, or all others are on this computer."""
+    bytes_sent: int = 0
+    bytes_received: int = 0
+    contributing_s: float = 0.0
+    failure: Problem | None = None
+    """What keeps the engine from going on."""
+    trouble: Problem | None = None
+    """What is wrong with the training process."""
+    reach: OwnReach | None = None
+    rest: Verdict | None = None
+    """Why nothing may be computed; None: it may."""
+    switches: Switches = Switches()  # noqa: RUF009 - it cannot change
+    rests: dict[UseSubject, Verdict] = field(default_factory=dict)
+    notice_last: int = 0
+    passed_over: tuple[PassedOver, ...] = ()
+    data: DataView | None = None
+    """How the text comes to this computer."""
+    today: DayGift = DayGift(day="")  # noqa: RUF009 - it cannot change
+
+
+def take_snapshot(at: Standpoint) -> Snapshot:
+    """Everything people see, as of `at.now`."""
+    verdict = verdict_of(at)
+    activity = activity_of(verdict)
+    samples, speed = _together(at, activity)
+    curve = at.board.curve if at.board is not None else []
+    followed = at.participant.followed if at.participant is not None else None
+    return Snapshot(
+        version=VERSION,
+        pid=at.pid,
+        time=at.now,
+        verdict=verdict,
+        contributing=at.contributing,
+        switches=at.switches,
+        rests=at.rests,
+        collaboration=_collaboration(at),
+        me=_mine(at, activity),
+        epoch=_shown_epoch(activity, followed, _epoch_after(curve)),
+        epoch_samples=samples,
+        samples_per_s=speed,
+        peers=_peers(at, activity),
+        leaderboard=_standings(at),
+        curve=curve,
+        reach=_reach(at),
+        notice_last=at.notice_last,
+        data=at.data,
+        passed_over=at.passed_over,
+        hint=upload_hint(at.participant, at.me, limit_bytes_s=at.upload_bytes_s, samples_per_s=speed)
+        if activity in WORKING
+        else None,
+        today=at.today,
+    )
+
+
+def clock_notice(ahead_s: float) -> tuple[Literal["info", "warning"], str]:
+    """What to tell the person about this computer's clock: level and sentence.
+
+    Args:
+        ahead_s: How far it is ahead of the collaboration's time; 0.0: it is right again.
+    """
+    if not ahead_s:
+        return "info", "This computer's clock agrees with the collaboration's time again."
+    way = "ahead of" if ahead_s > 0 else "behind"
+    words = (
+        f"This computer's clock is {lasting(abs(ahead_s))} {way} the collaboration's time, by which Potluck goes on. "
+        "Let the system set the clock by itself (date and time settings): the hours that you chose follow it."
+    )
+    return "warning", words
+
+
+def verdict_of(at: Standpoint) -> Verdict:
+    """What Potluck is doing, as the engine knows it."""
+    return verdicts.decide(
+        failure=_problem(at.failure),
+        rest=at.rest,
+        trouble=_problem(at.trouble),
+        doing=at.stage if at.participant is None else _doing(at, at.participant),
+    )
+
+
+def _problem(problem: Problem | None) -> Verdict | None:
+    return None if problem is None else verdicts.problem(problem.code, problem.message, problem.hint)
+
+
+def _doing(at: Standpoint, participant: ParticipantView) -> Verdict:
+    """What the participant is at, where nothing is in its way."""
+    if participant.settings.role == HELPER:
+        return verdicts.contributing(Activity.HELPING.value)
+    activity = ACTIVITIES[participant.phase]
+    epoch = _epoch(participant.state)
+    match activity:
+        case Activity.STARTING:
+            return verdicts.starting("trainer")
+        case Activity.FINISHED:
+            end = at.manifest.last_epoch if at.manifest is not None else None
+            return verdicts.resting("ended" if end is not None and epoch >= end else activity.value, epoch=epoch)
+        case Activity.CATCHING_UP:
+            piece = participant.fetching
+            return verdicts.starting(
+                activity.value, **({"done": piece.done, "total": piece.total} if piece is not None else {})
+            )
+        case Activity.JOINING:
+            return verdicts.starting(activity.value)
+    reach = _heard(at)
+    if reach is not None and reach.standing is Reachability.OFFLINE:
+        named = at.manifest.organiser_named if at.manifest is not None else {}
+        return verdicts.not_connected("offline" if reach.has_way else "no_network", **named)
+    if activity is Activity.TRAINING and at.data is not None and at.data.waiting:
+        return verdicts.no_data(at.data.code, at.data.args)
+    if activity is Activity.TRAINING and participant.assists:
+        return verdicts.contributing("assisting")
+    return verdicts.contributing(
+        activity.value,
+        others=sum(_activity(report, at.passes.get(peer)) in COMPANY for peer, report in participant.peers.items()),
+        samples=_together(at, activity)[0],
+        target=participant.settings.target_samples,
+        epoch=epoch,
+        overlaps=int(participant.settings.averaging.overlaps),
+    )
+
+
+def _together(at: Standpoint, activity: Activity) -> tuple[int, float]:
+    """Samples and speed of the whole collaboration in this epoch."""
+    participant = at.participant
+    if participant is None or participant.followed is None:
+        return 0, 0.0
+    mine = participant.samples if participant.followed == participant.state else 0
+    return (
+        participant.others_samples + mine,
+        participant.others_samples_per_s + _speed(activity, participant.samples_per_s),
+    )
+
+
+def _epoch_after(curve: Sequence[CurvePoint]) -> int:
+    """The newest epoch that the loss curve knows of: training was measured on the way to the next one."""
+    return curve[-1].epoch + (curve[-1].loss_training is not None) if curve else 0
+
+
+def _shown_epoch(activity: Activity, followed: StateName | None, known: int) -> int:
+    """The collaboration's epoch; until this peer has found its place, the others may stand at an earlier one too."""
+    if followed is None:
+        return known
+    arrives = activity in {Activity.STARTING, Activity.JOINING, Activity.CATCHING_UP}
+    return max(known, followed.epoch) if arrives else followed.epoch
+
+
+def _epoch(state: StateName | None) -> int:
+    return 0 if state is None else state.epoch
+
+
+def _speed(activity: Activity, samples_per_s: float) -> float:
+    """The last speed that was measured counts for nothing once its peer has stopped to train."""
+    return samples_per_s if activity in WORKING else 0.0
+
+
+def _collaboration(at: Standpoint) -> Collaboration | None:
+    if at.manifest is None:
+        return None
+    return Collaboration(
+        name=at.manifest.name,
+        id=at.manifest.id.hex(),
+        summary=at.manifest.summary,
+        organiser=at.manifest.organiser,
+        target_samples=at.manifest.target_samples,
+        loss=at.loss or LossView(),
+        sources=source_views(at.manifest),
+    )
+
+
+def _standings(at: Standpoint) -> list[LeaderboardRow]:
+    if at.board is None or at.me is None:
+        return []
+    backbones = [peer for peer, shown in at.passes.items() if shown.role is PassRole.BACKBONE]
+    return at.board.standings(at.me, relayed=at.relayed, shared=at.shared, without=backbones, revoked=at.revoked)
+
+
+def _heard(at: Standpoint) -> OwnReach | None:
+    """How others reach this computer, with what it hears of them; None: not known."""
+    if at.reach is None or at.participant is None:
+        return at.reach
+    return at.reach.hearing(others=at.participant.audible)
+
+
+def _reach(at: Standpoint) -> ReachView | None:
+    reach = _heard(at)
+    return ReachView(reach.standing, reach.sentence, reach.advice) if reach is not None else None
+
+
+def _mine(at: Standpoint, activity: Activity) -> Mine:
+    participant = at.participant
+    line = participant.line if participant is not None else Rates()
+    row = at.board.row(at.me) if at.board is not None and at.me is not None else None
+    return Mine(
+        peer=short(at.me) if at.me is not None else "",
+        name=at.name,
+        samples=row.samples if row is not None else 0,
+        samples_pending=participant.samples if participant is not None else 0,
+        samples_per_s=_speed(activity, participant.samples_per_s) if participant is not None else 0.0,
+        epochs=row.epochs if row is not None else 0,
+        bytes_sent=at.bytes_sent,
+        bytes_received=at.bytes_received,
+        worker_pid=at.worker_pid,
+        device=at.device,
+        contributing_s=at.contributing_s,
+        line_up_bytes_per_s=float(line.up),
+        line_down_bytes_per_s=float(line.down),
+        line_trip_s=participant.trip_s if participant is not None else 0.0,
+    )
+
+
+def _peers(at: Standpoint, activity: Activity) -> list[PeerView]:
+    participant = at.participant
+    if participant is None or at.me is None:
+        return []
+    me = PeerView(
+        peer=short(at.me),
+        name=at.name,
+        is_me=True,
+        role=participant.settings.role,
+        activity=activity.value,
+        epoch=_epoch(participant.state),
+        samples_pending=participant.samples,
+        samples_per_s=_speed(activity, participant.samples_per_s),
+    )
+    others = [
+        _peer(peer, report, shown=at.passes.get(peer), silent=peer in participant.silent)
+        for peer, report in participant.peers.items()
+    ]
+    return [me, *sorted(others, key=lambda view: (view.role, view.name, view.peer))]
+
+
+def _peer(peer: PeerId, report: ProgressReport, *, shown: Pass | None, silent: bool) -> PeerView:
+    """What people see of another peer: name and role by its pass, the rest as it reports."""
+    activity = _activity(report, shown)
+    return PeerView(
+        peer=short(peer),
+        name=short(peer) if shown is None else shown.username,
+        is_me=False,
+        role=_role(report, shown),
+        activity=activity.value,
+        epoch=report.epoch,
+        samples_pending=report.samples,
+        samples_per_s=0.0 if silent else _speed(activity, report.samples_per_s),
+    )
+
+
+def _role(report: ProgressReport, shown: Pass | None) -> str:
+    is_backbone = shown is not None and shown.role is PassRole.BACKBONE
+    return VOLUNTEER if report.role == BACKBONE and not is_backbone else report.role
+
+
+def _activity(report: ProgressReport, shown: Pass | None) -> Activity:
+    return Activity.WAITING if _role(report, shown) == BACKBONE else TOLD.get(report.activity, Activity.WAITING)

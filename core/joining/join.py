@@ -1,0 +1,328 @@
+"""Joining a collaboration by its link: manifest, blobs and pass, each checked, each kept for the next start."""
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from random import Random
+from typing import Final
+
+import aiohttp
+import msgspec
+
+from core.api.verdict import Verdict, not_connected
+from core.backbone.admission_log import NameTaken
+from core.backbone.kept_pass import MANIFEST, KeptPass, KeptPasses
+from core.backbone.link import Link
+from core.backbone.names import NAME_CHARS_MAX
+from core.backbone.revocations import shut_out
+from core.backbone.support import check_manifest
+from core.backbone.welcome import (
+    GRANT_BYTES_MAX,
+    GRANTS,
+    NEWER,
+    OLDER,
+    REFUSALS,
+    InvitationCheck,
+    KnownPeer,
+    PassGrant,
+    PassRequest,
+)
+from core.base.bounds import USERNAME_BYTES_MAX
+from core.base.ids import PeerId
+from core.base.manifest import Manifest
+from core.base.problems import BadInput, NotTrusted, Problem, ProofProblem, RemoteProblem, ShutOut, WireProblem
+from core.base.signing import KeyPair
+from core.base.wire import PROTOCOL
+from core.joining.blobs import fetch_blobs, has_all
+from core.joining.introduction import (
+    NOT_A_BACKBONE,
+    UNANSWERED,
+    Impostor,
+    Introduced,
+    OtherProtocol,
+    at_first,
+    read_answer,
+    session_with,
+    trusting,
+)
+from core.net.addresses.interfaces import has_way
+from core.net.admission import Admission
+from core.net.identity.passes import pass_request
+from core.system.atomic_files import write_atomic
+
+TIMEOUT_S = 20.0
+ASK_S: Final = 3.0
+"""How long a backbone may take to answer before a pass that was kept is used, seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class JoinedCollaboration:
+    """What a peer needs to take part."""
+
+    manifest: Manifest
+    manifest_path: Path
+    blobs: Path
+    authority: bytes
+    """The authority's certificate, DER."""
+    certificate: bytes
+    """This peer's pass, DER."""
+    contacts: list[KnownPeer]
+    """The backbone itself first."""
+    name: str
+    """This peer's name in the collaboration, as its pass has it."""
+    names: dict[PeerId, str]
+    """Of others that the backbone has let in."""
+    records: bytes
+    """The newest records of the authority, signed; empty: there are none."""
+    clock_ahead_s: float
+    """How far the backbone's clock is ahead of this peer's, seconds."""
+    earned: tuple[PeerId, ...] = ()
+    """Peers that were in rounds, as the backbone has said."""
+    kept_until: float | None = None
+    """When the pass ends, Unix seconds, where no backbone has answered and a kept one is used; else None."""
+
+    @property
+    def backbone(self) -> PeerId | None:
+        """The backbone that let this peer in; None: it has not said who it is."""
+        return PeerId(self.contacts[0].peer) if self.contacts else None
+
+    def admission(self, key: KeyPair) -> Admission:
+        """What lets this peer, with its key, among the others."""
+        return Admission(
+            keys=key,
+            pass_der=self.certificate,
+            authority_der=self.authority,
+            manifest_id=self.manifest.id,
+            records=self.records,
+        )
+
+
+class Joining:
+    """Asks a backbone's welcome desk.
+
+    Args:
+        folder: Where this collaboration's things are kept.
+        blobs: Where blobs are kept, named by their digests.
+        willing: Raises where this computer cannot, or may not, take part: then no use of the invitation is spent.
+        wall: This computer's own clock, Unix seconds, by which its next start will begin; None: the one that is told.
+    """
+
+    def __init__(
+        self,
+        *,
+        link: Link,
+        key: KeyPair,
+        folder: Path,
+        blobs: Path,
+        willing: Callable[[Manifest], None] = lambda _: None,
+        wall: Callable[[], float] | None = None,
+    ) -> None:
+        self._willing = willing
+        self._wall = wall
+        self._link = link
+        self._key = key
+        self._folder = folder
+        self._blobs = blobs
+        self.rest: Callable[[float], Awaitable[object]] = asyncio.sleep
+        """Waits so many seconds before the backbone is asked again, or less if a person does not want to wait."""
+        self.kept = KeptPasses(folder, manifest_id=link.manifest_id, me=key.peer_id)
+        """What lets this peer take part while no backbone answers."""
+        self.passed_over: dict[str, str] = {}
+        """Addresses of the link at which something else was, and why they were passed over."""
+        self._ended = False
+        """Whether a pass was kept whose time is over, or has not begun."""
+
+    async def begin(
+        self,
+        *,
+        username: str,
+        device: str,
+        now: Callable[[], float],
+        random: Random,
+        waiting: Callable[[Verdict], None],
+    ) -> JoinedCollaboration:
+        """Like `join`, but where no backbone of this collaboration answers within `ASK_S`, go by what was kept.
+
+        Raises:
+            NotTrusted: as `join`, or the organiser has shut this computer out.
+        """
+        silent = asyncio.Event()
+
+        def told(verdict: Verdict) -> None:
+            silent.set()
+            waiting(verdict)
+
+        asking = asyncio.create_task(self.join(username=username, device=device, now=now, random=random, waiting=told))
+        silence = asyncio.create_task(silent.wait())
+        try:
+            await asyncio.wait({asking, silence}, timeout=ASK_S, return_when=asyncio.FIRST_COMPLETED)
+            resumed = None if _has_answered(asking) else await self._resumed(now)
+            return await asking if resumed is None or _has_answered(asking) else resumed
+        finally:
+            asking.cancel()
+            silence.cancel()
+
+    async def join(
+        self,
+        *,
+        username: str,
+        device: str,
+        now: Callable[[], float],
+        random: Random,
+        waiting: Callable[[Verdict], None] = lambda _: None,
+    ) -> JoinedCollaboration:
+        """Get everything; tries again, with back-off, while the backbone does not answer.
+
+        Args:
+            username: The wanted name, which `core.backbone.names.usable_name` has made.  A peer that was let in before
+                keeps its name; where the name is somebody else's, this peer gets it with four digits of its key.
+            device: A name for this computer.
+            now: Unix seconds.
+            random: Jitter.
+            waiting: Told that the backbone does not answer.
+
+        Raises:
+            NotTrusted: something is not what its digest or signature says, or the invitation is not valid.
+            BadInput: what the backbone holds is not a manifest.
+        """
+        delay_s, where = 0.5, self._link.where
+        while True:
+            try:
+                return await self.try_once(username=username, device=device, now=now)
+            except RemoteProblem as problem:
+                stage = "{whose} is not ready yet: {why}"
+                waiting(not_connected("backbone", stage=stage, where=where, why=problem.message))
+            except UNANSWERED as error:
+                waiting(not_connected("backbone", stage=self._silence(error), where=where))
+            await self.rest(delay_s * random.uniform(0.5, 1.5))
+            delay_s = min(2 * delay_s, 30.0)
+
+    def _silence(self, error: Exception) -> str:
+        """Why no backbone answers, and whose computer is the cause, as far as that is seen from here."""
+        if not any(has_way(each.host) for each in self._link.each):
+            return "{whose} does not answer: this computer has no network."
+        if isinstance(error, aiohttp.ClientConnectorDNSError) and error.errno == socket.EAI_NONAME:
+            return "No computer is called {where}, as the link says. It is looked for again and again."
+        ended = "By this computer's clock, its pass does not hold now. Waiting for the backbone at {where} to renew it."
+        return ended if self._ended else "{whose} does not answer."
+
+    async def try_once(self, *, username: str, device: str, now: Callable[[], float]) -> JoinedCollaboration:
+        """Like `join`, but fails when the backbone does not answer."""
+        let_in = partial(self._let_in, username=username, device=device, now=now)
+        return await at_first(self._link, now, let_in, passed_over=self._pass_over)
+
+    async def _let_in(
+        self, to: Link, introduced: Introduced, *, username: str, device: str, now: Callable[[], float]
+    ) -> JoinedCollaboration:
+        """Get everything from the backbone at one address, and keep it."""
+        manifest, authority = introduced.manifest, introduced.authority
+        check_manifest(manifest)
+        self._willing(manifest)
+        proven = introduced.verifier(now)
+        write_atomic(self._folder / MANIFEST, introduced.signed)
+        async with session_with(to, trusting(authority, proven)) as session:
+            await self._hold_place(session)
+            await fetch_blobs(session, manifest.blobs.values(), self._blobs, or_elsewhere=bool(self._link.also))
+            try:
+                grant = await self._ask_pass(session, username, device)
+            except NameTaken:
+                grant = await self._ask_pass(session, self._other_name(username), device)
+        shown = proven(grant.certificate)
+        if shown.peer != self._key.peer_id:
+            raise RemoteProblem("The backbone gave the pass of another computer.")
+        grant = msgspec.structs.replace(grant, contacts=_with_host(grant.contacts, to.host))
+        records, _ = self.kept.newest_records(manifest, grant.records)
+        kept = KeptPass(manifest, authority, grant, shown, introduced.clock_ahead_s - self._wall_ahead_s(now))
+        self.kept.keep(kept)
+        return self._joined(kept, records, introduced.clock_ahead_s)
+
+    async def _resumed(self, now: Callable[[], float]) -> JoinedCollaboration | None:
+        """Take part by what was kept; None: it does not let this peer take part now.
+
+        No file is read or written beside this event loop, where a backbone's answer may come meanwhile.
+
+        Raises:
+            NotTrusted: the organiser has shut this computer out.
+            BadInput: the collaboration is not of this version.
+        """
+        kept = self.kept.read()
+        if kept is None or not await asyncio.to_thread(has_all, kept.manifest.blobs.values(), self._blobs):
+            return None
+        check_manifest(kept.manifest)
+        self._willing(kept.manifest)
+        records, decided = self.kept.newest_records(kept.manifest, kept.grant.records)
+        if self._key.peer_id in decided.revoked:
+            raise shut_out()
+        # This computer's clock may be as wrong as it was, or have been set since.  The earlier time comes first: others
+        # move a clock forward (`Clock.heard`), and never back.
+        for ahead_s in sorted((kept.clock_ahead_s + self._wall_ahead_s(now), 0.0)):
+            with contextlib.suppress(ProofProblem):
+                kept.shown.check_time(now() + ahead_s)
+                return replace(self._joined(kept, records, ahead_s), kept_until=kept.shown.expires)
+        self._ended = True
+        return None
+
+    def _wall_ahead_s(self, now: Callable[[], float]) -> float:
+        return 0.0 if self._wall is None else self._wall() - now()
+
+    def _joined(self, kept: KeptPass, records: bytes, clock_ahead_s: float) -> JoinedCollaboration:
+        grant = kept.grant
+        return JoinedCollaboration(
+            kept.manifest,
+            self._folder / MANIFEST,
+            self._blobs,
+            kept.authority,
+            grant.certificate,
+            grant.contacts,
+            kept.shown.username,
+            {PeerId(peer): name for peer, name in grant.names},
+            records,
+            clock_ahead_s,
+            tuple(map(PeerId, grant.earned)),
+        )
+
+    async def _hold_place(self, session: aiohttp.ClientSession) -> None:
+        """Have the invitation wait while files come.  Whether it holds, the answer about the pass says."""
+        check = InvitationCheck(self._link.invite, PROTOCOL, self._key.peer_id)
+        async with session.post("/v1/invitation", data=msgspec.json.encode(check)):
+            pass
+
+    def _pass_over(self, where: str, why: Exception) -> None:
+        self.passed_over[where] = why.message if isinstance(why, Problem) else NOT_A_BACKBONE
+
+    async def _ask_pass(self, session: aiohttp.ClientSession, username: str, device: str) -> PassGrant:
+        request = PassRequest(self._link.invite, pass_request(self._key), username, device, PROTOCOL)
+        async with session.post("/v1/pass", data=msgspec.json.encode(request)) as response:
+            body = await read_answer(response, GRANT_BYTES_MAX)
+            try:
+                if response.status == 200:
+                    return GRANTS.decode(body)
+                refusal = REFUSALS.decode(body)
+            except WireProblem as error:
+                raise RemoteProblem(f"The backbone answered something unreadable ({response.status}).") from error
+        if response.status in {429, 503}:
+            raise RemoteProblem(refusal.message)
+        kinds: dict[str, type[Problem]] = {each.code: each for each in (BadInput, NameTaken, ShutOut)}
+        kinds |= {OLDER: OtherProtocol, NEWER: OtherProtocol}
+        raise kinds.get(refusal.code, NotTrusted)(refusal.message, hint=refusal.hint)
+
+    def _other_name(self, name: str) -> str:
+        """The name with four digits of this peer's key, which are of no alphabet."""
+        digits = f" {int.from_bytes(self._key.peer_id[:4], 'big') % 10_000:04}"
+        room_bytes = USERNAME_BYTES_MAX - len(digits)
+        return name[: NAME_CHARS_MAX - len(digits)].encode()[:room_bytes].decode(errors="ignore").rstrip() + digits
+
+
+def _has_answered(asking: asyncio.Task[JoinedCollaboration]) -> bool:
+    """Whether a backbone of the collaboration has answered, or this computer cannot take part."""
+    return asking.done() and not isinstance(asking.exception(), Impostor)
+
+
+def _with_host(contacts: Sequence[KnownPeer], host: str) -> list[KnownPeer]:
+    """The contacts that a backbone names, and itself at the host where it has answered, should that be another one."""
+    here = [KnownPeer(each.peer, host, each.port) for each in contacts[:1] if each.host != host]
+    return [*contacts[:1], *here, *contacts[1:]]

@@ -1,0 +1,152 @@
+"""A look at what a link leads to, before anybody joins: nothing is kept, and no pass is asked for."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+import aiohttp
+import msgspec
+
+from core.backbone.link import Link
+from core.backbone.support import FoundedEarlier, check_manifest
+from core.backbone.welcome import (
+    GRANT_BYTES_MAX,
+    NEWER,
+    OLDER,
+    REFUSALS,
+    CollaborationNow,
+    InvitationCheck,
+)
+from core.base.manifest import Manifest
+from core.base.problems import BadInput, RemoteProblem, WireProblem
+from core.base.wire import PROTOCOL, Schema
+from core.joining.introduction import (
+    TIMEOUT_S,
+    UNANSWERED,
+    Impostor,
+    Introduced,
+    TurnedAway,
+    at_first,
+    read_answer,
+    session_with,
+    trusting,
+)
+
+UPDATE: Final = "Update Potluck, then open the link again."
+REFUSED: Final = frozenset({"link.withdrawn", "link.expired", "link.full", NEWER, OLDER})
+"""Codes of refusals that a backbone may give; any other one says that it is closed."""
+NOW: Final = Schema(CollaborationNow, named="the present state", bytes_max=1024, form="json")
+
+
+class LinkProblem(TurnedAway):
+    """A link that leads nowhere now.
+
+    Args:
+        why: Completes the code `link.WHY`.
+        message: The same as a sentence.
+        hint: What to do.
+    """
+
+    def __init__(self, why: str, message: str, *, hint: str) -> None:
+        super().__init__(message, hint=hint)
+        self.code = f"link.{why}"
+
+
+@dataclass(frozen=True, slots=True)
+class Invited:
+    """What a link leads to, before anybody has joined."""
+
+    manifest: Manifest
+    signed: bytes
+    """The manifest as its file has it."""
+    download_bytes: int
+    """Size of the collaboration's files, as the backbone says."""
+    present: CollaborationNow | None = None
+    """What goes on there, as the backbone says; None: it does not."""
+
+
+async def look(link: Link, now: Callable[[], float], *, member: bool = False) -> Invited:
+    """Ask the backbone what the link leads to.
+
+    Args:
+        link: Of the collaboration.
+        now: Unix seconds.
+        member: This computer is in the collaboration already, so that its invitation may have ended.
+
+    Raises:
+        NotTrusted: the backbone offers another collaboration, or one that is not signed as its manifest says.
+        LinkProblem: the invitation lets nobody in, the collaboration has ended, or it needs another version; its code
+            tells which.
+    """
+
+    async def seen(to: Link, introduced: Introduced) -> Invited:
+        async with session_with(to, trusting(introduced.authority, introduced.verifier(now))) as session:
+            try:
+                present = await _present(session, to)
+            except LinkProblem as problem:
+                if not (member and problem.code.removeprefix("link.") in {"withdrawn", "expired", "full"}):
+                    raise
+                return Invited(introduced.manifest, introduced.signed, 0)
+            async with asyncio.timeout(TIMEOUT_S):
+                sizes = [await _blob_bytes(session, name) for name in set(introduced.manifest.blobs.values())]
+        return Invited(introduced.manifest, introduced.signed, sum(sizes), present)
+
+    try:
+        invited = await at_first(link, now, seen)
+    except Impostor as problem:
+        if not isinstance(problem.__cause__, BadInput):
+            raise
+        raise LinkProblem("newer", "This version of Potluck cannot read the collaboration.", hint=UPDATE) from problem
+    except UNANSWERED as error:
+        raise LinkProblem(
+            "unreachable",
+            f"No backbone answers at {link.where}.",
+            hint="Check the link and your connection, and try again later.",
+        ) from error
+    _check(invited.manifest, invited.present)
+    return invited
+
+
+def _check(manifest: Manifest, present: CollaborationNow | None) -> None:
+    """Refuse what this version cannot take part in, or nobody can any more.
+
+    Raises:
+        LinkProblem: so it is.
+    """
+    try:
+        check_manifest(manifest)
+    except FoundedEarlier as problem:
+        raise LinkProblem("older", problem.message, hint=problem.hint) from problem
+    except BadInput as problem:
+        raise LinkProblem("newer", problem.message, hint=UPDATE) from problem
+    if present is not None and manifest.last_epoch is not None and present.epoch >= manifest.last_epoch:
+        message = f"{manifest.name} has come to its end; there is nothing left to compute."
+        raise LinkProblem("ended", message, hint="Ask the organiser for the link of another collaboration.")
+
+
+async def _present(session: aiohttp.ClientSession, link: Link) -> CollaborationNow | None:
+    """What goes on there; None: the backbone is of a version that does not say.
+
+    Raises:
+        LinkProblem: it lets nobody in by this link.
+    """
+    question = msgspec.json.encode(InvitationCheck(link.invite, PROTOCOL))
+    async with session.post("/v1/invitation", data=question) as response:
+        if response.status in {404, 405}:
+            return None
+        body = await read_answer(response, GRANT_BYTES_MAX)
+        try:
+            if response.status == 200:
+                return NOW.decode(body)
+            refusal = REFUSALS.decode(body)
+        except WireProblem as error:
+            raise RemoteProblem(f"The backbone answered something unreadable ({response.status}).") from error
+    known = refusal.code in REFUSED
+    why = refusal.code.removeprefix("link.") if known else "closed"
+    raise LinkProblem(why, refusal.message, hint=UPDATE if refusal.code == NEWER else refusal.hint)
+
+
+async def _blob_bytes(session: aiohttp.ClientSession, name: str) -> int:
+    async with session.head(f"/v1/blobs/{name}") as response:
+        return response.content_length or 0

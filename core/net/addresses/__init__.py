@@ -1,0 +1,1 @@
+"""Addresses and names of hosts, interfaces and ports of this computer."""

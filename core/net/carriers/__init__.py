@@ -1,0 +1,1 @@
+"""What carries a link where TCP cannot: QUIC through holes in routers."""

@@ -1,0 +1,1 @@
+"""Datagrams: their form, their socket, and what is refused."""

@@ -1,0 +1,1 @@
+"""Whom a link leads to: certificates and passes."""

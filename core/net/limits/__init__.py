@@ -1,0 +1,1 @@
+"""How much others may use of this computer, and this computer of its line."""

@@ -1,0 +1,1 @@
+"""Encrypted links between two peers: how they begin, carry messages and end."""

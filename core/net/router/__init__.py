@@ -1,0 +1,1 @@
+"""The home's router: its port is opened, and its own peers are found."""

@@ -1,0 +1,1 @@
+"""One epoch: samples are counted until the batch is full, and groups are made."""

@@ -1,0 +1,143 @@
+"""What this peer gives to rounds: what its trainer accumulates, the contribution that is out, and what comes of it."""
+
+import math
+from typing import Any
+
+from core.base.bounds import SAMPLES_MAX, is_loss
+from core.base.trace import Trace
+from core.swarm.epoch.assisting import Assisting
+from core.swarm.epoch.grouping import Grouping
+from core.swarm.epoch.pending import Pending
+from core.swarm.epoch.watch import TrainerWatch
+from core.swarm.rounds.rounds import Rounds
+from core.swarm.words.answers import ContributionWritten, SamplesCounted
+from core.swarm.words.epoch import Cue, EpochMachine, Phase
+from core.swarm.words.orders import Absorb, Changed, Collect, Go, Release, RoundLost
+from core.swarm.words.round_events import Asked, Committed, Missed
+
+
+class Contributing:
+    """Follows a contribution from the call for it to the step, or back to the trainer.
+
+    Args:
+        epochs: The phase and the state.
+        rounds: Average what is contributed.
+        grouping: Decides when to look for a group.
+        watch: Sees that the trainer answers.
+        overlaps: Whether the trainer computes on while a round is averaged.
+        trace: Counts contributions that are not usable.
+    """
+
+    def __init__(
+        self,
+        epochs: EpochMachine,
+        *,
+        rounds: Rounds,
+        grouping: Grouping,
+        watch: TrainerWatch,
+        overlaps: bool,
+        trace: Trace,
+    ) -> None:
+        self._epochs = epochs
+        self._rounds = rounds
+        self._grouping = grouping
+        self._watch = watch
+        self._overlaps = overlaps
+        self._trace = trace
+        self._assisting = Assisting()
+        self._round = b""
+        """The round for which the trainer was asked last."""
+        self.pending = Pending()
+
+    @property
+    def assists(self) -> bool:
+        """Whether the trainer computes nothing for now, because no plan wants any of this peer's contribution."""
+        return self._assisting.active
+
+    @property
+    def samples_per_s(self) -> float:
+        """Its speed that others may count on."""
+        return 0.0 if self.assists else self.pending.samples_per_s
+
+    def samples(self, now: float) -> int:
+        """What is accumulated by now; while a contribution is out, what was at the trainer's last word."""
+        counts = self._epochs.phase is Phase.TRAINING and not self.assists
+        return min(int(self.pending.by_now(now)), SAMPLES_MAX) if counts else self.pending.samples
+
+    def reset(self) -> None:
+        """The trainer is another one, or gone: nothing is accumulated."""
+        self._watch.heard()
+        self.pending = Pending()
+
+    def consider(self, now: float) -> list[Any]:
+        """Form a group if the target batch is reached, or go on."""
+        assert self._epochs.state is not None
+        mine, training = self._epochs.state.name, self._epochs.phase is Phase.TRAINING
+        if training and self._assisting.alone(others=self._grouping.others_per_s(mine, now) > 0, now=now):
+            return [Changed(), Go()]
+        samples = self.pending.by_now(now)
+        return self._grouping.consider(mine, samples=samples, speed=self.samples_per_s, training=training, now=now)
+
+    def counted(self, counted: SamplesCounted, now: float) -> list[Any]:
+        """The trainer says how far it is; what it says of another epoch comes too late."""
+        state = self._epochs.state
+        if state is None or state.name.epoch != counted.epoch:
+            return []
+        self._watch.heard()
+        self.pending.count(counted, self._epochs.phase, now)
+        return [Changed()]
+
+    def asked(self, asked: Asked, now: float) -> list[Any]:
+        """A leader calls for the contribution."""
+        if not self._epochs.may(Cue.WANTED):
+            return list(self._rounds.position(None, now=now))
+        self._epochs.advance(Cue.WANTED, now)
+        self._watch.collecting(now)
+        self._round = asked.round
+        return [Changed(), Collect(asked.round)]
+
+    def written(self, written: ContributionWritten, now: float) -> list[Any]:
+        """Offer the contribution to the group; one whose loss others would not accept counts as one without samples."""
+        self._watch.heard()
+        samples, loss = written.samples, written.loss
+        if not is_loss(loss):
+            self._trace.mark("contribution.not_finite")
+            samples, loss = 0, 0.0
+        if self._epochs.phase is not Phase.COLLECTING or written.round != self._round:
+            return []  # a late answer to a round that is over
+        self._epochs.advance(Cue.COLLECTED, now)
+        self.pending.contribute(samples)
+        speed = self.samples_per_s
+        self._rounds.samples_per_s = speed if math.isfinite(speed) else 0.0
+        return list(self._rounds.offer(samples=samples, loss=loss, now=now))
+
+    def formed(self, now: float) -> list[Any]:
+        """The group's plan is here: this peer averages, or leaves a round that comes too late for it."""
+        if not self._epochs.may(Cue.PLANNED):
+            return list(self._rounds.leave(now))
+        self._epochs.advance(Cue.PLANNED, now)
+        return [Changed()]
+
+    def missed(self, missed: Missed, now: float) -> list[Any]:
+        """The round failed, or there was no group: the trainer goes on with all that it had."""
+        if missed.samples is not None and self._epochs.state is not None:
+            speed = self._grouping.others_per_s(self._epochs.state.name, now) + self.pending.samples_per_s
+            self._grouping.fell_short(missed.samples, speed, now)
+        self._epochs.advance(Cue.FAILED, now)
+        self.pending.give_back()
+        return [RoundLost(missed.reason), Release(self._round)]
+
+    def committed(self, committed: Committed, now: float) -> list[Any]:
+        """The mean is there: the trainer takes the step."""
+        self._epochs.advance(Cue.COMMITTED, now)
+        self._assisting.ended(samples=self.pending.samples, gives=committed.gives)
+        if self._overlaps:
+            self.pending.take()
+        mine = self._epochs.state
+        agreement = None if mine is None else self._grouping.agreement(mine)
+        return [Absorb(self._round, committed.record, agreement=agreement, untaken=committed.untaken)]
+
+    def settle(self, samples: int, now: float) -> None:
+        """A new state is in place; `samples` count for its step already."""
+        self.pending.settle(samples, now)
+        self._grouping.settle()

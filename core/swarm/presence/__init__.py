@@ -1,0 +1,1 @@
+"""Who is here, at which state, and who follows whom."""

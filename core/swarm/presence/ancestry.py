@@ -1,0 +1,101 @@
+"""Which state came from which, as far as this peer knows: by its own steps, by files, and by what others say."""
+
+from collections import Counter, OrderedDict, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import chain, pairwise, repeat
+from typing import Final, TypeVar
+
+from core.base.ids import PeerId
+from core.swarm.words.states import StateName
+
+K = TypeVar("K")
+V = TypeVar("V")
+Name = TypeVar("Name", bytes, StateName)
+OWN_MAX: Final = 256
+"""Number of own states that are remembered: peers that are here are a few epochs apart."""
+TOLD_MAX: Final = 4 * OWN_MAX
+"""Number of others' states whose parents are remembered: a report may name 16."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stand:
+    """Where a peer stands.
+
+    Attributes:
+        peer: Who says so.
+        state: Its state.
+        ancestors: Marks of the states that led to it, the nearest first, as far as it knows them.
+        trains: Whether it trains; a backbone or a helper does not.
+    """
+
+    peer: PeerId
+    state: StateName
+    ancestors: tuple[bytes, ...]
+    trains: bool
+
+
+class Ancestry:
+    """Parents of states, by their marks."""
+
+    def __init__(self) -> None:
+        self._own: OrderedDict[bytes, bytes] = OrderedDict()
+        """Of the mark of each state to which this peer has gone itself the parent's, the newest at the end.
+
+        Nobody tells it where these came from, and no number of others' states pushes them out."""
+        self._told: OrderedDict[bytes, bytes] = OrderedDict()
+        """Of other states' marks."""
+
+    def stepped(self, mark: bytes, parent: bytes) -> None:
+        """This peer has gone from one state to another."""
+        self._remember(self._own, mark, parent)
+
+    def read(self, way: Sequence[bytes]) -> None:
+        """The file of the state that it holds names the states that led there, the nearest first after its own."""
+        for parents, (mark, parent) in zip(chain((self._own,), repeat(self._told)), pairwise(way), strict=False):
+            if mark not in self._own and (parents is self._own or mark not in self._told):
+                self._remember(parents, mark, parent)
+
+    def learn(self, stands: Iterable[Stand]) -> None:
+        """Take in where states come from: what most of those say that stand on them.
+
+        Of the way that led there they are asked only where nothing is known: who stood there has told before.
+        """
+        said: defaultdict[bytes, Counter[bytes]] = defaultdict(Counter)
+        ways = Counter((stand.state.mark, *stand.ancestors) for stand in stands)
+        for way, number in ways.items():
+            for mark, parent in pairwise(way[:2]):
+                said[mark][parent] += number
+        asked = said.keys() | self._told.keys()
+        for way, number in ways.items():
+            for mark, parent in pairwise(way[1:]):
+                if mark not in asked:
+                    said[mark][parent] += number
+        for mark, parents in said.items():
+            if mark not in self._own:
+                self._remember(self._told, mark, most(parents))
+
+    def _remember(self, parents: "OrderedDict[bytes, bytes]", mark: bytes, parent: bytes) -> None:
+        if mark in self.path(parent):  # a circle, which only liars claim
+            return
+        keep(parents, mark, parent, at_most=OWN_MAX if parents is self._own else TOLD_MAX)
+
+    def path(self, mark: bytes) -> list[bytes]:
+        """Marks of this state, and of all that are known to have led to it, the nearest first."""
+        found = [mark]
+        while mark := self._own.get(mark) or self._told.get(mark, b""):
+            found.append(mark)
+        return found
+
+
+def most(said: Counter[Name]) -> Name:
+    """What was said most often, and of equals the greatest."""
+    return max(said, key=lambda one: (said[one], one))
+
+
+def keep(remembered: "OrderedDict[K, V]", key: K, value: V, *, at_most: int = OWN_MAX) -> None:
+    """Put it at the end, and forget the oldest beyond the limit."""
+    remembered[key] = value
+    remembered.move_to_end(key)
+    while len(remembered) > at_most:
+        remembered.popitem(last=False)

@@ -1,0 +1,261 @@
+"""Which branch of its history the collaboration follows: the one that those stand on who have earned a voice.
+
+After a partition there are several states that nobody can put in order by looking at them: an epoch's number costs its
+sender nothing, and a pass little.  What costs something is a round: a peer that was in one with this peer has computed
+for the model that this peer holds.  So each peer that reports counts once, for the state on which it stands and for
+all that led there, and from every state the history goes on to the child with the greatest `Weight`: GHOST
+(Sompolinsky and Zohar 2015, "Secure high-rate transaction processing in Bitcoin", section 3), with the newest word of
+each peer in place of work (Buterin et al. 2020, "Combining GHOST and Casper", section 4.3).  Peers that were in no
+round with this one, however many they are, lead away neither those who know each other nor those who hear the
+backbone.
+"""
+
+from collections import Counter, OrderedDict, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import Final, NamedTuple
+
+from core.base.ids import PeerId
+from core.base.state_header import ANCESTORS_MAX
+from core.swarm.presence.ancestry import Ancestry, Stand, keep, most
+from core.swarm.words.orders import RoundRecord
+from core.swarm.words.states import State, StateName
+
+PEERS_MAX: Final = 4096
+"""Number of peers that are remembered with passes, and number of those that were in rounds."""
+
+
+class Weight(NamedTuple):
+    """What speaks for a branch, where it parts from others; compared in this order."""
+
+    backbone: int = 0
+    """1: the backbone that let this peer in stands there; it knows who was in rounds while this peer was away."""
+    known: int = 0
+    """Peers that train, and were in rounds with this one, or on whose state it is a guest and hears no backbone.
+
+    This peer is one of them where another branch has any: else one that is alone would never join strangers."""
+    trains: int = 0
+    """Peers that train."""
+    others: int = 0
+    """Backbones and helpers: they go where those go that train, and decide where these are divided."""
+    known_and_own: int = 0
+    """The known ones and, in any case, this peer: one stranger leads it nowhere."""
+
+
+class Voices(NamedTuple):
+    """Numbers of those who stand on a state, or on what came of it."""
+
+    trains: int = 0
+    known: int = 0
+    """Of those that train the ones that were in rounds with this peer."""
+    others: int = 0
+    backbone: int = 0
+    own: int = 0
+    """1: this peer is one of them."""
+    stepped: int = 0
+    """1: this peer is one of them, and has a model."""
+
+    def plus(self, other: "Voices") -> "Voices":
+        """The sum of both."""
+        return Voices(*(one + more for one, more in zip(self, other, strict=True)))
+
+    def weight(self, *, knows: bool) -> Weight:
+        """What speaks for them, where this peer `knows` anybody on another branch."""
+        known = self.known + self.stepped * knows
+        return Weight(self.backbone, known, self.trains, self.others, self.known + self.stepped)
+
+
+@dataclass(frozen=True, slots=True)
+class _Round:
+    """Where a round has led those who contributed to it."""
+
+    before: StateName
+    after: StateName
+    members: frozenset[PeerId]
+
+    def led(self, stand: Stand) -> StateName:
+        """Where a peer stands; a member that was not read since this round stands where it has led."""
+        return self.after if stand.peer in self.members and stand.state == self.before else stand.state
+
+
+class Branches:
+    """Remembers which state came from which, and adds up who stands where.
+
+    Args:
+        met: Peers that were in rounds with this one before.
+        backbone: The one that let this peer in; None: it is not known.
+    """
+
+    def __init__(self, met: Iterable[PeerId] = (), *, backbone: PeerId | None = None) -> None:
+        self._backbone = backbone
+        self._ways = Ancestry()
+        self._known: OrderedDict[PeerId, None] = OrderedDict.fromkeys(met)
+        self._passes: OrderedDict[PeerId, None] = OrderedDict()
+        self._round: _Round | None = None
+        """The last one of ours that was committed."""
+        self._guest_at = b""
+        """Mark of the state that was taken from others."""
+        self.returns = True
+        """Whether this peer holds what it left behind itself, and since then has shared no step with anybody."""
+
+    def led(self, before: StateName, after: StateName, *, members: Iterable[PeerId] = ()) -> None:
+        """Note that a round of ours, with these members, has led from one state to the next."""
+        self._ways.stepped(after.mark, before.mark)
+        self.earned(members)
+
+    def committed(self, before: StateName, record: RoundRecord) -> None:
+        """Note that a round of ours was committed, and who contributed to it."""
+        members = [peer for peer, samples in record.credited if samples]
+        self.led(before, record.name, members=members)
+        self._round = _Round(before, record.name, frozenset(members))
+        self.returns = self.returns and len(members) == 1
+
+    def loaded(self, state: State, *, guest: bool = False) -> None:
+        """Note where the state that this peer's trainer holds came from: its file knows, and before that who has told.
+
+        Args:
+            state: The state.
+            guest: Whether it was taken from others, whose guest this peer is there until a round of its own.
+        """
+        self._guest_at, self.returns = state.name.mark if guest else b"", not guest
+        self._ways.read((state.name.mark, *state.ancestors))
+
+    def earned(self, peers: Iterable[PeerId]) -> None:
+        """These contributed to a round, with this peer or in the history of a copy that it keeps."""
+        for peer in peers:
+            keep(self._known, peer, None, at_most=PEERS_MAX)
+
+    def verified(self, peer: PeerId) -> None:
+        """A peer has shown its pass to this one."""
+        keep(self._passes, peer, None, at_most=PEERS_MAX)
+
+    @property
+    def known(self) -> tuple[PeerId, ...]:
+        """Peers that were in a round with this one, or in the history of a copy that it keeps; the last one last."""
+        return tuple(self._known)
+
+    def met(self, peer: PeerId) -> bool:
+        """Whether a peer was in a round with this one, or in the history of a copy that it keeps."""
+        return peer in self._known
+
+    def admitted(self, peer: PeerId) -> bool:
+        """Whether a peer is known to have a pass: anybody can make keys, and sign reports with them."""
+        return peer in self._passes or peer in self._known
+
+    def ancestors(self, state: StateName) -> list[bytes]:
+        """Marks of the states that led to it, the nearest first, as far as they are known and a report names them."""
+        return self._ways.path(state.mark)[1 : 1 + ANCESTORS_MAX]
+
+    def abandons(self, mine: StateName, other: StateName) -> bool:
+        """Whether a peer that goes from one state to the other gives up steps, as far as the history is known."""
+        ours, theirs = self._ways.path(mine.mark), self._ways.path(other.mark)
+        return mine.mark not in theirs and (other.epoch <= mine.epoch or not set(theirs).isdisjoint(ours))
+
+    def company(self, mine: StateName, stands: Iterable[Stand]) -> bool:
+        """Whether anybody that was in rounds trains on the branch of this state, as far as the history is known."""
+        root = self._ways.path(mine.mark)[-1]
+        there = [stand.peer for stand in stands if stand.trains and self._ways.path(stand.state.mark)[-1] == root]
+        return any(peer in self._known for peer in there)
+
+    def head(
+        self,
+        mine: StateName | None,
+        stands: Iterable[Stand],
+        *,
+        trains: bool = True,
+        loyal: bool = False,
+        back: bool = False,
+    ) -> StateName | None:
+        """The state to stand on; None: where this peer stands, or nobody says anything.
+
+        Args:
+            mine: Where this peer stands, which counts too, a newcomer's like a stranger's; None: nowhere yet.
+            stands: Of the others.
+            trains: Whether this peer does.
+            loyal: Whether it follows nobody that was in no round.  Where its backbone is heard, that holds for any peer
+                that has a model, or hears somebody that was in rounds.
+            back: Whether it goes back to a state that led to its own, where most have stayed.
+        """
+        here: defaultdict[bytes, Voices] = defaultdict(Voices)
+        called: defaultdict[bytes, Counter[StateName]] = defaultdict(Counter)
+        heard, newcomers = list(stands), Voices()
+        further = trains and mine is not None and mine.epoch > 0
+        guest = mine is not None and mine.mark == self._guest_at
+        judged = any(stand.peer == self._backbone for stand in heard)
+        self._ways.learn(heard)
+        for stand in heard:
+            hosts = guest and not judged and mine is not None and mine.mark in self._ways.path(stand.state.mark)
+            known = stand.trains and (hosts or stand.peer in self._known)
+            voice = Voices(stand.trains, known, not stand.trains, stand.peer == self._backbone)
+            if further and not stand.state.epoch:
+                newcomers = newcomers.plus(voice)
+                continue
+            state = stand.state if self._round is None else self._round.led(stand)
+            here[state.mark] = here[state.mark].plus(voice)
+            called[state.mark][state] += 1
+        names = {mark: most(said) for mark, said in called.items()}
+        if mine is not None:
+            here[mine.mark] = here[mine.mark].plus(Voices(trains, others=not trains, own=1, stepped=further))
+            names[mine.mark] = mine
+        ways = {mark: self._ways.path(mark)[::-1] for mark in here}
+        company = any(one.known for one in (*here.values(), newcomers))
+        loyal = loyal or (judged and (company or (further and not guest)))
+        found = heaviest(here, names, ways, newcomers=newcomers, trains=trains, loyal=loyal)
+        if mine is None or found is None:
+            return found
+        return None if found.mark in (self._ways.path(mine.mark)[:1] if back else self._ways.path(mine.mark)) else found
+
+
+def heaviest(
+    here: Mapping[bytes, Voices],
+    names: Mapping[bytes, StateName],
+    ways: Mapping[bytes, Sequence[bytes]],
+    *,
+    newcomers: Voices,
+    trains: bool,
+    loyal: bool,
+) -> StateName | None:
+    """Go from the heaviest root down to the state where most of those stay that have come so far.
+
+    Args:
+        here: Who stands on each state, by its mark.
+        names: Of these states.
+        ways: Marks of the states that led to each, the first one first, and its own.
+        newcomers: The first state, where they stand, led to this peer's own, however little is known of the way.
+        trains: Whether this peer does.
+        loyal: As for `head`.
+    """
+    depth, node = 0, b""
+    while True:
+        stay = here[node] if node in ways else Voices()
+        children: defaultdict[bytes, list[bytes]] = defaultdict(list)
+        for mark, way in ways.items():
+            if len(way) > depth:
+                children[way[depth]].append(mark)
+        if not children:
+            break
+        said = {child: _sum(here[mark] for mark in marks) for child, marks in children.items()}
+        if not depth:
+            said = {child: one.plus(newcomers) if one.own else one for child, one in said.items()}
+        knows = any(one.known for one in said.values() if not one.own)
+        weights = {child: one.weight(knows=knows) for child, one in said.items()}
+        best = max(said, key=lambda child: (weights[child], max(names[mark] for mark in children[child])))
+        stays = stay.weight(knows=knows)
+        if trains:  # those that do not come after, but the backbone keeps newcomers from strangers
+            keeps = stays.backbone if stay.trains > stay.own and not said[best].known else 0
+            stays = stays._replace(others=0, backbone=keeps)
+        if weights[best] < stays:
+            break
+        if loyal and not (said[best].known or said[best].backbone):
+            own = [child for child, one in said.items() if one.own]
+            if not own:
+                break
+            (best,) = own
+        depth, node = depth + 1, best
+        ways = {mark: ways[mark] for mark in children[best]}
+    return names.get(node)
+
+
+def _sum(voices: Iterable[Voices]) -> Voices:
+    return reduce(Voices.plus, voices)

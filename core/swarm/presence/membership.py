@@ -1,0 +1,215 @@
+"""Who is here: the reports of live peers, and what follows from them."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from core.api.snapshot import VOLUNTEER
+from core.averaging.patience import Patience
+from core.averaging.weights import EarnedSpeeds
+from core.base.ids import PeerId
+from core.swarm.presence.ancestry import Stand
+from core.swarm.presence.branches import Branches
+from core.swarm.words.epoch import Phase
+from core.swarm.words.orders import Agreement
+from core.swarm.words.progress import ProgressReport
+from core.swarm.words.states import State, StateName, marks_in
+
+PEERS_MAX = 2000
+SILENT_S = 8.0
+"""Whoever has not reported for so long, three times the longest interval between reports, counts for no samples."""
+GOES_ON_S = 1.25
+"""About as long as it takes from one report of a peer to the next."""
+STANDS_S = 20.0
+"""So long a peer that takes its step, or fetches a state, counts as standing where it stood."""
+WAITS_MAX_S = 3.5
+"""A report that seems to have waited for longer than this to be read tells of a clock that was set."""
+CLOCK_DRIFT = 1e-3
+"""Seconds a second by which two clocks may part, twice as fast as a clock that is being corrected runs."""
+LAST_WORDS_S = 3.5
+"""A report may have been under way for so long (publish and read intervals) when its sender was lost."""
+
+
+@dataclass(slots=True)
+class _Member:
+    report: ProgressReport
+    expires: float
+    heard_at: float
+    offset_s: float
+    """The least time lately from a report's own moment, by its peer's clock, until it was heard by ours: how far the
+    two clocks differ, and the shortest way."""
+    stand: Stand | None
+    """Where it stands, or stood last."""
+    stood_at: float
+    believed_after: float | None = None
+    """Lost: only a report of later than this, by the peer's own clock, brings it back."""
+
+    @property
+    def true_at(self) -> float:
+        """When the report was true by our clock: a report waits to be read, and its peer goes on meanwhile."""
+        return self.report.time + self.offset_s
+
+
+class Membership:
+    """The reports that have not expired, by peer.
+
+    A peer whose stream was lost is left out until it reports again: its samples are deducted at once (S001, "Adaptive
+    averaging"), and if it only lost its way it is back some seconds later.
+
+    Args:
+        met: Peers that were in rounds with this one before.
+        earned: Bounds the samples and speeds that are believed; None: nothing is known, and all are.
+        backbone: The one that let this peer in: it tells where the model is, and where to stand; None: it is not known.
+    """
+
+    def __init__(
+        self, *, met: Iterable[PeerId] = (), earned: EarnedSpeeds | None = None, backbone: PeerId | None = None
+    ) -> None:
+        self.backbone = backbone
+        """The one that let this peer in."""
+        self._earned = earned or EarnedSpeeds()
+        self.patience = Patience()
+        """Says which peers are strangers, whose samples are not counted on."""
+        self._members: dict[PeerId, _Member] = {}
+        self.branches = Branches(met, backbone=backbone)
+        """Which of the states on which they stand is followed."""
+        self.revoked: frozenset[PeerId] = frozenset()
+        """Peers whose passes hold no longer: whatever they, or others for them, still publish is not heard."""
+
+    def heard(self, peer: PeerId, report: ProgressReport, *, expires: float, now: float) -> bool:
+        """Take in a report; False if an equal or newer one was known, its peer is revoked, or the table is full."""
+        known = self._members.get(peer)
+        if peer in self.revoked or (known is None and len(self._members) >= PEERS_MAX):
+            return False
+        if expires <= now or (known is not None and report.time <= known.report.time):
+            return False
+        believed_after = known.believed_after if known is not None else None
+        if believed_after is not None and report.time > believed_after:
+            believed_after = None
+        stand, stood_at = _stand_of(peer, report), now
+        if stand is None and known is not None:
+            stand, stood_at = known.stand, known.stood_at
+        offset_s = now - report.time
+        if known is not None and offset_s - known.offset_s <= WAITS_MAX_S:
+            offset_s = min(offset_s, known.offset_s + CLOCK_DRIFT * (now - known.heard_at))
+        self._members[peer] = _Member(report, expires, now, offset_s, stand, stood_at, believed_after)
+        return True
+
+    def lost(self, peer: PeerId, now: float) -> None:
+        """The stream to `peer` ended.  Its clock may differ from ours, so its age is counted from its last report."""
+        member = self._members.get(peer)
+        if member is not None:
+            member.believed_after = member.report.time + (now - member.heard_at) + LAST_WORDS_S
+
+    def expire(self, now: float) -> None:
+        """Forget who has been silent for too long."""
+        self._members = {
+            peer: member for peer, member in self._members.items() if member.expires > now and peer not in self.revoked
+        }
+
+    def knows(self, peer: PeerId) -> bool:
+        """Whether `peer` has reported lately, even if it was lost since."""
+        return peer in self._members
+
+    def __len__(self) -> int:
+        """How many have reported lately, lost ones included."""
+        return len(self._members)
+
+    def live(self) -> dict[PeerId, ProgressReport]:
+        """Newest reports of the peers that are here, without those whose stream was lost."""
+        return {peer: member.report for peer, member in self._members.items() if member.believed_after is None}
+
+    def silent(self, peer: PeerId, now: float) -> bool:
+        """Whether `peer` has not reported lately; what it last said of its speed counts for nothing."""
+        member = self._members.get(peer)
+        return member is None or now - member.heard_at >= SILENT_S
+
+    def audible(self, now: float) -> bool:
+        """Whether any peer has reported within the last `SILENT_S` seconds."""
+        return any(not self.silent(peer, now) for peer in self._members)
+
+    def in_step(self, state: StateName) -> list[PeerId]:
+        """Live volunteers that take part in the epoch after `state`, in the order of their keys."""
+        return sorted(peer for peer, report in self.live().items() if report.in_step and report.state == state)
+
+    def helpers(self, now: float) -> list[PeerId]:
+        """Live peers that only reduce for others, as far as they have reported lately, in the order of their keys.
+
+        Where they stand is not asked for: they follow the others, and their reports come late.
+        """
+        return sorted(peer for peer, report in self.live().items() if report.helps and not self.silent(peer, now))
+
+    def stands(self, now: float) -> list[Stand]:
+        """Where those stand that have reported lately; who takes its step, or fetches a state, stood there just now."""
+        return [
+            member.stand
+            for peer, member in self._members.items()
+            if member.stand is not None
+            and member.believed_after is None
+            and not self.silent(peer, now)
+            and now - member.stood_at < STANDS_S
+            and self.branches.admitted(peer)
+        ]
+
+    def samples(
+        self,
+        state: StateName,
+        now: float,
+        *,
+        goes_on_s: float = GOES_ON_S,
+        own: Mapping[PeerId, float] = MappingProxyType({}),
+    ) -> int:
+        """Samples that peers have accumulated on top of `state`, as far as they have reported lately and are believed.
+
+        Args:
+            state: The state.
+            now: Unix seconds.
+            goes_on_s: Since its report was true a peer has gone on at its speed, which is counted for so long at most.
+            own: The samples of this peer, which are believed as the others would.
+        """
+        working = self._working(state, now)
+        speeds = _speeds(working, self._earned)
+        claims = {
+            peer: member.report.samples + speeds[peer] * min(max(0.0, now - member.true_at), goes_on_s)
+            for peer, member in working.items()
+        }
+        return int(self._earned.believed((state.epoch, state.lineage), {**claims, **own}, now))
+
+    def samples_per_s(self, state: StateName, now: float) -> float:
+        """Samples a second that the peers accumulating on `state` compute together, as far as they are believed."""
+        return sum(_speeds(self._working(state, now), self._earned).values())
+
+    def _working(self, state: StateName, now: float) -> dict[PeerId, _Member]:
+        return {
+            peer: member
+            for peer, member in self._members.items()
+            if member.believed_after is None
+            and self.branches.admitted(peer)
+            and now - member.heard_at < SILENT_S
+            and member.report.in_step
+            and member.report.state == state
+            and not self.patience.is_stranger(peer, now)
+        }
+
+
+def agreement(reports: Iterable[ProgressReport], state: State) -> Agreement:
+    """How many peers report the same bits for a state, by their digest.
+
+    Args:
+        reports: Of others.
+        state: As this peer holds it.
+    """
+    digests = [report.digest for report in reports if report.digest and report.state == state.name]
+    return Agreement(digests.count(state.digest), len(digests))
+
+
+def _speeds(members: Mapping[PeerId, _Member], earned: EarnedSpeeds) -> dict[PeerId, float]:
+    """Samples a second of each member, as far as it is believed."""
+    most = earned.most_per_s(members)
+    return {peer: min(member.report.samples_per_s, most[peer]) for peer, member in members.items()}
+
+
+def _stand_of(peer: PeerId, report: ProgressReport) -> Stand | None:
+    """Where a peer stands; None: it is to train, and does not now."""
+    trains = report.in_step or report.activity == Phase.FINISHED
+    return Stand(peer, report.state, marks_in(report.ancestors), trains) if trains or report.role != VOLUNTEER else None

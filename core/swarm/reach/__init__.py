@@ -1,0 +1,1 @@
+"""How other peers are reached, and the records in the DHT that say so."""

@@ -1,0 +1,1 @@
+"""Rounds as the swarm sees them: offered, begun, in doubt, finished."""

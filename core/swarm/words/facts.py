@@ -1,0 +1,71 @@
+"""Facts that a participant's owner tells it, as events for `Participant.handle`.
+
+Others are `core.swarm.words.answers` (its trainer's) and `core.nat.events.ReachChanged` (how others reach this
+computer).
+"""
+
+from dataclasses import dataclass
+
+from core.base.contact import Contact
+from core.base.ids import PeerId
+from core.swarm.words.files import StateFile
+from core.swarm.words.states import StateName
+
+
+@dataclass(frozen=True, slots=True)
+class Help:
+    """Average for the others without a trainer.
+
+    Attributes:
+        room_bytes: Memory for that; 0: no longer.
+    """
+
+    room_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Revoked:
+    """The authority has taken back these peers' passes.
+
+    Attributes:
+        peers: All whose passes hold no longer.
+    """
+
+    peers: frozenset[PeerId]
+
+
+@dataclass(frozen=True, slots=True)
+class Seeds:
+    """Further peers through which the swarm may be found.
+
+    Attributes:
+        contacts: The peers.
+    """
+
+    contacts: tuple[Contact, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StateKept:
+    """A copy of the model lies on disk (`orders.Keep`, or that of an earlier run), and others may have it.
+
+    Attributes:
+        name: Its state.
+        file: The copy.
+        credited: Peers that have contributed to it, as its ledger says.
+    """
+
+    name: StateName
+    file: StateFile
+    credited: tuple[PeerId, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class StateNotKept:
+    """A copy that was fetched is not kept.
+
+    Attributes:
+        lied: Whether it calls itself otherwise than it was called; else the disk has no room, or does not work.
+    """
+
+    lied: bool

@@ -1,0 +1,1 @@
+"""Text that a collaboration learns from: where it comes from, and the order in which it is read."""

@@ -1,0 +1,216 @@
+"""A source as a stream of documents, for whatever reads it once and in order: preparation, reports, tokenizers."""
+
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from random import Random
+from types import MappingProxyType
+from typing import Final
+
+from core.api.data_state import DataCode
+from core.base.data_source import DataSource
+from core.base.problems import BadInput
+from core.text.order.documents import LINE_CHARS_MAX, Document, documents_of, paragraphs_of
+from core.text.order.filters import Filters, Sieve, read_filters
+from core.text.sources.beside import shards_beside
+from core.text.sources.opening import open_source
+from core.text.sources.patient import PatientShards, Tell, untold
+from core.text.sources.source import Access, LeftOut, NoColumn, NoSplit, Piece, SourceTrouble, TextShards
+
+_WEB_HINT: Final = (
+    "No folder of a web server can be listed. Name a file, or many whose names count, as those of a cut do: "
+    "https://.../{00000..00127}.jsonl.zst"
+)
+_WHY: Final = {
+    DataCode.WRONG_ANSWER: (
+        "is not what the server gives: that is a page for people, or another part of it",
+        _WEB_HINT,
+    ),
+    DataCode.FILE_CHANGED: ("changed while it was read", "Give the command again when nobody writes there any more."),
+    DataCode.TOO_LARGE: (
+        "unfolds to more memory than any text needs",
+        "Leave it out: it is damaged, or made to do harm.",
+    ),
+}
+"""What is wrong with a file, and what to do, by code; other codes say it themselves."""
+NAMES_SHOWN: Final = 12
+"""Names of columns, configurations or splits in a sentence, at most."""
+SHARDS_AT_A_TIME: Final = 32
+"""Shards of a source that are read by turns, a piece of each."""
+
+
+class SourceTexts:
+    """The documents of a source (`core.text.order.sources.TextSource`).
+
+    Args:
+        source: Where they come from.
+        filters: Which of them are read.
+    """
+
+    def __init__(self, source: TextShards, filters: Filters) -> None:
+        self._source = source
+        self._filters = filters
+
+    def shards(self) -> list[str]:
+        """Numbers of the shards.
+
+        Raises:
+            BadInput: there is no text, or it cannot be read.
+        """
+        try:
+            return [str(number) for number in range(len(self._source.listing().shards))]
+        except SourceTrouble as trouble:
+            raise problem_of_trouble(trouble) from trouble
+
+    def read(self, shards: Sequence[str]) -> Iterator[Document]:
+        """The documents of these shards, in their order; one that turns out unreadable ends there, and is told.
+
+        Raises:
+            BadInput: they cannot be had now.
+        """
+        for shard in shards:
+            sieve = self._filters.sieve()
+            try:
+                for piece in self._source.read(int(shard)):
+                    yield from _kept(piece, sieve)
+            except SourceTrouble as trouble:
+                raise problem_of_trouble(trouble) from trouble
+
+    def sampled(self, order: Random) -> Iterator[Document]:
+        """All documents once, from many shards by turns, so that a reader that stops early has seen text from all over.
+
+        Args:
+            order: Draws which shards come first.
+
+        Raises:
+            BadInput: the source cannot be had now, or nothing of it can be read.
+        """
+        waiting = deque(int(shard) for shard in self.shards())
+        order.shuffle(waiting)
+        sieve = self._filters.sieve()
+        turns = deque(self._source.read(waiting.popleft()) for _ in range(min(len(waiting), SHARDS_AT_A_TIME)))
+        while turns:
+            try:
+                piece = next(turns[0], None)
+            except SourceTrouble as trouble:
+                raise problem_of_trouble(trouble) from trouble
+            if piece is not None:
+                yield from _kept(piece, sieve)
+                turns.rotate(-1)
+                continue
+            turns.popleft()
+            if waiting:
+                turns.append(self._source.read(waiting.popleft()))
+
+
+def documents_in(text: str) -> Iterator[Document]:
+    """The documents of a text that stands on its own."""
+    return documents_of(paragraphs_in(text))
+
+
+def paragraphs_in(text: str) -> Iterator[str]:
+    """The paragraphs of a text that stands on its own, very long ones in parts."""
+    return paragraphs_of(_lines(text))
+
+
+def texts_named(name: str) -> SourceTexts:
+    """The text that a recipe names: "python-docs", or the absolute path of a folder, which the person has named so.
+
+    Raises:
+        BadInput: it is neither.
+    """
+    return texts_of(DataSource(address=name))
+
+
+def texts_of(
+    source: DataSource,
+    secrets: Mapping[str, str] = MappingProxyType({}),
+    tell: Tell = untold,
+    lose: Callable[[LeftOut], None] = lambda _: None,
+) -> SourceTexts:
+    """The text of a source that the person has named, who so allows a folder in it to be read.
+
+    Args:
+        source: As a recipe has it; its shards are read beside its index where they lie there.
+        secrets: Credentials (`Access.secrets`).
+        tell: Told why nothing comes, while it does not answer.
+        lose: Told of each file that is not read, and of records that are not.
+
+    Raises:
+        BadInput: it cannot be opened, or its filters cannot be used.
+    """
+    folder = Path(source.path) if source.path else None
+    access = Access(folder=folder, secrets=secrets, pass_over=lose)
+    shards = shards_beside(source) or open_source(source, access)
+    return SourceTexts(PatientShards(shards, tell, lose), read_filters(source.filters))
+
+
+def problem_of_trouble(trouble: SourceTrouble) -> BadInput:
+    """What is wrong with a source, as a sentence for the person who names it."""
+    name = trouble.arguments.get("name", trouble.arguments.get("host", ""))
+    web = str(name).startswith(("http://", "https://"))
+    match trouble.code:
+        case DataCode.MISSING if isinstance(trouble, NoSplit):
+            said, hint = f"{name} is not there, or has no files.", _split_hint(trouble)
+        case DataCode.MISSING if web:
+            said, hint = f"The server has no file {name}.", _WEB_HINT
+        case DataCode.MISSING:
+            there = "://" in str(name) or Path(str(name)).exists()
+            said = f"{name} holds no text files that can be read." if there else f"There is no folder {name}."
+            hint = "Give the path of a folder with text files, or an address of some."
+        case DataCode.UNDECIDED:
+            said = f"Finding out which files of {name} are meant took this computer too long or too much memory."
+            hint = "Try again when it has less to do, or name another source."
+        case DataCode.REFUSED:
+            said, hint = f"{name} may not be read.", "Give yourself the right to read it, or other credentials."
+        case DataCode.NO_COLUMN | DataCode.NO_TEXT:
+            said, hint = f"{name} has {trouble.why}.", _columns_hint(trouble)
+        case DataCode.DAMAGED if trouble.why:
+            said = f"Most records of {name} cannot be read; the first is {trouble.why}."
+            hint = "Name another source, or mend it: text is UTF-8, or UTF-16 with its byte order mark."
+        case DataCode.CERTIFICATE:
+            said = f"The certificate of {name} is not valid: {trouble.why}."
+            hint = "If an authority of your own has signed it, name that authority's file in SSL_CERT_FILE."
+        case DataCode.NO_ANSWER:
+            said, hint = f"{name} does not answer.", "Check the address and the connection, and try again."
+        case _:
+            why, hint = _WHY.get(trouble.code, (f"cannot be read: {trouble.code.value}", "Name another source."))
+            said = f"{name} {why}."
+    return BadInput(said, hint=hint)
+
+
+def _columns_hint(trouble: SourceTrouble) -> str:
+    """Which columns there are, and where the right one is named."""
+    there = trouble.there if isinstance(trouble, NoColumn) else ()
+    return f'{_there(there)} the right one with --column NAME, in a recipe with column = "NAME".'
+
+
+def _split_hint(trouble: NoSplit) -> str:
+    """Which configurations or splits there are, and where the right one is named."""
+    what, there = ("split", trouble.splits) if trouble.splits else ("config", trouble.configs)
+    return f'{_there(there)} the right one with --{what} NAME, in a recipe with {what} = "NAME".'
+
+
+def _there(names: Sequence[str]) -> str:
+    """What there is to be named, the first of it, for the beginning of a sentence."""
+    named = ", ".join(f"{name!r:.40}" for name in names[:NAMES_SHOWN])
+    return f"It has {named}{', ...' if len(names) > NAMES_SHOWN else ''}: name" if named else "Name"
+
+
+def _kept(piece: Piece, sieve: Sieve) -> Iterator[Document]:
+    """The documents of a piece that pass; texts of tables are held against the filters whole, others by documents."""
+    for place, text in enumerate(piece.texts):
+        if piece.rows is None:
+            yield from (document for document in documents_in(text) if sieve.keeps("\n".join(document)))
+        elif sieve.keeps(text, piece.rows[place]):
+            yield from documents_in(text)
+
+
+def _lines(text: str) -> Iterator[str]:
+    for line in text.splitlines(keepends=True):
+        start = 0
+        while len(line) - start > LINE_CHARS_MAX:
+            end = start + LINE_CHARS_MAX
+            begin, start = start, line.rfind(" ", start, end) + 1 or end  # in no word, where there are any
+            yield line[begin:start]
+        yield line[start:]

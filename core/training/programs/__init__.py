@@ -1,0 +1,1 @@
+"""Programs of the worker's own that prepare text, use a model, or train alone."""

@@ -1,0 +1,128 @@
+"""What is done with a model that was trained: it is written as `transformers` has it, tried, or checked.
+
+    python -m core.training.programs.use --manifest FILE --blobs DIR --state FILE export --out DIR
+    python -m core.training.programs.use --manifest FILE --blobs DIR --state FILE try TEXT
+    python -m core.training.programs.use --manifest FILE --blobs DIR --state FILE check
+
+prints one JSON object a line: `progress` (text, fraction), then `exported` (`Exported`), `filled` or `continued`
+(`core.tasks.answers`), `checked` (`check_state`), or `problem` (code, message, hint; exit code 2).
+"""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+from safetensors import SafetensorError
+
+from core.base.manifest import Manifest, read_manifest
+from core.base.problems import UserProblem
+from core.base.signing import Ed25519Verifier
+from core.system.atomic_files import problem_of, system_error_of
+from core.system.offline import offline
+from core.tasks import task_of
+from core.tasks.task import Blobs, Task
+from core.training.programs.child import end_with_parent, reporting, say
+from core.workers.child_end import step_back
+
+if TYPE_CHECKING:
+    import torch
+
+
+class Exported(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag="exported"):
+    """What was written, and how good it is."""
+
+    loss: float
+    loss_name: str
+    loss_unit: str
+    baselines: dict[str, float]
+    parameters: int
+    """Numbers in the model."""
+    auto_class: str
+    """Of `transformers`, which loads the folder."""
+    pipeline: str
+    """What `transformers.pipeline` calls the use of it."""
+    blank: str
+    """What stands for a missing word; empty: the model goes on with a text."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The program; see the module's docstring."""
+    parser = argparse.ArgumentParser(prog="use", description="Export or try the model in a state.")
+    parser.add_argument("--manifest", type=Path, required=True, help="the collaboration's signed manifest")
+    parser.add_argument("--blobs", type=Path, required=True, help="the folder of its files")
+    parser.add_argument("--state", type=Path, required=True, help="a copy of it, in a folder that goes afterwards")
+    parser.add_argument("--with-parent", action="store_true", help="end when standard input closes")
+    uses = parser.add_subparsers(dest="use", required=True)
+    uses.add_parser("export").add_argument("--out", type=Path, required=True, help="where the files go")
+    uses.add_parser("try").add_argument("text", help="with blanks to be filled, or to go on with")
+    uses.add_parser("check")
+    chosen = parser.parse_args(arguments)
+    if chosen.with_parent:
+        end_with_parent()
+    return reporting(lambda: _load_and_use(chosen))
+
+
+def _load_and_use(chosen: argparse.Namespace) -> None:
+    try:
+        offline(chosen.state.parent / "cache")  # beside the copy of the state, which the parent removes
+        say("progress", text="Loading the model", fraction=0.1)
+        _use(chosen, read_manifest(chosen.manifest.read_bytes(), Ed25519Verifier()))
+    except (OSError, SafetensorError) as error:
+        system = system_error_of(error)
+        if system is not None and chosen.use == "export":
+            raise problem_of(system, chosen.out / "model.safetensors") from error
+        raise UserProblem(f"The model cannot be read: {error}.") from error
+
+
+def _use(chosen: argparse.Namespace, manifest: Manifest) -> None:
+    if chosen.use == "check":
+        from core.training.programs.check_state import checked  # noqa: PLC0415 - has torch, which takes seconds
+
+        step_back()
+        task = task_of(manifest, Blobs(chosen.blobs, manifest.blobs))
+        say(**msgspec.to_builtins(checked(chosen.state, task, manifest)))
+        return
+    from transformers.utils import logging  # noqa: PLC0415 - takes seconds, and the parent is watched already
+
+    from core.tasks.answers import continued, filled  # noqa: PLC0415
+    from core.tasks.parameters import read_parameters  # noqa: PLC0415
+
+    logging.disable_progress_bar()
+    logging.set_verbosity_error()
+    task = task_of(manifest, Blobs(chosen.blobs, manifest.blobs))
+    model = read_parameters(chosen.state, task.model(0), called="The newest state").eval()
+    if chosen.use == "export":
+        _export(task, model, chosen.out)
+        return
+    found = task.pretrained(model)
+    if found.tokenizer.mask_token is not None:
+        say("filled", **msgspec.to_builtins(filled(found, chosen.text)))
+    else:
+        say("progress", text="Writing", fraction=0.6)
+        say("continued", text=continued(found, chosen.text))
+
+
+def _export(task: Task, model: "torch.nn.Module", out: Path) -> None:
+    say("progress", text="Measuring it on text that it never learns from", fraction=0.3)
+    evaluation = task.evaluate(model)
+    say("progress", text="Writing the files", fraction=0.8)
+    found = task.pretrained(model)
+    found.save(out)
+    done = Exported(
+        loss=evaluation.score.loss,
+        loss_name=task.loss_name,
+        loss_unit=task.loss_unit,
+        baselines={name: score.loss for name, score in evaluation.baselines.items()},
+        parameters=found.network.num_parameters(),
+        auto_class=found.auto_class,
+        pipeline=found.pipeline,
+        blank=found.tokenizer.mask_token or "",
+    )
+    say(**msgspec.to_builtins(done))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""Samples beside training: read ahead, as blocks from the reader or from memory."""
