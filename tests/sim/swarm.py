@@ -5,8 +5,6 @@ from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any
 
-from msgspec import UNSET
-
 from core.api.snapshot import BACKBONE
 from core.averaging.plan import Plan
 from core.base.contact import Contact
@@ -14,6 +12,7 @@ from core.base.content import digest
 from core.base.ids import PeerId
 from core.base.manifest import AveragingNumbers
 from core.base.wire import MessageCodec
+from tests.sim.false_means import EVERY_LIE
 from core.swarm.participant import Participant
 from core.swarm.standby import HELP_BYTES
 from core.swarm.view import ParticipantView
@@ -89,19 +88,13 @@ class Volunteer:
     def begin(self) -> None:
         """Switch the computer of the volunteer on."""
         swarm, settings, world = self._swarm, self._swarm.settings, self._swarm.world
-        averaging = AveragingNumbers(
-            codec=settings.codec,
-            chunk_numel=settings.chunk_numel,
-            delayed=True if settings.delayed else UNSET,
-            partial=True if settings.partial else UNSET,
-        )
         desk = None if self._role == BACKBONE else swarm.backbone.view()
         told = () if desk is None else desk.earned
         self.participant = Participant(
             settings=ParticipantSettings(
                 run=swarm.run,
                 target_samples=swarm.target_samples,
-                averaging=averaging,
+                averaging=settings.averaging,
                 evaluate_every=3,
                 role=self._role,
                 evaluate_first=self._role == "volunteer",
@@ -223,7 +216,7 @@ class Swarm:
         self.backbone = Volunteer(self, 0, role=BACKBONE)
         trainers = settings.peers - settings.helpers
         roles = ["volunteer"] * trainers + ["helper"] * settings.helpers
-        lies = [LIES[name] for name in settings.liars] + [HONEST] * (settings.peers - len(settings.liars))
+        lies = [EVERY_LIE[name] for name in settings.liars] + [HONEST] * (settings.peers - len(settings.liars))
         made = [
             Volunteer(self, n, role=role, lie=lie) for n, (role, lie) in enumerate(zip(roles, lies, strict=True), 1)
         ]

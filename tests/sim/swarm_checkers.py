@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.averaging.allreduce.share_map import gives_chunk
+from core.averaging.allreduce.share_map import ShareMap, gives_chunk
 from core.averaging.codecs.registry import FEEDBACK, codec_of
 from core.averaging.plan import Plan, chunk_count
 from core.averaging.receipts.exchange import Receipted
@@ -27,6 +27,8 @@ from tests.sim.state_checkers import phases, state_text
 from tests.sim.swarm import Swarm, state_of
 from tests.sim.worker import Absorbed
 from tests.sim.worker_settings import layout_of
+from tests.sim.clipped_means import Chunk, pull_of
+from tests.sim.swarm_settings import CLIPPED
 
 PATIENCE_S = 150.0
 """Upper bound on an epoch, seconds, or four times the time that the computers need, if that is longer."""
@@ -35,6 +37,8 @@ ROUNDINGS = 4
 """Number of times that a codec may round a number of the mean: as a part and as a mean, in each of two stages."""
 SUM_ERROR = 1e-4
 """Upper bound on the error of the sums, which is all that is left where the codec is exact."""
+PULLS = 4.0
+"""Number of tolerances of a number, and of its chunk's root, by which pulls may be off: of parts, mean and radius."""
 VISIBLE = 20
 """Number of tolerances below which the weight of a contribution leaves no trace in the numbers."""
 
@@ -54,6 +58,7 @@ class WholeMeans(Checker):
         self._plan_of = plan_of
         self._numel = settings.parameters
         self._chunk = settings.chunk_numel
+        self._clipped = settings.aggregator == CLIPPED
         self._tolerance = tolerance_of(settings.codec, settings.parameters)
         self._records: dict[PeerId, tuple[RoundRecord, Plan | None, float]] = {}
         """What each was led by last, by which plan, and when that round began."""
@@ -86,7 +91,9 @@ class WholeMeans(Checker):
             return
         self._checked[absorbed.name] = (mean, record)
         self.truncated += bool(record.missing)
-        if self._tolerance is not None:
+        if self._tolerance is not None and self._clipped:
+            self._compare_clipped(node, absorbed, record, plan, began_at)
+        elif self._tolerance is not None:
             expected = self._expected(node, absorbed, record, plan, began_at)
             chunk = self._chunk if plan is None else plan.chunk_numel
             self._compare(absorbed, record, wrong=np.abs(expected - absorbed.mean) > self._tolerance, chunk=chunk)
@@ -104,6 +111,30 @@ class WholeMeans(Checker):
             added += mean_gradient(peer, stretches, self._numel).astype(np.float64) * here
             weight += here
         return np.divide(added, weight, out=np.zeros(self._numel), where=weight > 0)
+
+    def _compare_clipped(
+        self, node: Node, absorbed: Absorbed, record: RoundRecord, plan: Plan | None, began_at: float
+    ) -> None:
+        """Look whether the pulls of all planned parts cancel in each chunk, but for those that lack some."""
+        if plan is None:
+            raise Violation(f"{node} absorbs a clipped mean without a plan at {state_text(absorbed.name)}")
+        counted, given = dict(record.members), np.zeros((len(plan.members), self._numel))
+        for place, peer in enumerate(plan.peers):
+            samples = counted.get(peer, 0)
+            stretches = self._contributions.of(peer, absorbed.before, samples, began_at=began_at)
+            given[place] = mean_gradient(peer, stretches, self._numel)
+        shares, off = ShareMap(plan), 0
+        for number in range(plan.chunk_total):
+            members = frozenset(m for m in shares.givers_of(number) if plan.peers[m] in counted)
+            pull, radius = pull_of(Chunk(shares, number, members), given, absorbed.mean)
+            size = plan.span(number).stop - plan.span(number).start
+            off += pull > PULLS * (self._tolerance or 0.0) * size**0.5 + SUM_ERROR * radius
+        lacking = sum(count for peer, count in record.missing if peer in counted)
+        if off > lacking:
+            raise Violation(
+                f"the mean of {state_text(absorbed.name)} is not the clipped one in {off} of {plan.chunk_total} "
+                f"chunks; the record says {lacking} parts are missing"
+            )
 
     def _given(self, peer: PeerId, plan: Plan | None) -> NDArray[np.float64]:
         """1 where the plan has the peer's contribution in the mean."""

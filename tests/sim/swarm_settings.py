@@ -2,7 +2,10 @@
 
 from dataclasses import dataclass, field, fields, replace
 
+from msgspec import UNSET
+
 from core.averaging.codecs.registry import CODEC_NAMES
+from core.base.manifest import AveragingNumbers
 from tests.sim.churn import ChurnSettings
 from tests.sim.links import LOCAL, LinkSettings, chance
 from tests.sim.swarm_liars import LIES
@@ -11,6 +14,9 @@ EPOCH_S = 8.0
 """How long an epoch takes with everybody here."""
 PARTIAL_EPOCHS = 6
 """Number of epochs in which some plan has partial portions, once the lines are known."""
+CLIPPED = "centered_clip"
+CLIPPED_SHARE = 0.02
+"""Upper bound on a member's share of the weight where parts are clipped, as a manifest among strangers has it."""
 SLOW_BYTES_PER_S = (20e3, 320e3)
 """Uplinks on which the vector of such a world takes longer than its batch."""
 
@@ -29,6 +35,7 @@ class SwarmSettings:
     parameters: int = 128
     chunk_numel: int = 16
     codec: str = "raw"
+    aggregator: str = "mean"
     delayed: bool = False
     """Whether computing goes on while a round is averaged."""
     step_s: tuple[float, float] = (0.05, 0.4)
@@ -111,6 +118,7 @@ class SwarmSettings:
             liars=tuple(liars),
             failure_rate=random.choice([0.0, 0.0, 0.0, 0.3]),
             copies=chance(seed, "copies").random() < 0.3,
+            aggregator=chance(seed, "aggregator").choice(["mean", "mean", CLIPPED]),
         )
         return world.with_slow_lines() if random.random() < 0.15 else world
 
@@ -131,6 +139,18 @@ class SwarmSettings:
             measured=True,
             epoch_s=3.0,
             padding_bytes=0,
+        )
+
+    @property
+    def averaging(self) -> AveragingNumbers:
+        """What the manifest says of averaging."""
+        return AveragingNumbers(
+            codec=self.codec,
+            chunk_numel=self.chunk_numel,
+            delayed=True if self.delayed else UNSET,
+            partial=True if self.partial else UNSET,
+            aggregator=self.aggregator,
+            weight_share=CLIPPED_SHARE if self.aggregator == CLIPPED else UNSET,
         )
 
     @property

@@ -119,7 +119,8 @@ class Rounds:
     ) -> None:
         self._identity = Signing(signer, verifier)
         self._settings = settings
-        self._aggregator = AGGREGATORS[settings.averaging.aggregator_name](**settings.averaging.aggregator_numbers)
+        self.aggregator = AGGREGATORS[settings.averaging.aggregator_name](**settings.averaging.aggregator_numbers)
+        """Makes the means of the shares that this peer reduces."""
         self._random = random
         self._secret = random.randbytes(SECRET_BYTES)
         self._trace = trace
@@ -286,7 +287,7 @@ class Rounds:
     def _begin(self, plan: Plan, now: float) -> Sequence[Any]:
         try:
             remembered = self.penalties.remembered(plan.peers, now, usual=self.lines.usual)
-            work = self._vectors.round_input(plan, self._identity.peer_id, self._aggregator)
+            work = self._vectors.round_input(plan, self._identity.peer_id, self.aggregator)
             work = replace(work, secret=self._secret, remembered=remembered, identity=self._identity)
             begun = (Butterfly if plan.stages == 1 else Grid)(self._identity.peer_id, plan, work, trace=self._trace)
         except ValueError:

@@ -26,7 +26,7 @@ from core.base.signing import Signing
 from tests.attacks.means.lies import FalseMeans, Lie
 from tests.attacks.means.luck import Luck, struck_by
 from tests.attacks.means.problem import Learned, Problem
-from tests.attacks.means.reference import Chunk, off_by
+from tests.sim.clipped_means import Chunk, off_by
 from tests.sim.rounds.fleet_plan import RoundTask, fleet_plan
 from tests.sim.rounds.run import Round
 from tests.sim.signing import SimSigner, SimVerifier

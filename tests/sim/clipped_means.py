@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,18 +37,24 @@ def off_by(chunks: Sequence[Chunk], contributions: NDArray[np.float32], found: N
     """
     pulls, radii = 0.0, 0.0
     for chunk in chunks:
-        span = chunk.shares.plan.span(chunk.number)
-        pull, radius = _pull(chunk, contributions[:, span].astype(np.float64), found[span].astype(np.float64))
+        pull, radius = pull_of(chunk, contributions, found)
         pulls, radii = pulls + pull**2, radii + radius**2
     return math.sqrt(pulls / radii) if radii else (0.0 if not pulls else math.inf)
 
 
-def _pull(chunk: Chunk, parts: Rows, mean: Rows) -> tuple[float, float]:
-    """The norm of what all parts pull with at a mean, and the common radius."""
-    members = sorted(chunk.contributors)
+def pull_of(chunk: Chunk, contributions: NDArray[Any], found: NDArray[np.float32]) -> tuple[float, float]:
+    """The norm of what all parts of a chunk pull with at its mean, and their common radius.
+
+    Args:
+        chunk: The chunk.
+        contributions: What each member gave; shape (members, numel).
+        found: The mean of the whole vector.
+    """
+    members, span = sorted(chunk.contributors), chunk.shares.plan.span(chunk.number)
+    mean = found[span].astype(np.float64)
     if not members:
         return float(np.linalg.norm(mean)), 0.0
-    rows = parts[members]
+    rows: Rows = contributions[members, span].astype(np.float64)
     weights = np.array([chunk.shares.samples[member] for member in members], dtype=np.float64)
     samples = np.array([chunk.shares.plan.members[member].samples for member in members], dtype=np.float64)
     typical = chunk.shares.typical(members, mean.size)
