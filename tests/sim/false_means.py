@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.averaging.aggregators import NO_FACTS, CenteredClip, PartFacts
-from core.sim.swarm_liars import LIES, Lie
 from core.swarm.participant import Participant
+from tests.sim.swarm_liars import LIES, Lie
 
 Vector = NDArray[np.float32]
 

@@ -12,7 +12,6 @@ from core.base.content import digest
 from core.base.ids import PeerId
 from core.base.manifest import AveragingNumbers
 from core.base.wire import MessageCodec
-from tests.sim.false_means import EVERY_LIE
 from core.swarm.participant import Participant
 from core.swarm.standby import HELP_BYTES
 from core.swarm.view import ParticipantView
@@ -25,6 +24,7 @@ from tests.sim.checkers import Checker
 from tests.sim.churn import Churn
 from tests.sim.datagrams import PORT
 from tests.sim.disk import Disk
+from tests.sim.false_means import EVERY_LIE
 from tests.sim.links import log_uniform
 from tests.sim.node import End, Node
 from tests.sim.signing import SimSigner, SimVerifier

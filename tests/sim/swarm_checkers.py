@@ -18,6 +18,7 @@ from core.swarm.words.epoch import Phase
 from core.swarm.words.orders import Absorb, RoundLost, RoundRecord
 from core.swarm.words.states import StateName
 from tests.sim.checkers import Checker, Violation
+from tests.sim.clipped_means import Chunk, pull_of
 from tests.sim.node import Node
 from tests.sim.probes import reachable_bytes
 from tests.sim.sample_checkers import Contributions
@@ -25,10 +26,9 @@ from tests.sim.samples import Contributed, mean_gradient
 from tests.sim.signing import SimVerifier
 from tests.sim.state_checkers import phases, state_text
 from tests.sim.swarm import Swarm, state_of
+from tests.sim.swarm_settings import CLIPPED
 from tests.sim.worker import Absorbed
 from tests.sim.worker_settings import layout_of
-from tests.sim.clipped_means import Chunk, pull_of
-from tests.sim.swarm_settings import CLIPPED
 
 PATIENCE_S = 150.0
 """Upper bound on an epoch, seconds, or four times the time that the computers need, if that is longer."""

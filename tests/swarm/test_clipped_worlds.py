@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 
 from core.averaging.commit.proof import Doubts, Proof
-from core.sim.churn import ChurnSettings
-from core.sim.false_means import FALSE_MEANS
-from core.sim.links import LOCAL
-from core.sim.swarm_settings import CLIPPED, SwarmSettings
-from core.sim.trial import Trial, WorldVerdict
+from tests.sim.churn import ChurnSettings
+from tests.sim.false_means import FALSE_MEANS
+from tests.sim.links import LOCAL
+from tests.sim.swarm_settings import CLIPPED, SwarmSettings
+from tests.sim.trial import Trial, WorldVerdict
 
 EPOCHS = 4
 

@@ -120,7 +120,6 @@ class Rounds:
         self._identity = Signing(signer, verifier)
         self._settings = settings
         self.aggregator = AGGREGATORS[settings.averaging.aggregator_name](**settings.averaging.aggregator_numbers)
-        """Makes the means of the shares that this peer reduces."""
         self._random = random
         self._secret = random.randbytes(SECRET_BYTES)
         self._trace = trace

@@ -52,7 +52,7 @@ class Rounding(CenteredClip):
 
 
 class BadLuck(Luck):
-    """In two of three rounds something happens to honest members, and each message may be late.
+    """In three of four rounds something happens to honest members, and each message may be late.
 
     Args:
         seed: Decides all.
@@ -66,8 +66,10 @@ class BadLuck(Luck):
     def mishaps(self, number: int, honest: Sequence[int]) -> Sequence[Mishap]:
         """One or two honest members die, sleep, or lose the link between them."""
         random, found = self._random, list[Mishap]()
-        for _ in range(random.choice([0, 1, 2])):
-            first, second = random.sample(honest, 2)
+        drawn = iter(random.sample(honest, 4))  # nothing happens to anybody twice
+        for first, second in zip(drawn, drawn, strict=True):
+            if random.random() < 0.5:
+                continue
             at_s = random.uniform(0.0, 0.3)
             way = random.choice([DeathWay.CRASH, DeathWay.POWER_CUT, DeathWay.LEAVE])
             kinds: list[Mishap] = [
