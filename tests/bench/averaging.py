@@ -11,7 +11,6 @@ import sys
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -47,7 +46,7 @@ class AveragingJob(msgspec.Struct, frozen=True, kw_only=True):
     ping: bool = False
     """Whether another program pings through each line meanwhile."""
     strangers: bool = False
-    """Whether peers that trust nobody have rounds in turns with the others."""
+    """Whether every second round is one of a collaboration that strangers may join."""
 
 
 def run(args: argparse.Namespace) -> int:
@@ -87,9 +86,8 @@ async def measure(peers: int, job: AveragingJob, *, bar: ProgressBar | None = No
     bar = bar or ProgressBar(stream=io.StringIO())
     bar.show(0.0, f"starting {peers} peers")
     setups = [Setup(index=index, peers=peers, numel=job.numel, codec=job.codec) for index in range(peers)]
-    async with AsyncExitStack() as stack:
-        groups = await _start(stack, setups, job)
-        return _report(await _rounds(groups, job, bar), job)
+    async with children("tests.bench.peer", peers) as group:
+        return _report(await _rounds(group, setups, job, bar), job)
 
 
 async def measure_fleet(
@@ -120,8 +118,8 @@ async def measure_fleet(
         async with AsyncExitStack() as stack:
             pingers = await stack.enter_async_context(pinging(lines, len(fleet))) if job.ping else ()
             idle = await pings_of(pingers)
-            groups = await _start(stack, setups, job, inside=lines.inside)
-            results = await _rounds(groups, job, bar, pingers=pingers)
+            group = await stack.enter_async_context(children("tests.bench.peer", len(fleet), inside=lines.inside))
+            results = await _rounds(group, setups, job, bar, pingers=pingers)
             beside = await pings_of(pingers)
         report = _report(results, job)
         report = msgspec.structs.replace(report, pings=ping_report(idle, beside) if job.ping else None)
@@ -208,44 +206,37 @@ async def beside_hivemind(
     return msgspec.structs.replace(report, hivemind=found, gloo=gloo, ratios=ratios)
 
 
-async def _start(stack: AsyncExitStack, setups: Sequence[Setup], job: AveragingJob, **how: Any) -> list[list[Child]]:
-    """Start a group of friends, and where they are asked for one of strangers; they know where the others are.
-
-    Args:
-        stack: Ends the processes.
-        setups: Of the friends.
-        job: What is measured.
-        how: Where processes run (`children`).
-    """
-    groups = []
-    for strangers in (False, True)[: 1 + job.strangers]:
-        group = await stack.enter_async_context(children("tests.bench.peer", len(setups), **how))
-        for child, setup in zip(group, setups, strict=True):
-            child.tell(msgspec.structs.replace(setup, strangers=strangers))
-        ports = [listening.port for listening in await hear_all(group, PeerListening, timeout_s=START_S)]
-        addresses = [(setup.bind, port) for setup, port in zip(setups, ports, strict=True)]
-        for child in group:
-            child.tell(Meet(addresses=addresses, helpers=[setup.index for setup in setups if setup.helps]))
-        await hear_all(group, Met, timeout_s=START_S)
-        groups.append(group)
-    return groups
-
-
 async def _rounds(
-    groups: Sequence[Sequence[Child]], job: AveragingJob, bar: ProgressBar, *, pingers: Sequence[Child] = ()
+    group: Sequence[Child],
+    setups: Sequence[Setup],
+    job: AveragingJob,
+    bar: ProgressBar,
+    *,
+    pingers: Sequence[Child] = (),
 ) -> list[list[list[RoundDone]]]:
-    """The rounds of each group that count; the groups have theirs in turns."""
+    """The rounds that count: those among friends, and where they are asked for those among strangers, in turns."""
+    for child, setup in zip(group, setups, strict=True):
+        child.tell(setup)
+    ports = [listening.port for listening in await hear_all(group, PeerListening, timeout_s=START_S)]
+    addresses = [(setup.bind, port) for setup, port in zip(setups, ports, strict=True)]
+    for child in group:
+        child.tell(Meet(addresses=addresses, helpers=[setup.index for setup in setups if setup.helps]))
+    await hear_all(group, Met, timeout_s=START_S)
     clock = Clock()
-    results: list[list[list[RoundDone]]] = [[] for _ in groups]
+    kinds = (False, True)[: 1 + job.strangers]
+    results: list[list[list[RoundDone]]] = [[] for _ in kinds]
+    facts: list[bytes] = []
     total = job.warm + job.rounds
-    for number in range(total):
-        if number == job.warm:
+    for number in range(total * len(kinds)):
+        turn, kind = divmod(number, len(kinds))
+        if number == job.warm * len(kinds):
             await pings_of(pingers)  # what came back beside the rounds before is forgotten
-        warm, counts = f"round {number + 1} of {job.warm} to warm up", f"round {number + 1 - job.warm} of {job.rounds}"
-        bar.show(number / total, warm if number < job.warm else counts, part="rounds")
-        for group, rounds in zip(groups, results, strict=True):
-            facts = [peer.facts for peer in rounds[-1]] if rounds else []
-            rounds.append(await one_round(group, StartRound(number=number, at=clock.now() + LEAD_S, facts=facts)))
+        warm, counts = f"round {turn + 1} of {job.warm} to warm up", f"round {turn + 1 - job.warm} of {job.rounds}"
+        bar.show(turn / total, warm if turn < job.warm else counts, part="rounds")
+        go = StartRound(number=number, at=clock.now() + LEAD_S, strangers=kinds[kind], facts=facts)
+        done = await one_round(group, go)
+        facts = [peer.facts for peer in done]
+        results[kind].append(done)
     return [rounds[job.warm :] for rounds in results]
 
 

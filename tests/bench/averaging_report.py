@@ -48,7 +48,7 @@ class AveragingReport(msgspec.Struct, frozen=True, kw_only=True):
     pings: PingReport | None = None
     """Asked for on a fleet's lines: what another program on them feels of the rounds."""
     strangers: "AveragingReport | None" = None
-    """Asked for: rounds of peers that trust nobody, in turns with these.  Of these vectors no part is clipped."""
+    """Asked for: rounds among strangers, in turns with these.  Its error is against the mean of whole parts, too."""
     hivemind: dict[str, Any] = {}
     gloo: dict[str, Any] = {}
     ratios: dict[str, float] = {}

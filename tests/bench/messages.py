@@ -17,8 +17,6 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True, tag="setup"):
     """Have no contribution, and need no mean: only reduce."""
     round_s: float = 120.0
     """Upper bound on a round, seconds."""
-    strangers: bool = False
-    """Average as a collaboration does that strangers may join: parts are clipped, and means proven."""
 
 
 class Meet(msgspec.Struct, frozen=True, kw_only=True, tag="meet"):
@@ -34,6 +32,8 @@ class StartRound(msgspec.Struct, frozen=True, kw_only=True, tag="go"):
 
     number: int
     at: float
+    strangers: bool = False
+    """Average as a collaboration does that strangers may join: parts are clipped, and means proven."""
     facts: list[bytes] = []
     """Each peer's reports of bandwidth, in order of their numbers; the DHT brings them in the real program."""
 

@@ -4,23 +4,25 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from random import Random
 from typing import Any, ClassVar
 
-import msgspec
 import numpy as np
 import psutil
 
 from core.api.snapshot import HELPER, VOLUNTEER
+from core.averaging.aggregators import AGGREGATORS, Aggregator
 from core.averaging.bandwidth.demand import demand_of
 from core.averaging.bandwidth.records import decode_facts, encode_facts
+from core.averaging.butterfly import RoundInput
 from core.averaging.plan import Plan
 from core.base.contact import Contact
 from core.base.content import digest
-from core.base.ids import hashed_key
+from core.base.ids import PeerId, hashed_key
 from core.base.machine import Lost, Received, Tick
 from core.base.manifest import AveragingNumbers
-from core.base.recipe import AMONG_STRANGERS, WEIGHT_SHARE
+from core.base.recipe import AMONG_STRANGERS
 from core.base.signing import Ed25519Verifier
 from core.base.trace import Trace
 from core.base.wire import Message
@@ -38,6 +40,18 @@ from tests.bench.vectors import contribution, error_of, exact_mean, layout_of, s
 LOOK_S = 0.05
 MISSED_MAX = 100
 """Attempts at one round."""
+
+
+@dataclass(frozen=True, slots=True)
+class AggregatedVectors(RoundVectors):
+    """Vectors of a round whose aggregator is told, so that all kinds of rounds go by what one peer knows of lines."""
+
+    aggregator: str = "mean"
+
+    def round_input(self, plan: Plan, me: PeerId, aggregator: Aggregator) -> RoundInput:
+        """What this peer brings to a round: the aggregator of its settings is replaced."""
+        del aggregator
+        return RoundVectors.round_input(self, plan, me, AGGREGATORS[self.aggregator]())
 
 
 class Averaging:
@@ -64,10 +78,9 @@ class Averaging:
         self.meter = self.rounds.lines.own.meter
         self.traversal = None
         self.rounds.reduces = not setup.client
-        if setup.helps:
-            self.rounds.serve(RoundVectors(), helped_numel=setup.numel)
-        else:
-            self.rounds.serve(RoundVectors(contribution, result, layout_of(setup.numel)))
+        self._vectors = AggregatedVectors()
+        if not setup.helps:
+            self._vectors = AggregatedVectors(contribution, result, layout_of(setup.numel))
         self._peers = [peer_id(index) for index in range(setup.peers)]
         self.helpers: Sequence[int] = ()
         self.formed_at = 0.0
@@ -93,8 +106,10 @@ class Averaging:
             return []
         return self.follow(self.rounds.handle(event, now), now)
 
-    def stand(self, number: int, now: float) -> Sequence[Any]:
-        """Stand where round `number` begins: calls are welcome."""
+    def stand(self, number: int, now: float, *, strangers: bool) -> Sequence[Any]:
+        """Stand where round `number` begins, among strangers or friends: calls are welcome."""
+        vectors = replace(self._vectors, aggregator=AMONG_STRANGERS if strangers else "mean")
+        self.rounds.serve(vectors, helped_numel=self._setup.numel if self._setup.helps else 0)
         self.formed_at = 0.0
         self.missed = []
         self._number = number
@@ -141,8 +156,6 @@ class Averaging:
 def settings_of(setup: Setup) -> ParticipantSettings:
     """As a manifest would have them; any number of samples is enough for a round."""
     averaging = AveragingNumbers(codec=setup.codec, stall_timeout_s=20.0, round_timeout_s=setup.round_s)
-    if setup.strangers:
-        averaging = msgspec.structs.replace(averaging, aggregator=AMONG_STRANGERS, weight_share=WEIGHT_SHARE)
     return ParticipantSettings(
         run=MANIFEST_ID,
         target_samples=0,
@@ -211,7 +224,7 @@ async def serve(setup: Setup) -> None:
         result.fill(np.nan)
         for index, facts in enumerate(go.facts):
             machine.rounds.lines.heard(peer_id(index), decode_facts(facts))
-        host.perform(machine.stand(go.number, clock.now()))
+        host.perform(machine.stand(go.number, clock.now(), strangers=go.strangers))
         await asyncio.sleep(max(0.0, go.at - clock.now()))
         growth = Growth()
         sent, cpu = host.stats.bytes_sent, time.process_time()

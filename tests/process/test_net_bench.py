@@ -21,7 +21,7 @@ def test_averaging_is_exact_and_the_same_everywhere(codec, error):
 
 
 def test_rounds_among_strangers_are_clipped_and_proven():
-    job = averaging.AveragingJob(numel=100_000, codec="raw", rounds=1, strangers=True)
+    job = averaging.AveragingJob(numel=100_000, codec="raw", rounds=3, strangers=True)
     report = asyncio.run(averaging.measure(3, job))
     assert report.strangers is not None
     assert report.is_sound
