@@ -7,11 +7,12 @@ whatever clocks say, and wherever the charter is moved.
 
 import contextlib
 import logging
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from core.base.ids import PeerId
-from core.base.problems import Problem, RemoteProblem, WireProblem
+from core.base.problems import Busy, Problem, RemoteProblem, WireProblem
 from core.base.state_header import HEADER_BYTES_MAX, StateHeader, epoch_of, header_of, names_digest, state_file_name
 from core.kept.state_files import DiskStateFile
 from core.ledger.credits import OTHERS
@@ -19,16 +20,50 @@ from core.ledger.ledger import Ledger
 from core.swarm.words.facts import StateKept
 from core.swarm.words.orders import Keep
 from core.swarm.words.states import StateName
-from core.system.atomic_files import make_directory, move_synced, problem_of, set_aside
+from core.system.atomic_files import make_directory, move_synced, problem_of, read_bounded, set_aside
 
 _LOG = logging.getLogger(__name__)
 STATES: Final = "states"
+CHOSEN: Final = "chosen"
+NUMBER_BYTES_MAX: Final = 20
 REFUSED: Final = "refused.safetensors"
 AGES: Final = 4
 """Of those copies that came 1 to 3 copies ago, 4 to 15, 16 to 63 and so on the oldest stays: six of a thousand.
 
 So does of each the furthest, until the newest is as far: where the model has gone back, by whatever way, the organiser
 may not want that.  Who has copies of any epochs kept can at most double their number."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeptCopy:
+    """A copy in a charter."""
+
+    number: int
+    """The greatest came last."""
+    path: Path
+
+    @property
+    def epoch(self) -> int:
+        """Of its state, as the file's name has it."""
+        return epoch_of(_split(self.path)[1]) or 0
+
+
+def kept_copies(folder: Path) -> list[KeptCopy]:
+    """The copies in a folder, the first one first; what cannot be listed counts as none."""
+    try:
+        found = [(*_split(path), path) for path in folder.iterdir()]
+    except OSError:
+        return []
+    numbered = [(number, path) for number, name, path in found if number.isdecimal() and epoch_of(name) is not None]
+    return sorted((KeptCopy(int(number), path) for number, path in numbered), key=lambda copy: copy.number)
+
+
+def chosen_copy(folder: Path) -> int:
+    """The number of the copy to which the organiser has gone back last; 0: there was none."""
+    try:
+        return int(read_bounded(folder / CHOSEN, NUMBER_BYTES_MAX) or b"0")
+    except ValueError:
+        return 0
 
 
 class KeptStates:
@@ -42,18 +77,25 @@ class KeptStates:
     def __init__(self, folder: Path, *, manifest: bytes) -> None:
         self._folder = folder / STATES
         self._manifest = manifest.hex()
+        self._heeded = 0
+        """The copy that the organiser had chosen at the last look."""
 
     def newest(self) -> StateKept | None:
         """The copy that was taken last, of those that are whole; None: there is none.  Damaged ones are set aside."""
-        for _, path in sorted(self._numbered().items(), reverse=True):
+        self._heeded = chosen_copy(self._folder)
+        for number, path in sorted(self._numbered().items(), reverse=True):
             try:
                 header, file = _header(path), DiskStateFile(path, None)
                 if header is not None and names_digest(_split(path)[1], file.digest):
-                    return StateKept(_named(header), file, _credited(header))
+                    return StateKept(_named(header), file, _credited(header), chosen=number == self._heeded)
                 _LOG.warning("a damaged copy of the model is set aside as %s", set_aside(path).name)
             except (OSError, Problem) as error:  # what cannot be read is no reason to welcome nobody
                 _LOG.warning("the copy of the model %s cannot be read: %s", path.name, error)
         return None
+
+    def chosen(self) -> StateKept | None:
+        """The copy to which the organiser has gone back since the last look; None: to none."""
+        return None if chosen_copy(self._folder) == self._heeded else self.newest()
 
     def keep(self, copy: Keep) -> StateKept:
         """Take a copy into the folder, and delete those of which there are enough of about their age.
@@ -62,12 +104,15 @@ class KeptStates:
             copy: What was fetched.
 
         Raises:
+            Busy: the organiser has gone back to an earlier copy meanwhile.
             RemoteProblem: it calls itself otherwise than it was called, and is deleted.
             Damaged: it cannot be read.
             NoSpace: the disk is full.
             UserProblem: the system does not allow it.
         """
         location = Path(copy.location)
+        if chosen_copy(self._folder) != self._heeded:
+            raise Busy("The organiser has gone back to an earlier copy meanwhile.")
         number = 1 + max(self._numbered(), default=0)
         name = state_file_name(copy.name.epoch, copy.name.lineage, copy.digest)
         path = self._folder / f"{number:06d}-{name}"
@@ -115,12 +160,7 @@ class KeptStates:
                     path.unlink()
 
     def _numbered(self) -> dict[int, Path]:
-        """The copies by their numbers, the greatest of which came last; what cannot be listed counts as none."""
-        try:
-            found = [(*_split(path), path) for path in self._folder.iterdir()]
-        except OSError:
-            return {}
-        return {int(number): path for number, name, path in found if number.isdecimal() and epoch_of(name) is not None}
+        return {copy.number: copy.path for copy in kept_copies(self._folder)}
 
 
 def _split(path: Path) -> tuple[str, str]:

@@ -37,7 +37,7 @@ from core.session.authority_news import AuthorityDecided
 from core.session.participant import Role, participant_of
 from core.session.session import Session
 from core.swarm.participant import Participant
-from core.swarm.words.facts import Help, StateNotKept
+from core.swarm.words.facts import Help, StateKept, StateNotKept
 from core.swarm.words.orders import CopyFailed, Keep
 from core.swarm.words.states import StateName
 from core.system.atomic_files import delete_torn, read_bounded, set_aside, write_atomic
@@ -126,7 +126,7 @@ class Backbone:
         self._help_bytes = offers.help_bytes
         self._receipts = ReceiptLog(charter.folder / RECEIPTS)
         self._states = KeptStates(charter.folder, manifest=charter.manifest.id)
-        self._fetched = asyncio.Queue[Keep]()
+        self._fetched = asyncio.Queue[Keep | StateKept]()
         self._copy_failed = ""
         """Why the last copy could not be taken: the log has it once."""
         self._key = backbone_key(charter.folder / "backbone.key")
@@ -225,6 +225,9 @@ class Backbone:
             now = self._clock.now()
             view = self._session.peer.view(now)
             self._people.look(view.peers.keys() - view.silent, now)
+            chosen = await asyncio.to_thread(self._states.chosen)
+            if chosen is not None:
+                self._fetched.put_nowait(chosen)  # what was fetched before comes before it
             try:
                 self._session.learn_records(read_charter_records(self._charter)[0])
             except Problem as problem:
@@ -271,6 +274,9 @@ class Backbone:
         """Check what was fetched, and take it into the charter, in a thread: a model may be large."""
         while True:
             copy = await self._fetched.get()
+            if isinstance(copy, StateKept):
+                self._gone_back(copy)
+                continue
             check = await check_copy(self._charter, Path(copy.location))
             try:
                 if check.fault:
@@ -287,6 +293,12 @@ class Backbone:
                 _LOG.info("a copy of the model at epoch %d is kept", copy.name.epoch)
                 self._people.read(kept)
                 self._session.deliver(kept)
+
+    def _gone_back(self, chosen: StateKept) -> None:
+        """Stand on the copy that the organiser has chosen, and give it."""
+        _LOG.info("everybody is to go back to the copy of epoch %d", chosen.name.epoch)
+        self._people.read(chosen)
+        self._session.deliver(chosen)
 
 
 async def serve_backbone(

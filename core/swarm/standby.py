@@ -24,6 +24,8 @@ OWN_VIEW_S: Final = 10.0
 """So long a helper does not go back to where the others stood before the round that it was in itself."""
 DESERTED_S: Final = 60.0
 """Where nobody that was in rounds has trained for so long, strangers are followed: newcomers, or the last one left."""
+CHOSEN_MAX_S: Final = 3600.0
+"""Upper bound on the time for which a peer stays at the state that the organiser has chosen, wherever others stand."""
 HELP_BYTES: Final = 10
 """For each number of the longest vector: the means of its share (4), and parts that wait (6)."""
 
@@ -56,6 +58,9 @@ class Standby:
         self._company_at = -math.inf
         """When anybody that was in rounds was last heard to train where it stands, unix seconds."""
         self._pace = EpochPace()
+        self._chosen: StateName | None = None
+        """The state that the organiser has chosen, while anybody that was in rounds stands elsewhere."""
+        self._chosen_at = 0.0
         self.name = None if settings.role == VOLUNTEER else settings.stood or self._first
         """Where it stands; None: it is to train, or knows of nobody."""
 
@@ -89,8 +94,13 @@ class Standby:
             if isinstance(fact, StateKept):
                 self._membership.branches.earned(fact.credited)
             self.keeper.answered(fact, now)
-            return []
+            return self.choose(fact.name, now) if isinstance(fact, StateKept) and fact.chosen else []
         return self.help(fact.room_bytes, now)
+
+    def choose(self, name: StateName, now: float) -> list[Any]:
+        """Stand at a state that the organiser has chosen, until all that were in rounds have gone there."""
+        self._chosen, self._chosen_at, self.name = name, now, name
+        return self.keeper.drop(now)
 
     def help(self, room_bytes: int, now: float) -> list[Any]:
         """Leave what this peer is in, and help with so much memory; 0: no longer."""
@@ -108,6 +118,12 @@ class Standby:
         kept = self.keeper.newest
         stands = [stand for stand in self._membership.stands(now) if stand.state.epoch or kept is None]
         branches = self._membership.branches
+        if self._chosen is not None:
+            there = [stand for stand in stands if branches.comes_from(self._chosen, stand)]
+            away = any(stand.trains and branches.met(stand.peer) for stand in stands if stand not in there)
+            if now - self._chosen_at > CHOSEN_MAX_S or (there and not away):
+                self._chosen = None
+            stands = there
         if self.name is not None and branches.company(self.name, stands):
             self._company_at = now
             self._pace.saw(self.name.epoch, now)

@@ -1,14 +1,17 @@
 """The model outlives its volunteers: the backbone keeps a copy, and gives it to who comes when nobody trains."""
 
 import asyncio
+import json
 import shutil
+import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from core.backbone.copy_check import check_copy
 from core.backbone.kept_states import STATES
-from tests.process.swarm import collaboration, end, found
+from tests.process.swarm import CORE, ENVIRONMENT, collaboration, end, found
 
 pytestmark = pytest.mark.process
 LONG_S = 120.0
@@ -41,5 +44,30 @@ def test_model_of_a_lone_volunteer_outlives_its_computer(tmp_path: Path) -> None
             seen = await bob.until(lambda news: news.me.samples > 0)
             assert {row.name: row.epochs for row in seen.leaderboard}["ada"] == epoch
             assert seen.epoch > epoch
+
+    asyncio.run(run())
+
+
+def test_everybody_goes_back_while_all_are_there(tmp_path: Path) -> None:
+    """One command, while the backbone runs and both train."""
+    charter = found(tmp_path, target_samples=512)
+
+    def copies(*words: str) -> list[dict[str, Any]]:
+        command = [*CORE, "copies", "--charter", str(charter.folder), "--json", *words]
+        said = subprocess.run(command, check=True, capture_output=True, text=True, env=ENVIRONMENT).stdout
+        return [json.loads(line) for line in said.splitlines()]
+
+    async def run() -> None:
+        async with collaboration(charter, tmp_path) as swarm:
+            ada, bob = swarm.join("ada"), swarm.join("bob")
+            async with asyncio.timeout(LONG_S):
+                while not (there := await asyncio.to_thread(copies)):  # noqa: ASYNC110 - another process makes them
+                    await asyncio.sleep(0.5)
+            epoch = there[0]["epoch"]
+            before = await ada.until(lambda news: news.epoch > epoch + 3)
+            (gone_back,) = await asyncio.to_thread(copies, "--back-to", "1")
+            assert (gone_back["epoch"], gone_back["backbone_runs"]) == (epoch, True)
+            await asyncio.gather(*(one.until(lambda news: epoch <= news.epoch < before.epoch) for one in (ada, bob)))
+            await asyncio.gather(*(one.until(lambda news: news.epoch > before.epoch) for one in (ada, bob)))
 
     asyncio.run(run())

@@ -1,6 +1,6 @@
 """Commands that take part in a collaboration or organise one.
 
-Part: `demo`, `engine`, `join`, `choose`, `leave`, `collaborations`; organise: `backbone`, `invite`, `revoke`.
+Part: `demo`, `engine`, `join`, `choose`, `leave`, `collaborations`; organise: `backbone`, `invite`, `revoke`, `copies`.
 
 packaging/bootstrap.py reads the options of `demo` before anything is installed: what this module imports, and what that
 imports, is of the standard library.
@@ -34,6 +34,7 @@ def add(commands: Commands) -> None:
     _add_backbone(commands)
     _add_invite(commands)
     _add_revoke(commands)
+    _add_copies(commands)
     _add_joining(commands)
 
 
@@ -187,6 +188,18 @@ def _add_revoke(commands: Commands) -> None:
     _add_charter(revoke)
     add_json(revoke)
     revoke.set_defaults(run=calling("core.cli.organiser.revoke:run"))
+
+
+def _add_copies(commands: Commands) -> None:
+    copies = commands.add_parser(
+        "copies",
+        description="The copies of the model that a backbone has kept, the oldest first.  With --back-to all who hear "
+        "the backbone go back to one, also while they train.",
+    )
+    copies.add_argument("--back-to", type=whole(1, 10**9), metavar="N", help="the copy from which everybody goes on")
+    _add_charter(copies)
+    add_json(copies)
+    copies.set_defaults(run=calling("core.cli.organiser.copies:run"))
 
 
 def _add_charter(command: argparse.ArgumentParser) -> None:

@@ -83,6 +83,13 @@ class StateKeeper:
         if self._next is not None:
             self._rest(now)
 
+    def drop(self, now: float) -> list[Any]:
+        """Give up the copy that is being fetched."""
+        if self._next is None:
+            return []
+        self._rest(now)
+        return self._catch_up.stop(now, loading=False)
+
     def _rest(self, now: float) -> None:
         self._next = None
         self._rests_until = now + min(max(REST_MIN_S, REST * (now - self._began_at)), REST_MAX_S)

@@ -77,13 +77,16 @@ class StateChoice:
         missed = self._missed(mine.name, stands, now)
         if missed is not None:
             return [missed]
+        given = self._copy(self._told())
         told = self._told() if mine.name.epoch == 0 else None
-        copy = self._copy(told)
+        copy = given if told is not None else None
         model = copy is not None or (told is not None and told.epoch > 0)
         counted = [stand for stand in stands if stand.state.epoch] if model else stands
         name = self._membership.branches.head(None if model else mine.name, counted)
         there = [stand.peer for stand in stands if stand.state == name]
         offers = [] if name is None else self._promised(name, now)
+        if copy is None and given is not None and given.name == name:  # the backbone stands on a copy that was chosen
+            offers = [*(offer for offer in offers if offer.digest == given.digest), given]
         if copy is not None:  # equal states have equal files, and the backbone has said which
             offers = [offer for offer in offers if offer.name != copy.name or offer.digest == copy.digest]
         if nowhere := copy is None and name is None:

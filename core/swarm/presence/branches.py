@@ -152,6 +152,10 @@ class Branches:
         ours, theirs = self._ways.path(mine.mark), self._ways.path(other.mark)
         return mine.mark not in theirs and (other.epoch <= mine.epoch or not set(theirs).isdisjoint(ours))
 
+    def comes_from(self, root: StateName, stand: Stand) -> bool:
+        """Whether a peer stands at this state, or at one that came from it, as far as the history is known."""
+        return root.mark in (*stand.ancestors, *self._ways.path(stand.state.mark))
+
     def company(self, mine: StateName, stands: Iterable[Stand]) -> bool:
         """Whether anybody that was in rounds trains on the branch of this state, as far as the history is known."""
         root = self._ways.path(mine.mark)[-1]

@@ -53,11 +53,13 @@ class StateKept:
         name: Its state.
         file: The copy.
         credited: Peers that have contributed to it, as its ledger says.
+        chosen: Whether the organiser wants everybody to go on from it.
     """
 
     name: StateName
     file: StateFile
     credited: tuple[PeerId, ...] = ()
+    chosen: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -146,6 +146,16 @@ def test_lost_donor_ends_a_copy_until_the_next() -> None:
     assert watched.asks(2, FIRST_COPY_S + REST_MIN_S + 1) is not None
 
 
+def test_copy_that_is_given_up_is_not_kept() -> None:
+    """The organiser has gone back to an earlier one meanwhile."""
+    watched = Watched()
+    copy = watched.asks(1, FIRST_COPY_S)
+    assert copy is not None
+    assert [type(output) for output in watched.keeper.drop(FIRST_COPY_S)] == [Send], "the donor is told"
+    assert watched.gives(copy, FIRST_COPY_S + 1) == []
+    assert watched.keeper.drop(FIRST_COPY_S + 1) == []
+
+
 def test_copy_of_an_earlier_run_is_known_at_once() -> None:
     watched = Watched()
     kept = StateKept(StateName(7, b"k" * 32), MemoryFile(b"kept"))

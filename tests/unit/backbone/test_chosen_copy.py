@@ -1,0 +1,105 @@
+"""Going back to a copy of the model."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+from safetensors import safe_open
+from safetensors.torch import load_file
+
+from core.backbone.chosen_copy import go_back
+from core.backbone.kept_states import STATES, KeptStates, chosen_copy, kept_copies
+from core.base.content import chunk_digests, digest, root_digest
+from core.base.problems import BadInput, Busy, Damaged
+from core.base.state_header import HEADER_BYTES_MAX, header_of, names_digest
+from core.swarm.words.orders import Keep
+from core.swarm.words.states import StateName
+from core.system.file_chunks import file_chunks
+from core.training.optimizers import optimizer_of
+from core.training.states.checkpoint import Checkpoints
+from core.training.vectors.flat import FlatParameters
+from tests.unit.training.small import MANIFEST, SmallTask, learner
+
+
+@pytest.fixture
+def charter(tmp_path: Path) -> Path:
+    """A charter's folder with the copies of two states of a model that was trained."""
+    trained = learner(tmp_path / "trained")
+    kept = KeptStates(tmp_path, manifest=MANIFEST.id)
+    for epoch in (1, 2):
+        assert trained.accumulate()
+        trained.absorb(trained.hand_over(), epoch=epoch, lineage=digest(bytes([epoch])), ledger=b"who")
+        keep(kept, trained.state.saved.path, StateName(epoch, digest(bytes([epoch]))))
+    return tmp_path
+
+
+def keep(kept: KeptStates, path: Path, name: StateName) -> None:
+    fetched = Path(shutil.copy(path, path.with_name("fetched")))
+    kept.keep(Keep(str(fetched), name, root_digest(chunk_digests(file_chunks(fetched)))))
+
+
+def test_derived_root_has_the_numbers_and_another_name(charter: Path) -> None:
+    source = kept_copies(charter / STATES)[0].path
+    made = go_back(charter / STATES, 1)
+    assert (made.number, made.epoch) == (3, 1)
+    one, other = load_file(source), load_file(made.path)
+    assert one.keys() == other.keys()
+    assert all(one[name].equal(other[name]) for name in one)
+    headers = [header_of(path.read_bytes()[:HEADER_BYTES_MAX]) for path in (source, made.path)]
+    assert headers[0].lineage != headers[1].lineage
+    assert (headers[1].ancestors, headers[1].means, headers[1].ledger) == ("", "", b"who")
+    again = go_back(charter / STATES, 1)
+    assert again.path.read_bytes() != made.path.read_bytes(), "each has a name of its own"
+
+
+def test_trainer_that_loads_the_derived_root_writes_the_same_file(charter: Path, tmp_path: Path) -> None:
+    made = go_back(charter / STATES, 1).path
+    parameters = FlatParameters(SmallTask().model(0))
+    optimizer = optimizer_of(MANIFEST.optimizer, parameters)
+    folder = tmp_path / "other"
+    files = Checkpoints(folder, manifest=MANIFEST.id, parameters=parameters, state=optimizer.state)
+    name = files.load(made)
+    saved = files.save(name.epoch, bytes.fromhex(name.lineage), ledger=name.ledger)
+    assert saved.path.read_bytes() == made.read_bytes()
+    assert names_digest(made.name.partition("-")[2], saved.digest)
+
+
+def test_backbone_finds_the_chosen_copy_once(charter: Path) -> None:
+    kept = KeptStates(charter, manifest=MANIFEST.id)
+    newest = kept.newest()
+    assert newest is not None
+    assert (newest.name.epoch, newest.chosen, kept.chosen()) == (2, False, None)
+    go_back(charter / STATES, 1)
+    with pytest.raises(Busy):
+        keep(kept, kept_copies(charter / STATES)[1].path, newest.name)
+    chosen = kept.chosen()
+    assert chosen is not None
+    assert (chosen.name.epoch, chosen.chosen) == (1, True)
+    assert kept.chosen() is None
+    again = KeptStates(charter, manifest=MANIFEST.id).newest()
+    assert again is not None
+    assert again.chosen, "also after a restart"
+
+
+def test_chosen_copy_is_one_of_many_once_another_is_kept(charter: Path) -> None:
+    go_back(charter / STATES, 1)
+    kept = KeptStates(charter, manifest=MANIFEST.id)
+    assert kept.newest() is not None
+    keep(kept, kept_copies(charter / STATES)[1].path, StateName(2, digest(bytes([2]))))
+    newest = KeptStates(charter, manifest=MANIFEST.id).newest()
+    assert newest is not None
+    assert (newest.name.epoch, newest.chosen) == (2, False)
+
+
+def test_copy_that_is_none_is_not_chosen(charter: Path) -> None:
+    states = charter / STATES
+    with pytest.raises(BadInput):
+        go_back(states, 7)
+    first = kept_copies(states)[0].path
+    first.write_bytes(first.read_bytes()[:-1])
+    with pytest.raises(Damaged):
+        go_back(states, 1)
+    assert chosen_copy(states) == 0
+    assert len(kept_copies(states)) == 2
+    with safe_open(kept_copies(states)[1].path, framework="pt") as file:
+        assert file.keys()
