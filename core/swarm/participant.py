@@ -18,6 +18,7 @@ from core.base.meter import Meter
 from core.base.signing import Signer, Verifier
 from core.base.trace import Trace
 from core.base.wire import Message
+from core.base.work import Collected, Evaluated, Progress
 from core.dht.events import Found, Learned, RecordStored
 from core.dht.messages import DHT_MESSAGES
 from core.dht.node import DhtNode
@@ -41,16 +42,7 @@ from core.swarm.rounds.rounds import Rounds
 from core.swarm.standby import Standby
 from core.swarm.trainer_side import TrainerSide
 from core.swarm.view import ParticipantView
-from core.swarm.words.answers import (
-    ContributionWritten,
-    HeldoutEvaluated,
-    MeanOffered,
-    SamplesCounted,
-    StateOffered,
-    TrainerAnswer,
-    TrainerNews,
-    TrainerReady,
-)
+from core.swarm.words.answers import MeanOffered, StateOffered, TrainerAnswer, TrainerNews, TrainerReady
 from core.swarm.words.epoch import Phase
 from core.swarm.words.facts import Help, Revoked, Seeds, StateKept, StateNotKept
 from core.swarm.words.messages import STATE_MESSAGES
@@ -220,7 +212,7 @@ class Participant:
 
     def _answered(self, answer: TrainerNews, now: float) -> Sequence[Any]:
         match answer:
-            case SamplesCounted() | ContributionWritten() | HeldoutEvaluated():
+            case Progress() | Collected() | Evaluated():
                 return self._trainer.answered(answer, now)
             case TrainerReady():
                 return [*self._standby.end(), *self._trainer.answered(answer, now), *self._beat(now)]

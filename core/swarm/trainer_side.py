@@ -6,6 +6,7 @@ from core.averaging.plan import STAGES_MAX
 from core.base.bounds import is_loss
 from core.base.machine import earliest
 from core.base.trace import Trace
+from core.base.work import Collected, Evaluate, Evaluated, Go, Hold, Loaded, Progress, Stepped
 from core.swarm.catching_up.arrival import Arrival
 from core.swarm.catching_up.catch_up import CatchUp, CatchUpFailed, StateFetched
 from core.swarm.catching_up.replay import MeansFetched
@@ -15,18 +16,9 @@ from core.swarm.epoch.grouping import Grouping
 from core.swarm.epoch.watch import TrainerWatch
 from core.swarm.presence.beacon import Beacon
 from core.swarm.rounds.rounds import Rounds, RoundVectors
-from core.swarm.words.answers import (
-    ContributionWritten,
-    HeldoutEvaluated,
-    SamplesCounted,
-    StateLoaded,
-    StepTaken,
-    TrainerGone,
-    TrainerNews,
-    TrainerReady,
-)
+from core.swarm.words.answers import TrainerGone, TrainerNews, TrainerReady
 from core.swarm.words.epoch import IN_STEP, Cue, EpochMachine, Phase
-from core.swarm.words.orders import Changed, Evaluate, Go, HeldoutLearned, Hold, Load, Replay, Restart, WorkNotKept
+from core.swarm.words.orders import Changed, HeldoutLearned, Load, Replay, Restart, WorkNotKept
 from core.swarm.words.round_events import Asked, Committed, Formed, Missed
 from core.swarm.words.settings import ParticipantSettings
 from core.swarm.words.states import State
@@ -116,15 +108,15 @@ class TrainerSide:
                 return self._ready(answer, now)
             case TrainerGone():
                 return self._gone(answer, now)
-            case SamplesCounted():
+            case Progress():
                 return self.contributing.counted(answer, now)
-            case ContributionWritten():
+            case Collected():
                 return self.contributing.written(answer, now)
-            case StepTaken() if self.epochs.may(Cue.STEPPED):
+            case Stepped() if self.epochs.may(Cue.STEPPED):
                 return self._stepped(answer, now)
-            case StateLoaded(state=state) if self.epochs.may(Cue.LOADED):
-                return self._loaded(state, now)
-            case HeldoutEvaluated():
+            case Loaded() if self.epochs.may(Cue.LOADED):
+                return self._loaded(State.of(answer), now)
+            case Evaluated():
                 return self._evaluated(answer, now)
         return []
 
@@ -174,8 +166,8 @@ class TrainerSide:
         self._beacon.hurry(now)
         return [*goodbyes, *self._rounds.position(None, now=now), Changed()]
 
-    def _stepped(self, step: StepTaken, now: float) -> list[Any]:
-        self.epochs.hold(step.state)
+    def _stepped(self, step: Stepped, now: float) -> list[Any]:
+        self.epochs.hold(State.of(step))
         self.epochs.advance(Cue.STEPPED, now)
         if step.samples and is_loss(step.loss):
             self.contributing.pending.loss = step.loss
@@ -196,14 +188,15 @@ class TrainerSide:
         self.epochs.advance(Cue.FAILED, now)
         return [Changed(), *self.consider(now)]
 
-    def _evaluated(self, evaluated: HeldoutEvaluated, now: float) -> list[Any]:
+    def _evaluated(self, evaluated: Evaluated, now: float) -> list[Any]:
         self._watch.heard()
-        if not is_loss(evaluated.loss):
+        loss = evaluated.score.loss
+        if not is_loss(loss):
             self._trace.mark("heldout.not_finite")
             return []
-        self._rounds.heldout = (evaluated.epoch, evaluated.loss)
+        self._rounds.heldout = (evaluated.epoch, loss)
         self._beacon.hurry(now)
-        return [HeldoutLearned(evaluated.epoch, evaluated.loss)]
+        return [HeldoutLearned(evaluated.epoch, loss)]
 
     # --- from one state to the next ----------------------------------------------------------------------------------
 

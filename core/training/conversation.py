@@ -10,6 +10,7 @@ import torch
 
 from core.api.data_state import DataCode
 from core.base.problems import Problem, WorkerProblem
+from core.base.work import Collect, Collected, Evaluate, Evaluated, Go, Hold, Progress, Release
 from core.training.carried import Carried
 from core.training.devices.devices import titles_of
 from core.training.devices.duty import DutyCycle
@@ -26,16 +27,8 @@ from core.workers.arena import Arena
 from core.workers.data_frames import DataLeftOut
 from core.workers.frames import (
     Absorb,
-    Collect,
-    Collected,
     Computes,
-    Evaluate,
-    Evaluated,
-    Go,
-    Hold,
     Load,
-    Progress,
-    Release,
     Replay,
     Resume,
     Start,

@@ -6,10 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 from core.base.problems import Damaged, WorkerProblem
+from core.base.work import Loaded
 from core.training.learner import Learner, TrainerState
 from core.training.state_frames import state_fields
 from core.workers.arena import Arena
-from core.workers.frames import Load, Loaded, Replay, TakeMean, ToEngine, WantsMean
+from core.workers.frames import Load, Replay, TakeMean, ToEngine, WantsMean
 
 
 class Following:

@@ -3,11 +3,11 @@
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
-from typing import TypedDict
 
+from core.base.work import StateFields, Stepped
 from core.training.learner import TrainerState
 from core.training.states.checkpoint import Saved
-from core.workers.frames import CHUNKS_BYTES_MAX, Stepped, ToEngine
+from core.workers.frames import CHUNKS_BYTES_MAX, ToEngine
 
 
 class SavedStep:
@@ -39,7 +39,7 @@ class SavedStep:
         self.state.saving.add_done_callback(tell)
 
 
-def state_fields(state: TrainerState) -> "StateFields":
+def state_fields(state: TrainerState) -> StateFields:
     """The fields by which a StateFrame names this state."""
     return {
         "epoch": state.epoch,
@@ -51,16 +51,3 @@ def state_fields(state: TrainerState) -> "StateFields":
         "checkpoint": str(state.saved.path.absolute()),
         "ledger": state.ledger,
     }
-
-
-class StateFields(TypedDict):
-    """Fields by which a StateFrame names the state that the learner holds."""
-
-    epoch: int
-    lineage: bytes
-    ancestors: bytes
-    means: bytes
-    digest: bytes
-    chunks: bytes
-    checkpoint: str
-    ledger: bytes

@@ -5,13 +5,11 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from core.base.work import Frame
+
 Counted = Annotated[int, Meta(ge=0)]
 """Samples that a state counts for this peer, and the one that the worker holds does not: a round has averaged a
 contribution, but this worker did not take the step."""
-
-
-class Frame(msgspec.Struct, frozen=True, kw_only=True):
-    """Base of the frames of both directions."""
 
 
 class DataAccess(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,7 +39,7 @@ class DataFlow(Frame, frozen=True, kw_only=True, tag="data"):
     """There is no row left to compute with."""
     code: str = ""
     """`core.api.data_state.DataCode`: why nothing that is wanted can be had now; empty: it comes, or is not wanted."""
-    arguments: dict[str, str | int | float] = {}
+    arguments: dict[str, str | int | float] = msgspec.field(default_factory=dict)
     retry_s: float = 0.0
     rows_ready: Annotated[int, Meta(ge=0)] = 0
     """Rows that lie here and were not drawn yet."""
@@ -58,7 +56,7 @@ class DataLeftOut(Frame, frozen=True, kw_only=True, tag="data_left_out"):
     """A shard cannot be read on: what is left of it is not drawn in this pass."""
 
     code: str
-    arguments: dict[str, str | int | float] = {}
+    arguments: dict[str, str | int | float] = msgspec.field(default_factory=dict)
 
 
 DataNews = DataFlow | DataLeftOut

@@ -5,7 +5,7 @@ import math
 from typing import Final
 
 from core.base.problems import WorkerProblem
-from core.workers.frames import Evaluated
+from core.base.work import Evaluated
 
 RESUME_HINT: Final = "Resume contributing, then try again."
 

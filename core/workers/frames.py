@@ -6,11 +6,24 @@ from typing import Annotated, Any, Final, Union
 import msgspec
 from msgspec import Meta
 
-from core.api.score import Filled, Score
 from core.base.problems import WireProblem
 from core.base.state_header import StateHeader
 from core.base.untaken import Untaken
-from core.workers.data_frames import Counted, DataAccess, DataNews, Frame
+from core.base.work import (
+    Collect,
+    Collected,
+    Evaluate,
+    Evaluated,
+    Frame,
+    Go,
+    Hold,
+    Loaded,
+    Progress,
+    Release,
+    StateFrame,
+    Stepped,
+)
+from core.workers.data_frames import Counted, DataAccess, DataNews
 
 FRAME_BYTES_MAX = 1024 * 1024
 CHUNKS_BYTES_MAX = 128 * 1024
@@ -79,15 +92,6 @@ class Start(Frame, frozen=True, kw_only=True, tag="start"):
     data: DataAccess = DataAccess()
 
 
-class Collect(Frame, frozen=True, kw_only=True, tag="collect"):
-    """Finish the step in hand, write the contribution to its slot, answer Collected, stand still.
-
-    With delayed parameter updates compute on, for the step after; the slot is the engine's all the same.
-    """
-
-    round: bytes
-
-
 class Absorb(Frame, frozen=True, kw_only=True, tag="absorb"):
     """The slot `mean` holds the averaged contribution: take one optimiser step, checkpoint, answer Stepped, go on.
 
@@ -106,12 +110,6 @@ class Absorb(Frame, frozen=True, kw_only=True, tag="absorb"):
     """Chunks of the contribution that are in no mean; the worker carries them on."""
     mean: bytes = b""
     """Root digest of the file of this mean, stored there too; empty: it is not kept."""
-
-
-class Release(Frame, frozen=True, kw_only=True, tag="release"):
-    """The round was aborted: go on accumulating, with all that was accumulated."""
-
-    round: bytes
 
 
 class Load(Frame, frozen=True, kw_only=True, tag="load"):
@@ -150,18 +148,6 @@ class TakeMean(Frame, frozen=True, kw_only=True, tag="take_mean"):
     """False: it cannot be read; go back to the state that was held."""
 
 
-class Evaluate(Frame, frozen=True, kw_only=True, tag="evaluate"):
-    """Measure the shared state on what it never learns from; answer Evaluated."""
-
-
-class Hold(Frame, frozen=True, kw_only=True, tag="hold"):
-    """Stand still after the step in hand, keeping what was accumulated."""
-
-
-class Go(Frame, frozen=True, kw_only=True, tag="go"):
-    """Begin to train, or continue after Hold."""
-
-
 class Suspend(Frame, frozen=True, kw_only=True, tag="suspend"):
     """Compute nothing and use no device until Resume; answer Suspended.  Frames that come before Resume mean nothing.
 
@@ -197,25 +183,6 @@ class Ping(Frame, frozen=True, kw_only=True, tag="ping"):
 # --- worker to engine ------------------------------------------------------------------------------------------------
 
 
-class StateFrame(Frame, frozen=True, kw_only=True):
-    """Where a state is and what it is called."""
-
-    epoch: int
-    lineage: bytes
-    ancestors: bytes = b""
-    """Marks of the states that led to it, the nearest first."""
-    means: bytes = b""
-    """Root digests of the files of the means that led to it, one after the other, the nearest first."""
-    digest: bytes
-    """core.base.content.root_digest over the checkpoint file's chunks: equal on peers that hold equal states."""
-    chunks: bytes = b""
-    """The digests of these chunks, one after the other; empty: the engine reads the file to know them."""
-    checkpoint: str
-    """Path of the checkpoint file; it stays for at least one more epoch."""
-    ledger: bytes = b""
-    """That the file holds."""
-
-
 class Computes(Frame, frozen=True, kw_only=True, tag="computes"):
     """The devices are chosen, and have computed something; the model is still to be made.  Or one of them has left."""
 
@@ -245,59 +212,12 @@ class WorkerReady(StateFrame, frozen=True, kw_only=True, tag="ready"):
     """Names of damaged checkpoints, as they are called now."""
 
 
-class Progress(Frame, frozen=True, kw_only=True, tag="progress"):
-    """Samples accumulated; at most 4 a second, and at once after the first."""
-
-    epoch: int
-    samples: int
-    """All that are not averaged yet."""
-    samples_per_s: float
-    """Smoothed speed while training, rests of a Throttle included."""
-    loss: float
-    """Mean training loss of these samples."""
-    ahead: int = 0
-    """Those of the samples that came after a contribution that is out: they are for the step after."""
-
-
-class Collected(Frame, frozen=True, kw_only=True, tag="collected"):
-    """The contribution is in its slot."""
-
-    round: bytes
-    epoch: int
-    samples: int
-    loss: float
-
-
-class Stepped(StateFrame, frozen=True, kw_only=True, tag="stepped"):
-    """The optimiser took its step with the mean."""
-
-    samples: int = 0
-    """Samples accumulated while the round was averaged, which count for the next step already."""
-    loss: float = 0.0
-    """Their mean training loss."""
-
-
-class Loaded(StateFrame, frozen=True, kw_only=True, tag="loaded"):
-    """The worker holds this state now."""
-
-
 class Suspended(Frame, frozen=True, kw_only=True, tag="suspended"):
     """The worker stands still; only a Stepped may follow before Resume, once the last state is on disk."""
 
 
 class WantsMean(Frame, frozen=True, kw_only=True, tag="wants_mean"):
     """The slot `mean` is free for the next one of a replay."""
-
-
-class Evaluated(Frame, frozen=True, kw_only=True, tag="evaluated"):
-    """How well the shared state does on the held-out text."""
-
-    epoch: int
-    score: Score
-    baselines: dict[str, Score]
-    """What models reach that know only one thing, by its name."""
-    filled: tuple[Filled, ...] = ()
-    """Pieces of that text as the model fills them."""
 
 
 class Failed(Frame, frozen=True, kw_only=True, tag="failed"):

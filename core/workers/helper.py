@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 from core.api.snapshot import LossView
 from core.base.problems import Problem, WorkerProblem
+from core.base.work import Evaluated
 from core.swarm.words import orders
 from core.swarm.words.facts import Help
 from core.workers import frames
@@ -56,7 +57,7 @@ class Helper:
     def order(self, order: orders.TrainerOrder) -> None:
         """Ignore an order: there is no worker to carry it out."""
 
-    async def evaluate(self) -> frames.Evaluated:
+    async def evaluate(self) -> Evaluated:
         """Nobody is here to look at the held-out text.
 
         Raises:

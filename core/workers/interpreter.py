@@ -15,22 +15,13 @@ from core.base.content import DIGEST_BYTES
 from core.base.ids import PeerId
 from core.base.manifest import Manifest
 from core.base.problems import Problem
+from core.base.work import Collected, Evaluated, Loaded, Progress, StateFrame, Stepped
 from core.kept.kept_means import KeptMeans
 from core.kept.residual import ResidualFile, ResidualShape
 from core.kept.state_files import DiskStateFile
-from core.swarm.words.answers import (
-    ContributionWritten,
-    HeldoutEvaluated,
-    MeanOffered,
-    SamplesCounted,
-    StateLoaded,
-    StateOffered,
-    StepTaken,
-    TrainerAnswer,
-    TrainerReady,
-)
+from core.swarm.words.answers import MeanOffered, StateOffered, TrainerAnswer, TrainerReady
 from core.swarm.words.orders import RoundRecord
-from core.swarm.words.states import State, StateName, marks_in
+from core.swarm.words.states import State
 from core.system.atomic_files import make_directory
 from core.workers import frames
 from core.workers.arena import Arena
@@ -134,26 +125,17 @@ class Interpreter:
         match frame:
             case frames.WorkerReady():
                 await self._ready(frame)
-            case frames.Progress():
-                self._tell(
-                    SamplesCounted(
-                        epoch=frame.epoch,
-                        samples=frame.samples,
-                        ahead=frame.ahead,
-                        samples_per_s=frame.samples_per_s,
-                        loss=frame.loss,
-                    )
-                )
-            case frames.Collected():
-                self._tell(ContributionWritten(frame.round, frame.samples, frame.loss))
-            case frames.Stepped():
-                self._tell(StepTaken(await self._offered(frame), frame.samples, frame.loss))
-            case frames.Loaded():
-                state = await self._offered(frame)
+                return
+            case Stepped():
+                await self._offered(frame)
+            case Loaded():
+                await self._offered(frame)
                 await self._offer_means(frame)
-                self._tell(StateLoaded(state))
-            case frames.Evaluated():
-                self._tell(HeldoutEvaluated(frame.epoch, frame.score.loss))
+            case Progress() | Collected() | Evaluated():
+                pass
+            case _:
+                return
+        self._tell(frame)
 
     async def _ready(self, frame: frames.WorkerReady) -> None:
         arena = self._arena = Arena(self._arena_path, frame.numel)
@@ -186,7 +168,7 @@ class Interpreter:
             self._residuals = await asyncio.to_thread(ResidualFile, self._files.residuals, shape)
         return self._residuals
 
-    async def _offered(self, frame: frames.StateFrame) -> State:
+    async def _offered(self, frame: StateFrame) -> State:
         """Open the checkpoint as the worker named it, offer it to others."""
         path = Path(frame.checkpoint)
         file = await asyncio.to_thread(DiskStateFile, path, frame.digest, chunks=frame.chunks)
@@ -194,10 +176,9 @@ class Interpreter:
         self._tell(StateOffered(file))
         if self._means is not None:
             self._means.only(_digests(frame.means), bytes_max=file.size_bytes)
-        name = StateName(frame.epoch, frame.lineage)
-        return State(name, frame.digest, frame.checkpoint, ancestors=marks_in(frame.ancestors))
+        return State.of(frame)
 
-    async def _offer_means(self, frame: frames.StateFrame) -> None:
+    async def _offer_means(self, frame: StateFrame) -> None:
         """Offer the means on the disk that led to this state, the newest last."""
         if self._means is not None:
             for file in reversed(await asyncio.to_thread(self._means.whole, _digests(frame.means))):

@@ -18,6 +18,7 @@ import msgspec
 from core.api.settings import CPU
 from core.api.snapshot import LossView
 from core.base.problems import NoSpace, Problem, WorkerProblem
+from core.base.work import Collect, Evaluate, Evaluated, Go, Hold, Loaded, Release, Stepped
 from core.swarm.words import orders
 from core.swarm.words.answers import TrainerAnswer, TrainerGone
 from core.system.restarts import Restarts
@@ -144,7 +145,7 @@ class Trainer:
         """Have this worker, and those after it, use so much of the computer."""
         self._suspension.throttle(limit)
 
-    async def evaluate(self) -> frames.Evaluated:
+    async def evaluate(self) -> Evaluated:
         """Have the worker look at the held-out text.
 
         Raises:
@@ -152,7 +153,7 @@ class Trainer:
         """
         if self._worker is None or not self._ready:
             raise WorkerProblem("No training process runs.", hint=RESUME_HINT)
-        self._worker.send(frames.Evaluate())
+        self._worker.send(Evaluate())
         return await self._evaluations.answer()
 
     async def run(self) -> None:
@@ -184,14 +185,8 @@ class Trainer:
         if self._worker is None or not self._ready:
             return
         match order:
-            case orders.Go():
-                self._worker.send(frames.Go())
-            case orders.Hold():
-                self._worker.send(frames.Hold())
-            case orders.Collect(round=round_id):
-                self._worker.send(frames.Collect(round=round_id))
-            case orders.Release(round=round_id):
-                self._worker.send(frames.Release(round=round_id))
+            case Go() | Hold() | Collect() | Release() | Evaluate():
+                self._worker.send(order)
             case orders.Absorb() | orders.Load() | orders.Replay():
                 self._moves.order(order, self._worker)
             case orders.Restart():
@@ -199,8 +194,6 @@ class Trainer:
                     code="worker", message="The training process did not answer any more.", hint="It is started again."
                 )
                 self._worker.kill()
-            case orders.Evaluate():
-                self._worker.send(frames.Evaluate())
 
     async def _run_once(self) -> Problem | None:
         """Run a worker until it ends; returns why, unless nobody wanted it any more."""
@@ -281,11 +274,11 @@ class Trainer:
                     self._notice(note)
                 self.computes_on, self.device = device, title
                 self._changed()
-            case frames.Stepped():
+            case Stepped():
                 self.problem = None
-            case frames.Loaded():
+            case Loaded():
                 self.loss = msgspec.structs.replace(self.loss, epoch=None, score=None, filled=())
-            case frames.Evaluated():
+            case Evaluated():
                 finite = math.isfinite(frame.score.loss)
                 score, filled = (frame.score, frame.filled) if finite else (None, ())
                 told = {"epoch": frame.epoch, "score": score, "baselines": frame.baselines, "filled": filled}

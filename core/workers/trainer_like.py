@@ -4,8 +4,9 @@ from typing import Protocol
 
 from core.api.snapshot import LossView
 from core.base.problems import Problem
+from core.base.work import Evaluated
 from core.swarm.words.orders import TrainerOrder
-from core.workers.frames import Evaluated, Throttle
+from core.workers.frames import Throttle
 
 
 class TrainerLike(Protocol):

@@ -13,13 +13,13 @@ import json
 import runpy
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 from unittest.mock import patch
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 from safetensors import safe_open
 from safetensors.numpy import load_file, save
 
@@ -27,9 +27,10 @@ from core.api.snapshot import VOLUNTEER, Activity
 from core.averaging.allreduce.vectors import Vectors
 from core.averaging.messages import Members
 from core.base.bounds import SAMPLES_MAX
+from core.base.work import Collected, Progress
 from core.session import participant as in_session
 from core.swarm.participant import Participant
-from core.swarm.words.answers import ContributionWritten, SamplesCounted, StateOffered, TrainerReady
+from core.swarm.words.answers import StateOffered, TrainerReady
 from core.swarm.words.progress import ProgressReport
 from core.swarm.words.states import StateName
 from tests.attacks.undefended import without_proof
@@ -87,9 +88,9 @@ class FalseSamples(Participant):
         match event:
             case TrainerReady():
                 self._vector = event.contribution
-            case SamplesCounted():
+            case Progress():
                 event = replace(event, samples=SAMPLES_MAX, samples_per_s=1e12)
-            case ContributionWritten():
+            case Collected():
                 self._vector[:] = self._random.standard_normal(self._vector.size, dtype=np.float32) * TIMES
                 event = replace(event, samples=SAMPLES_MAX)
         return super().handle(event, now)
@@ -102,7 +103,7 @@ class Turned(Participant):
         match event:
             case TrainerReady():
                 self._vector = event.contribution
-            case ContributionWritten():
+            case Collected():
                 self._vector *= TURNED
                 event = replace(event, samples=SAMPLES_MAX)
         return super().handle(event, now)

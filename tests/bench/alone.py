@@ -9,8 +9,9 @@ from typing import Final
 
 from core.backbone.charter import Charter
 from core.base.problems import Problem
+from core.base.work import Go, Hold, Progress
 from core.workers.data_frames import DataAccess
-from core.workers.frames import Failed, Go, Hold, Progress, Start, ToEngine, WorkerReady
+from core.workers.frames import Failed, Start, ToEngine, WorkerReady
 from core.workers.worker import Worker
 
 READY_S: Final = 180.0

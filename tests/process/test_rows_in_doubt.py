@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from core.base.content import digest
+from core.base.work import Collect, Collected, Loaded, Progress, Stepped
 from core.swarm.words import orders
-from core.swarm.words.answers import ContributionWritten, SamplesCounted, StateLoaded, StepTaken
 from core.swarm.words.states import StateName
 from core.text.order.bookmark import BOOKMARK, unpacked
 from tests.process.test_suspension import Stage, play
@@ -27,24 +27,24 @@ def test_rows_averaged_without_their_worker_are_not_drawn_again(tmp_path: Path) 
 
     async def act(stage: Stage) -> None:
         ready = await stage.ready()
-        await stage.until(SamplesCounted)
-        stage.trainer.order(orders.Collect(b"r"))
-        written = await stage.until(ContributionWritten)
+        await stage.until(Progress)
+        stage.trainer.order(Collect(round=b"r"))
+        written = await stage.until(Collected)
         assert used(0) == 0
         ready.mean[:] = ready.contribution
         name = StateName(1, digest(b"next"))
         stage.trainer.order(orders.Absorb(b"r", orders.RoundRecord(name, (), 0.0, (), 1.0)))
-        stepped = await stage.until(StepTaken)
+        stepped = await stage.until(Stepped)
         assert used(1) == written.samples
         await stage.trainer.pause()
-        fetched = shutil.move(stepped.state.location, tmp_path / "fetched")
+        fetched = shutil.move(stepped.checkpoint, tmp_path / "fetched")
         for path in (tmp_path / "states").glob("bookmark-00000001-*"):
             path.unlink()
         stage.ledger.counts = written.samples
         stage.trainer.resume()
         assert (await stage.ready()).state.name.epoch == 0
         stage.trainer.order(orders.Load(str(fetched), name))
-        assert (await stage.until(StateLoaded)).state.digest == stepped.state.digest
+        assert (await stage.until(Loaded)).digest == stepped.digest
         assert used(1) == written.samples
 
     play(tmp_path, act)

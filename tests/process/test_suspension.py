@@ -16,8 +16,8 @@ import pytest
 from core.base.content import chunk_digests, root_digest
 from core.base.ids import PeerId
 from core.base.manifest import AveragingNumbers
-from core.swarm.words import orders
-from core.swarm.words.answers import ContributionWritten, SamplesCounted, TrainerGone, TrainerReady
+from core.base.work import Collect, Collected, Go, Progress
+from core.swarm.words.answers import TrainerGone, TrainerReady
 from core.system.child_process import own_command
 from core.system.file_chunks import file_chunks
 from core.workers import frames
@@ -67,7 +67,7 @@ class Stage:
         """Take an event, and order within it what a participant may."""
         self.told.put_nowait(event)
         if isinstance(event, TrainerReady):
-            self.trainer.order(orders.Go())
+            self.trainer.order(Go())
 
     @property
     def process(self) -> psutil.Process:
@@ -116,7 +116,7 @@ def play(
 def test_suspended_worker_stands_still_and_keeps_its_samples(tmp_path: Path) -> None:
     async def act(stage: Stage) -> None:
         await stage.ready()
-        before = await stage.until(SamplesCounted, lambda counted: counted.samples >= 50)
+        before = await stage.until(Progress, lambda counted: counted.samples >= 50)
         process = stage.process
         await stage.trainer.pause(memory_s=KEPT_S)
         gone = await stage.until(TrainerGone)
@@ -128,7 +128,7 @@ def test_suspended_worker_stands_still_and_keeps_its_samples(tmp_path: Path) -> 
         began = time.monotonic()
         stage.trainer.resume()
         await stage.ready()
-        counted = await stage.until(SamplesCounted)
+        counted = await stage.until(Progress)
         assert time.monotonic() - began < 1.0
         assert counted.samples > before.samples
         assert stage.process == process
@@ -141,18 +141,18 @@ def test_suspended_worker_stands_still_and_keeps_its_samples(tmp_path: Path) -> 
 def test_contribution_that_was_out_counts_again(tmp_path: Path, delayed: bool) -> None:  # noqa: FBT001
     async def act(stage: Stage) -> None:
         first = await stage.ready()
-        await stage.until(SamplesCounted)
-        stage.trainer.order(orders.Collect(b"r"))
-        written = await stage.until(ContributionWritten)
+        await stage.until(Progress)
+        stage.trainer.order(Collect(round=b"r"))
+        written = await stage.until(Collected)
         averaged = first.contribution.copy()
         await stage.trainer.pause(memory_s=KEPT_S)
         stage.trainer.resume()
         second = await stage.ready()
-        counted = await stage.until(SamplesCounted)
+        counted = await stage.until(Progress)
         assert counted.samples > written.samples
         assert counted.ahead == 0
-        stage.trainer.order(orders.Collect(b"s"))
-        assert (await stage.until(ContributionWritten)).round == b"s"
+        stage.trainer.order(Collect(round=b"s"))
+        assert (await stage.until(Collected)).round == b"s"
         assert np.array_equal(first.contribution, averaged), "the round of before may still be on"
         assert not np.array_equal(second.contribution, averaged)
 
@@ -162,7 +162,7 @@ def test_contribution_that_was_out_counts_again(tmp_path: Path, delayed: bool) -
 def test_the_last_of_many_quick_wishes_counts(tmp_path: Path) -> None:
     async def act(stage: Stage) -> None:
         await stage.ready()
-        await stage.until(SamplesCounted)
+        await stage.until(Progress)
         process, trainer = stage.process, stage.trainer
         pauses = []
         for _ in range(5):
@@ -172,7 +172,7 @@ def test_the_last_of_many_quick_wishes_counts(tmp_path: Path) -> None:
             await asyncio.sleep(0)
         await asyncio.gather(*pauses)
         await stage.ready()
-        await stage.until(SamplesCounted)
+        await stage.until(Progress)
         first = asyncio.create_task(trainer.pause(memory_s=KEPT_S))
         await asyncio.sleep(0)
         trainer.resume()
@@ -181,7 +181,7 @@ def test_the_last_of_many_quick_wishes_counts(tmp_path: Path) -> None:
         assert stage.process == process
         trainer.resume()
         await stage.ready()
-        await stage.until(SamplesCounted)
+        await stage.until(Progress)
         assert stage.process == process
         assert not stage.notices
 
@@ -284,16 +284,16 @@ while True:
 def test_throttled_worker_computes_a_share_of_the_time(tmp_path: Path) -> None:
     async def act(stage: Stage) -> None:
         await stage.ready()
-        await stage.until(SamplesCounted)
+        await stage.until(Progress)
         process = stage.process
         stage.trainer.throttle(frames.Throttle(share=10, threads=1))
         for _ in range(2):  # the limit outlives a suspension
-            counted = await stage.until(SamplesCounted, lambda counted: counted.samples_per_s > 0)
+            counted = await stage.until(Progress, lambda counted: counted.samples_per_s > 0)
             before = process.cpu_times()
             await asyncio.sleep(2.0)
             after = process.cpu_times()
             assert after.user + after.system - before.user - before.system < 0.7
-            assert (await stage.until(SamplesCounted)).samples >= counted.samples
+            assert (await stage.until(Progress)).samples >= counted.samples
             assert stage.process == process
             await stage.trainer.pause(memory_s=KEPT_S)
             stage.trainer.resume()

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from core.api.score import Score
 from core.workers import frames
 from core.workers.worker import Worker
 from tests.process.swarm import alive
@@ -13,7 +14,12 @@ from tests.process.swarm import alive
 pytestmark = pytest.mark.process
 
 START = frames.Start(manifest_path="", blobs_dir="", state_dir="", arena_path="", seed=0)
-PRELUDE = "import sys, time\nfrom core.workers import frames as f\nout = sys.stdout.buffer\n"
+PRELUDE = """
+import sys, time
+from core.api.score import Score
+from core.workers import frames as f
+out = sys.stdout.buffer
+"""
 
 
 def run(program: str, folder: Path, *, kill: bool = False) -> tuple[int, list[frames.ToEngine], Worker]:
@@ -39,10 +45,10 @@ def run(program: str, folder: Path, *, kill: bool = False) -> tuple[int, list[fr
 
 
 def test_it_hears_what_the_worker_says(tmp_path: Path) -> None:
-    program = "out.write(f.encode_frame(f.Evaluated(epoch=1, score=f.Score(2.0), baselines={}))); out.flush()"
+    program = "out.write(f.encode_frame(f.Evaluated(epoch=1, score=Score(2.0), baselines={}))); out.flush()"
     code, heard, _ = run(program, tmp_path)
     assert code in {0, -9}
-    assert heard == [frames.Evaluated(epoch=1, score=frames.Score(2.0), baselines={})]
+    assert heard == [frames.Evaluated(epoch=1, score=Score(2.0), baselines={})]
 
 
 def test_a_worker_gets_its_start(tmp_path: Path) -> None:

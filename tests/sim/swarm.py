@@ -12,6 +12,7 @@ from core.base.content import digest
 from core.base.ids import PeerId
 from core.base.manifest import AveragingNumbers
 from core.base.wire import MessageCodec
+from core.base.work import Collect
 from core.swarm.participant import Participant
 from core.swarm.standby import HELP_BYTES
 from core.swarm.view import ParticipantView
@@ -188,7 +189,7 @@ class Volunteer:
             whole = self.disk.keep_copy(event, like=self._swarm.worker_settings.first_state())
             facts = self.disk.copies(self._swarm.volunteers) if whole else [StateNotKept(lied=True)]
             return [output for fact in facts for output in self.participant.handle(fact, now)]
-        if isinstance(event, orders.Collect):
+        if isinstance(event, Collect):
             self._swarm.aim(self.peer)
         self.disk.journal(event)
         if self.worker is not None and isinstance(event, orders.TrainerOrder):

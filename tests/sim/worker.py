@@ -13,21 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from core.api.score import Score
 from core.base.ids import PeerId
 from core.base.problems import WireProblem
+from core.base.work import Collect, Collected, Evaluate, Evaluated, Go, Hold, Loaded, Progress, Release, Stepped
 from core.swarm.words import orders
-from core.swarm.words.answers import (
-    ContributionWritten,
-    HeldoutEvaluated,
-    MeanOffered,
-    SamplesCounted,
-    StateLoaded,
-    StateOffered,
-    StepTaken,
-    TrainerAnswer,
-    TrainerGone,
-    TrainerReady,
-)
+from core.swarm.words.answers import MeanOffered, StateOffered, TrainerAnswer, TrainerGone, TrainerReady
 from core.swarm.words.states import State, StateName
 from tests.sim.accumulation import BATCH, Accumulation
 from tests.sim.disk import Disk, MemoryFile, ModelState
@@ -160,9 +151,9 @@ class FakeWorker:
         """
         step_s = BATCH / self.speed
         match order:
-            case orders.Collect() | orders.Hold():
+            case Collect() | Hold():
                 work_s = step_s * self._random.random() if self.computed.training else 0.0
-            case orders.Absorb() | orders.Load() | orders.Replay() | orders.Evaluate():
+            case orders.Absorb() | orders.Load() | orders.Replay() | Evaluate():
                 work_s = self._random.uniform(*self._settings.step_s)
             case _:
                 work_s = 0.0
@@ -175,22 +166,22 @@ class FakeWorker:
 
     def _carry_out(self, order: orders.TrainerOrder, now: float) -> Sequence[Any]:
         match order:
-            case orders.Release():
+            case Release():
                 self.computed.take_back(now)
                 self._train(now)
-            case orders.Go():
+            case Go():
                 self._train(now)
-            case orders.Hold():
+            case Hold():
                 self.computed.pause(now)
-            case orders.Collect(round=round_id):
+            case Collect(round=round_id):
                 self._collect(round_id, now)
             case orders.Absorb(record=record):
                 self.absorb(record, now)
             case orders.Load() | orders.Replay():
                 self._load(order, now)
-            case orders.Evaluate():
+            case Evaluate():
                 epoch = self.model.name.epoch
-                evaluated = HeldoutEvaluated(epoch, 4.0 / (1 + epoch))
+                evaluated = Evaluated(epoch=epoch, score=Score(4.0 / (1 + epoch)), baselines={})
                 self._after(PIPE_S, lambda then: self._seat.answer(evaluated, then))
         return ()
 
@@ -213,7 +204,7 @@ class FakeWorker:
             self.computed.give_out()
             if trained:
                 self._train(now)
-        written = ContributionWritten(round_id, samples, 4.0 / (1 + self.model.name.epoch))
+        written = Collected(round=round_id, epoch=0, samples=samples, loss=4.0 / (1 + self.model.name.epoch))
         self._after(PIPE_S, lambda then: self._seat.answer(written, then))
 
     def absorb(self, record: orders.RoundRecord, now: float) -> None:
@@ -236,7 +227,7 @@ class FakeWorker:
         state = self._keep("stepped")
         self._train(now)
 
-        step = StepTaken(state, samples, 4.0 / (1 + before.name.epoch) if samples else 0.0)
+        step = Stepped(**state.fields, samples=samples, loss=4.0 / (1 + before.name.epoch) if samples else 0.0)
         self._after(PIPE_S, lambda then: [*self._offer(state, then, [mean]), *self._seat.answer(step, then)])
 
     def _load(self, order: orders.Load | orders.Replay, now: float) -> None:
@@ -253,7 +244,7 @@ class FakeWorker:
         means = self._disk.means.files
 
         def answer(then: float) -> Sequence[Any]:
-            return [*self._offer(state, then, means), *self._seat.answer(StateLoaded(state), then)]
+            return [*self._offer(state, then, means), *self._seat.answer(Loaded(**state.fields), then)]
 
         self._after(PIPE_S, answer)
 
@@ -302,7 +293,7 @@ class FakeWorker:
                 ahead = samples if self.computed.out else 0
                 samples += self.computed.aside()
             loss = 4.0 / (1 + epoch)
-            counted = SamplesCounted(epoch=epoch, samples=samples, ahead=ahead, samples_per_s=self.speed, loss=loss)
+            counted = Progress(epoch=epoch, samples=samples, ahead=ahead, samples_per_s=self.speed, loss=loss)
             return self._seat.answer(counted, now)
 
         self._after(max(PROGRESS_S, BATCH / self.speed), report)

@@ -8,9 +8,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from core.swarm import branches, orders
 from core.swarm.pace import EpochPace
+from core.swarm.presence import branches
 from core.swarm.presence.branches import Voices, Weight
+from core.swarm.words import orders
 from core.swarm.words.facts import Help
 from core.swarm.words.progress import ProgressReport
 from core.swarm.words.states import StateName

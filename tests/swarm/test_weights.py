@@ -10,7 +10,7 @@ from core.averaging.aggregators import NORM_FACTOR
 from core.averaging.weights import LEAD
 from core.base.bounds import SAMPLES_MAX
 from core.base.ids import PeerId
-from core.swarm.words.answers import ContributionWritten, SamplesCounted
+from core.base.work import Collected, Progress
 from core.swarm.words.orders import ContributionCut, RoundRecord
 from tests.sim.checkers import Checker
 from tests.sim.churn import ChurnSettings
@@ -64,11 +64,11 @@ def lies(liar: Volunteer, *, times: float) -> None:
         handle = participant.handle
 
         def lie(event: Any, now: float) -> Sequence[Any]:
-            if isinstance(event, ContributionWritten):
+            if isinstance(event, Collected):
                 worker._contribution[:] = np.float32(times)
-                event = ContributionWritten(event.round, SAMPLES_MAX, 1e9)
-            if isinstance(event, SamplesCounted):
-                event = SamplesCounted(epoch=event.epoch, samples=SAMPLES_MAX, samples_per_s=1e12, loss=1e9)
+                event = Collected(round=event.round, epoch=0, samples=SAMPLES_MAX, loss=1e9)
+            if isinstance(event, Progress):
+                event = Progress(epoch=event.epoch, samples=SAMPLES_MAX, samples_per_s=1e12, loss=1e9)
             return handle(event, now)
 
         participant.handle = lie  # type: ignore[method-assign]

@@ -10,8 +10,8 @@ HEAD: Final = """# Rooms
 
 Made of the packages' docstrings by `python tests/unit/test_rooms.py`; a test sees that it is true.
 
-| room | files | what it is for |
-|---|---|---|
+| room | what it is for |
+|---|---|
 """
 
 
@@ -23,10 +23,8 @@ def rooms() -> str:
 
 def _row(package: Path) -> str:
     said = ast.get_docstring(ast.parse((package / "__init__.py").read_text(encoding="utf-8"))) or ""
-    files = len([path for path in package.glob("*.py") if path.name != "__init__.py"])
-    return (
-        f"| `{package.relative_to(ROOT).as_posix()}` | {files} | {' '.join(said.partition(chr(10) * 2)[0].split())} |\n"
-    )
+    sentence = " ".join(said.partition("\n\n")[0].split())
+    return f"| `{package.relative_to(ROOT).as_posix()}` | {sentence} |\n"
 
 
 def test_page_of_rooms_is_what_the_packages_say():

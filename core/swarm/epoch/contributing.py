@@ -5,14 +5,14 @@ from typing import Any
 
 from core.base.bounds import SAMPLES_MAX, is_loss
 from core.base.trace import Trace
+from core.base.work import Collect, Collected, Go, Progress, Release
 from core.swarm.epoch.assisting import Assisting
 from core.swarm.epoch.grouping import Grouping
 from core.swarm.epoch.pending import Pending
 from core.swarm.epoch.watch import TrainerWatch
 from core.swarm.rounds.rounds import Rounds
-from core.swarm.words.answers import ContributionWritten, SamplesCounted
 from core.swarm.words.epoch import Cue, EpochMachine, Phase
-from core.swarm.words.orders import Absorb, Changed, Collect, Go, Release, RoundLost
+from core.swarm.words.orders import Absorb, Changed, RoundLost
 from core.swarm.words.round_events import Asked, Committed, Missed
 
 
@@ -78,7 +78,7 @@ class Contributing:
         samples = self.pending.by_now(now)
         return self._grouping.consider(mine, samples=samples, speed=self.samples_per_s, training=training, now=now)
 
-    def counted(self, counted: SamplesCounted, now: float) -> list[Any]:
+    def counted(self, counted: Progress, now: float) -> list[Any]:
         """The trainer says how far it is; what it says of another epoch comes too late."""
         state = self._epochs.state
         if state is None or state.name.epoch != counted.epoch:
@@ -94,9 +94,9 @@ class Contributing:
         self._epochs.advance(Cue.WANTED, now)
         self._watch.collecting(now)
         self._round = asked.round
-        return [Changed(), Collect(asked.round)]
+        return [Changed(), Collect(round=asked.round)]
 
-    def written(self, written: ContributionWritten, now: float) -> list[Any]:
+    def written(self, written: Collected, now: float) -> list[Any]:
         """Offer the contribution to the group; one whose loss others would not accept counts as one without samples."""
         self._watch.heard()
         samples, loss = written.samples, written.loss
@@ -125,7 +125,7 @@ class Contributing:
             self._grouping.fell_short(missed.samples, speed, now)
         self._epochs.advance(Cue.FAILED, now)
         self.pending.give_back()
-        return [RoundLost(missed.reason), Release(self._round)]
+        return [RoundLost(missed.reason), Release(round=self._round)]
 
     def committed(self, committed: Committed, now: float) -> list[Any]:
         """The mean is there: the trainer takes the step."""

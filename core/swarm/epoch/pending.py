@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from core.base.bounds import is_loss
+from core.base.work import Progress
 from core.swarm.presence.membership import GOES_ON_S
-from core.swarm.words.answers import SamplesCounted
 from core.swarm.words.epoch import Phase
 
 _OUT: Final = frozenset({Phase.OFFERED, Phase.AVERAGING})
@@ -34,7 +34,7 @@ class Pending:
         """How many samples it will have by now; its speed counts no longer than until its next word is due."""
         return self.samples + self.samples_per_s * min(max(0.0, now - self.at), GOES_ON_S)
 
-    def count(self, counted: SamplesCounted, phase: Phase, now: float) -> None:
+    def count(self, counted: Progress, phase: Phase, now: float) -> None:
         """Take in what the trainer says; what it says in `phase` of a round's samples is set apart."""
         self.samples, self.ahead = counted.samples, 0
         if phase in _OUT:

@@ -1,6 +1,6 @@
 """What a trainer tells its participant, as events for `Participant.handle`; `core.swarm.words.orders` is the other way.
 
-In the real program the engine makes them of the worker's frames, in the simulator a simulated worker says them.
+What the worker says goes through the engine as it is (`core.base.work`); in the simulator a simulated worker says it.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from core.averaging.feedback import ResidualStore
 from core.base.arrays import np
+from core.base.work import Collected, Evaluated, Loaded, Progress, Stepped
 from core.swarm.words.files import StateFile
 from core.swarm.words.states import State
 
@@ -52,71 +53,6 @@ class TrainerGone:
     paused: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SamplesCounted:
-    """The trainer has accumulated samples that no step has taken up.
-
-    Attributes:
-        epoch: Of the state on which it trains; what it says of an earlier one comes too late.
-        samples: All of them.
-        samples_per_s: Its speed.
-        loss: Mean training loss, nats.
-        ahead: How many of `samples` came since `Collect`: none, unless it computes on while a round is averaged.
-            Before a trainer hears of the round's end it counts them so; afterwards they are samples like others.
-    """
-
-    epoch: int
-    samples: int
-    samples_per_s: float
-    loss: float
-    ahead: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class ContributionWritten:
-    """The contribution to a round is in its vector.
-
-    Attributes:
-        round: Its id.
-        samples: How many samples it holds.
-        loss: Their mean training loss, nats.
-    """
-
-    round: bytes
-    samples: int
-    loss: float
-
-
-@dataclass(frozen=True, slots=True)
-class StepTaken:
-    """The optimiser took its step to `state`.
-
-    Attributes:
-        state: What the trainer holds now.
-        samples: Accumulated for the next step already.
-        loss: Their mean training loss, nats.
-    """
-
-    state: State
-    samples: int = 0
-    loss: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class StateLoaded:
-    """The trainer has obeyed `Load`, and holds this state."""
-
-    state: State
-
-
-@dataclass(frozen=True, slots=True)
-class HeldoutEvaluated:
-    """The trainer looked at the held-out text in this epoch: mean loss in nats."""
-
-    epoch: int
-    loss: float
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class StateOffered:
     """Others may have this state file."""
@@ -131,8 +67,6 @@ class MeanOffered:
     file: StateFile
 
 
-TrainerNews = (
-    TrainerReady | TrainerGone | SamplesCounted | ContributionWritten | StepTaken | StateLoaded | HeldoutEvaluated
-)
+TrainerNews = TrainerReady | TrainerGone | Progress | Collected | Stepped | Loaded | Evaluated
 """What a trainer says of itself."""
 TrainerAnswer = TrainerNews | StateOffered | MeanOffered

@@ -8,6 +8,7 @@ from core.averaging.receipts.receipt import Deed, Statement
 from core.base.ids import PeerId
 from core.base.state_header import StateHeader
 from core.base.untaken import Untaken
+from core.base.work import Collect, Evaluate, Go, Hold, Release
 from core.swarm.words.states import StateName
 
 SCALED_BY_CHANCE: Final = 0.1
@@ -15,25 +16,8 @@ SCALED_BY_CHANCE: Final = 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class Go:
-    """Trainer: accumulate samples from now on; `Hold` takes it back."""
-
-
-@dataclass(frozen=True, slots=True)
-class Hold:
-    """Trainer: stand still and keep what was accumulated, until `Go`."""
-
-
-@dataclass(frozen=True, slots=True)
-class Collect:
-    """Trainer: write down the contribution, answer with `ContributionWritten`, stand still."""
-
-    round: bytes
-
-
-@dataclass(frozen=True, slots=True)
 class Absorb:
-    """Trainer: the mean is in its slot; take the optimiser step, answer with `StepTaken`, go on."""
+    """Trainer: the mean is in its slot; take the optimiser step, answer with `Stepped`, go on."""
 
     round: bytes
     record: "RoundRecord"
@@ -52,15 +36,8 @@ class Agreement:
 
 
 @dataclass(frozen=True, slots=True)
-class Release:
-    """Trainer: the round failed; go on accumulating with all that was there."""
-
-    round: bytes
-
-
-@dataclass(frozen=True, slots=True)
 class Load:
-    """Trainer: replace the state by this verified one, answer with `StateLoaded`."""
+    """Trainer: replace the state by this verified one, answer with `Loaded`."""
 
     location: str
     name: StateName
@@ -70,7 +47,7 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """Trainer: take the steps to a state that others hold with these means, answer with `StateLoaded`.
+    """Trainer: take the steps to a state that others hold with these means, answer with `Loaded`.
 
     The means come from strangers: if they do not lead to the very file, nothing changes; answer with the state that is
     held still.
@@ -83,11 +60,6 @@ class Replay:
     """Root digest of the state's file."""
     means: tuple[str, ...]
     """Where the means are, in the order of the steps."""
-
-
-@dataclass(frozen=True, slots=True)
-class Evaluate:
-    """Trainer: look at the held-out text, answer with `HeldoutEvaluated`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +86,7 @@ class CopyFailed:
 
 
 TrainerOrder = Go | Hold | Collect | Absorb | Release | Load | Replay | Evaluate | Restart
+"""What a trainer is told; the plain ones go on to the worker as they are (`core.base.work`)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,11 @@ follows does not follow from their names (`core.swarm.presence.branches`).
 """
 
 from dataclasses import dataclass
+from typing import Self
 
 from core.base.ids import hashed_key
 from core.base.state_header import MARK_BYTES
+from core.base.work import StateFields, StateFrame
 
 LINEAGE_BYTES = 32
 
@@ -41,6 +43,26 @@ class State:
     """Path of the file, or whatever the trainer calls it."""
     ancestors: tuple[bytes, ...] = ()
     """Marks of the states that led to it, the nearest first, as far as the file tells."""
+
+    @classmethod
+    def of(cls, frame: StateFrame) -> Self:
+        """The state that a trainer names."""
+        name = StateName(frame.epoch, frame.lineage)
+        return cls(name, frame.digest, frame.checkpoint, ancestors=marks_in(frame.ancestors))
+
+    @property
+    def fields(self) -> StateFields:
+        """Fields by which a trainer names this state."""
+        return {
+            "epoch": self.name.epoch,
+            "lineage": self.name.lineage,
+            "ancestors": b"".join(self.ancestors),
+            "means": b"",
+            "digest": self.digest,
+            "chunks": b"",
+            "checkpoint": self.location,
+            "ledger": b"",
+        }
 
 
 def marks_in(joined: bytes) -> tuple[bytes, ...]:

@@ -10,6 +10,7 @@ import pytest
 
 from core.averaging.codecs.registry import CODEC_NAMES, FEEDBACK
 from core.base.ids import PeerId
+from core.base.work import Collect
 from core.swarm.words import orders
 from core.swarm.words.orders import RoundRecord
 from core.swarm.words.states import State, StateName
@@ -57,7 +58,7 @@ def disobey(monkeypatch: pytest.MonkeyPatch, order: type, *, number: int | None 
 
 @pytest.mark.long
 def test_an_epoch_that_does_not_end_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    disobey(monkeypatch, orders.Collect)
+    disobey(monkeypatch, Collect)
     verdict = trial().run()
     assert not verdict.ok
     assert "does not end" in verdict.problem

@@ -8,20 +8,10 @@ from typing import Any
 import numpy as np
 
 from core.base.ids import PeerId
+from core.base.work import Collect, Collected, Evaluate, Evaluated, Go, Hold, Loaded, Progress, Release, Stepped
 from core.swarm.words import orders
-from core.swarm.words.answers import (
-    ContributionWritten,
-    HeldoutEvaluated,
-    MeanOffered,
-    SamplesCounted,
-    StateLoaded,
-    StateOffered,
-    StepTaken,
-    TrainerAnswer,
-    TrainerGone,
-    TrainerReady,
-)
-from core.swarm.words.states import StateName
+from core.swarm.words.answers import MeanOffered, StateOffered, TrainerAnswer, TrainerGone, TrainerReady
+from core.swarm.words.states import State, StateName
 from tests.sim.agenda import Agenda
 from tests.sim.disk import Disk, ModelState
 from tests.sim.samples import Contributed, gradient
@@ -49,17 +39,17 @@ class Recorder:
                 return self._note("ready", state)
             case TrainerGone():
                 return self._note("gone", now)
-            case SamplesCounted():
+            case Progress():
                 self._note("ahead", answer.ahead)
                 return self._note("progressed", answer.samples)
-            case ContributionWritten():
+            case Collected():
                 return self._note("collected", answer.samples)
-            case StepTaken():
+            case Stepped():
                 self._note("kept", answer.samples)
-                return self._note("stepped", answer.state)
-            case StateLoaded():
-                return self._note("loaded", answer.state)
-            case HeldoutEvaluated():
+                return self._note("stepped", State.of(answer))
+            case Loaded():
+                return self._note("loaded", State.of(answer))
+            case Evaluated():
                 return self._note("evaluated", answer.epoch)
             case StateOffered():
                 return self._note("offered", answer.file.digest)
@@ -103,9 +93,9 @@ def test_it_trains_at_its_speed_between_go_and_hold() -> None:
     bench = Bench()
     bench.agenda.run(5.0)
     assert not bench.recorder.heard("progressed")
-    bench.order(orders.Go(), seconds=10.0)
+    bench.order(Go(), seconds=10.0)
     assert bench.recorder.heard("progressed")[-1] >= 88
-    bench.order(orders.Hold(), seconds=2.0)
+    bench.order(Hold(), seconds=2.0)
     last = bench.recorder.heard("progressed")[-1]
     bench.order(seconds=10.0)
     assert bench.recorder.heard("progressed")[-1] == last
@@ -113,20 +103,20 @@ def test_it_trains_at_its_speed_between_go_and_hold() -> None:
 
 def test_worker_collects_stops_and_resumes_with_its_gradients() -> None:
     bench = Bench()
-    bench.order(orders.Go(), seconds=5.0)
-    bench.order(orders.Collect(b"r"), seconds=5.0)
+    bench.order(Go(), seconds=5.0)
+    bench.order(Collect(round=b"r"), seconds=5.0)
     (first,) = bench.recorder.heard("collected")
     assert 40 <= first <= 60
     assert np.array_equal(bench.recorder.contribution, gradient(ME, SETTINGS.first, first, 8))
-    bench.order(orders.Release(b"r"), seconds=5.0)
-    bench.order(orders.Collect(b"r"))
+    bench.order(Release(round=b"r"), seconds=5.0)
+    bench.order(Collect(round=b"r"))
     assert first + 40 <= bench.recorder.heard("collected")[1] <= first + 60
 
 
 def test_it_steps_keeps_a_checkpoint_and_begins_anew() -> None:
     bench = Bench()
-    bench.order(orders.Go(), seconds=5.0)
-    bench.order(orders.Collect(b"r"))
+    bench.order(Go(), seconds=5.0)
+    bench.order(Collect(round=b"r"))
     bench.recorder.mean[:] = 1.0
     bench.order(orders.Absorb(b"r", RECORD))
     (state,) = bench.recorder.heard("stepped")
@@ -137,7 +127,7 @@ def test_it_steps_keeps_a_checkpoint_and_begins_anew() -> None:
     model = ModelState.from_bytes(bench.disk.checkpoints[-1][1].data, 8)
     assert np.allclose(model.momentum, 1.0)
     assert np.allclose(model.parameters, SETTINGS.first_state().parameters - 0.05)
-    bench.order(orders.Collect(b"s"))
+    bench.order(Collect(round=b"s"))
     assert bench.recorder.heard("collected")[-1] < 20
 
 
@@ -153,15 +143,15 @@ def test_worker_loads_a_fetched_state() -> None:
     data = ModelState(NEXT, np.zeros(8, dtype=np.float32), np.ones(8, dtype=np.float32)).to_bytes(0)
     bench.disk.begin(b"root", len(data), [b""])
     bench.disk.write(0, memoryview(data))
-    bench.order(orders.Load(bench.disk.finish(), NEXT), orders.Evaluate())
+    bench.order(orders.Load(bench.disk.finish(), NEXT), Evaluate())
     assert bench.recorder.heard("loaded")[0].name == NEXT
     assert bench.recorder.heard("evaluated") == [1]
 
 
 def test_nothing_comes_from_a_killed_worker() -> None:
     bench = Bench()
-    bench.order(orders.Go(), seconds=5.0)
-    bench.worker.order(orders.Collect(b"r"))
+    bench.order(Go(), seconds=5.0)
+    bench.worker.order(Collect(round=b"r"))
     bench.worker.kill(bench.agenda.now)
     said = len(bench.recorder.said)
     bench.order(seconds=20.0)
@@ -171,8 +161,8 @@ def test_nothing_comes_from_a_killed_worker() -> None:
 
 def test_a_delayed_one_computes_on_while_its_contribution_is_out() -> None:
     bench = Bench(delayed=True)
-    bench.order(orders.Go(), seconds=5.0)
-    bench.order(orders.Collect(b"r"), seconds=5.0)
+    bench.order(Go(), seconds=5.0)
+    bench.order(Collect(round=b"r"), seconds=5.0)
     (first,) = bench.recorder.heard("collected")
     ahead = bench.recorder.heard("ahead")[-1]
     assert bench.recorder.heard("progressed")[-1] == first + ahead
@@ -181,7 +171,7 @@ def test_a_delayed_one_computes_on_while_its_contribution_is_out() -> None:
     bench.order(orders.Absorb(b"r", RECORD))
     (kept,) = bench.recorder.heard("kept")
     assert ahead <= kept <= ahead + 8
-    bench.order(orders.Collect(b"s"), seconds=2.0)
+    bench.order(Collect(round=b"s"), seconds=2.0)
     second = bench.recorder.heard("collected")[-1]
     made = [news for news in bench.told if isinstance(news, Contributed)]
     (stretch,) = made[0].stretches
@@ -197,13 +187,13 @@ def test_a_delayed_one_computes_on_while_its_contribution_is_out() -> None:
 
 def test_delayed_worker_takes_back_a_failed_contribution() -> None:
     bench = Bench(delayed=True)
-    bench.order(orders.Go(), seconds=5.0)
-    bench.order(orders.Collect(b"r"), seconds=5.0)
+    bench.order(Go(), seconds=5.0)
+    bench.order(Collect(round=b"r"), seconds=5.0)
     bench.order(orders.Absorb(b"r", RECORD), seconds=3.0)
     (kept,) = bench.recorder.heard("kept")
     for name in (b"s", b"t", b"u"):
-        bench.order(orders.Collect(name), seconds=3.0)
-        bench.order(orders.Release(name), seconds=1.0)
+        bench.order(Collect(round=name), seconds=3.0)
+        bench.order(Release(round=name), seconds=1.0)
         assert bench.recorder.heard("ahead")[-1] == 0
     made = [news.stretches for news in bench.told if isinstance(news, Contributed)][1:]
     for stale, fresh in made:

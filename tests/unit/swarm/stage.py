@@ -14,6 +14,7 @@ from core.base.contact import Observed
 from core.base.ids import PeerId
 from core.base.machine import Received, Send, Tick
 from core.base.manifest import AveragingNumbers
+from core.base.work import Progress
 from core.dht.events import Found
 from core.dht.records import sign_record
 from core.swarm.catching_up.arrival import INFORMED_AFTER_S
@@ -21,7 +22,7 @@ from core.swarm.catching_up.fetch import Sinks
 from core.swarm.participant import Participant
 from core.swarm.presence.beacon import REPORT_LIFETIME_S
 from core.swarm.words import orders
-from core.swarm.words.answers import SamplesCounted, StateOffered, TrainerAnswer, TrainerReady
+from core.swarm.words.answers import StateOffered, TrainerAnswer, TrainerReady
 from core.swarm.words.epoch import Phase
 from core.swarm.words.progress import ProgressReport, encode_report, progress_key
 from core.swarm.words.round_events import Formed
@@ -145,9 +146,7 @@ class Stage:
     def progress(self, *, samples: int, samples_per_s: float, loss: float, ahead: int = 0) -> list[Any]:
         """The trainer says how far it is with the state that it holds."""
         assert self.held is not None
-        counted = SamplesCounted(
-            epoch=self.held.epoch, samples=samples, samples_per_s=samples_per_s, loss=loss, ahead=ahead
-        )
+        counted = Progress(epoch=self.held.epoch, samples=samples, samples_per_s=samples_per_s, loss=loss, ahead=ahead)
         return self.answer(counted)
 
     def formed(self) -> list[Any]:

@@ -3,9 +3,9 @@
 from typing import Any
 
 from core.averaging.matchmaking import Call, Wanted
+from core.base.work import Collected, Go, Hold, Stepped
 from core.swarm.epoch.assisting import ALONE_S, REFUSED_MAX, TRY_AGAIN, Assisting
-from core.swarm.words.answers import ContributionWritten, StepTaken
-from core.swarm.words.orders import Go, Hold, RoundRecord
+from core.swarm.words.orders import RoundRecord
 from core.swarm.words.round_events import Asked, Committed
 from core.swarm.words.states import State, StateName
 from tests.unit.swarm.stage import Stage, peer, report_of
@@ -19,11 +19,11 @@ def step(stage: Stage, epoch: int, *, samples: int, gives: bool) -> list[Any]:
     """A round that leads to an epoch is committed, and its step taken; returns what the trainer is told then."""
     record = RoundRecord(name(epoch), ((peer(1), 60),), 1.0, (), 1.0)
     stage.hear(stage.actor.handle(Asked(b"r"), stage.now))
-    stage.answer(ContributionWritten(b"r", samples, 1.0))
+    stage.answer(Collected(round=b"r", epoch=0, samples=samples, loss=1.0))
     stage.formed()
     stage.hear(stage.actor.handle(Committed(b"r", name(epoch - 1), record, gives=gives), stage.now))
     before = len(stage.said)
-    stage.answer(StepTaken(State(name(epoch), b"d" * 32, "")))
+    stage.answer(Stepped(**State(name(epoch), b"d" * 32, "").fields))
     return [said for said in stage.said[before:] if isinstance(said, Go | Hold)]
 
 

@@ -5,10 +5,10 @@ import math
 import pytest
 
 from core.averaging.matchmaking import Call, Cancelled, Ready, Wanted
+from core.base.work import Collect, Collected, Stepped
 from core.swarm.epoch.stragglers import Stragglers
 from core.swarm.presence.membership import Membership
-from core.swarm.words.answers import ContributionWritten, StepTaken
-from core.swarm.words.orders import Absorb, Collect, RoundRecord
+from core.swarm.words.orders import Absorb, RoundRecord
 from core.swarm.words.round_events import Committed
 from core.swarm.words.states import State, StateName
 from tests.unit.swarm.stage import FIRST, Stage, own_row, peer, report_of
@@ -23,7 +23,7 @@ def in_round(stage: Stage) -> bytes:
     stage.ready()
     stage.progress(samples=56, samples_per_s=8.0, loss=1.0)
     called = call(stage, 1)
-    stage.answer(ContributionWritten(called, 60, 1.0))
+    stage.answer(Collected(round=called, epoch=0, samples=60, loss=1.0))
     assert stage.heard_by(1, Ready) == [Ready(called, own_row(stage, 60, samples_per_s=8.0))]
     return called
 
@@ -53,7 +53,7 @@ def test_samples_computed_during_a_round_count_for_the_next_step() -> None:
     assert not stage.actor.report(stage.now).in_step
     further(stage, samples=92, ahead=32)
     assert counted(stage) == 32
-    stage.answer(StepTaken(State(NEXT, b"d" * 32, ""), 36, 0.5))
+    stage.answer(Stepped(**State(NEXT, b"d" * 32, "").fields, samples=36, loss=0.5))
     assert counted(stage) == 36
     assert stage.actor.report(stage.now).state == NEXT
     further(stage, samples=40, ahead=0)
@@ -79,7 +79,7 @@ def test_batch_full_when_the_step_ends_begins_the_next_round() -> None:
     commit(stage)
     stage.read(p1=report_of(NEXT, time=stage.now, samples=70))
     before = len(stage.heard_by(1, Call)) + len(stage.heard_by(1, Wanted))
-    stage.answer(StepTaken(State(NEXT, b"d" * 32, ""), 36, math.nan))
+    stage.answer(Stepped(**State(NEXT, b"d" * 32, "").fields, samples=36, loss=math.nan))
     assert len(stage.heard_by(1, Call)) + len(stage.heard_by(1, Wanted)) == before + 1
 
 
@@ -96,7 +96,7 @@ def test_a_member_that_still_steps_is_waited_for_a_while(*, delayed: bool) -> No
     def asked() -> bool:
         return any(stage.heard_by(number, kind) for number in (1, 2) for kind in (Call, Wanted))
 
-    stage.answer(StepTaken(State(NEXT, b"d" * 32, "")))
+    stage.answer(Stepped(**State(NEXT, b"d" * 32, "").fields))
     assert not asked()
     began = stage.now
     while not asked():

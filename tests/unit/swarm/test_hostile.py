@@ -6,6 +6,7 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from core.api.score import Score
 from core.averaging.grid.plans import GRID_MESSAGES
 from core.averaging.matchmaking import GROUP_MESSAGES, Call
 from core.averaging.messages import ROUND_MESSAGES
@@ -13,11 +14,12 @@ from core.averaging.plan import Member
 from core.base.bounds import EPOCH_MAX, FOLLOWED_EPOCH_MAX, SAMPLES_MAX
 from core.base.ids import PEER_ID_BYTES
 from core.base.machine import Lost
+from core.base.work import Collect, Collected, Evaluate, Evaluated, Loaded, Stepped
 from core.dht.events import Found
 from core.dht.messages import Record
 from core.swarm.epoch.watch import ANSWER_S
 from core.swarm.words import orders
-from core.swarm.words.answers import ContributionWritten, HeldoutEvaluated, StateLoaded, StepTaken, TrainerGone
+from core.swarm.words.answers import TrainerGone
 from core.swarm.words.epoch import Phase
 from core.swarm.words.messages import ChunkAsk, ChunkGive, StateAsk, StateDenied, StateDone, StateOffer
 from core.swarm.words.progress import encode_report, progress_key
@@ -104,15 +106,15 @@ class Trainer:
             order = stage.said[self.done]
             self.done += 1
             match order:
-                case orders.Collect():
-                    stage.answer(ContributionWritten(order.round, 4, 1.0))
+                case Collect():
+                    stage.answer(Collected(round=order.round, epoch=0, samples=4, loss=1.0))
                 case orders.Absorb():
                     self.held = State(order.name, OWN.digest, "here")
-                    stage.answer(StepTaken(self.held))
+                    stage.answer(Stepped(**self.held.fields))
                 case orders.Load():
-                    stage.answer(StateLoaded(self.held))
-                case orders.Evaluate():
-                    stage.answer(HeldoutEvaluated(self.held.name.epoch, 2.0))
+                    stage.answer(Loaded(**self.held.fields))
+                case Evaluate():
+                    stage.answer(Evaluated(epoch=self.held.name.epoch, score=Score(2.0), baselines={}))
                 case orders.Restart():
                     self.go()
                     self.come()

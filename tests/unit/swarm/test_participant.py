@@ -1,7 +1,5 @@
 """A participant among liars, with a trainer that answers, hangs or goes."""
 
-import math
-
 import msgspec
 import pytest
 
@@ -11,15 +9,16 @@ from core.averaging.plan import Member
 from core.base.bounds import FOLLOWED_EPOCH_MAX, SAMPLES_MAX
 from core.base.contact import Contact
 from core.base.machine import Lost
+from core.base.work import Collect, Collected, Go, Hold, Loaded, Release
 from core.swarm.catching_up.arrival import INFORMED_AFTER_S
 from core.swarm.catching_up.catch_up import STATE_SLACK_BYTES
 from core.swarm.catching_up.fetch import ANSWER_TIMEOUT_S
 from core.swarm.catching_up.state_choice import LISTEN_S
 from core.swarm.epoch.watch import ANSWER_S
-from core.swarm.words.answers import ContributionWritten, HeldoutEvaluated, StateLoaded, TrainerGone, TrainerReady
+from core.swarm.words.answers import TrainerGone, TrainerReady
 from core.swarm.words.epoch import Phase
 from core.swarm.words.messages import ChunkAsk, ChunkGive, StateAsk, StateOffer
-from core.swarm.words.orders import Collect, Go, HeldoutLearned, Hold, Load, Release, Restart
+from core.swarm.words.orders import Load, Restart
 from core.swarm.words.progress import StateCopy
 from core.swarm.words.states import State, StateName
 from tests.sim.disk import MemoryFile
@@ -39,6 +38,10 @@ def give(stage: Stage, donor: int, file: MemoryFile) -> None:
     stage.tell(donor, StateOffer(file.digest, file.size_bytes, list(file.chunks)))
     for ask in stage.heard_by(donor, ChunkAsk):
         stage.tell(donor, ChunkGive(ask.digest, ask.index, memoryview(file.read(ask.index))))
+
+
+def contribution(called: bytes) -> Collected:
+    return Collected(round=called, epoch=0, samples=4, loss=1.0)
 
 
 def test_unavailable_state_is_tried_ever_more_rarely_while_training_continues() -> None:
@@ -107,7 +110,7 @@ def test_state_that_differs_from_its_name_is_not_taken(held: str) -> None:
     assert stage.phase is Phase.LOADING
     old = State(FIRST, stage.file.digest, "here")
     now_held = old if held == "the old one" else State(StateName(0, bytes(32)), b"x" * 32, "")
-    stage.answer(StateLoaded(now_held))
+    stage.answer(Loaded(**now_held.fields))
     assert stage.held == FIRST
     if held == "the old one":
         assert stage.phase is Phase.JOINING
@@ -269,7 +272,7 @@ def test_failing_calls_do_not_keep_the_trainer_from_training() -> None:
         if step % 10 == 0:  # each second another call, with the best rank there is
             call(stage, 1, nonce=step)
         for collect in stage.ordered(Collect)[-1:]:
-            stage.answer(ContributionWritten(collect.round, 4, 1.0))
+            stage.answer(contribution(collect.round))
         stage.wait(0.1)
         standing_s += 0.1 * (stage.phase in {Phase.COLLECTING, Phase.OFFERED})
     assert standing_s < 0.3 * steps * 0.1
@@ -283,7 +286,7 @@ def test_member_without_samples_cannot_demand_rounds_in_a_row() -> None:
     for _ in range(600):
         stage.tell(1, Wanted(FIRST.epoch, FIRST.lineage, 0))
         for collect in stage.ordered(Collect)[-1:]:
-            stage.answer(ContributionWritten(collect.round, 4, 1.0))
+            stage.answer(contribution(collect.round))
         for number in (1, 2):
             for message in stage.heard_by(number, Call)[-1:]:
                 key = attempt_key(RUN, FIRST.lineage, FIRST.epoch, message.attempt)
@@ -300,8 +303,8 @@ def test_a_cancelled_call_frees_the_trainer() -> None:
     assert stage.phase is Phase.COLLECTING
     stage.tell(1, Cancelled(called))
     assert stage.phase is Phase.TRAINING
-    assert stage.ordered(Release) == [Release(called)]
-    stage.answer(ContributionWritten(called, 9, 1.0))
+    assert stage.ordered(Release) == [Release(round=called)]
+    stage.answer(contribution(called))
     assert stage.phase is Phase.TRAINING
 
 
@@ -309,7 +312,7 @@ def test_group_short_of_samples_is_retried_after_the_time_needed() -> None:
     stage = Stage(target_samples=100)
     stage.ready()
     called = call(stage, 1)
-    stage.answer(ContributionWritten(called, 40, 1.0))
+    stage.answer(Collected(round=called, epoch=0, samples=40, loss=1.0))
     stage.progress(samples=40, samples_per_s=5.0, loss=1.0)
     stage.read(p1=report_of(time=stage.now, samples=100, samples_per_s=5.0))
     stage.tell(1, Cancelled(called, samples=70))
@@ -320,19 +323,6 @@ def test_group_short_of_samples_is_retried_after_the_time_needed() -> None:
         stage.read(p1=report_of(time=stage.now, samples=100, samples_per_s=5.0))
         assert stage.now < began + 5
     assert began + 3.0 <= stage.now < began + 3.5
-
-
-def test_a_loss_that_is_no_number_counts_for_nothing() -> None:
-    stage = Stage()
-    stage.ready()
-    called = call(stage, 1)
-    stage.progress(samples=4, samples_per_s=1.0, loss=math.nan)
-    stage.answer(ContributionWritten(called, 9, math.nan))
-    assert [(ready.member.samples, ready.member.loss) for ready in stage.heard_by(1, Ready)] == [(0, 0.0)]
-    assert stage.actor.report(stage.now).samples == 0
-    stage.answer(HeldoutEvaluated(0, math.inf))
-    assert not stage.ordered(HeldoutLearned)  # type: ignore[arg-type]
-    assert stage.actor.report(stage.now).heldout_loss is None
 
 
 def test_resting_participant_is_woken_rarely_however_soon_the_step_was() -> None:

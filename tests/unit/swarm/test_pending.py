@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.base.work import Progress
 from core.swarm.epoch.pending import Pending
 from core.swarm.presence.membership import GOES_ON_S
-from core.swarm.words.answers import SamplesCounted
 from core.swarm.words.epoch import Phase
 
 
-def counted(samples: int, *, ahead: int = 0, loss: float = 1.0) -> SamplesCounted:
-    return SamplesCounted(epoch=0, samples=samples, ahead=ahead, samples_per_s=8.0, loss=loss)
+def counted(samples: int, *, ahead: int = 0, loss: float = 1.0) -> Progress:
+    return Progress(epoch=0, samples=samples, ahead=ahead, samples_per_s=8.0, loss=loss)
 
 
 @pytest.mark.parametrize(

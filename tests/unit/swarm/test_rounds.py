@@ -20,12 +20,13 @@ from core.averaging.receipts.exchange import Attesting, Receipted
 from core.averaging.receipts.receipt import Attested, Statement, attest
 from core.base.ids import PeerId
 from core.base.manifest import AveragingNumbers
+from core.base.work import Collect, Collected, Release
 from core.swarm.presence.line_news import lines_key
 from core.swarm.rounds.early_messages import EARLY_MAX
-from core.swarm.words.answers import ContributionWritten, TrainerGone
+from core.swarm.words.answers import TrainerGone
 from core.swarm.words.epoch import Phase
 from core.swarm.words.messages import StateAsk, StateDenied, StateOffer
-from core.swarm.words.orders import Absorb, Collect, Release, RoundRecord
+from core.swarm.words.orders import Absorb, RoundRecord
 from tests.unit.swarm.stage import FIRST, RUN, Stage, own_row, peer, plan_of, signer
 
 ROUND_S = AveragingNumbers().round_timeout_s
@@ -35,7 +36,7 @@ def join(stage: Stage, leader: int, *, nonce: int) -> Plan:
     """The participant is called, collects and is planned in; the leader is the only other member."""
     stage.tell(leader, Call(FIRST.epoch, FIRST.lineage, 0, nonce))
     collect = stage.ordered(Collect)[-1]
-    stage.answer(ContributionWritten(collect.round, 4, 1.0))
+    stage.answer(Collected(round=collect.round, epoch=0, samples=4, loss=1.0))
     members = [own_row(stage, 4), Member(peer(leader), 4, 1.0)]
     plan = plan_of(collect.round, leader, members, stage.actor.settings.averaging)
     stage.tell(leader, plan)
@@ -120,11 +121,11 @@ def test_round_of_a_lost_trainer_does_not_disturb_the_next() -> None:
     assert [output for output in stage.said if isinstance(output, RoundRecord)]
     assert not stage.ordered(Absorb)
     called = stage.ordered(Collect)[-1].round
-    stage.answer(ContributionWritten(called, 4, 1.0))
+    stage.answer(Collected(round=called, epoch=0, samples=4, loss=1.0))
     assert stage.heard_by(2, Ready) == [Ready(called, own_row(stage, 4))]
     stage.tell(2, Cancelled(called))
     assert stage.phase is Phase.TRAINING
-    assert stage.ordered(Release)[-1] == Release(called)
+    assert stage.ordered(Release)[-1] == Release(round=called)
 
 
 def test_bulk_and_excess_messages_before_the_plan_are_not_kept() -> None:

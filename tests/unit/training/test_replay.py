@@ -16,9 +16,10 @@ from core.base.content import DIGEST_BYTES, digest
 from core.base.ids import PeerId
 from core.base.manifest import AveragingNumbers, Manifest
 from core.base.state_header import StateHeader, header_of
+from core.base.work import Loaded, Stepped
 from core.kept.kept_means import KeptMeans
 from core.swarm.words import orders
-from core.swarm.words.answers import MeanOffered, StateLoaded, StepTaken
+from core.swarm.words.answers import MeanOffered
 from core.swarm.words.states import State, StateName
 from core.training.conversation import Conversation
 from core.workers import frames
@@ -85,8 +86,8 @@ class Peer:
         self.arena.slot("mean")[:] = mean
         record = orders.RoundRecord(name, (), 0.0, (), 1.0)
         await self.order(orders.Absorb(b"r", record))
-        (step,) = (one for one in self.told if isinstance(one, StepTaken) and one.state.name == name)
-        return step.state
+        (step,) = (one for one in self.told if isinstance(one, Stepped) and State.of(one).name == name)
+        return State.of(step)
 
     def close(self) -> None:
         self._interpreter.close()
@@ -148,8 +149,8 @@ class Missed:
     async def given(self, **changed: Any) -> State:
         await self.late.order(self.replay(**changed))
         answer = self.late.told[-1]
-        assert isinstance(answer, StateLoaded)
-        return answer.state
+        assert isinstance(answer, Loaded)
+        return State.of(answer)
 
 
 @pytest.mark.parametrize("kind", MANIFESTS)
