@@ -17,7 +17,7 @@ AGAIN_MS: Final = 30_000
 
 
 class AskingPage(Page):
-    """See the module's docstring.
+    """Asks the engine when a snapshot tells of a change, and once in a while as long as it is seen.
 
     Args:
         store: Has what is shown.

@@ -67,7 +67,7 @@ def chosen_copy(folder: Path) -> int:
 
 
 class KeptStates:
-    """See the module's docstring.
+    """Keeps copies of the model in a charter: the newest, a few older ones, and what the organiser chose.
 
     Args:
         folder: The charter's.

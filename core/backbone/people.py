@@ -57,7 +57,7 @@ def read_people(path: Path) -> dict[PeerId, Stay]:
 
 
 class People:
-    """See the module's docstring.
+    """Writes down for the organiser who came, who went, and who gave how much.
 
     Args:
         charter: The collaboration.

@@ -101,7 +101,7 @@ def _role(bind: str, receipts: ReceiptLog) -> Role:
 
 
 class Backbone:
-    """See the module's docstring.
+    """Runs a backbone: the swarm's first peer and its welcome desk.
 
     Args:
         charter: The collaboration.

@@ -147,7 +147,7 @@ Asked = TypeVar("Asked", InvitationCheck, PassRequest)
 
 
 class WelcomeDesk:
-    """See the module's docstring.
+    """Answers newcomers over HTTPS: the manifest, its blobs, the time, invitations and passes.
 
     Args:
         charter: The collaboration.

@@ -15,7 +15,7 @@ MINUTE_S: Final = 60.0
 
 
 class AllowedUse:
-    """See the module's docstring.
+    """Keeps a trainer within the person's settings and the usage policy.
 
     Args:
         installation: Has the settings and the usage policy.

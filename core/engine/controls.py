@@ -61,7 +61,7 @@ class Life:
 
 
 class Controls:
-    """See the module's docstring.
+    """Carries out what clients ask of an engine (`core.control.intents.Intents`).
 
     Args:
         life: What the engine is at.

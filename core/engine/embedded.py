@@ -82,7 +82,7 @@ class EmbeddedOptions:
 
 
 class Embedded:
-    """See the module's docstring.
+    """Founds the embedded collaboration, and keeps its backbone and companions running.
 
     Args:
         home: This engine's home; the others' homes are inside it.

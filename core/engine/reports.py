@@ -38,7 +38,7 @@ FILES_MAX: Final = 100_000
 
 
 class EngineReports:
-    """See the module's docstring.
+    """Answers what clients ask for on demand (`core.control.intents.ReportSource`).
 
     Args:
         installation: What stands on this computer.

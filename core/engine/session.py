@@ -53,7 +53,7 @@ _LOG = logging.getLogger(__name__)
 
 
 class VolunteerSession:
-    """See the module's docstring.
+    """Runs a volunteer's part in one collaboration from joining to leaving.
 
     Args:
         installation: What all sessions have in common.

@@ -26,7 +26,7 @@ ENDS: Final = frozenset({"ended", "finished"})
 
 
 class TurnTaking:
-    """See the module's docstring.
+    """Serves one of several collaborations at a time, as `core.engine.turns` decides.
 
     Args:
         engine: Serves one collaboration at a time.

@@ -14,7 +14,7 @@ LONGEST: Final = 36
 
 
 class Turns:
-    """See the module's docstring.
+    """Decides which of several collaborations is served.
 
     Going on to a collaboration of lower priority needs no proof, since joining it is the proof.  Going back to one of
     higher priority needs a look that succeeded.  While the served one is not reached either, the network itself may be

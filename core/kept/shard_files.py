@@ -111,7 +111,7 @@ def place_shard(part: Path, final: Path, chunks: bytes) -> None:
 
 
 class DiskShardStore:
-    """See the module's docstring.
+    """Keeps shards as files named by their digests, for the reader and for other peers.
 
     Args:
         folder: Of the shards of all collaborations.

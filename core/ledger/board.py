@@ -32,7 +32,7 @@ class _BoardFile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Board:
-    """See the module's docstring.
+    """Shows rows and curve of the newest known ledger, with names from passes.
 
     The file is a copy for the time before a state is held: the ledger itself lies in the checkpoint.
 

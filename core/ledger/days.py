@@ -44,7 +44,7 @@ class GiftTotals:
 
 
 class Days:
-    """See the module's docstring.
+    """Adds up what this computer gave on each day, and keeps the last days in a file.
 
     Args:
         home: Folder of the file.

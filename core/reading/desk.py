@@ -26,7 +26,7 @@ Answer = TypeVar("Answer", AllowAnswer, NextAnswer, KeptAnswer)
 
 
 class Desk:
-    """See the module's docstring.  A desk that cannot be reached allows nothing, knows of no shards and keeps none.
+    """Asks the engine's desk for the reader; one that cannot be reached allows, knows and keeps nothing.
 
     Args:
         url: Where the desk answers; empty: there is none, so everything is allowed and all shards lie at the origin.

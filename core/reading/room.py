@@ -25,7 +25,7 @@ OWN_TROUBLE: Final = frozenset({DataCode.NO_SPACE, DataCode.UNWRITABLE})
 
 
 class DiskRoom:
-    """See the module's docstring.  It may be used from several threads.
+    """Keeps the reader's files within its room on the disk; it may be used from several threads.
 
     Args:
         bytes_max: All files together take no more.

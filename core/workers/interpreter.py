@@ -60,7 +60,7 @@ class LedgerKeeper(Protocol):
 
 
 class Interpreter:
-    """See the module's docstring.
+    """Turns what workers say into events for the participant, and owns the files that both sides share.
 
     Args:
         files: Where engine and worker meet.

@@ -31,7 +31,7 @@ CHOICE: Final = re.compile(rf"{NAME}: invalid choice: '?(?P<said>.*?)'? \(choose
 
 
 class Parser(argparse.ArgumentParser):
-    """See the module's docstring; its subcommands have parsers of this kind too.
+    """Parses the command line, and raises a sentence for people where it is wrong, as its subcommands do.
 
     Raises:
         BadInput: by `parse_args`, where the words cannot be understood.

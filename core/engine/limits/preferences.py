@@ -17,7 +17,7 @@ from core.storage.settings import Settings, load_settings, save_settings
 
 
 class Preferences:
-    """See the module's docstring.
+    """Reads, checks and saves the person's choices, and puts them into force at once.
 
     Args:
         path: Where they are kept.

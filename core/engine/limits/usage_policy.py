@@ -44,7 +44,7 @@ class _Use(msgspec.Struct, frozen=True):
 
 
 class UsagePolicy:
-    """See the module's docstring.
+    """Decides what Potluck may use now, and tells its followers when that changes.
 
     Args:
         settings: The person's choices.

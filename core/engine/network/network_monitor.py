@@ -146,7 +146,7 @@ class LanNeighbours:
 
 
 class NetworkMonitor:
-    """See the module's docstring.
+    """Finds neighbours and keeps a port open, anew whenever the network around this computer changes.
 
     Args:
         place: Told what becomes of this computer's addresses.

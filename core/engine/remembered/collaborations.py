@@ -44,7 +44,7 @@ class KeptCollaboration:
 
 
 class Collaborations:
-    """See the module's docstring.
+    """Keeps the links of the joined collaborations in one file, by priority.
 
     Args:
         home: Where they are kept.

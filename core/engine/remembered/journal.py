@@ -48,7 +48,7 @@ class _Memory(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Journal:
-    """See the module's docstring.
+    """Keeps the board, the receipts, the time given and the addresses of peers of one collaboration.
 
     Args:
         folder: The collaboration's folder (core.storage.paths.Home.state).

@@ -12,7 +12,7 @@ from core.workers.data_frames import DataAccess
 
 
 class DataRoom:
-    """See the module's docstring.
+    """Gathers what the reader may use on this computer: a folder, credentials and room on the disk.
 
     Args:
         installation: Of this computer.

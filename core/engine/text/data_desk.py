@@ -101,7 +101,7 @@ class OriginOnly:
 
 
 class DataDesk:
-    """See the module's docstring.
+    """Answers the reader of data over HTTP: whether it may use the network, and where a shard is.
 
     Args:
         pace: The person's limits.

@@ -20,7 +20,7 @@ RATE_S: Final = 5.0
 
 
 class DataWatch:
-    """See the module's docstring.
+    """Follows what a worker says of its text, and tells people and the log what matters.
 
     Args:
         notices: The log.

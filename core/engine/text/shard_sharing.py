@@ -29,7 +29,7 @@ _LOG = logging.getLogger(__name__)
 
 
 class SharedShards:
-    """See the module's docstring.
+    """Answers the reader's questions about shards with what peers share.
 
     Args:
         exchange: Knows what is held here, and has other shards brought.

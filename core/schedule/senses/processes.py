@@ -22,7 +22,7 @@ _KERNEL: Final = 2
 
 
 class Processes:
-    """See the module's docstring.
+    """Senses which programs run, and how busy they keep the processor beside Potluck.
 
     A look reads the list of processes, and of each only what it did not know: a fraction of a millisecond.
 

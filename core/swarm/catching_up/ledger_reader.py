@@ -52,7 +52,7 @@ class StateHead:
 
 
 class LedgerReader:
-    """See the module's docstring.
+    """Fetches the ledger at the head of a state's file without the state.
 
     Args:
         trace: Counts what others do wrong.

@@ -61,7 +61,7 @@ def way(header: StateHeader, *, mine: StateName, to: StateName) -> list[bytes] |
 
 
 class MeansFetch:
-    """See the module's docstring.
+    """Fetches the means that lead from this peer's state to another, where they are fewer bytes than it.
 
     Args:
         sink: Where means are put together; those that are whole stay there.

@@ -40,7 +40,7 @@ Few, since word of a new copy takes as long as several turns: more would read th
 
 
 class ShardExchange:
-    """See the module's docstring.
+    """Fetches the shards that the reader wants from other members, the rarest first, and gives its own.
 
     Args:
         me: This peer.

@@ -25,7 +25,7 @@ GUESTS_MAX: Final = 8
 
 
 class ShardDonor(FileDonor):
-    """See the module's docstring.
+    """Gives shards to other members, with chunks waiting while this peer is in a round.
 
     What the worst guest gains: a place of `GUESTS_MAX`, and `CHUNKS_PER_S`; of its questions `WINDOW_CHUNKS` wait here.
 

@@ -17,7 +17,7 @@ PINNED: Final = 2
 
 
 class ShardShelf:
-    """See the module's docstring.
+    """Decides which shards this peer keeps in its room; when it is full, the commonest one goes.
 
     Args:
         store: Has the files.

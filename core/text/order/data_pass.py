@@ -160,7 +160,7 @@ class ShuffleBuffer:
 
 
 class DataPass:
-    """See the module's docstring.
+    """Draws every row of one source once, through a shuffle buffer, and says which blocks it wants.
 
     Args:
         source: Place of the source in the manifest.

@@ -17,7 +17,7 @@ from core.text.order.source_walk import Request, SourceWalk
 
 
 class Walk:
-    """See the module's docstring.
+    """Draws this peer's samples from passes through all sources, and says which blocks it wants.
 
     Args:
         collaboration: What its chance follows from (`core.base.manifest.Manifest.chance`).

@@ -18,7 +18,7 @@ from core.training.vectors.flat import move
 
 
 class HeldReplicas:
-    """See the module's docstring.
+    """Holds a replica of the model on each device that computes, and lets a device leave that fails.
 
     A device that is left out holds nothing.  Where it is the first one, its numbers lie in the computer's memory, and
     the next one computes in its place.

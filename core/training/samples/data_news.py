@@ -14,7 +14,7 @@ Tell = Callable[[DataNews], None]
 
 
 class DataTeller:
-    """See the module's docstring.
+    """Tells the engine how text comes: once a second at most, and at once when it stalls or is lacking.
 
     Args:
         tell: Takes what is said.
