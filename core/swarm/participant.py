@@ -26,10 +26,9 @@ from core.dht.settings import DhtSettings
 from core.nat.events import ReachChanged
 from core.nat.messages import NAT_MESSAGES
 from core.nat.traversal import Traversal
-from core.swarm.catching_up.catch_up import CatchUp, CatchUpFailed, StateFetched
+from core.swarm.catching_up.catch_up import CatchUp
 from core.swarm.catching_up.donor import PastMembers
 from core.swarm.catching_up.fetch import Sinks
-from core.swarm.catching_up.replay import MeansFetched
 from core.swarm.catching_up.state_donor import StateDonor
 from core.swarm.epoch.grouping import Grouping
 from core.swarm.presence.beacon import Beacon
@@ -45,8 +44,10 @@ from core.swarm.view import ParticipantView
 from core.swarm.words.answers import MeanOffered, StateOffered, TrainerAnswer, TrainerNews, TrainerReady
 from core.swarm.words.epoch import Phase
 from core.swarm.words.facts import Help, Revoked, Seeds, StateKept, StateNotKept
+from core.swarm.words.fetched import CatchUpFailed, MeansFetched, StateFetched
 from core.swarm.words.messages import STATE_MESSAGES
 from core.swarm.words.orders import Changed
+from core.swarm.words.outputs import Output
 from core.swarm.words.progress import ProgressReport
 from core.swarm.words.round_events import Asked, Committed, Formed, Missed
 from core.swarm.words.settings import ParticipantSettings
@@ -179,16 +180,16 @@ class Participant:
             self._grouping.deadline,
         )
 
-    def start(self, contacts: Sequence[Contact], *, host: str = "", port: int = 0, now: float) -> Sequence[Any]:
+    def start(self, contacts: Sequence[Contact], *, host: str = "", port: int = 0, now: float) -> Sequence[Output]:
         """Join the swarm through `contacts`; others reach this peer at host and port (empty: they observe it)."""
         self._presentation.address = (host, port)
         self._beacon.start(now, follows=self.settings.role != VOLUNTEER)
         self._line_news.start(now)
         return self._follow([*self.dht.bootstrap(list(contacts), now), *self._beat(now)], now)
 
-    def handle(self, event: ParticipantEvent, now: float) -> Sequence[Any]:
+    def handle(self, event: ParticipantEvent, now: float) -> Sequence[Output]:
         """Advance by one event: from the network, from the trainer, from the owner, or from one of its machines."""
-        outputs: Sequence[Any] = ()
+        outputs: Sequence[Output] = ()
         match event:
             case Tick():
                 outputs = [*self._machines.handle(event, now), *self._beat(now)]
@@ -210,7 +211,7 @@ class Participant:
                 outputs = (event,)
         return self._follow(outputs, now)
 
-    def _answered(self, answer: TrainerNews, now: float) -> Sequence[Any]:
+    def _answered(self, answer: TrainerNews, now: float) -> Sequence[Output]:
         match answer:
             case Progress() | Collected() | Evaluated():
                 return self._trainer.answered(answer, now)
@@ -235,17 +236,17 @@ class Participant:
 
     # --- inside ------------------------------------------------------------------------------------------------------
 
-    def _beat(self, now: float) -> list[Any]:
+    def _beat(self, now: float) -> list[Output]:
         """Publish, read, and do what the clock asks for."""
-        outputs: list[Any] = [*self._beacon.tick(self.report(now), now), *self._line_news.tick(now)]
+        outputs: list[Output] = [*self._beacon.tick(self.report(now), now), *self._line_news.tick(now)]
         outputs += self._trainer.hung(now)
         if self._grouping.due(now) or self._catch_up.due(now) or self._trainer.arrival.late(now):
             outputs += self._consider(now)
         return outputs
 
-    def _follow(self, outputs: Sequence[Any], now: float) -> list[Any]:
+    def _follow(self, outputs: Sequence[Output], now: float) -> list[Output]:
         """Act on the events of our own machines; everything else goes on to the owner."""
-        done: list[Any] = []
+        done: list[Output] = []
         queue = list(outputs)
         while queue:
             output = queue.pop(0)
@@ -256,7 +257,7 @@ class Participant:
                 queue = [*followed, *queue]
         return done
 
-    def _react(self, output: Any, now: float) -> list[Any] | None:
+    def _react(self, output: Output, now: float) -> Sequence[Output] | None:
         """What one of our own events leads to; None: it is not ours to handle."""
         match output:
             case Found():
@@ -279,14 +280,14 @@ class Participant:
                 self.rounds.reduces = not reach.client
         return None
 
-    def _read(self, found: Found, now: float) -> list[Any] | None:
+    def _read(self, found: Found, now: float) -> Sequence[Output] | None:
         """What a read brought; None: the key is not ours but our owner's."""
         if self._line_news.found(found, trace=self.trace):
             return []
         news = self._beacon.found(found, trace=self.trace, now=now)
         if news is None:
             return None if self._connectivity is None else self._connectivity.found(found, now)
-        outputs: list[Any] = [Changed()]
+        outputs: list[Output] = [Changed()]
         for peer, report in news.items():
             self.rounds.in_doubt.heard(report.state)
             if report.host and report.port:
@@ -296,11 +297,11 @@ class Participant:
         self._trainer.arrival.answered(news=bool(news))
         return [*outputs, *self._consider(now)]
 
-    def _consider(self, now: float) -> list[Any]:
+    def _consider(self, now: float) -> list[Output]:
         """With what is known now, do what this peer is here for."""
         return self._trainer.consider(now) if self._trainer.epochs.state is not None else self._standby.consider(now)
 
-    def _averaged(self, event: Formed | Missed | Committed, now: float) -> list[Any]:
+    def _averaged(self, event: Formed | Missed | Committed, now: float) -> list[Output]:
         """A round, or the search for its group, has begun or ended."""
         if isinstance(event, Committed) or (isinstance(event, Missed) and event.samples is None):
             self._line_news.changed(now)  # a round that failed has taught something as well
@@ -309,7 +310,7 @@ class Participant:
             self.donor.members.met(peer for peer, samples in event.record.credited if samples and peer != self.me)
         return self._standby.followed(event, now) if self._standby.helping else self._trainer.followed(event, now)
 
-    def _told(self, fact: Fact, now: float) -> Sequence[Any]:
+    def _told(self, fact: Fact, now: float) -> Sequence[Output]:
         """Do what follows from what the owner has told."""
         match fact:
             case Revoked(peers=peers):

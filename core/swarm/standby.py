@@ -4,7 +4,7 @@ It holds no state and stands where the others stand.
 """
 
 import math
-from typing import Any, Final
+from typing import Final
 
 from core.api.snapshot import BACKBONE, VOLUNTEER
 from core.averaging.codecs.registry import ADAPTIVE, FEEDBACK
@@ -15,6 +15,7 @@ from core.swarm.presence.membership import Membership
 from core.swarm.rounds.rounds import Rounds, RoundVectors
 from core.swarm.words.facts import Help, StateKept, StateNotKept
 from core.swarm.words.orders import Changed
+from core.swarm.words.outputs import Output
 from core.swarm.words.progress import StateCopy
 from core.swarm.words.round_events import Committed, Formed, Missed
 from core.swarm.words.settings import ParticipantSettings
@@ -82,13 +83,13 @@ class Standby:
         """The longest vector that it helps with: all of it may become its share."""
         return self._room_bytes // HELP_BYTES
 
-    def end(self) -> list[Any]:
+    def end(self) -> list[Output]:
         """Help no longer: there is a trainer."""
         self._room_bytes = 0
         self.name = self._led_at = None
         return list(self._catch_up.holds_state())
 
-    def told(self, fact: Help | StateKept | StateNotKept, now: float) -> list[Any]:
+    def told(self, fact: Help | StateKept | StateNotKept, now: float) -> list[Output]:
         """Help with so much memory from now on, or take note of a copy of the model."""
         if not isinstance(fact, Help):
             if isinstance(fact, StateKept):
@@ -97,12 +98,12 @@ class Standby:
             return self.choose(fact.name, now) if isinstance(fact, StateKept) and fact.chosen else []
         return self.help(fact.room_bytes, now)
 
-    def choose(self, name: StateName, now: float) -> list[Any]:
+    def choose(self, name: StateName, now: float) -> list[Output]:
         """Stand at a state that the organiser has chosen, until all that were in rounds have gone there."""
         self._chosen, self._chosen_at, self.name = name, now, name
         return self.keeper.drop(now)
 
-    def help(self, room_bytes: int, now: float) -> list[Any]:
+    def help(self, room_bytes: int, now: float) -> list[Output]:
         """Leave what this peer is in, and help with so much memory; 0: no longer."""
         leaving = [*self._rounds.position(None, now=now), *self._rounds.leave(now)]
         self._room_bytes = self._for_numbers(room_bytes)
@@ -134,12 +135,12 @@ class Standby:
         self.name = branches.head(self.name, stands, trains=False, loyal=loyal, back=back) or self.name
         return self.name
 
-    def consider(self, now: float) -> list[Any]:
+    def consider(self, now: float) -> list[Output]:
         """Stand where the others stand, and read who gave what there."""
         reads = self._catch_up.look(self._first, now) if self._shows else []
         return [*self._stand(now), *self.keeper.consider(self.name, now), *reads]
 
-    def _stand(self, now: float) -> list[Any]:
+    def _stand(self, now: float) -> list[Output]:
         """Stand where the others stand; a call that is being followed goes before what reports say."""
         if self._rounds.busy:
             return []
@@ -148,7 +149,7 @@ class Standby:
             return list(self._rounds.position(None, now=now))
         return list(self._rounds.position(name, self._membership.in_step(name), full=False, now=now))
 
-    def followed(self, event: Formed | Missed | Committed, now: float) -> list[Any]:
+    def followed(self, event: Formed | Missed | Committed, now: float) -> list[Output]:
         """A round has begun or ended; where it led to, the others will report soon."""
         match event:
             case Formed():

@@ -1,15 +1,12 @@
 """What a peer that trains does between two steps: it speaks with its trainer, and follows rounds and newer states."""
 
-from typing import Any
-
 from core.averaging.plan import STAGES_MAX
 from core.base.bounds import is_loss
 from core.base.machine import earliest
 from core.base.trace import Trace
 from core.base.work import Collected, Evaluate, Evaluated, Go, Hold, Loaded, Progress, Stepped
 from core.swarm.catching_up.arrival import Arrival
-from core.swarm.catching_up.catch_up import CatchUp, CatchUpFailed, StateFetched
-from core.swarm.catching_up.replay import MeansFetched
+from core.swarm.catching_up.catch_up import CatchUp
 from core.swarm.catching_up.state_choice import NewerState
 from core.swarm.epoch.contributing import Contributing
 from core.swarm.epoch.grouping import Grouping
@@ -18,7 +15,9 @@ from core.swarm.presence.beacon import Beacon
 from core.swarm.rounds.rounds import Rounds, RoundVectors
 from core.swarm.words.answers import TrainerGone, TrainerNews, TrainerReady
 from core.swarm.words.epoch import IN_STEP, Cue, EpochMachine, Phase
+from core.swarm.words.fetched import CatchUpFailed, MeansFetched, StateFetched
 from core.swarm.words.orders import Changed, HeldoutLearned, Load, Replay, Restart, WorkNotKept
+from core.swarm.words.outputs import Output
 from core.swarm.words.round_events import Asked, Committed, Formed, Missed
 from core.swarm.words.settings import ParticipantSettings
 from core.swarm.words.states import State
@@ -70,14 +69,14 @@ class TrainerSide:
         """When `hung` or the arrival has something to say."""
         return earliest(self._watch.deadline, self.arrival.deadline)
 
-    def hung(self, now: float) -> list[Any]:
+    def hung(self, now: float) -> list[Output]:
         """Have a trainer that owes an answer for too long started anew."""
         if not self._watch.overdue(now):
             return []
         self._trace.mark(f"trainer.hangs.{self.epochs.phase.value}")
         return [Restart()]
 
-    def consider(self, now: float) -> list[Any]:
+    def consider(self, now: float) -> list[Output]:
         """With what is known now: catch up, begin to train, form a group, or go on.
 
         A newcomer that may have to catch up does not train before: its samples would be lost.
@@ -101,7 +100,7 @@ class TrainerSide:
             return list(self._rounds.position(None, now=now))
         return self.contributing.consider(now)
 
-    def answered(self, answer: TrainerNews, now: float) -> list[Any]:
+    def answered(self, answer: TrainerNews, now: float) -> list[Output]:
         """Do what follows from the trainer's word; one that comes too late for the phase means nothing."""
         match answer:
             case TrainerReady():
@@ -122,7 +121,7 @@ class TrainerSide:
 
     def followed(
         self, event: Asked | Formed | Missed | Committed | StateFetched | MeansFetched | CatchUpFailed, now: float
-    ) -> list[Any]:
+    ) -> list[Output]:
         """Do what follows from an event of rounds or of catching up; one that comes too late means nothing."""
         match event:
             case Asked():
@@ -149,7 +148,7 @@ class TrainerSide:
 
     # --- the trainer's answers ---------------------------------------------------------------------------------------
 
-    def _ready(self, ready: TrainerReady, now: float) -> list[Any]:
+    def _ready(self, ready: TrainerReady, now: float) -> list[Output]:
         self._catch_up.branches.loaded(ready.state)
         self._catch_up.means.mean_bytes = ready.mean_bytes
         self.epochs.begin(ready.state, now)
@@ -159,21 +158,21 @@ class TrainerSide:
         self._beacon.hurry(now)
         return [Evaluate()] if self._settings.evaluate_first and not self.arrival.again else []
 
-    def _gone(self, gone: TrainerGone, now: float) -> list[Any]:
+    def _gone(self, gone: TrainerGone, now: float) -> list[Output]:
         goodbyes = self._catch_up.stop(now, loading=self.epochs.phase is Phase.LOADING and not gone.paused)
         self.epochs.advance(Cue.GONE, now)
         self.contributing.reset()
         self._beacon.hurry(now)
         return [*goodbyes, *self._rounds.position(None, now=now), Changed()]
 
-    def _stepped(self, step: Stepped, now: float) -> list[Any]:
+    def _stepped(self, step: Stepped, now: float) -> list[Output]:
         self.epochs.hold(State.of(step))
         self.epochs.advance(Cue.STEPPED, now)
         if step.samples and is_loss(step.loss):
             self.contributing.pending.loss = step.loss
         return self._settled(now, samples=step.samples)
 
-    def _loaded(self, state: State, now: float) -> list[Any]:
+    def _loaded(self, state: State, now: float) -> list[Output]:
         held = self.epochs.state
         if self._catch_up.arrived(state.name):
             lost = held is not None and self._catch_up.branches.abandons(held.name, state.name)
@@ -188,7 +187,7 @@ class TrainerSide:
         self.epochs.advance(Cue.FAILED, now)
         return [Changed(), *self.consider(now)]
 
-    def _evaluated(self, evaluated: Evaluated, now: float) -> list[Any]:
+    def _evaluated(self, evaluated: Evaluated, now: float) -> list[Output]:
         self._watch.heard()
         loss = evaluated.score.loss
         if not is_loss(loss):
@@ -200,13 +199,13 @@ class TrainerSide:
 
     # --- from one state to the next ----------------------------------------------------------------------------------
 
-    def _fall_behind(self, offer: NewerState, now: float) -> list[Any]:
+    def _fall_behind(self, offer: NewerState, now: float) -> list[Output]:
         assert self.epochs.state is not None
         asks = self._catch_up.begin(offer, now, mine=self.epochs.state.name)
         self.epochs.advance(Cue.BEHIND, now)
         return [*self._rounds.position(None, now=now), Hold(), Changed(), *asks]
 
-    def _settled(self, now: float, *, samples: int = 0) -> list[Any]:
+    def _settled(self, now: float, *, samples: int = 0) -> list[Output]:
         """A new state is in place: begin the next epoch, with what counts for it already, or end."""
         assert self.epochs.state is not None
         self.contributing.settle(samples, now)
@@ -215,7 +214,7 @@ class TrainerSide:
         evaluates = name.epoch % self._settings.evaluate_every == 0 and self._grouping.is_evaluator(name)
         return [Changed(), *([Evaluate()] if evaluates else ()), *self._carry_on(now)]
 
-    def _carry_on(self, now: float) -> list[Any]:
+    def _carry_on(self, now: float) -> list[Output]:
         assert self.epochs.state is not None
         last = self._settings.last_epoch
         if last is not None and self.epochs.state.name.epoch >= last:

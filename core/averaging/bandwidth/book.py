@@ -84,7 +84,7 @@ class LineBook:
         self._waits = Waits(plan, now)
         self._began_at = now
 
-    def saw(self, sender: PeerId, message: Any, outputs: Sequence[Any], now: float) -> None:
+    def saw(self, sender: PeerId, message: Any, outputs: Sequence[object], now: float) -> None:
         """A message of the round came, and led to these outputs."""
         if self._waits is not None:
             self._waits.saw(sender, message, outputs, now)

@@ -37,7 +37,7 @@ class Waits:
         self._last_parts: Counter[PeerId] = Counter()
         self._last_means: dict[int, float] = {}
 
-    def saw(self, sender: PeerId, message: Any, outputs: Sequence[Any], now: float) -> None:
+    def saw(self, sender: PeerId, message: Any, outputs: Sequence[object], now: float) -> None:
         """A message came and led to these outputs: a mean at once means that this part was the last."""
         if isinstance(message, Part):
             first = outputs[0] if outputs else None

@@ -4,22 +4,31 @@ Where the means of the rounds that led there are fewer bytes, it downloads these
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from random import Random
-from typing import Any, Final
+from typing import Final
 
 from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Tick, earliest
 from core.base.state_header import LEDGER_BYTES_MAX
 from core.base.trace import Trace
-from core.swarm.catching_up.fetch import DONORS_MAX, Fetched, FetchFailed, Fetching, Sinks, StateFetch
+from core.swarm.catching_up.fetch import DONORS_MAX, Sinks, StateFetch
 from core.swarm.catching_up.ledger_reader import LedgerReader
-from core.swarm.catching_up.replay import MeansFetch, MeansFetched, MeansMissing
+from core.swarm.catching_up.replay import MeansFetch
 from core.swarm.catching_up.state_choice import LISTEN_S, NewerState, StateChoice
 from core.swarm.catching_up.state_donor import StateDonor
 from core.swarm.presence.membership import Membership
+from core.swarm.words.fetched import (
+    CatchUpFailed,
+    Fetched,
+    FetchFailed,
+    Fetching,
+    MeansFetched,
+    MeansMissing,
+    StateFetched,
+)
 from core.swarm.words.messages import ChunkGive, StateDenied, StateOffer
 from core.swarm.words.orders import Changed
+from core.swarm.words.outputs import Output
 from core.swarm.words.states import State, StateName
 
 STATE_SLACK_BYTES: Final = 64 * 1024 + 2 * LEDGER_BYTES_MAX
@@ -28,21 +37,6 @@ DEADLY: Final = 4
 """Number of failures in a row that a state counts for if the trainer went while it was loading it."""
 FALSE: Final = 8
 """Number of failures that a state counts for which is not what it was called."""
-
-
-@dataclass(frozen=True, slots=True)
-class StateFetched:
-    """A newer state is on the disk, verified: the trainer may load it; `arrived` or `refused` follows."""
-
-    name: StateName
-    location: str
-
-
-@dataclass(frozen=True, slots=True)
-class CatchUpFailed:
-    """Nobody could give the state; `due` says when to look again."""
-
-    reason: str
 
 
 class CatchUp:
@@ -93,9 +87,9 @@ class CatchUp:
 
     def handle(
         self, event: Received[StateOffer | StateDenied | ChunkGive] | Tick | Lost, now: float
-    ) -> Sequence[object]:
+    ) -> Sequence[Output]:
         """Advance the download by one event."""
-        outputs: list[object] = list(self._reader.handle(event, now))
+        outputs: list[Output] = list(self._reader.handle(event, now))
         for output in (*self.means.handle(event, now), *self._fetch.handle(event, now)):
             match output:
                 case Fetching():
@@ -136,7 +130,7 @@ class CatchUp:
         failed = failed and (mine.name.epoch == 0 or now < self._failed_at + LISTEN_S)
         return self.choice.listens(now) or (failed and bool(self.choice.offers(mine, now)))
 
-    def look(self, first: StateName, now: float) -> Sequence[object]:
+    def look(self, first: StateName, now: float) -> Sequence[Output]:
         """Read who gave what where most stand, now and then; for a peer that holds no state but the `first`."""
         if not self._reader.due(now):
             return []
@@ -146,13 +140,13 @@ class CatchUp:
         donors = self._random.sample(offer.peers, min(len(offer.peers), DONORS_MAX))
         return self._reader.read(offer.name, offer.digest, donors, now)
 
-    def holds_state(self) -> Sequence[object]:
+    def holds_state(self) -> Sequence[Output]:
         """This peer's trainer holds a state now: nothing has to be read of others'."""
         return self._reader.stop()
 
     def begin(
         self, offer: NewerState, now: float, *, size_max: int | None = None, mine: StateName | None = None
-    ) -> list[Any]:
+    ) -> list[Output]:
         """Download this state from some of its peers, which are drawn, or the means that lead to it.
 
         Args:
@@ -174,13 +168,13 @@ class CatchUp:
         self._wanted = NewerState(offer.name, offer.digest, tuple(donors))
         return self._wanted
 
-    def _fetch_state(self, wanted: NewerState, now: float, *, size_max: int | None = None) -> list[Any]:
+    def _fetch_state(self, wanted: NewerState, now: float, *, size_max: int | None = None) -> list[Output]:
         self._replays_from = None
         if size_max is None and self.donor.size_bytes is not None:
             size_max = self.donor.size_bytes + STATE_SLACK_BYTES
         return list(self._fetch.fetch(wanted.name, wanted.digest, wanted.peers, now, size_max=size_max))
 
-    def _load_whole(self, now: float, *, owed: bool) -> list[Any]:
+    def _load_whole(self, now: float, *, owed: bool) -> list[Output]:
         """The means cannot be had: download the state, best from others where the donors owe them."""
         wanted = self._wanted
         assert wanted is not None
@@ -216,7 +210,7 @@ class CatchUp:
         self._trace.mark("state.load.refused")
         self._doubt(now, times=FALSE, false=True)
 
-    def stop(self, now: float, *, loading: bool) -> list[Any]:
+    def stop(self, now: float, *, loading: bool) -> list[Output]:
         """The trainer is gone, perhaps because of the state that it was loading; says goodbye to the donors."""
         if loading and self._replays_from is not None:
             self.refused(now)

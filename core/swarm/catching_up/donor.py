@@ -15,6 +15,7 @@ from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Send, Tick
 from core.base.problems import Problem
 from core.base.trace import Trace
+from core.base.wire import Message
 from core.swarm.words.files import StateFile
 from core.swarm.words.messages import ChunkAsk, FileMessages, StateAsk, StateDone
 
@@ -133,7 +134,7 @@ class FileDonor(ABC):
 
     def handle(
         self, event: Received[StateAsk | ChunkAsk | StateDone] | Tick | Lost, now: float
-    ) -> Sequence[Send[object]]:
+    ) -> Sequence[Send[Message]]:
         """A request is answered at once; a peer that is done or lost frees its place."""
         match event:
             case Received(sender=sender, message=StateAsk(digest=digest)):
@@ -149,7 +150,7 @@ class FileDonor(ABC):
                 self._freed()
         return []
 
-    def _answer(self, guest: PeerId, digest: bytes, now: float) -> list[Send[object]]:
+    def _answer(self, guest: PeerId, digest: bytes, now: float) -> list[Send[Message]]:
         self._guests = {peer: known for peer, known in self._guests.items() if known.asked > now - GUEST_SILENCE_S}
         self._freed()
         file = self._file(digest)
@@ -166,7 +167,7 @@ class FileDonor(ABC):
         self._freed()
         return [*leaves, Send(guest, self._words.offer(digest, file.size_bytes, list(file.chunks)))]
 
-    def _make_room(self, guest: PeerId, now: float) -> list[Send[object]] | None:
+    def _make_room(self, guest: PeerId, now: float) -> list[Send[Message]] | None:
         """For one more; None: there is none.  Else what to say to a stranger that has to make way, if one has to."""
         if any(known.is_slow(now) for peer, known in self._guests.items() if self._waits_for(guest, peer)):
             return None
@@ -198,7 +199,7 @@ class FileDonor(ABC):
                 self._turns.popitem(last=False)
         return began
 
-    def _give(self, guest: PeerId, ask: ChunkAsk, now: float) -> Sequence[Send[object]]:
+    def _give(self, guest: PeerId, ask: ChunkAsk, now: float) -> Sequence[Send[Message]]:
         file = self._file(ask.digest)
         if file is None:
             return [Send(guest, self._words.denied(ask.digest, 0.0))]

@@ -19,7 +19,9 @@ from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Send, Tick, earliest
 from core.base.problems import Problem
 from core.base.trace import Trace
+from core.swarm.words.fetched import Fetched, FetchFailed, Fetching
 from core.swarm.words.messages import STATE_FILES, ChunkGive, FileMessages, StateDenied, StateDone, StateOffer
+from core.swarm.words.outputs import Output
 from core.swarm.words.states import StateName
 
 WINDOW_CHUNKS = 4
@@ -72,32 +74,6 @@ class Sinks:
 
     states: StateSink
     means: StateSink
-
-
-@dataclass(frozen=True, slots=True)
-class Fetching:
-    """So many chunks of so many are here."""
-
-    done: int
-    total: int
-
-
-@dataclass(frozen=True, slots=True)
-class Fetched(Generic[N]):
-    """The whole file is here and its digest holds."""
-
-    name: N
-    location: str
-
-
-@dataclass(frozen=True, slots=True)
-class FetchFailed(Generic[N]):
-    """Nobody could give it; the owner may choose another file or other donors and try again."""
-
-    name: N
-    reason: str
-    too_large: bool = False
-    """Whether the file has more bytes than it may have."""
 
 
 @dataclass(slots=True)
@@ -168,7 +144,7 @@ class FileFetch(Generic[N]):
         *,
         size_max: int | None = None,
         size: int | None = None,
-    ) -> Sequence[object]:
+    ) -> Sequence[Output]:
         """Begin to download the file of `name`, which has the root digest `root`, from these peers.
 
         Args:
@@ -194,7 +170,7 @@ class FileFetch(Generic[N]):
         self.donors = {peer: _Donor(now + ANSWER_TIMEOUT_S) for peer in donors[: self._words.donors]}
         return [Send(peer, self._words.ask(root)) for peer in self.donors]
 
-    def ask_also(self, donors: Sequence[PeerId], now: float) -> list[object]:
+    def ask_also(self, donors: Sequence[PeerId], now: float) -> list[Output]:
         """Ask further peers in the place of those that are gone, or late, while the download goes on."""
         if self._name is None:
             return []
@@ -213,7 +189,7 @@ class FileFetch(Generic[N]):
 
     def handle(
         self, event: Received[StateOffer | StateDenied | ChunkGive] | Tick | Lost, now: float
-    ) -> Sequence[object]:
+    ) -> Sequence[Output]:
         """A donor's answer, its loss or time moves the download on; without one nothing happens."""
         if self._name is None:
             return []
@@ -222,7 +198,7 @@ class FileFetch(Generic[N]):
         except Problem as problem:
             return self._fail(str(problem))
 
-    def _advance(self, event: Received[StateOffer | StateDenied | ChunkGive] | Tick | Lost, now: float) -> list[object]:
+    def _advance(self, event: Received[StateOffer | StateDenied | ChunkGive] | Tick | Lost, now: float) -> list[Output]:
         match event:
             case Received(sender=sender, message=message):
                 if message.digest != self._root or sender not in self.donors:
@@ -245,7 +221,7 @@ class FileFetch(Generic[N]):
                 return self._be_patient(now)
         return []
 
-    def _offered(self, sender: PeerId, offer: StateOffer, now: float) -> list[object]:
+    def _offered(self, sender: PeerId, offer: StateOffer, now: float) -> list[Output]:
         whole = -(-offer.size_bytes // self._chunk_size) == len(offer.chunks)
         fits = self._size_max is None or offer.size_bytes <= self._size_max
         fits = fits and self._size_told in {None, offer.size_bytes}
@@ -265,7 +241,7 @@ class FileFetch(Generic[N]):
             self._wanted = set(self._unasked)
         return [*self._ask(sender, now), *self._finish_if_whole()]
 
-    def _given(self, sender: PeerId, give: ChunkGive, now: float) -> list[object]:
+    def _given(self, sender: PeerId, give: ChunkGive, now: float) -> list[Output]:
         donor = self.donors[sender]
         asked_at, owed = donor.asked.pop(give.index, None), give.index in donor.late
         donor.late.discard(give.index)
@@ -290,9 +266,9 @@ class FileFetch(Generic[N]):
         total = len(self._chunks)
         return [Fetching(total - len(self._wanted), total), *self._ask(sender, now), *self._finish_if_whole()]
 
-    def _ask(self, peer: PeerId, now: float) -> list[object]:
+    def _ask(self, peer: PeerId, now: float) -> list[Output]:
         donor = self.donors[peer]
-        asks: list[object] = []
+        asks: list[Output] = []
         while self._unasked and not donor.late and len(donor.asked) < donor.window:
             index = self._unasked.pop()
             if index in self._wanted:
@@ -300,10 +276,10 @@ class FileFetch(Generic[N]):
                 asks.append(Send(peer, self._words.chunk_ask(self._root, index)))
         return asks
 
-    def _ask_all(self, now: float) -> list[object]:
+    def _ask_all(self, now: float) -> list[Output]:
         return [ask for peer, donor in self.donors.items() if donor.offered for ask in self._ask(peer, now)]
 
-    def _be_patient(self, now: float) -> list[object]:
+    def _be_patient(self, now: float) -> list[Output]:
         """Who has not even offered is left; what else is late is asked of others too."""
         for donor in self.donors.values():
             late = {index for index, asked_at in donor.asked.items() if asked_at + ANSWER_TIMEOUT_S <= now}
@@ -313,11 +289,11 @@ class FileFetch(Generic[N]):
                 self._unasked.append(index)
                 self._trace.mark("state.chunk.late")
         silent = [peer for peer, donor in self.donors.items() if not donor.offered and donor.deadline <= now]
-        outputs: list[object] = [Send(peer, self._words.done(self._root)) for peer in silent]
+        outputs: list[Output] = [Send(peer, self._words.done(self._root)) for peer in silent]
         outputs += [output for peer in silent for output in self._without(peer, Why.SILENT, now)]
         return outputs + self._ask_all(now)
 
-    def _without(self, peer: PeerId, why: Why, now: float) -> list[object]:
+    def _without(self, peer: PeerId, why: Why, now: float) -> list[Output]:
         """Go on without a donor: the others are asked for what it owed."""
         donor = self.donors.pop(peer)
         self.gone[peer] = why
@@ -327,7 +303,7 @@ class FileFetch(Generic[N]):
             return self._fail(f"the last donor {why.value}")
         return self._ask_all(now)
 
-    def _finish_if_whole(self) -> list[object]:
+    def _finish_if_whole(self) -> list[Output]:
         if self._wanted:
             return []
         assert self._name is not None
@@ -335,7 +311,7 @@ class FileFetch(Generic[N]):
         whole = self._sink.finish()  # may fail, and then so does the download
         return [*self.stop(), Fetched(name, whole)]
 
-    def _fail(self, reason: str) -> list[object]:
+    def _fail(self, reason: str) -> list[Output]:
         assert self._name is not None
         name = self._name
         return [*self.stop(), FetchFailed(name, reason, self._too_large)]

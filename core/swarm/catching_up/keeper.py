@@ -1,12 +1,13 @@
 """A backbone keeps copies of the model, and gives the newest when nobody trains (docs/protocols/states.md)."""
 
-from typing import Any, Final
+from typing import Final
 
-from core.swarm.catching_up.catch_up import CatchUp, CatchUpFailed, StateFetched
-from core.swarm.catching_up.replay import MeansFetched
+from core.swarm.catching_up.catch_up import CatchUp
 from core.swarm.catching_up.state_choice import NewerState
 from core.swarm.words.facts import StateKept, StateNotKept
+from core.swarm.words.fetched import CatchUpFailed, MeansFetched, StateFetched
 from core.swarm.words.orders import CopyFailed, Keep
+from core.swarm.words.outputs import Output
 from core.swarm.words.round_events import Asked
 from core.swarm.words.states import StateName
 
@@ -41,7 +42,7 @@ class StateKeeper:
         self._rests_until: float | None = None
         """Unix seconds; None: it has not looked yet."""
 
-    def consider(self, name: StateName | None, now: float) -> list[Any]:
+    def consider(self, name: StateName | None, now: float) -> list[Output]:
         """Fetch the state where most stand, when it is time for another copy.
 
         Args:
@@ -62,7 +63,7 @@ class StateKeeper:
         self._next, self._began_at = offer, now
         return self._catch_up.begin(offer, now, size_max=BYTES_MAX)
 
-    def followed(self, event: Asked | StateFetched | MeansFetched | CatchUpFailed, now: float) -> list[Any]:
+    def followed(self, event: Asked | StateFetched | MeansFetched | CatchUpFailed, now: float) -> list[Output]:
         """Have the owner keep what was fetched; after a failure wait for the next time."""
         match event:
             case StateFetched(name=name, location=location) if self._next is not None:
@@ -83,7 +84,7 @@ class StateKeeper:
         if self._next is not None:
             self._rest(now)
 
-    def drop(self, now: float) -> list[Any]:
+    def drop(self, now: float) -> list[Output]:
         """Give up the copy that is being fetched."""
         if self._next is None:
             return []

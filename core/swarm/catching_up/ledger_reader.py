@@ -12,9 +12,11 @@ from core.base.machine import Lost, Received, Tick
 from core.base.problems import WireProblem
 from core.base.state_header import HEADER_BYTES_MAX, header_bytes, header_of
 from core.base.trace import Trace
-from core.swarm.catching_up.fetch import Fetched, FetchFailed, Fetching, StateFetch
+from core.swarm.catching_up.fetch import StateFetch
+from core.swarm.words.fetched import Fetched, FetchFailed, Fetching
 from core.swarm.words.messages import ChunkGive, StateDenied, StateOffer
 from core.swarm.words.orders import LedgerRead
+from core.swarm.words.outputs import Output
 from core.swarm.words.states import StateName
 
 READ_INTERVAL_S: Final = 45.0
@@ -75,21 +77,21 @@ class LedgerReader:
         """Whether it is time for another look."""
         return self._fetch.deadline is None and now >= self._read_at
 
-    def read(self, name: StateName, digest: bytes, donors: Sequence[PeerId], now: float) -> Sequence[object]:
+    def read(self, name: StateName, digest: bytes, donors: Sequence[PeerId], now: float) -> Sequence[Output]:
         """Ask for the head of this state's file, unless it is known."""
         self._read_at = now + READ_INTERVAL_S
         return [] if name == self._known else self._fetch.fetch(name, digest, donors, now)
 
-    def stop(self) -> Sequence[object]:
+    def stop(self) -> Sequence[Output]:
         """This peer holds a state now, which has a ledger of its own."""
         self._known = None
         return self._fetch.stop()
 
     def handle(
         self, event: Received[StateOffer | StateDenied | ChunkGive] | Tick | Lost, now: float
-    ) -> Sequence[object]:
+    ) -> Sequence[Output]:
         """A donor's answer, its loss or time moves it on."""
-        outputs: list[object] = []
+        outputs: list[Output] = []
         for output in self._fetch.handle(event, now):
             match output:
                 case Fetching() | FetchFailed():

@@ -6,7 +6,6 @@ on one of these ancestors asks for the means by their digests, as for any file, 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from core.base.content import CHUNK_BYTES, DIGEST_BYTES
@@ -15,33 +14,15 @@ from core.base.machine import Lost, Received, Send, Tick, earliest
 from core.base.problems import WireProblem
 from core.base.state_header import ANCESTORS_MAX, MARK_BYTES, StateHeader, header_of
 from core.base.trace import Trace
-from core.swarm.catching_up.fetch import Fetched, FetchFailed, Fetching, StateFetch, StateSink
+from core.swarm.catching_up.fetch import StateFetch, StateSink
 from core.swarm.catching_up.ledger_reader import StateHead
+from core.swarm.words.fetched import Fetched, FetchFailed, Fetching, MeansFetched, MeansMissing
 from core.swarm.words.messages import ChunkGive, StateDenied, StateDone, StateOffer
+from core.swarm.words.outputs import Output
 from core.swarm.words.states import StateName
 
 HEADS_MAX: Final = 2
 """Number of times that a header is read: the first time tells how many chunks it has."""
-
-
-@dataclass(frozen=True, slots=True)
-class MeansFetched:
-    """All means of the steps to a state are on the disk: the trainer may take them."""
-
-    name: StateName
-    header: StateHeader
-    digest: bytes
-    """Root digest of the state's file."""
-    locations: tuple[str, ...]
-    """In the order of the steps."""
-
-
-@dataclass(frozen=True, slots=True)
-class MeansMissing:
-    """The means cannot be had, or do not lead from the own state to the other."""
-
-    owed: bool
-    """Whether a donor has promised the state and has not given what leads to it."""
 
 
 def way(header: StateHeader, *, mine: StateName, to: StateName) -> list[bytes] | None:
@@ -101,7 +82,7 @@ class MeansFetch:
 
     def fetch(
         self, mine: StateName, to: StateName, digest: bytes, donors: Sequence[PeerId], now: float
-    ) -> Sequence[object]:
+    ) -> Sequence[Output]:
         """Begin with the header of the other state's file.
 
         Args:
@@ -115,16 +96,16 @@ class MeansFetch:
         self._reads, self._left, self._here = 0, [], []
         return self._heads.fetch(to, digest, donors, now)
 
-    def stop(self) -> list[object]:
+    def stop(self) -> list[Output]:
         """Give up, and tell the donors."""
         return [*self._heads.stop(), *self._means.stop()]
 
     def handle(
         self, event: Received[StateOffer | StateDenied | ChunkGive] | Tick | Lost, now: float
-    ) -> Sequence[object]:
+    ) -> Sequence[Output]:
         """A donor's answer, its loss or time moves it on; it ends with `MeansFetched` or `MeansMissing`."""
-        outputs: list[object] = []
-        goodbyes: list[object] = []
+        outputs: list[Output] = []
+        goodbyes: list[Output] = []
         for output in (*self._heads.handle(event, now), *self._means.handle(event, now)):
             match output:
                 case Fetching(done=done, total=total) if self._left:
@@ -144,7 +125,7 @@ class MeansFetch:
                     outputs.append(output)
         return [*goodbyes, *outputs]
 
-    def _has(self, location: str, now: float) -> Sequence[object]:
+    def _has(self, location: str, now: float) -> Sequence[Output]:
         """The header is here, or the next mean: ask for the one after it."""
         if not self._left:
             return self._has_head(now)
@@ -155,7 +136,7 @@ class MeansFetch:
         assert self._header is not None
         return [MeansFetched(self._to, self._header, self._digest, tuple(self._here))]
 
-    def _has_head(self, now: float) -> Sequence[object]:
+    def _has_head(self, now: float) -> Sequence[Output]:
         self._reads += 1
         try:
             self._header = header_of(self._head.take())
@@ -169,5 +150,5 @@ class MeansFetch:
         self._left = found
         return self._ask(now)
 
-    def _ask(self, now: float) -> Sequence[object]:
+    def _ask(self, now: float) -> Sequence[Output]:
         return self._means.fetch(self._to, self._left[0], self._donors, now, size_max=self.mean_bytes)

@@ -1,7 +1,6 @@
 """What this peer gives to rounds: what its trainer accumulates, the contribution that is out, and what comes of it."""
 
 import math
-from typing import Any
 
 from core.base.bounds import SAMPLES_MAX, is_loss
 from core.base.trace import Trace
@@ -13,6 +12,7 @@ from core.swarm.epoch.watch import TrainerWatch
 from core.swarm.rounds.rounds import Rounds
 from core.swarm.words.epoch import Cue, EpochMachine, Phase
 from core.swarm.words.orders import Absorb, Changed, RoundLost
+from core.swarm.words.outputs import Output
 from core.swarm.words.round_events import Asked, Committed, Missed
 
 
@@ -69,7 +69,7 @@ class Contributing:
         self._watch.heard()
         self.pending = Pending()
 
-    def consider(self, now: float) -> list[Any]:
+    def consider(self, now: float) -> list[Output]:
         """Form a group if the target batch is reached, or go on."""
         assert self._epochs.state is not None
         mine, training = self._epochs.state.name, self._epochs.phase is Phase.TRAINING
@@ -78,7 +78,7 @@ class Contributing:
         samples = self.pending.by_now(now)
         return self._grouping.consider(mine, samples=samples, speed=self.samples_per_s, training=training, now=now)
 
-    def counted(self, counted: Progress, now: float) -> list[Any]:
+    def counted(self, counted: Progress, now: float) -> list[Output]:
         """The trainer says how far it is; what it says of another epoch comes too late."""
         state = self._epochs.state
         if state is None or state.name.epoch != counted.epoch:
@@ -87,7 +87,7 @@ class Contributing:
         self.pending.count(counted, self._epochs.phase, now)
         return [Changed()]
 
-    def asked(self, asked: Asked, now: float) -> list[Any]:
+    def asked(self, asked: Asked, now: float) -> list[Output]:
         """A leader calls for the contribution."""
         if not self._epochs.may(Cue.WANTED):
             return list(self._rounds.position(None, now=now))
@@ -96,7 +96,7 @@ class Contributing:
         self._round = asked.round
         return [Changed(), Collect(round=asked.round)]
 
-    def written(self, written: Collected, now: float) -> list[Any]:
+    def written(self, written: Collected, now: float) -> list[Output]:
         """Offer the contribution to the group; one whose loss others would not accept counts as one without samples."""
         self._watch.heard()
         samples, loss = written.samples, written.loss
@@ -111,14 +111,14 @@ class Contributing:
         self._rounds.samples_per_s = speed if math.isfinite(speed) else 0.0
         return list(self._rounds.offer(samples=samples, loss=loss, now=now))
 
-    def formed(self, now: float) -> list[Any]:
+    def formed(self, now: float) -> list[Output]:
         """The group's plan is here: this peer averages, or leaves a round that comes too late for it."""
         if not self._epochs.may(Cue.PLANNED):
             return list(self._rounds.leave(now))
         self._epochs.advance(Cue.PLANNED, now)
         return [Changed()]
 
-    def missed(self, missed: Missed, now: float) -> list[Any]:
+    def missed(self, missed: Missed, now: float) -> list[Output]:
         """The round failed, or there was no group: the trainer goes on with all that it had."""
         if missed.samples is not None and self._epochs.state is not None:
             speed = self._grouping.others_per_s(self._epochs.state.name, now) + self.pending.samples_per_s
@@ -127,7 +127,7 @@ class Contributing:
         self.pending.give_back()
         return [RoundLost(missed.reason), Release(round=self._round)]
 
-    def committed(self, committed: Committed, now: float) -> list[Any]:
+    def committed(self, committed: Committed, now: float) -> list[Output]:
         """The mean is there: the trainer takes the step."""
         self._epochs.advance(Cue.COMMITTED, now)
         self._assisting.ended(samples=self.pending.samples, gives=committed.gives)

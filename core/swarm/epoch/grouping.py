@@ -1,6 +1,6 @@
 """The decision whether to form a group: when the target batch is reached, and with which peers."""
 
-from typing import Any, Final
+from typing import Final
 
 from core.base.ids import PeerId, distance, hashed_key, node_key
 from core.swarm.epoch.stragglers import Stragglers
@@ -8,6 +8,7 @@ from core.swarm.presence.beacon import Beacon
 from core.swarm.presence.membership import GOES_ON_S, Membership, agreement
 from core.swarm.rounds.rounds import Rounds
 from core.swarm.words.orders import Agreement
+from core.swarm.words.outputs import Output
 from core.swarm.words.settings import ParticipantSettings
 from core.swarm.words.states import State, StateName
 
@@ -80,7 +81,7 @@ class Grouping:
         peers = [peer for peer, report in self._membership.live().items() if report.in_step]
         return min([*peers, self._me], key=lambda peer: distance(node_key(peer), point)) == self._me
 
-    def consider(self, state: StateName, *, samples: float, speed: float, training: bool, now: float) -> list[Any]:
+    def consider(self, state: StateName, *, samples: float, speed: float, training: bool, now: float) -> list[Output]:
         """Look for a group if the target batch is reached, and stand ready for calls if not.
 
         Args:

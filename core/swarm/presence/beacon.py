@@ -16,6 +16,7 @@ from core.dht.messages import Record
 from core.dht.node import DhtNode
 from core.swarm.presence.membership import Membership
 from core.swarm.words.epoch import Phase
+from core.swarm.words.outputs import Output
 from core.swarm.words.progress import ProgressReport, decode_report, encode_report, progress_key
 
 PUBLISH_INTERVAL_S = 1.0
@@ -103,9 +104,9 @@ class Beacon:
         if self._read_at is not None:
             self._read_at = max(now, min(self._read_at, self._last_read + READ_INTERVAL_MIN_S))
 
-    def tick(self, report: ProgressReport, now: float) -> Sequence[object]:
+    def tick(self, report: ProgressReport, now: float) -> Sequence[Output]:
         """Publish and read what is due."""
-        outputs: list[object] = []
+        outputs: list[Output] = []
         rests = report.role == VOLUNTEER and report.activity == Phase.IDLE  # its trainer's coming and going hurries it
         if self._publish_at is not None and self._publish_at <= now:
             is_news = self._is_news(report)

@@ -18,6 +18,7 @@ from core.dht.node import DhtNode
 from core.swarm.presence.membership import Membership
 from core.swarm.shards.holdings import SCHEMAS as SHARD_SCHEMAS
 from core.swarm.shards.thanks import SCHEMAS as THANKS_SCHEMAS
+from core.swarm.words.outputs import Output
 from core.swarm.words.progress import SCHEMAS as PROGRESS_SCHEMAS
 
 LINES: Final = "lines"
@@ -94,9 +95,9 @@ class LineNews:
             soon = now + READ_AFTER_S * self._random.uniform(1.0, 2.0)
             self._read_at = min(self._read_at, max(soon, self._last_read + rest_s))
 
-    def tick(self, now: float) -> Sequence[object]:
+    def tick(self, now: float) -> Sequence[Output]:
         """Publish and read what is due."""
-        outputs: list[object] = []
+        outputs: list[Output] = []
         if self._publish_at is not None and self._publish_at <= now:
             self._published_at = now
             self._publish_at = now + AGAIN_S * self._random.uniform(0.8, 1.2)

@@ -39,12 +39,13 @@ from core.averaging.weights import EarnedSpeeds, counted_in
 from core.base.arrays import np
 from core.base.bounds import NORM_MAX
 from core.base.ids import PeerId
-from core.base.machine import Lost, Received, Tick, earliest
+from core.base.machine import Lost, Received, Send, Tick, earliest
 from core.base.signing import Signer, Signing, Verifier
 from core.base.trace import Trace
 from core.swarm.rounds.early_messages import EarlyMessages
 from core.swarm.rounds.in_doubt import InDoubtRound, state_after
 from core.swarm.words.orders import ContributionCut, RoundRecord
+from core.swarm.words.outputs import Output, RoundsOutput
 from core.swarm.words.round_events import Asked, Committed, Formed, Missed
 from core.swarm.words.settings import ParticipantSettings
 from core.swarm.words.states import StateName
@@ -191,7 +192,7 @@ class Rounds:
         full: bool = False,
         now: float,
         helpers: Sequence[PeerId] = (),
-    ) -> Sequence[Any]:
+    ) -> Sequence[Output]:
         """Take in where this peer stands and beside which others.
 
         Args:
@@ -211,11 +212,11 @@ class Rounds:
         )
         return self._follow(outputs, now)
 
-    def leave(self, now: float) -> Sequence[Any]:
+    def leave(self, now: float) -> Sequence[Output]:
         """Leave the round that runs, and tell its members."""
         return self._follow(self._round.leave(), now, ours=True) if self._round is not None else []
 
-    def offer(self, *, samples: int, loss: float, now: float) -> Sequence[Any]:
+    def offer(self, *, samples: int, loss: float, now: float) -> Sequence[Output]:
         """Offer the contribution that is written down: its samples, and their mean loss."""
         self._standing = (samples, loss)
         if self.current is None:
@@ -232,9 +233,9 @@ class Rounds:
         round_at = None if self._round is None else self._round.deadline
         return earliest(self._matchmaker.deadline, round_at, self.attesting.deadline)
 
-    def handle(self, event: Received[Any] | Tick | Lost, now: float) -> Sequence[Any]:
+    def handle(self, event: Received[Any] | Tick | Lost, now: float) -> Sequence[Output]:
         """Pass an event to the matchmaker, the round or the receipts, and return what follows from it."""
-        outputs: list[Any] = []
+        outputs: list[RoundsOutput] = []
         match event:
             case Received(message=message) if isinstance(message, _IN_ROUND):
                 if self._round is not None and self._round.concerns(message.round):
@@ -252,9 +253,9 @@ class Rounds:
                 outputs += self.attesting.handle(event, now)
         return self._follow(outputs, now)
 
-    def _follow(self, outputs: Sequence[Any], now: float, *, ours: bool = False) -> list[Any]:
+    def _follow(self, outputs: Sequence[RoundsOutput], now: float, *, ours: bool = False) -> list[Output]:
         """Act on the events among these; a round that fails by them fails by `ours`, our own doing, or by others'."""
-        followed: list[Any] = []
+        followed: list[Output] = []
         for output in outputs:
             match output:
                 case ContributionWanted(round=round_id):
@@ -274,7 +275,7 @@ class Rounds:
                     followed.append(output)
         return followed
 
-    def _wanted(self, round_id: bytes, now: float) -> Sequence[Any]:
+    def _wanted(self, round_id: bytes, now: float) -> Sequence[Output]:
         """A leader wants the contribution; one that stands still already, for a call that lost, serves at once."""
         asked, self.current = self.current, round_id
         self._early.wait_for(round_id)
@@ -283,7 +284,7 @@ class Rounds:
             return self.offer(samples=standing[0], loss=standing[1], now=now)
         return [] if asked is not None else [Asked(round_id)]
 
-    def _begin(self, plan: Plan, now: float) -> Sequence[Any]:
+    def _begin(self, plan: Plan, now: float) -> Sequence[Output]:
         try:
             remembered = self.penalties.remembered(plan.peers, now, usual=self.lines.usual)
             work = self._vectors.round_input(plan, self._identity.peer_id, self.aggregator)
@@ -301,15 +302,15 @@ class Rounds:
             outputs += self._follow(begun.handle(event, now), now)
         return outputs
 
-    def _refused(self, refused: PlanRefused | MemberRefused, now: float) -> Sequence[Any]:
+    def _refused(self, refused: PlanRefused | MemberRefused, now: float) -> Sequence[Output]:
         """A refused plan ends the round, and the contribution waits for another; a refusing member has left it."""
         if self._round is None or self._round.plan.round != refused.round:
             return []
         if isinstance(refused, MemberRefused):
             return self._follow(self._round.handle(Received(refused.peer, Leaving(refused.round)), now), now)
-        return [output for output in self._round.leave() if not isinstance(output, RoundFailed)]
+        return [output for output in self._round.leave() if isinstance(output, Send)]
 
-    def _failed(self, failed: GroupFailed | RoundFailed, now: float, *, ours: bool) -> Sequence[Any]:
+    def _failed(self, failed: GroupFailed | RoundFailed, now: float, *, ours: bool) -> Sequence[Output]:
         if isinstance(failed, RoundFailed):
             self.in_doubt.failed(self._round)
             plan = None if ours or self.plan is None or self.plan.round != failed.round else self.plan
@@ -323,7 +324,7 @@ class Rounds:
         self._early.wait_for(None)
         return [Missed(failed.round, failed.reason, failed.samples if isinstance(failed, GroupFailed) else None)]
 
-    def _committed(self, outcome: Outcome, now: float) -> Sequence[Any]:
+    def _committed(self, outcome: Outcome, now: float) -> Sequence[Output]:
         assert self._round is not None
         if not outcome.contributors:  # all members see so: nobody takes a step with the mean of nobody
             return self._failed(RoundFailed(outcome.round, "no contribution arrived"), now, ours=False)

@@ -9,11 +9,12 @@ from core.base.back_off import BackOff
 from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Tick, earliest
 from core.base.trace import Trace
-from core.swarm.catching_up.fetch import Fetched, FetchFailed, Fetching, FileFetch, Why
+from core.swarm.catching_up.fetch import FileFetch, Why
 from core.swarm.shards.holder_book import HolderBook
-from core.swarm.shards.names import ShardHere, ShardLied, ShardName, ShardStore
+from core.swarm.shards.names import ShardHere, ShardLied, ShardName, ShardOutput, ShardStore
 from core.swarm.shards.shelf import ShardShelf
 from core.swarm.shards.wanted import WantedShards
+from core.swarm.words.fetched import Fetched, FetchFailed, Fetching
 from core.swarm.words.messages import SHARD_FILES, StateDenied
 
 AHEAD: Final = 4
@@ -79,7 +80,7 @@ class ShardDownloads:
         """When patience with a donor ends, or when to look for holders again."""
         return earliest(self._look_at, *(fetch.deadline for fetch in self.coming.values()))
 
-    def answered(self, event: Received[Any], now: float) -> list[object]:
+    def answered(self, event: Received[Any], now: float) -> list[ShardOutput]:
         """A donor has said or given something."""
         sender, message = event.sender, event.message
         name = self._shelf.catalogue.names.get(message.digest)
@@ -94,7 +95,7 @@ class ShardDownloads:
                 self._book.lacks(sender, name)
         return self._follow(name, fetch.handle(event, now), now)
 
-    def passed(self, event: Tick | Lost, now: float) -> list[object]:
+    def passed(self, event: Tick | Lost, now: float) -> list[ShardOutput]:
         """Time has gone on, or a peer is lost."""
         fetches = list(self.coming.items())
         return [output for name, fetch in fetches for output in self._follow(name, fetch.handle(event, now), now)]
@@ -103,11 +104,11 @@ class ShardDownloads:
         """Something has changed: others are wanted, or held."""
         self._look_at = now
 
-    def look(self, now: float) -> list[object]:
+    def look(self, now: float) -> list[ShardOutput]:
         """Ask further holders, and have more shards brought, when something has changed or every `LOOK_S`."""
         if self._look_at is None or now < self._look_at:
             return []
-        outputs: list[object] = []
+        outputs: list[ShardOutput] = []
         for name, fetch in self.coming.items():
             outputs += fetch.ask_also(self._draw(name, now), now)
         while len(self.coming) < FETCHES_MAX and (begun := self._begin(now)):
@@ -118,9 +119,9 @@ class ShardDownloads:
 
     # --- inside ------------------------------------------------------------------------------------------------------
 
-    def _follow(self, name: ShardName, outputs: Sequence[object], now: float) -> list[object]:
+    def _follow(self, name: ShardName, outputs: Sequence[ShardOutput], now: float) -> list[ShardOutput]:
         """Take what a download reports, and hold against its donors what they did."""
-        said: list[object] = list(self._judge(name, now))
+        said: list[ShardOutput] = list(self._judge(name, now))
         for output in outputs:
             match output:
                 case Fetching():
@@ -149,7 +150,7 @@ class ShardDownloads:
                     self._full.fail(peer, now)
         return lied
 
-    def _ended(self, name: ShardName, now: float, *, whole: bool) -> list[object]:
+    def _ended(self, name: ShardName, now: float, *, whole: bool) -> list[ShardOutput]:
         fetch = self.coming.pop(name)
         self._judged = {(other, peer) for other, peer in self._judged if other != name}
         self._look_at = now
@@ -166,7 +167,7 @@ class ShardDownloads:
         self._shelf.add(name)
         return [ShardHere(name)]
 
-    def _begin(self, now: float) -> list[object]:
+    def _begin(self, now: float) -> list[ShardOutput]:
         """Begin to fetch the rarest wanted shard that somebody gives; empty: there is none, or enough lies here."""
         if self._is_ahead():
             return []

@@ -23,6 +23,7 @@ from core.swarm.shards.names import (
     ShardHere,
     ShardKept,
     ShardName,
+    ShardOutput,
     ShardStore,
     ShardsWanted,
     ShardsWeighed,
@@ -164,9 +165,9 @@ class ShardExchange:
         """When the first of its parts has something to do."""
         return earliest(self._news.deadline, self.donor.deadline, self._downloads.deadline, self.credit.deadline)
 
-    def handle(self, event: Received[Any] | Tick | Lost | ShardFact, now: float) -> Sequence[object]:
+    def handle(self, event: Received[Any] | Tick | Lost | ShardFact, now: float) -> Sequence[ShardOutput]:
         """Messages, time, lost peers and what its owner tells move it on."""
-        outputs: list[object] = []
+        outputs: list[ShardOutput] = []
         match event:
             case Received(message=message) if isinstance(message, SHARD_FILES.asks):
                 outputs += self.donor.handle(event, now)
@@ -196,7 +197,7 @@ class ShardExchange:
             self._news.changed(now)
         return outputs
 
-    def found(self, found: Found, now: float) -> Sequence[object] | None:
+    def found(self, found: Found, now: float) -> Sequence[ShardOutput] | None:
         """What follows from holdings, or thanks, that were read; None: nobody asked for this key here."""
         if self.credit.found(found, now):
             return []

@@ -8,6 +8,7 @@ from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Send, Tick
 from core.base.rate_limit import RateLimit
 from core.base.trace import Trace
+from core.base.wire import Message
 from core.swarm.catching_up.donor import FileDonor
 from core.swarm.catching_up.fetch import WINDOW_CHUNKS
 from core.swarm.shards.names import OwnRounds, ShardName, ShardStore
@@ -57,19 +58,19 @@ class ShardDonor(FileDonor):
 
     def handle(
         self, event: Received[StateAsk | ChunkAsk | StateDone] | Tick | Lost, now: float
-    ) -> Sequence[Send[object]]:
+    ) -> Sequence[Send[Message]]:
         """Answer a request, or what has waited for the end of a round."""
         return [*super().handle(event, now), *self._give_waiting(now)]
 
-    def _give(self, guest: PeerId, ask: ChunkAsk, now: float) -> Sequence[Send[object]]:
+    def _give(self, guest: PeerId, ask: ChunkAsk, now: float) -> Sequence[Send[Message]]:
         if sum(peer == guest for peer, _, _ in self._waiting) >= WINDOW_CHUNKS:
             self._trace.mark("shards.drop.ask")
             return []
         self._waiting.append((guest, ask, now))
         return []
 
-    def _give_waiting(self, now: float) -> list[Send[object]]:
-        given: list[Send[object]] = []
+    def _give_waiting(self, now: float) -> list[Send[Message]]:
+        given: list[Send[Message]] = []
         busy, waiting = self._busy(), self._waiting
         self._waiting = deque()
         for guest, ask, since in waiting:

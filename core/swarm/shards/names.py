@@ -8,6 +8,7 @@ from core.base.content import CHUNK_BYTES
 from core.swarm.catching_up.donor import PastMembers
 from core.swarm.catching_up.fetch import StateSink
 from core.swarm.words.files import StateFile
+from core.swarm.words.outputs import Output
 
 
 class ShardName(NamedTuple):
@@ -151,3 +152,7 @@ class ShardLied:
 
     name: ShardName
     peer: bytes
+
+
+ShardOutput = Output | ShardHere | ShardLied
+"""What the exchange of shards says: what a participant may say, and news of shards."""

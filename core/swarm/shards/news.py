@@ -3,16 +3,18 @@
 from collections import defaultdict
 from collections.abc import Sequence
 from random import Random
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 from core.base.ids import Key, PeerId
 from core.base.machine import earliest
 from core.base.problems import WireProblem
 from core.base.trace import Trace
 from core.dht.events import Found
+from core.dht.events import Output as DhtOutput
 from core.swarm.shards.holder_book import HolderBook
 from core.swarm.shards.holdings import RANGE, decode_holdings, encode_holdings, holdings_key
 from core.swarm.shards.shelf import ShardShelf
+from core.swarm.words.outputs import Output
 
 LIFETIME_S: Final = 600.0
 AGAIN_S: Final = 240.0
@@ -27,12 +29,12 @@ REST_S_MAX: Final = 300.0
 class ShardDirectory(Protocol):
     """The DHT, as far as it is needed here."""
 
-    def get(self, key: Key, now: float) -> Sequence[Any]:
+    def get(self, key: Key, now: float) -> Sequence[DhtOutput]:
         """The DHT reads a key; a `Found` event follows."""
 
     def store(
         self, key: Key, value: bytes, *, lifetime_s: float, now: float, subkey: bytes | None = None
-    ) -> Sequence[Any]:
+    ) -> Sequence[DhtOutput]:
         """The DHT stores a value of this peer."""
 
 
@@ -84,9 +86,9 @@ class ShardNews:
         at = max(now, self._published_at + self._rest(PUBLISH_REST_S))
         self._publish_at = at if self._publish_at is None else min(at, self._publish_at)
 
-    def tick(self, now: float) -> Sequence[object]:
+    def tick(self, now: float) -> Sequence[Output]:
         """Publish and read what is due."""
-        outputs: list[object] = []
+        outputs: list[Output] = []
         if self._publish_at is not None and self._publish_at <= now:
             self._published_at = now
             outputs += self._publish(now)
@@ -113,8 +115,8 @@ class ShardNews:
             self._book.heard(source, place, record.owner, bits, until=record.expiration)
         return True
 
-    def _publish(self, now: float) -> Sequence[object]:
-        outputs: list[object] = []
+    def _publish(self, now: float) -> Sequence[Output]:
+        outputs: list[Output] = []
         held: defaultdict[tuple[int, int], list[int]] = defaultdict(list)
         for name in self._shelf.held:
             held[name.source, name.number // RANGE].append(name.number)

@@ -26,6 +26,7 @@ from core.dht.events import Found
 from core.dht.key_classes import Validator, classed_key
 from core.dht.messages import VALUE_BYTES_MAX, Record
 from core.swarm.shards.news import ShardDirectory
+from core.swarm.words.outputs import Output
 
 THANKS: Final = "shard thanks"
 """The class of the key."""
@@ -113,7 +114,7 @@ class ShardCredit:
         """Read what is told, this peer's own word of an earlier run among it, and tell from then on."""
         self._due_at = now
 
-    def tick(self, now: float) -> Sequence[object]:
+    def tick(self, now: float) -> Sequence[Output]:
         """Tell and read what is due."""
         if self._due_at is None or now < self._due_at:
             return []

@@ -15,9 +15,9 @@ from core.ledger.board import Board
 from core.ledger.ledger import Ledger
 from core.nat.reachability import OwnReach, Reachability
 from core.net.identity.passes import Pass, PassRole
-from core.swarm.catching_up.fetch import Fetching
 from core.swarm.view import ParticipantView
 from core.swarm.words.epoch import Phase
+from core.swarm.words.fetched import Fetching
 from core.swarm.words.progress import ProgressReport
 from core.swarm.words.settings import ParticipantSettings
 from core.swarm.words.states import StateName

@@ -7,12 +7,13 @@ import pytest
 from core.base.bounds import FOLLOWED_EPOCH_MAX
 from core.base.machine import Lost, Received, Send
 from core.base.trace import Trace
-from core.swarm.catching_up.catch_up import STATE_SLACK_BYTES, CatchUp, CatchUpFailed
+from core.swarm.catching_up.catch_up import STATE_SLACK_BYTES, CatchUp
 from core.swarm.catching_up.donor import PastMembers
 from core.swarm.catching_up.fetch import DONORS_MAX, Sinks
 from core.swarm.catching_up.state_choice import LISTEN_S, PEER_REST_MAX_S, STATE_REST_MAX_S, NewerState
 from core.swarm.catching_up.state_donor import StateDonor
 from core.swarm.presence.membership import Membership
+from core.swarm.words.fetched import CatchUpFailed
 from core.swarm.words.messages import StateAsk, StateOffer
 from core.swarm.words.progress import ProgressReport, StateCopy
 from core.swarm.words.states import State, StateName

@@ -4,13 +4,14 @@ from random import Random
 
 from core.base.machine import Lost, Received, Send
 from core.base.trace import Trace
-from core.swarm.catching_up.catch_up import CatchUp, CatchUpFailed, StateFetched
+from core.swarm.catching_up.catch_up import CatchUp
 from core.swarm.catching_up.donor import PastMembers
 from core.swarm.catching_up.fetch import Sinks
 from core.swarm.catching_up.keeper import COPY_S, REST, REST_MAX_S, REST_MIN_S, StateKeeper
 from core.swarm.catching_up.state_donor import StateDonor
 from core.swarm.presence.membership import Membership
 from core.swarm.words.facts import StateKept, StateNotKept
+from core.swarm.words.fetched import CatchUpFailed, StateFetched
 from core.swarm.words.messages import ChunkAsk, ChunkGive, StateAsk, StateOffer
 from core.swarm.words.orders import CopyFailed, Keep
 from core.swarm.words.states import StateName

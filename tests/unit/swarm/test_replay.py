@@ -14,13 +14,14 @@ from core.base.machine import Received, Send
 from core.base.problems import WireProblem
 from core.base.state_header import ANCESTORS_MAX, METADATA, StateHeader, header_of
 from core.base.trace import Trace
-from core.swarm.catching_up.catch_up import CatchUp, StateFetched
+from core.swarm.catching_up.catch_up import CatchUp
 from core.swarm.catching_up.donor import PastMembers
 from core.swarm.catching_up.fetch import Sinks
-from core.swarm.catching_up.replay import MeansFetched, way
+from core.swarm.catching_up.replay import way
 from core.swarm.catching_up.state_choice import NewerState
 from core.swarm.catching_up.state_donor import StateDonor
 from core.swarm.presence.membership import Membership
+from core.swarm.words.fetched import MeansFetched, StateFetched
 from core.swarm.words.messages import ChunkGive, StateAsk, StateDenied
 from core.swarm.words.states import StateName
 from tests.sim.disk import MemoryFile, ModelState

@@ -13,10 +13,11 @@ from core.base.machine import Received
 from core.base.problems import Damaged
 from core.base.trace import Trace
 from core.kept.shard_files import DiskShardStore, seeds_in
-from core.swarm.catching_up.fetch import FetchFailed, FileFetch
+from core.swarm.catching_up.fetch import FileFetch
 from core.swarm.shards.holder_book import HolderBook
 from core.swarm.shards.names import Catalogue, ShardEntry, ShardName
 from core.swarm.shards.shelf import ShardShelf
+from core.swarm.words.fetched import FetchFailed
 from core.swarm.words.messages import SHARD_FILES, ShardDenied, ShardOffer
 from core.system.disk_room import on_disk
 from tests.blocks import counts_blocks, taken_bytes
