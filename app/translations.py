@@ -45,7 +45,7 @@ FIELD = re.compile(r"\{\w+\}")
 TABLES = frozenset(
     ("SENTENCES", "HEADLINES", "HEADLINES_BY_REASON", "HAPPENINGS", "HINTS", "WORDS", "STALLED", "LEFT_OUT")
 )
-"""Of core/api, by code."""
+"""Names of the tables of core/api that have sentences by code."""
 PHRASES = (
     "processor", "nats", "blanks", "letters", "word frequencies", "the word before", "letter frequencies",
     "the letter before", "this computer left the round", "the round's time is over",
@@ -65,7 +65,7 @@ PHRASES = (
     "have called", "called, some time ago,", "Potluck runs.", "There is no screen here.",
     "Without one, use the command line: potluck demo --headless",
 )  # fmt: skip
-"""Of tasks (units, guesses, simple models, steps of preparing), a device, the demo, why a round fails, and values."""
+"""Words of tasks (units, guesses, simple models, steps of preparing), a device, the demo, failed rounds and values."""
 
 
 def main() -> int:

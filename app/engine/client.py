@@ -28,7 +28,7 @@ OPEN_TIMEOUT_S = 3.0
 QUIET_S = 1.0
 """After so long without a word the engine is asked whether it lives."""
 UNANSWERED_MAX = 3
-"""So many times as long without an answer mean that it does not answer.  They are counted one by one: while the whole
+"""Times `QUIET_S` without an answer after which it does not answer.  They are counted one by one: while the whole
 computer sleeps, nobody waits."""
 CLOSE_TIMEOUT_S = 0.5
 RETRY_FIRST_S = 0.1

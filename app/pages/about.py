@@ -82,7 +82,7 @@ class AboutPage(AskingPage):
         )
 
     def about(self, snapshot: Snapshot) -> Hashable:
-        """Of the collaboration that is served."""
+        """The answers follow from the collaboration that is served."""
         return snapshot.collaboration.id if snapshot.collaboration is not None else ""
 
     def show_reports(self) -> None:

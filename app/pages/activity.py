@@ -47,7 +47,7 @@ class ActivityPage(AskingPage):
         return self._whole.text()
 
     def about(self, snapshot: Snapshot) -> Hashable:
-        """Of all that has happened."""
+        """The answers follow from all that has happened."""
         return snapshot.notice_last
 
     def show_reports(self) -> None:

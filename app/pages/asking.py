@@ -42,7 +42,7 @@ class AskingPage(Page):
         self.again.start()
 
     def hideEvent(self, event: QHideEvent) -> None:
-        """Of Qt: a page that nobody sees asks nothing."""
+        """Stop asking: nobody sees the page now."""
         super().hideEvent(event)
         self.again.stop()
         self._asked_about = None

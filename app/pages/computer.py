@@ -69,7 +69,7 @@ class ComputerPage(AskingPage):
         self.facts.show_values({"data": data_text.flow(snapshot.data), "data_kept": data_text.kept(snapshot.data)})
 
     def about(self, snapshot: Snapshot) -> Hashable:
-        """Of what is computed, and on what."""
+        """The answers follow from what is computed, and on what."""
         return snapshot.verdict.code, snapshot.me.device, snapshot.me.name, snapshot.me.worker_pid
 
     def show_reports(self) -> None:

@@ -50,7 +50,7 @@ class GiftPage(AskingPage):
         _say(self._device, page_text.device(snapshot.me))
 
     def about(self, snapshot: Snapshot) -> Hashable:
-        """Of rounds, which end with an epoch and are told in the log."""
+        """The answers follow from rounds, which end with an epoch and are told in the log."""
         return snapshot.today.day, snapshot.today.samples, snapshot.epoch, snapshot.notice_last
 
     def show_reports(self) -> None:

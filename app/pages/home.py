@@ -43,7 +43,7 @@ MOODS: Final[Mapping[VerdictCode, str]] = MappingProxyType(
 
 DAYS_SHOWN: Final = 14
 POT_SHARE: Final = 0.34
-"""Of the page's height, for the pot."""
+"""Part of the page's height for the pot."""
 
 
 class HomePage(AskingPage):
@@ -102,12 +102,12 @@ class HomePage(AskingPage):
             self._show_days(snapshot.today)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Of Qt: the pot takes its share of the height."""
+        """Give the pot its share of the new height."""
         super().resizeEvent(event)
         self.pot.grow(round(self.viewport().height() * POT_SHARE))
 
     def about(self, snapshot: Snapshot) -> Hashable:
-        """Of the days before today."""
+        """The answers are about the days before today."""
         return snapshot.today.day
 
     def show_reports(self) -> None:

@@ -10,7 +10,7 @@ from app.words import page_text
 from core.api.snapshot import Snapshot
 
 WIDTH_MAX = 1280
-"""Of the content, points: longer lines are hard to read."""
+"""Upper bound on the content's width, points: longer lines are hard to read."""
 GAP = 8
 STALE_OPACITY = 0.55
 
@@ -71,7 +71,7 @@ class Page(QScrollArea):
         QTimer.singleShot(0, part, lambda: self.ensureWidgetVisible(part))
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Of Qt: catch up with what happened while the page was hidden."""
+        """Catch up with what happened while the page was hidden."""
         super().showEvent(event)
         self._follow()
         self.opened()

@@ -52,7 +52,7 @@ class PeoplePage(AskingPage):
         self._reach.setVisible(bool(words))
 
     def about(self, snapshot: Snapshot) -> Hashable:
-        """Of the days in a row, today among them or not."""
+        """The answers are about the days in a row, with today or without it."""
         return snapshot.today.day, snapshot.today.seconds > 0
 
     def show_reports(self) -> None:

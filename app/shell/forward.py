@@ -11,7 +11,7 @@ from pathlib import Path
 
 TIMEOUT_S = 0.5
 PATH_BYTES_MAX = 100
-"""Of a socket's path; systems allow 104 or 108."""
+"""Upper bound on a socket's path; systems allow 104 or 108."""
 SOL_LOCAL, LOCAL_PEERCRED, XUCRED = 0, 1, "@II"
 """macOS (sys/un.h, sys/ucred.h): whose process is at the other end of a local socket."""
 

@@ -21,7 +21,7 @@ class Opened:
     """How a window opens."""
 
     link: str = ""
-    """Of a collaboration, which the window asks about; empty: none."""
+    """Link of a collaboration, which the window asks about; empty: none."""
     hidden: bool = False
     """Whether only the tray shows the window at first; where nothing was chosen yet, nothing starts then."""
     page: str = "home"

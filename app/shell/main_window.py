@@ -38,7 +38,7 @@ from core.api.verdict import VerdictCode
 
 SIZE_FIRST = QSize(1100, 720)
 SCREEN_SHARE = 0.95
-"""Of the screen that the window takes at most when it opens for the first time."""
+"""Part of the screen that the window takes at most when it opens for the first time."""
 
 
 class MainWindow(QMainWindow):
@@ -139,12 +139,12 @@ class MainWindow(QMainWindow):
         self.activateWindow()
 
     def closeEvent(self, event: QCloseEvent) -> None:
-        """Of Qt: the application decides what closing means."""
+        """Let the application decide what closing means."""
         event.ignore()
         self.close_asked.emit()
 
     def changeEvent(self, event: QEvent) -> None:
-        """Of Qt: a window that was minimised catches up."""
+        """Catch up when the window is no longer minimised."""
         super().changeEvent(event)
         if event.type() is QEvent.Type.WindowStateChange and not self.isMinimized():
             self._store.changed.emit()

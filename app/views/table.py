@@ -12,7 +12,7 @@ from app.widgets.labels import card, label
 from app.widgets.rows import RowDelegate
 
 PADDING = 6
-"""Of a cell on each side, as in resources/styles/potluck.qss."""
+"""Padding of a cell on each side, as in resources/styles/potluck.qss."""
 ROWS_LEAST = 4
 """Rows that are seen at least, however low the window is."""
 
@@ -72,7 +72,7 @@ class Table(QTableView):
         self._measure()
 
     def changeEvent(self, event: QEvent) -> None:
-        """Of Qt: another font has other widths."""
+        """Measure the columns anew for another font."""
         super().changeEvent(event)
         if event.type() is QEvent.Type.FontChange:
             self._measure()
@@ -91,7 +91,7 @@ class Table(QTableView):
                 header.resizeSection(place, metrics.horizontalAdvance("0") * letters + 2 * PADDING)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Of Qt: where the room does not suffice for all, columns on the right are hidden, never the first."""
+        """Hide columns on the right where the room does not suffice for all, never the first."""
         super().resizeEvent(event)
         digit = self.fontMetrics().horizontalAdvance("0")
         room = self.viewport().width() - digit * STRETCHED_LETTERS
@@ -100,7 +100,7 @@ class Table(QTableView):
             self.setColumnHidden(place, bool(letters and place) and room < 0)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Of Qt: Escape clears the selection."""
+        """Clear the selection on Escape."""
         if event.key() == Qt.Key.Key_Escape and self.selectionModel().hasSelection():
             self.clearSelection()
             return

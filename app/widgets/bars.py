@@ -10,7 +10,7 @@ from app.looks.theme import Theme
 from app.words import text
 
 WORD_SHARE = 0.25
-"""Of the width, for the words."""
+"""Part of the width for the words."""
 PERCENT_DIGITS = "100 %"
 GAP = 8
 

@@ -27,7 +27,7 @@ class CalmWheel(QObject):
                 control.installEventFilter(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Of Qt: an event that is ignored goes on to the page below."""
+        """Leave the wheel to the page below: an event that is ignored goes on to it."""
         if event.type() is not QEvent.Type.Wheel or not isinstance(watched, QWidget) or watched.hasFocus():
             return False
         event.ignore()

@@ -13,12 +13,12 @@ from app.words import text
 
 TICKS = 5
 HEADROOM = 0.08
-"""Of the span of values, above and below."""
+"""Room above and below, in parts of the span of values."""
 DOTS_MAX = 12
 """With more points than these only the line is drawn."""
 
 LABEL_SHARE = 0.8
-"""Of the chart's width that the name of the dashed line may take."""
+"""Part of the chart's width that the name of the dashed line may take."""
 LABEL_LINES = 2
 
 Point = tuple[int, float]

@@ -44,7 +44,7 @@ class LimitBox(QDoubleSpinBox):
         self._shown = (self.value(), limit)
 
     def stepBy(self, steps: int) -> None:
-        """Of Qt: 1, 2, 5, 10, 20 and so on."""
+        """Go up or down by steps: 1, 2, 5, 10, 20 and so on."""
         value = self.value()
         for _ in range(abs(steps)):
             value = self._above(value) if steps > 0 else self._below(value)

@@ -11,7 +11,7 @@ from app.looks.theme import Theme
 DRAWN: Final = 128.0
 """Side of the square in whose coordinates the pot is drawn, as in resources/icons/pot-*.svg."""
 TOP, BOTTOM = 62.0, 116.0
-"""Of the inside, where the fill is."""
+"""Top and bottom of the inside, where the fill is."""
 LINES_LEAST, LINES_MOST = 11.0, 22.0
 """Height in lines of text."""
 NETWORK: Final = (((64, 50), (64, 16)), ((64, 16), (34, 32)), ((64, 16), (94, 32)), ((34, 32), (64, 50)),

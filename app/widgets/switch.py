@@ -35,7 +35,7 @@ class Switch(QCheckBox):
         self.update()
 
     place = Property(float, _get_place, _set_place)
-    """Of the knob: 0 is off, 1 is on."""
+    """Place of the knob: 0 is off, 1 is on."""
 
     def sizeHint(self) -> QSize:
         """Size of the switch, for Qt's layouts."""
@@ -43,7 +43,7 @@ class Switch(QCheckBox):
         return QSize(round(height * 1.82), height)
 
     def hitButton(self, pos: QPoint) -> bool:
-        """Of Qt: all of it can be clicked."""
+        """Whether a click counts: all of the switch can be clicked."""
         return self.rect().contains(pos)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:

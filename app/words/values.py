@@ -9,7 +9,7 @@ import resources
 
 CONTEXT: Final = "potluck"
 END: Final = re.compile(r"[.…] ")
-"""Of a sentence that another one follows."""
+"""End of a sentence that another one follows."""
 LETTERS_MAX: Final = 1000
 """Longer sentences are left as they are: some of them come from strangers."""
 

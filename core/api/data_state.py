@@ -127,7 +127,7 @@ class SourceView(msgspec.Struct, frozen=True, kw_only=True):
     host: str = ""
     """Who is asked over the network; empty: nobody."""
     share: float = 1.0
-    """Of all samples, 0 to 1."""
+    """Part of all samples that comes from this source, 0 to 1."""
     licence: str = ""
     credit: str = ""
 
@@ -164,7 +164,7 @@ class DataView(msgspec.Struct, frozen=True, kw_only=True):
     bytes_read: int = 0
     """By this run's training process."""
     network_bytes: int = 0
-    """Of them from the network, other volunteers not counted."""
+    """Bytes of `bytes_read` that came over the network, those from other volunteers not counted."""
     documents: int = 0
     left_out: int = 0
     """Documents that the organiser's filters left out."""
@@ -173,7 +173,7 @@ class DataView(msgspec.Struct, frozen=True, kw_only=True):
     shared_bytes: int = 0
     """On the disk beside it, pieces of the data that are kept for other volunteers."""
     given_bytes: int = 0
-    """Of such pieces, sent to other volunteers in this run of the engine."""
+    """Bytes of such pieces sent to other volunteers in this run of the engine."""
     reading: str = ""
     """What is read now."""
 

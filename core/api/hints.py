@@ -27,7 +27,7 @@ class Hint(msgspec.Struct, frozen=True):
 
     code: str
     args: dict[str, int] = {}
-    """Of "upload": limit (bytes a second), longer and shorter (seconds)."""
+    """Arguments of the sentence; for "upload": limit (bytes a second), longer and shorter (seconds)."""
 
 
 def hint_sentence(

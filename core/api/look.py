@@ -36,11 +36,11 @@ class JoinEstimate(msgspec.Struct, frozen=True, kw_only=True):
     epoch_bytes: int | None = None
     """Upper bound on what is sent in an epoch, and on what is received."""
     share: float | None = None
-    """Of the collaboration, if this computer is as fast as the others are on average."""
+    """This computer's part of the collaboration's samples, if it is as fast as the others on average."""
     day_bytes: float | None = None
     """Sent and received, if it computes all day and the collaboration goes on as fast as now."""
     data_day_bytes: float | None = None
-    """Of text from the network, in that day; an upper bound where volunteers share it."""
+    """Text from the network in that day, bytes; an upper bound where volunteers share it."""
     watts: float | None = None
     """Drawn more than by an idle computer: a rule of thumb for the processor, the limit of a graphics card."""
 

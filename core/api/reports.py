@@ -16,9 +16,9 @@ class DayGift(msgspec.Struct, frozen=True, kw_only=True):
     """What this computer gave on one day of its calendar."""
 
     day: str
-    """Of this computer's calendar, as 2026-11-24."""
+    """Date by this computer's calendar, as 2026-11-24."""
     seconds: float = 0.0
-    """Of contributing."""
+    """Time spent contributing, seconds."""
     samples: int = 0
     """That were averaged, by the receipts of that day, whether or not a model has kept the round."""
     bytes_sent: int = 0
@@ -48,7 +48,7 @@ class ReceiptView(msgspec.Struct, frozen=True, kw_only=True):
     """Unix seconds; 0: nobody has signed it."""
     epoch: int
     samples: int
-    """Of this computer, in the mean."""
+    """Samples of this computer that are in the mean."""
     reduced: int
     """Numbers that this computer averaged for everybody."""
     relayed_bytes: int
@@ -88,7 +88,7 @@ class MachineView(msgspec.Struct, frozen=True, kw_only=True):
     system: str
     processor: str
     threads: int
-    """Of the processor."""
+    """Number of the processor's threads."""
     threads_used: int
     """That train, as the settings say."""
     memory_bytes: int

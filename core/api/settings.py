@@ -38,7 +38,7 @@ FIELDS = (
     "memory_bytes", "disk_gigabytes", "compile", "keep_minutes", "keep_awake", "name", "energy_watts", "energy_cents",
     "energy_grams"
 )  # fmt: skip
-"""Of `SettingsView`, those that `configure` changes."""
+"""Fields of `SettingsView` that `configure` changes."""
 PROBLEM_PREFIX = "setting."
 """With the name of a field it is the code of a problem that is about that field."""
 
@@ -62,9 +62,9 @@ class SettingsView(UseRules, frozen=True, kw_only=True):
     threads: int = 0
     """Processor threads that train; 0: all cores but one."""
     memory_bytes: int | None = None
-    """Of this computer's memory training takes no more; None: half of what is free."""
+    """Upper bound on the memory that training takes, bytes; None: half of what is free."""
     disk_gigabytes: int = 4
-    """Of the disk the data of a collaboration take no more."""
+    """Upper bound on the disk that the data of a collaboration take, gigabytes."""
     compile: bool = False
     """Whether a model's layers are compiled before they train."""
     keep_minutes: int = 10

@@ -60,9 +60,9 @@ class LossView(msgspec.Struct, frozen=True):
     epoch: int | None = None
     """At which the score was measured here; None: not yet, or not since another state was loaded."""
     score: Score | None = None
-    """Of the shared model at that epoch."""
+    """Score of the shared model at that epoch."""
     baselines: dict[str, Score] = {}
-    """Of models that know only one thing, by that thing, such as "word frequencies"; empty until measured."""
+    """Scores of models that know only one thing, by that thing, such as "word frequencies"; empty until measured."""
     filled: tuple[Filled, ...] = ()
     """The same few pieces of text each time, as the model filled them last."""
 
@@ -157,7 +157,7 @@ class LeaderboardRow(msgspec.Struct, frozen=True, kw_only=True):
     relayed_bytes: int = 0
     """Carried for those that cannot be reached, as they attest in the receipts."""
     shared_bytes: int = 0
-    """Of shards of the data, given to others today, as those who got them attest."""
+    """Bytes of shards given to others today, as the receivers attest."""
     revoked: bool = False
     """The organiser has shut this peer out; what it gave stays in the model."""
 
@@ -197,7 +197,7 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     epoch_samples: int = 0
     """Samples of the whole collaboration in the current epoch."""
     samples_per_s: float = 0.0
-    """Of the whole collaboration."""
+    """Speed of the whole collaboration."""
     peers: list[PeerView] = []
     leaderboard: list[LeaderboardRow] = []
     curve: list[CurvePoint] = []

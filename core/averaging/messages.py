@@ -88,7 +88,7 @@ class Open(Message, frozen=True, tag="averaging.open"):
 
     round: RoundId
     plan: Digest
-    """Of the plan that the member goes by."""
+    """Digest of the plan that the member follows."""
     shares: Annotated[tuple[tuple[Index, Version], ...], Meta(max_length=GROUP_MAX)]
 
 
@@ -148,7 +148,7 @@ class Status(Message, frozen=True, tag="averaging.status"):
     stalled: Bits = b""
     """Shares of these versions whose reducer is gone, or gives the sender no means."""
     nonce: Nonce = b""
-    """Of the sender for these versions, told once it holds all means; empty before, and of a helper."""
+    """The sender's nonce for these versions, told once it holds all means; empty before, and from a helper."""
     nonces: Nonces = ()
     """Under which the sender has voted."""
     fingerprints: Fingerprints = ()

@@ -58,7 +58,7 @@ class Member(msgspec.Struct, frozen=True, array_like=True):
     """The Euclidean norm of its contribution, of which the members' median is a measure for small chunks; what one of
     them says means nothing.  0: unknown."""
     heldout_epoch: Epoch = 0
-    """Of its last look at the held-out text."""
+    """Epoch in which it last evaluated the held-out text."""
     heldout_loss: Loss | None = None
     """Mean loss on it; None: it has not looked."""
 

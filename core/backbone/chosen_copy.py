@@ -30,7 +30,7 @@ from core.system.atomic_files import move_synced, problem_of, write_atomic
 from core.system.file_chunks import file_chunks
 
 ALIGNMENT: Final = 8
-"""Of the numbers in a state's file, bytes."""
+"""Alignment of the numbers in a state's file, bytes."""
 METADATA_KEY: Final = "__metadata__"
 
 

@@ -28,10 +28,11 @@ CHOSEN: Final = "chosen"
 NUMBER_BYTES_MAX: Final = 20
 REFUSED: Final = "refused.safetensors"
 AGES: Final = 4
-"""Of those copies that came 1 to 3 copies ago, 4 to 15, 16 to 63 and so on the oldest stays: six of a thousand.
+"""Ratio of the ages at which older copies are kept: the oldest of those that came 1 to 3 copies ago stays, of 4 to 15,
+of 16 to 63 and so on, six of a thousand.
 
-So does of each the furthest, until the newest is as far: where the model has gone back, by whatever way, the organiser
-may not want that.  Who has copies of any epochs kept can at most double their number."""
+The copy with the highest epoch of each span stays too, until the newest is as far: the model may have gone back against
+the organiser's will.  A peer that has copies of any epochs kept can at most double their number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,7 @@ class KeptCopy:
 
     @property
     def epoch(self) -> int:
-        """Of its state, as the file's name has it."""
+        """Epoch of its state, according to the file's name."""
         return epoch_of(_split(self.path)[1]) or 0
 
 

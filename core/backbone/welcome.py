@@ -78,9 +78,9 @@ class InvitationCheck(msgspec.Struct, frozen=True):
 
     invite: Annotated[str, Meta(max_length=128)]
     protocol: Annotated[int, Meta(ge=0, lt=2**53)]
-    """Of the program."""
+    """Protocol version of the program."""
     peer: Peer32 | None = None
-    """Of a computer that is about to ask for its first pass, and has a use of the invitation held until then."""
+    """The computer that is about to ask for its first pass; a use of the invitation is held for it until then."""
 
 
 class CollaborationNow(msgspec.Struct, frozen=True):
@@ -117,7 +117,7 @@ class PassGrant(msgspec.Struct, frozen=True):
     records: Annotated[bytes, Meta(max_length=RECORDS_BYTES_MAX)] = b""
     """The newest records of the authority, as it has signed them; empty: there are none."""
     names: Annotated[list[tuple[Peer32, Annotated[str, Meta(max_length=40)]]], Meta(max_length=NAMES_MAX)] = []
-    """Of those who were let in last: the leaderboard has rows of people who have left."""
+    """Names of those who were let in last: the leaderboard has rows of people who have left."""
     earned: Annotated[list[Peer32], Meta(max_length=EARNED_MAX)] = []
     """Peers that were in rounds, as far as the backbone knows: a newcomer knows nobody itself."""
 

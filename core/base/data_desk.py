@@ -13,7 +13,7 @@ from msgspec import Meta
 from core.base.data_source import SHARDS_MAX, SOURCES_MAX
 
 ASKED_BYTES_MAX: Final = 2 * 1024 * 1024
-"""Of one question: all shards of a source can be wanted at once."""
+"""Upper bound on one question, bytes: all shards of a source can be wanted at once."""
 ALLOW_BYTES_MAX: Final = 64 * 1024 * 1024
 WAIT_S_MAX: Final = 10.0
 PATH_LETTERS_MAX: Final = 4096
@@ -62,7 +62,7 @@ class KeptAsk(msgspec.Struct, frozen=True):
     source: DeskSource
     shard: DeskShard
     path: DeskPath
-    """Of the reader's file, which stays its own and may go after the answer."""
+    """Path of the reader's file, which stays the reader's and may go after the answer."""
 
 
 class KeptAnswer(msgspec.Struct, frozen=True):

@@ -44,20 +44,20 @@ class DataSource(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     form: Literal["auto", "text", "jsonl", "parquet", "csv"] = "auto"
     """What the files hold; "auto": as their names end, `.gz` and `.zst` after it."""
     column: Word = "text"
-    """Of tables and JSON lines: where the text stands."""
+    """Column of a table, or key of a JSON line, that holds the text."""
     config: Word = ""
-    """Of a hub data set."""
+    """Configuration of a hub data set."""
     split: Word = "train"
-    """Of a hub data set."""
+    """Split of a hub data set."""
     share: Annotated[float, Meta(gt=0, le=1e6)] = 1.0
     """How often a sample is drawn from this source, relative to the others' shares (S000, I.4: 0.23 and 0.77)."""
     index: Annotated[str, Meta(max_length=ADDRESS_LETTERS)] = ""
-    """Of a manifest: name of the blob that lists its shards with their digests (`core.text.order.shard_index`); of a
-    recipe: that file, seen from the recipe's own.  Empty: there is none, so shards cannot be checked, nor shared."""
+    """Where the shards are listed with their digests (`core.text.order.shard_index`): in a manifest the name of a blob,
+    in a recipe a path relative to the recipe.  Empty: there is no list, so shards cannot be checked, nor shared."""
     filters: Annotated[dict[Word, int | float | str | bool], Meta(max_length=20)] = {}
     """What a document must be to be read (`core.text.order.filters`)."""
     licence: Annotated[str, Meta(max_length=200)] = ""
-    """Of the text, for people: "CC BY-SA 4.0"."""
+    """Licence of the text, for people: "CC BY-SA 4.0"."""
     credit: Annotated[str, Meta(max_length=1000)] = ""
     """Who made the text and where it is described, for people."""
 

@@ -39,7 +39,7 @@ def short(peer: bytes) -> str:
 
 
 FINGERPRINT_BYTES = 16
-"""Of a key: 128 bits, which nobody finds another key for."""
+"""Length of a key's fingerprint: nobody finds another key with the same 128 bits."""
 
 
 def fingerprint(key: bytes) -> str:

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Meta
 
 SINE_TERMS = 12
-"""Of its series: on a quarter of a turn the next one is smaller than a float64 can tell."""
+"""Terms of the sine's series: on a quarter of a turn the next one is smaller than a float64 can tell."""
 
 
 class ScheduleNumbers(msgspec.Struct, frozen=True, kw_only=True):

@@ -20,9 +20,9 @@ LENGTH_BYTES: Final = 8
 LEDGER_BYTES_MAX: Final = 800 * 1024
 """Upper bound on a ledger, bytes: all its rows and points with the greatest numbers.  It fits a frame to the engine."""
 MARK_BYTES: Final = 8
-"""Of a state's lineage, by which reports and files name its ancestors."""
+"""First bytes of a state's lineage, by which reports and files name its ancestors."""
 ANCESTORS_MAX: Final = 16
-"""So many ancestors a state's file names, and so many means."""
+"""Upper bound on the ancestors that a state's file names, and on the means."""
 HEADER_BYTES_MAX: Final = 4 * 1024 * 1024
 """Upper bound on a header that is read from others, bytes: the largest ledger has 1.1 million letters."""
 

@@ -18,8 +18,8 @@ import msgspec
 from core.base.problems import WireProblem
 
 PROTOCOL: Final = 8
-"""Of peers' messages and of the arithmetic of their steps: counted up when peers of the version before would not
-understand the messages, or be led to another state."""
+"""Version of peers' messages and of the arithmetic of their steps: counted up when peers of the version before would
+not understand the messages, or be led to another state."""
 FLAG_BULK = 0x01
 FLAG_LAST = 0x02
 HEADER_BYTES = 4

@@ -19,7 +19,7 @@ EXIT_PROBLEM = 2
 EXIT_INTERRUPTED = 130
 
 SCHEME = "potluck"
-"""Of links (core.backbone.link), which is too much to load for each command."""
+"""Scheme of links; it repeats that of core.backbone.link, which is too much to load for each command."""
 PARTS: Mapping[str, str] = MappingProxyType(
     {
         "alone": "core.training.programs.alone",

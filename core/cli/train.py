@@ -29,7 +29,7 @@ from core.system.file_lock import held
 from core.system.progress_bar import ProgressBar
 
 ID_LETTERS = 8
-"""Of a manifest's id, by which `potluck try` finds the model."""
+"""First letters of a manifest's id, by which `potluck try` finds the model."""
 
 
 @dataclass(slots=True)

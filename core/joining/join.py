@@ -75,7 +75,7 @@ class JoinedCollaboration:
     name: str
     """This peer's name in the collaboration, as its pass has it."""
     names: dict[PeerId, str]
-    """Of others that the backbone has let in."""
+    """Names of others that the backbone has let in."""
     records: bytes
     """The newest records of the authority, signed; empty: there are none."""
     clock_ahead_s: float

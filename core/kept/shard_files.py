@@ -139,16 +139,16 @@ class DiskShardStore:
 
     @property
     def budget_bytes(self) -> int:
-        """So much of the disk the person gives to shards."""
+        """Bytes of the disk that the person allows for shards."""
         return self._budget()
 
     @property
     def spare_bytes(self) -> int:
-        """So much of the disk is taken by what is spare."""
+        """Bytes of the disk that spare files take."""
         return sum(self._spare.values())
 
     def room_bytes(self, digest: bytes) -> int:
-        """So much of the disk a shard takes, or would take, with its chunks' digests; a seed counts for nothing."""
+        """Return the bytes that a shard takes or would take on the disk, with its chunks' digests; 0 for a seed."""
         if digest in self._seeds:
             return 0
         size_bytes = self._entries[digest].size_bytes

@@ -15,8 +15,8 @@ from core.system.memory_bound import OWN
 from core.workers.child_end import listen, speaker, step_back, take_pipe
 
 MEMORY_BYTES_MAX: Final = 3 * 1024**3
-"""Of this process: ten times what it takes usually (`core.system.memory_bound`).  Where the system refuses what goes
-beyond, one shard is damaged; elsewhere this process ends, and begins anew."""
+"""Upper bound on this process, ten times what it takes usually (`core.system.memory_bound`).  Where the system refuses
+what goes beyond, one shard is damaged; elsewhere this process ends, and begins anew."""
 TOO_MUCH: Final = "a file unfolds to more memory than any text needs"
 
 

@@ -67,7 +67,7 @@ class BlockStore:
         self._usual = 0
         """How large the next block will be, as far as one can tell: as large as the largest."""
         self._places: dict[BlockKey, int] = {}
-        """Of each block that was ever seen its place in its shard."""
+        """Place of each block in its shard, for all blocks that were ever seen."""
 
     @property
     def stored_bytes(self) -> int:

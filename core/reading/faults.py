@@ -16,7 +16,7 @@ LINES_MAX: Final = 500
 """Shards of a source that have a line in the log, at most: with five kilobytes each, if every letter has to be escaped,
 they fit a log (`core.system.child_process.LOG_BYTES_MAX`)."""
 SAID_LETTERS: Final = 200
-"""Of what an exception says."""
+"""Letters of an exception's text that a line keeps."""
 FRAMES_MAX: Final = 3
 """The innermost calls that a line names."""
 

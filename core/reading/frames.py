@@ -14,7 +14,7 @@ Source = Annotated[int, Meta(ge=0, lt=SOURCES_MAX)]
 Shard = Annotated[int, Meta(ge=0, lt=SHARDS_MAX)]
 Count = Annotated[int, Meta(ge=0)]
 Arguments = dict[str, str | int | float]
-"""Of a code, for the sentence that people are shown."""
+"""Arguments of a code, for the sentence that people are shown."""
 
 
 class ReadFrame(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,7 +32,7 @@ class BeginReading(ReadFrame, frozen=True, kw_only=True, tag="begin"):
     blocks_dir: str
     """Where blocks are kept, a folder of this collaboration alone; the reader alone writes and deletes in it."""
     disk_bytes: Count
-    """Of the disk all that lies in these folders takes no more."""
+    """Upper bound on all that lies in these folders, bytes."""
     spare_dirs: tuple[str, ...] = ()
     """Further folders with files that go where room is needed: what other collaborations left."""
     folder: str = ""
@@ -157,7 +157,7 @@ class Tally(ReadFrame, frozen=True, kw_only=True, tag="tally"):
     """Documents that filters left out."""
     rows: Count
     stored_bytes: Count
-    """Of blocks on the disk."""
+    """Bytes of the blocks on the disk."""
     reading: str = ""
     """What is read now, for people: the end of an address or a file's name."""
 

@@ -11,7 +11,7 @@ from core.reading.frames import BlockReady, FilesLeftOut, Flowing, Opened, ReadF
 from core.text.sources.source import LeftOut, Listing, SourceTrouble
 
 NAME_LETTERS: Final = 200
-"""Of a file's name its end is news."""
+"""Letters of a file's name that are told, from its end."""
 
 
 class SourceNews:

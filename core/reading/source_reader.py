@@ -53,7 +53,7 @@ class SourceReader:
         copies: Copies,
     ) -> None:
         self.wishes = Wishes()
-        """Of the worker, for this source."""
+        """The worker's wishes for this source."""
         self._source = source
         self._rows = rows
         self._store = store

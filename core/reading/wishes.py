@@ -18,7 +18,7 @@ class Wish(NamedTuple):
 
 
 class Wishes:
-    """Of the worker's wishes those that are not fulfilled."""
+    """Holds the worker's wishes that are not fulfilled yet."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -38,7 +38,7 @@ class Wishes:
             self._changed.notify()
 
     def jobs(self) -> tuple[Sequence[Wish], Sequence[Wish]]:
-        """Of these one is to be done next, of the first ones if any of them can be; waits until there is one."""
+        """Wait until there are wishes, and return them: those of the first list go before those of the second."""
         with self._changed:
             self._changed.wait_for(lambda: self._wanted or self._again)
             return self._again, self._wanted

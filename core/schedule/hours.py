@@ -67,7 +67,7 @@ class Hours:
         return {**at, "day": DAYS[then % WEEK_MINUTES // DAY_MINUTES].capitalize()}
 
     def _minute(self, moment: float) -> int:
-        """Of the wall clock, counted from a Monday's midnight."""
+        """Return the minute of the wall clock, counted from a Monday's midnight."""
         return int((moment + self.offset_s(moment)) // MINUTE_S) + MONDAY_MINUTE
 
     def _clocks_change(self, before: float, after: float) -> float:

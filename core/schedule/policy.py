@@ -61,12 +61,12 @@ class Circumstances:
     now: float
     """Unix seconds."""
     hours: Hours
-    """Of the rules, where this computer is."""
+    """Hours of the rules in this computer's time zone."""
     month_used_bytes: int = 0
     device: str = ""
     """What training computes on, as torch calls it, with commas between several devices; empty: not known yet."""
     latches: Latches = field(default_factory=dict)
-    """Of the decision before; empty at first, and after a change of the rules."""
+    """Latches of the decision before; empty at first, and after a change of the rules."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class ComputeProfile:
     share: int = 100
     """Percentage of the time."""
     threads: int = 0
-    """Of the processor; 0: as the settings say."""
+    """Threads of the processor; 0: as the settings say."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

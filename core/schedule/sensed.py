@@ -40,7 +40,7 @@ class Sensed:
     programs: frozenset[str] = frozenset()
     """Names of the programs that run, lower case, without ".exe"."""
     celsius: float | None = None
-    """Of the hottest sensor of the processor."""
+    """Temperature of the processor's hottest sensor."""
     watts: float | None = None
     """What the processor takes, where the system tells."""
     metered: bool | None = None

@@ -41,7 +41,7 @@ class Settings(UseRules, frozen=True, kw_only=True):
     memory_bytes: Annotated[int, Meta(gt=0)] | None = None
     """The worker takes no more of this computer's memory; None: half of what is free at its start."""
     disk_gigabytes: Annotated[int, Meta(ge=1, le=DISK_GIGABYTES_MAX)] = 4
-    """Of the disk the data of a collaboration take no more, a gigabyte of 10^9 bytes."""
+    """Upper bound on the disk that the data of a collaboration take, in gigabytes of 10^9 bytes."""
     compile: bool = False
     """Whether the worker has a model's layers compiled."""
     keep_minutes: Annotated[int, Meta(ge=0, le=KEEP_MINUTES_MAX)] = 10

@@ -22,7 +22,7 @@ from core.swarm.words.settings import ParticipantSettings
 from core.swarm.words.states import StateName, first_state
 
 OWN_VIEW_S: Final = 10.0
-"""So long a helper does not go back to where the others stood before the round that it was in itself."""
+"""A helper does not go back to where the others stood before its own last round for this long."""
 DESERTED_S: Final = 60.0
 """Where nobody that was in rounds has trained for so long, strangers are followed: newcomers, or the last one left."""
 CHOSEN_MAX_S: Final = 3600.0

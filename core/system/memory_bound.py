@@ -77,7 +77,7 @@ class MemoryBound:
 
 
 OWN: Final = MemoryBound()
-"""Of this process, which has one."""
+"""The one memory bound of this process."""
 
 
 def bounded(pieces: Iterator[Piece]) -> Iterator[Piece]:

@@ -11,7 +11,7 @@ EVERY_S = 0.2
 LINE_EVERY_S = 10.0
 """Between two lines that tell of the same, where there is no terminal."""
 COLUMNS = 80
-"""Of a terminal that does not say how wide it is."""
+"""Width of a terminal that does not say how wide it is."""
 _DIGITS = dict.fromkeys(map(ord, "0123456789"))
 
 

@@ -14,10 +14,10 @@ from core.workers.frames import ToWorker
 
 LOOK_S: Final = 0.5
 SILENT_LOOKS: Final = 10
-"""So many looks in a row without a word, and nothing is computed.  They are counted, not seconds: while the whole
+"""Looks in a row without a word after which nothing is computed.  Looks are counted, not seconds: while the whole
 computer sleeps nobody looks."""
 GIVEN_UP_LOOKS: Final = 120
-"""So many, and the devices' memory is given back, too."""
+"""Looks in a row without a word after which the devices' memory is given back, too."""
 
 
 class EngineSilent(msgspec.Struct, frozen=True):

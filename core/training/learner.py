@@ -111,7 +111,7 @@ class Learner:
         self.data = samples
         """Where batches come from."""
         self.rows = RowsInHand(samples)
-        """Of which it holds gradients."""
+        """Rows of which it holds gradients."""
         self.replay = ReplayedSteps(self.rule, self._checkpoints, self.rows, self._bookmarks, samples)
         """To be followed by setting `state`."""
         newest = self._newest()

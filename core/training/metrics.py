@@ -42,7 +42,7 @@ class EpochMetrics(msgspec.Struct, frozen=True, kw_only=True):
     clipped: float
     """The share of that norm that was cut off before the step, by its limit or as a spike."""
     samples_per_s: float
-    """Of the whole epoch, waiting and the step included."""
+    """Speed over the whole epoch, waiting and the step included."""
     tokens_per_s: float | None
     """None: the task's samples have no tokens."""
     data_wait_s: float
@@ -54,7 +54,7 @@ class EpochMetrics(msgspec.Struct, frozen=True, kw_only=True):
     noise_scale: float | None = None
     """Samples at which a mean gradient is half noise (`core.training.vectors.noise_scale`); None: not known yet."""
     averaging_s: float | None = None
-    """Of the round; this and what follows is None without a swarm."""
+    """Duration of the round; this and what follows is None without a swarm."""
     peers: int | None = None
     """Whose samples were in the round's mean."""
     states_alike: int | None = None
@@ -106,7 +106,7 @@ class EpochMeter:
 
     @property
     def learning_rate(self) -> float:
-        """Of the step that comes next; 0: the schedule has ended."""
+        """Learning rate of the next step; 0: the schedule has ended."""
         return learning_rate(self._learner.optimizer.numbers, self._learner.state.epoch)
 
     def step_begins(self, mean_N: NDArray[np.float32], *, samples: int, loss: float) -> None:

@@ -1,4 +1,4 @@
-"""Of the frames between engine and worker those about the text that is computed with (`core.workers.frames`)."""
+"""Frames between engine and worker about the text that is computed with (`core.workers.frames` has the others)."""
 
 from typing import Annotated
 

@@ -50,7 +50,7 @@ class RoundMetrics(msgspec.Struct, frozen=True, kw_only=True):
     """What the engine knows of the round whose mean the worker absorbs."""
 
     samples: int
-    """Of all members together."""
+    """Samples of all members together."""
     loss: float
     """Median of the members' training losses."""
     peers: int
@@ -83,7 +83,7 @@ class Start(Frame, frozen=True, kw_only=True, tag="start"):
     compile: bool = False
     """Have the model's layers compiled."""
     memory_bytes: int | None = None
-    """Of the computer's memory, not a graphics card's, take no more; None: half of what is free."""
+    """Upper bound on the computer's memory, not a graphics card's, bytes; None: half of what is free."""
     hold: bool = False
     """Do not train until Go."""
     hold_at_epoch: int | None = None
@@ -103,7 +103,7 @@ class Absorb(Frame, frozen=True, kw_only=True, tag="absorb"):
     lineage: bytes
     """Name of the new state, stored in the checkpoint."""
     ledger: bytes = b""
-    """Of the new state, stored there too; the worker does not look into it."""
+    """Ledger of the new state, stored there too; the worker does not look into it."""
     averaged: RoundMetrics | None = None
     """For metrics."""
     untaken: Untaken | None = None
@@ -135,7 +135,7 @@ class Replay(Frame, frozen=True, kw_only=True, tag="replay"):
     """
 
     header: StateHeader
-    """Of its file."""
+    """Header of its file."""
     digest: bytes
     """Root digest of its file."""
     counted: Counted = 0

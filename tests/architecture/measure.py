@@ -20,6 +20,8 @@ SUBJECT = re.compile(
     r"(build|chore|ci|docs|feat|fix|perf|refactor|revert|style|test)(\([a-z0-9_]+(, [a-z0-9_]+)*\))?: \S.*"
 )
 SILENCED = re.compile(r"noqa:.*\bPLR091[37]\b")
+HEADLESS = re.compile(r"(Of|So (many|much|long|far|often))\b")
+ELSEWHERE = re.compile(r"See the (module|class)'s docstring")
 
 
 @dataclass(frozen=True)
@@ -146,6 +148,16 @@ def short_docstrings(source: Source) -> Iterator[Figure]:
                 yield Figure("short_docstrings", source.path, 1, getattr(node, "lineno", 1))
 
 
+def headless_docstrings(source: Source) -> Iterator[Figure]:
+    """Give each docstring of the program that begins without its subject, those after attributes among them."""
+    return _docstrings_that_begin(source, HEADLESS, "headless_docstrings")
+
+
+def elsewhere_docstrings(source: Source) -> Iterator[Figure]:
+    """Give each docstring of the program that only says where another one stands."""
+    return _docstrings_that_begin(source, ELSEWHERE, "elsewhere_docstrings")
+
+
 def private_accesses(source: Source) -> Iterator[Figure]:
     """Give each place of a test that names a private attribute of anything but its own object.
 
@@ -206,6 +218,16 @@ def _functions(tree: ast.AST, prefix: str = "", *, owned: bool = False) -> Itera
             yield prefix + node.name, node, owned
         inner = f"{prefix}{node.name}." if isinstance(node, ast.ClassDef | Function) else prefix
         yield from _functions(node, inner, owned=is_class or (owned and not isinstance(node, Function)))
+
+
+def _docstrings_that_begin(source: Source, begin: re.Pattern[str], rule: str) -> Iterator[Figure]:
+    if source.room not in {"app", "core"}:
+        return
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            words = " ".join(node.value.value.split())
+            if begin.match(words):
+                yield Figure(rule, source.path, 1, node.lineno)
 
 
 def _named(function: Function) -> list[ast.arg]:

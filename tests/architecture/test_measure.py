@@ -99,6 +99,14 @@ def test_own_object_and_variable_arguments_are_no_parameters():
 
 
 MANY = {
+    "elsewhere_docstrings": (
+        '"""See the module\'s docstring."""\n',
+        'class A:\n    """Holds what the module\'s docstring tells of."""\n',
+    ),
+    "headless_docstrings": (
+        '"""Of all that is read."""\n',
+        'def f():\n    """Often it is so."""\n    return "Of a value"\n\nSIDE = 64\n"""Side of the square."""\n',
+    ),
     "long_test_names": ("def test_a_b_c_d_e_f_g_h_i_j_k(): ...\n", "def test_a_b_c_d_e_f_g_h_i_j(): ...\n"),
     "private_accesses": (
         "thing._hidden\nsetattr(thing, '_hidden', 1)\nmonkeypatch.setattr('core.room._hidden', 1)\n",
@@ -114,7 +122,7 @@ MANY = {
 @pytest.mark.parametrize("rule", COUNTED)
 def test_places_are_counted_and_named(rule):
     broken, kept = MANY[rule]
-    parse = core if rule == "short_docstrings" else unit_test
+    parse = core if rule.endswith("docstrings") else unit_test
     per_file = broken.count("\n") if rule == "private_accesses" else 1
     limit = COUNTED[rule].limit
     assert limits.counted_problems([parse(kept)] * (limit + 1), rule, None) == []
@@ -128,6 +136,20 @@ def test_places_are_counted_and_named(rule):
     assert limits.counted_problems(several, rule, total - 1)[0].endswith(f"the limit is {total - 1}")
     assert limits.counted_problems(several, rule, total + 1)[0].endswith(f"can be lowered to {total}")
     assert "no longer needed" in limits.counted_problems([parse(kept)], rule, total)[0]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'SIDE = 64\n"""Of the square."""\n',
+        'class A:\n    many: int\n    """So many of them."""\n',
+        'def f():\n    """So\n    far it goes."""\n',
+        'class A:\n    def f(self):\n        self.b = 1\n        """ Of the manifest."""\n',
+    ],
+)
+def test_docstring_without_subject_is_found_at_any_place(text):
+    assert len(list(COUNTED["headless_docstrings"].measured(core(text)))) == 1
+    assert list(COUNTED["headless_docstrings"].measured(unit_test(text))) == []
 
 
 def test_class_name_that_stands_twice_is_told():

@@ -46,7 +46,7 @@ class LookPage(QScrollArea):
         self._fit()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Of Qt: the texts wrap elsewhere."""
+        """Fit the page anew: the texts wrap elsewhere."""
         super().resizeEvent(event)
         self._fit()
 

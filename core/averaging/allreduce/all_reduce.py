@@ -54,7 +54,7 @@ class AllReduce:
         )
         self.gather = AllGather(context, self.lanes, timetable)
         self.reducers: dict[int, Reducer] = {}
-        """Of the shares that this member reduces."""
+        """Reducers of this member's own shares, by share."""
         self.live = shares.everybody
         """Members that are in, as far as this one has been told."""
         self._greeted: Members = frozenset()

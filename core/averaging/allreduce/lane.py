@@ -158,7 +158,7 @@ class Lanes(tuple[Lane, ...]):
         return min(due, key=lambda lane: (lane.progress, (lane.share - me) % len(self))) if due else None
 
     def contributors(self) -> Iterator[Members]:
-        """Of each chunk of the vector, the members whose parts are in its mean; empty while it is missing."""
+        """Yield for each chunk of the vector the members whose parts are in its mean; empty while it is missing."""
         return (lane.contributors(chunk) for lane in self for chunk in range(lane.count))
 
     def present(self, members: int) -> tuple[int, ...]:

@@ -53,9 +53,9 @@ class Reducer:
         self.senders = set((live & shares.givers) - {me})
         """Members whose parts are waited for."""
         self._pending: dict[int, dict[int, memoryview | None]] = {}
-        """Of chunks that lack parts: members that have asked for the mean, each with its part or without one."""
+        """Members that have asked for the mean of a chunk that lacks parts, each with its part or None, by chunk."""
         self._unanswered: dict[int, Members] = {}
-        """Of chunks whose mean is made: members that have not asked for it."""
+        """Members that have not asked for the mean of a chunk, though it is made, by chunk."""
         self.own_scaled = 0
         """Number of chunks in which this member's own part was scaled down."""
         self.used: dict[int, Mapping[int, memoryview]] = {}

@@ -9,9 +9,9 @@ from core.averaging.codecs.codec import Codec
 from core.averaging.plan import Plan
 
 AHEAD_PART: Final = 8
-"""Of the vector's bytes, one of so many parts may be on its way from a member."""
+"""The vector's bytes divided by this may be on their way from a member at once."""
 HELD_PART: Final = 2
-"""Of the vector's bytes, one of so many parts may wait at a reducer at most."""
+"""The vector's bytes divided by this may wait at a reducer at most."""
 AHEAD_NUMEL_MAX: Final = 4 << 20
 """As many float32 on their way from one member at most, in bytes: enough for 1 Gbit/s over 0.1 s."""
 AHEAD_MIN: Final = 2

@@ -50,7 +50,7 @@ class Choice:
     """What part of its contribution each member gives; shape N."""
     shares: Floats
     seconds: float
-    """Of a round."""
+    """Time that a round takes, seconds."""
     steps_per_s: float
     """As `steps_per_s_of` has it."""
     samples_per_s: float

@@ -57,7 +57,7 @@ class Work:
     numel: int
     """Numbers in the vector (P)."""
     number_bytes: float
-    """Of one number on its way to a reducer or back, as the codec writes it."""
+    """Bytes of one number on its way to a reducer or back, as the codec writes it."""
     target_samples: int = 0
     """The target batch (B); 0: everybody gives all it has, only the lines count."""
     overlaps: bool = True
@@ -81,7 +81,7 @@ class Fleet:
     cap: Floats
     """The most that each may reduce of the vector: 1, or 0 for a client.  Where none may, all do."""
     vector_bytes: float
-    """Of the whole vector on its way to the reducers or back."""
+    """Bytes of the whole vector on its way to the reducers or back."""
     target_samples: int
     overlaps: bool
     """Whether a step takes the longer of computing and averaging, rather than their sum."""

@@ -18,7 +18,7 @@ from core.base.ids import PeerId
 from core.base.meter import Meter, Sighting
 
 GROWTH: Final = 2.0
-"""Of a line whose limit has not been seen, so many times what it has carried is offered."""
+"""Factor on what a line has carried, as long as its limit has not been seen."""
 PROBE: Final = 1.25
 """In a probing round, so many times its limit is offered..."""
 PROBE_ROUNDS: Final = 6

@@ -33,7 +33,7 @@ class Proven:
     best: float = 0.0
     floor: float = 0.0
     doubts: int = 0
-    """So many rounds in time are needed before its word counts for more than what it has shown."""
+    """Rounds in time that are still needed before its word counts for more than what it has shown."""
     last_doubts: int = 0
     strikes: int = 0
     """Rounds running that waited because they took it at its word."""
@@ -85,7 +85,7 @@ def unremarkable(ratios: Sequence[float]) -> float:
 
 
 def sound_peers(plan: Plan, outcome: Outcome) -> set[PeerId]:
-    """Of whom all came that the plan asked for, as far as the outcome tells."""
+    """Return the members from which all came that the plan asked for, as far as the outcome tells."""
     lacking = {peer for peer, _ in outcome.missing}
     return {
         peer for peer, version in zip(plan.peers, outcome.versions, strict=True) if not version and peer not in lacking

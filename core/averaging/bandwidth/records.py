@@ -14,7 +14,7 @@ from core.base.problems import WireProblem
 from core.base.wire import Schema
 
 MARK_BYTES: Final = 4
-"""So many bytes of an id tell a peer from the others of a collaboration."""
+"""Bytes of an id, enough to tell a peer from the others of a collaboration."""
 FACTS_BYTES_MAX: Final = 512
 """Upper bound on a record's value, bytes: what the DHT keeps."""
 SEEN_MAX: Final = 50

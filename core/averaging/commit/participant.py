@@ -31,7 +31,7 @@ class Succession:
         self._ignored = vote_ignored
         self._order = coordinators(context.shares)
         self.rank = 0
-        """Of the coordinator that is followed."""
+        """Rank of the coordinator that is followed."""
         self.lost: Members = frozenset()
         """Members to which the link has ended."""
         self.given_up: Members = frozenset()

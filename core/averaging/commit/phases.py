@@ -69,7 +69,7 @@ MEMBER: Final[Transitions] = MappingProxyType(
         (Phase.IN_DOUBT, Cue.COMMIT): Phase.SETTLED,
     }
 )
-"""Of every member; one that needs no mean (a helper) commits without a vote."""
+"""Transitions of every member; one that needs no mean (a helper) commits without a vote."""
 
 COORDINATOR: Final[Transitions] = MappingProxyType(
     {
@@ -82,7 +82,7 @@ COORDINATOR: Final[Transitions] = MappingProxyType(
         (Phase.PREPARING, Cue.TOO_FEW): Phase.ABORTED,
     }
 )
-"""Of the coordinator; the first one of a round begins in `COLLECTING`, a successor in `TAKING_OVER`."""
+"""Transitions of the coordinator; a round's first one begins in `COLLECTING`, a successor in `TAKING_OVER`."""
 
 
 class Standing:

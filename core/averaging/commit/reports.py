@@ -55,9 +55,9 @@ class Reports:
         """The newest Status of each member that was in when it told that."""
         self._tried: list[Members] = [frozenset()] * len(shares.counts)
         self.versions = (0,) * len(shares.counts)
-        """Of each share."""
+        """Version of each share."""
         self.reducers = tuple(range(len(shares.counts)))
-        """Of each share."""
+        """Reducer of each share."""
         self.live = live
         self.key: tuple[bytes, ...] = ()
         """The nonces under which votes are asked for; empty before."""

@@ -101,7 +101,7 @@ class Declined(Message, frozen=True, tag="averaging.declined"):
     epoch: Epoch
     lineage: Lineage
     attempt: Attempt
-    """Of what is declined."""
+    """The attempt that is declined."""
     reason: Literal["elsewhere", "busy", "away"]
 
     def goes_on(self, epoch: int) -> bool:

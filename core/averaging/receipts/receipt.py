@@ -58,14 +58,14 @@ class Statement(msgspec.Struct, frozen=True, array_like=True, tag=KIND):
     """The collaboration: the manifest's id."""
     round: RoundId
     epoch: Epoch
-    """Of the state that the round led to."""
+    """Epoch of the state that the round led to."""
     lineage: Lineage
-    """Of the state that the round led to."""
+    """Lineage of the state that the round led to."""
     fingerprint: Digest
     """Names the mean (`Outcome.fingerprint`)."""
     chunk_total: Numel
     deeds: Annotated[tuple[Deed, ...], Meta(min_length=1, max_length=GROUP_MAX)]
-    """Of every member of the plan, in ascending order of their keys."""
+    """Deeds of all members of the plan, in ascending order of the members' keys."""
 
     @property
     def numel(self) -> int:
@@ -95,7 +95,7 @@ class Attestation(msgspec.Struct, frozen=True, array_like=True):
 
     member: Peer
     digest: Digest
-    """Of the statement."""
+    """Digest of the statement."""
     time: Moment
     """When it signed, unix seconds of its clock."""
     relayed: Annotated[tuple[Relayed, ...], Meta(max_length=RELAYS_MAX)]

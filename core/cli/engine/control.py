@@ -35,7 +35,7 @@ STATUS_S: Final = 2.5
 ANSWER_S: Final = 5.0
 """An engine that was told to quit, and says nothing for so long, is ended by force."""
 QUIT_S: Final = 10.0
-"""So is one that has not ended after so long."""
+"""An engine that has not ended this long after it was told to quit is ended by force, too."""
 LOOK_S: Final = 0.1
 FAR: Final = "It runs on another computer: end it there, with potluck quit --now"
 EXITS: Final[Mapping[VerdictCode, int]] = MappingProxyType(

@@ -75,7 +75,7 @@ class SettingRow:
     """One setting on the command line."""
 
     field: str
-    """Of `core.api.settings.FIELDS`."""
+    """One of `core.api.settings.FIELDS`."""
     read: Callable[[str], float | str | bool | list[str] | None]
     show: Callable[[SettingsView], str]
 

@@ -15,7 +15,7 @@ from core.system.reports import answer
 
 ANSWERS = ("exported", "filled", "continued")
 STDERR_CHARS = 300
-"""Of the end of what a child wrote that failed."""
+"""Letters that are shown of the end of what a failed child wrote."""
 
 
 def use_model(kept: KeptModel, state: KeptState, words: Sequence[str], *, json: bool) -> dict[str, Any]:

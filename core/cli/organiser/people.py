@@ -33,7 +33,7 @@ class Person(msgspec.Struct, frozen=True):
     """When it ended; None: it has not, as far as the backbone knew."""
     samples: int
     share: float
-    """Of all samples, 0 to 1."""
+    """Part of all samples, 0 to 1."""
     revoked: bool
 
 

@@ -31,7 +31,7 @@ from core.system.progress_bar import ProgressBar
 from core.system.reports import Reports, reports
 
 EVENTS = ("ready", "progress", "epoch", "data", "profiled", "ended", "measured")
-"""Of `core.training.programs.alone`."""
+"""Events that `core.training.programs.alone` reports."""
 HOUR_S = 3600.0
 MONTH_HOURS = 730.0
 DEFAULT_UPLOAD = "20mbit"
@@ -99,7 +99,7 @@ class RecipePlan(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", t
     memory_bytes: int
     """The most that the training process held while it was measured."""
     device_bytes: int
-    """Of it on a graphics card."""
+    """Bytes of `memory_bytes` on a graphics card."""
     samples_per_s: float
     step_s: float
     """The optimiser's step and the checkpoint."""

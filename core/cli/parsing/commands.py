@@ -14,7 +14,7 @@ class CommandEntry(NamedTuple):
     """One line of the list that `potluck --help` prints."""
 
     module: str
-    """Of `core.cli`; its `add(commands)` adds this command, and others."""
+    """Module of `core.cli` whose `add(commands)` adds this command, and others."""
     words: str
 
 

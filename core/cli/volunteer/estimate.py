@@ -29,7 +29,7 @@ from core.system.reports import answer
 
 DAY_S: Final = 86_400.0
 SAMPLE_TOKENS: Final = 512
-"""Of a sample whose manifest does not say how long it is."""
+"""Length of a sample whose manifest does not say how long it is, tokens."""
 TOKEN_BYTES: Final = 4.0
 """Rule of thumb: text of a token, as it lies on a server; packed text is a third of that."""
 OPTIMIZER_BYTES: Final = 8.0

@@ -27,7 +27,7 @@ class Needs(msgspec.Struct, frozen=True, kw_only=True):
     """More for each further sample that is computed at the same time."""
     disk_bytes: int
     download_bytes: int
-    """Of a newcomer: the collaboration's files and its newest state."""
+    """What a newcomer downloads: the collaboration's files and its newest state."""
     epoch_bytes: int
     """Upper bound on what is sent in an epoch, and on what is received."""
 

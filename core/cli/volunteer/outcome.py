@@ -46,7 +46,7 @@ class DemoDone(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag
     right: float | None
     """The share of the held-out text's blanks that the last state fills right; None: the task has none."""
     baselines: dict[str, Score]
-    """Of models that know only one thing, by that thing."""
+    """Scores of models that know only one thing, by that thing."""
     filled: tuple[Filled, ...]
     """Pieces of the held-out text as the last state fills them."""
     parameters_max_difference: float

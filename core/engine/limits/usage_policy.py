@@ -29,7 +29,7 @@ LOOK_S: Final = 10.0
 computer may have slept."""
 SAVE_S: Final = 60.0
 LATE_S: Final = 0.01
-"""So long after a moment at which something changes it is looked at, that it has surely come."""
+"""Delay of a look after the moment at which something changes, so that the moment has surely come."""
 FILE_BYTES_MAX: Final = 1024
 HINDRANCES: Final[Mapping[str, Hindrance]] = MappingProxyType(
     {"schedule": "schedule", "metered": "metered", "month": "month"}
@@ -247,7 +247,7 @@ def _limits(settings: Settings, now: float) -> Limits:
 
 
 def _local_offset_s(moment: float) -> float:
-    """Of this computer's clock, wherever it is by now."""
+    """Return how far this computer's clock is ahead of UTC, wherever the computer is by now."""
     if hasattr(time, "tzset"):
         time.tzset()  # the person may have travelled since
     return time.localtime(moment).tm_gmtoff

@@ -81,7 +81,7 @@ class Standpoint:
     shared: Mapping[PeerId, int] = field(default_factory=dict)
     """Bytes of shards that peers have given to others today, as these say."""
     passes: Mapping[PeerId, Pass] = field(default_factory=dict)
-    """Of those who have shown one: names and roles come from there."""
+    """Passes that peers have shown: names and roles come from there."""
     revoked: frozenset[PeerId] = frozenset()
     """Whom the organiser has shut out."""
     worker_pid: int | None = None

@@ -45,9 +45,9 @@ class ShardTally:
     """What a computer shares of a collaboration's data."""
 
     stored_bytes: int = 0
-    """Of shards that lie here, for others too."""
+    """Bytes of the shards that lie here, for others too."""
     given_bytes: int = 0
-    """Of shards, sent to others in this run."""
+    """Bytes of shards sent to others in this run."""
 
 
 class ShardSource(Protocol):
@@ -75,7 +75,7 @@ class ShardSource(Protocol):
 
 
 class OriginOnly:
-    """Of a collaboration whose shards are not shared: there is nothing but the origin."""
+    """Answers for a collaboration whose shards are not shared: all of them come from the origin."""
 
     exchange: ShardExchange | None = None
     tally = ShardTally()

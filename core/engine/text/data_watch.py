@@ -14,7 +14,7 @@ from core.engine.text.data_desk import ShardTally
 from core.workers.data_frames import DataFlow, DataLeftOut, DataNews
 
 TEXT_LETTERS: Final = 200
-"""Of an argument that comes from a source's own names."""
+"""Upper bound on an argument that comes from a source's own names."""
 RATE_S: Final = 5.0
 """Time over which a rate is measured, seconds."""
 

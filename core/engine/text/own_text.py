@@ -29,7 +29,7 @@ from core.text.sources.source import SourceStalled, SourceTrouble
 from core.text.sources.texts import problem_of_trouble
 
 SHARD_BYTES: Final = 4_000_000
-"""Of a shard as it lies on the disk, compressed: what a newcomer waits for before it computes."""
+"""Size of a shard as it lies on the disk, compressed: a newcomer waits for one before it computes."""
 _ABOUT: Final = frozenset({"readme", "license", "licence"})
 """First words of the names of files that speak of the shards beside them."""
 

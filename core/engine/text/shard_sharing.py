@@ -22,7 +22,7 @@ from core.swarm.shards.names import ShardHere, ShardKept, ShardLied, ShardsWante
 SHARDS: Final = "shards"
 """Folder of the home, whose files are named by their digests."""
 SHARED: Final = 0.5
-"""Of the disk that the person gives to data, the part for shards that others may have, where there are such shards."""
+"""Part of the disk for data that goes to shards which others may have, where there are such shards."""
 GIGABYTE: Final = 10**9
 
 _LOG = logging.getLogger(__name__)

@@ -27,7 +27,7 @@ IDLE_S = 20.0
 SLOW_S = 3.0
 """A guest that has not asked again for so long waits for a chunk."""
 TURN_S = 60.0
-"""So long a guest to whom chunks come slowly has the line for itself."""
+"""A guest to which chunks come slowly has the line for itself for this long."""
 TURN_AGAIN_S = 600.0
 """After so long it may have it for itself again; sooner it shares it with others."""
 TURNS_MAX = 256
@@ -35,11 +35,11 @@ TURNS_MAX = 256
 MEMBERS_MAX = 1024
 """Members of past rounds that are remembered."""
 STRANGERS_MAX = 2
-"""Of the guests, so many that were in no round with us, once anybody was."""
+"""Upper bound on the guests that were in no round with this peer, once any peer was."""
 CHUNK_S = 4.0
 """A stranger that takes longer for each chunk than a download may at all (64 KB/s) has its turn and no more."""
 TIMES_MAX = 2
-"""So many times a stranger gets all chunks while others wait."""
+"""Times that a stranger gets all chunks while others wait."""
 RETRY_AFTER_S = 2.0
 
 
@@ -48,7 +48,7 @@ class _Guest:
     """A peer that downloads a state from this donor, and how it has used its turn."""
 
     digest: bytes
-    """Of the state that it downloads."""
+    """Digest of the state that it downloads."""
     came: float
     turn_ends: float
     asked: float

@@ -120,8 +120,8 @@ class FileFetch(Generic[N]):
         self._wanted: set[int] = set()
         """Chunks that are not here."""
         self._unasked: list[int] = []
-        """Of those, the ones that nobody is asked for, except for donors that are late; the next one is at the end.
-        Chunk 0 goes first: the file's last may be so short that it says nothing of a line."""
+        """Missing chunks that no donor is asked for, late donors aside; the next one is at the end.  Chunk 0 goes
+        first: the file's last may be so short that it says nothing of a line."""
         self._size = 0
         self._size_max: int | None = None
         self._size_told: int | None = None

@@ -14,7 +14,7 @@ from core.swarm.words.states import StateName
 REST_MIN_S: Final = 30.0
 """Before the first copy, and between two."""
 REST: Final = 19
-"""So many times as long as a copy took, or failed, is rested after it: copies take a twentieth of somebody's line."""
+"""Rest after a copy, in multiples of the time that it took or failed: copies take a twentieth of a donor's line."""
 REST_MAX_S: Final = 6 * 3600.0
 """What one slow donor took is not rested for longer: a copy that took 67 hours was followed by 53 days."""
 COPY_S: Final = 2 * 3600.0

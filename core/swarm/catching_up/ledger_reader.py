@@ -28,7 +28,7 @@ class StateHead:
 
     def __init__(self) -> None:
         self._count = 1
-        """So many chunks hold the header, as far as is known."""
+        """Number of chunks that hold the header, as far as is known."""
         self._chunks: dict[int, bytes] = {}
 
     def begin(self, root: bytes, size_bytes: int, chunks: Sequence[bytes]) -> set[int]:

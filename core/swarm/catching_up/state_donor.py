@@ -27,7 +27,7 @@ class StateDonor(FileDonor):
         super().__init__(STATE_FILES, trace=trace, members=members)
         self._files: dict[bytes, StateFile] = {}
         self._means: dict[bytes, StateFile] = {}
-        """Of the last rounds, as many as together are no larger than a state; the oldest first."""
+        """Means of the last rounds, as many as together are no larger than a state; the oldest first."""
 
     def offer(self, file: StateFile, *, mean: bool = False) -> None:
         """Offer a newer state; the one before the last is withdrawn when nobody downloads it any more.

@@ -40,11 +40,11 @@ class Ancestry:
 
     def __init__(self) -> None:
         self._own: OrderedDict[bytes, bytes] = OrderedDict()
-        """Of the mark of each state to which this peer has gone itself the parent's, the newest at the end.
+        """Marks of the parents of states that this peer has reached itself, by the state's mark, the newest at the end.
 
-        Nobody tells it where these came from, and no number of others' states pushes them out."""
+        No other peer tells where these came from, and no number of others' states pushes them out."""
         self._told: OrderedDict[bytes, bytes] = OrderedDict()
-        """Of other states' marks."""
+        """Marks of the parents of other states, as peers report them."""
 
     def stepped(self, mark: bytes, parent: bytes) -> None:
         """This peer has gone from one state to another."""

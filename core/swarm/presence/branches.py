@@ -48,7 +48,7 @@ class Voices(NamedTuple):
 
     trains: int = 0
     known: int = 0
-    """Of those that train the ones that were in rounds with this peer."""
+    """Training peers that were in rounds with this one."""
     others: int = 0
     backbone: int = 0
     own: int = 0

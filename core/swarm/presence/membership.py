@@ -21,7 +21,7 @@ SILENT_S = 8.0
 GOES_ON_S = 1.25
 """About as long as it takes from one report of a peer to the next."""
 STANDS_S = 20.0
-"""So long a peer that takes its step, or fetches a state, counts as standing where it stood."""
+"""A peer that takes its step, or fetches a state, counts as standing where it stood for this long."""
 WAITS_MAX_S = 3.5
 """A report that seems to have waited for longer than this to be read tells of a clock that was set."""
 CLOCK_DRIFT = 1e-3

@@ -35,9 +35,9 @@ from core.swarm.shards.wanted import WantedShards
 from core.swarm.words.messages import SHARD_FILES, SHARD_MESSAGES
 
 SEED: Final = 0.1
-"""Of the shards that nobody has, so many are read from the origin at each turn of all readers together.
+"""Part of the shards without a holder that all readers together read from the origin in one turn.
 
-Few, since word of a new copy takes as long as several turns: more would read the same ones at once."""
+It is small, since word of a new copy takes as long as several turns: more would read the same ones at once."""
 
 
 class ShardExchange:

@@ -39,11 +39,11 @@ class Catalogue:
     run: bytes
     """The manifest's id."""
     sources: Mapping[int, Sequence[ShardEntry]]
-    """Of each source, by their numbers."""
+    """Shards of each source, in the order of their numbers, by the source's number."""
     chunk_bytes: int = CHUNK_BYTES
     """Another number in simulations only."""
     names: Mapping[bytes, ShardName] = field(init=False)
-    """Of each digest its shard's first name."""
+    """First name of the shard with each digest."""
 
     def __post_init__(self) -> None:
         names: dict[bytes, ShardName] = {}
@@ -74,14 +74,14 @@ class ShardStore(Protocol):
 
     @property
     def budget_bytes(self) -> int:
-        """So much of the disk the person gives to them."""
+        """Bytes of the disk that the person allows for shards."""
 
     @property
     def spare_bytes(self) -> int:
-        """So much of the disk is taken by what is spare."""
+        """Bytes of the disk that spare files take."""
 
     def room_bytes(self, digest: bytes) -> int:
-        """So much of the disk a shard takes, or would take."""
+        """Return the bytes that a shard takes or would take on the disk."""
 
     def held(self) -> Sequence[bytes]:
         """Digests of the shards that are there, whole."""

@@ -48,7 +48,7 @@ class ShardShelf:
 
     @property
     def used_bytes(self) -> int:
-        """So much of the disk is taken by all that lies or comes here."""
+        """Bytes of the disk for all shards that are here or on their way."""
         return self._kept_bytes + self._store.spare_bytes
 
     def pin(self, source: int, name: ShardName) -> None:

@@ -31,7 +31,7 @@ from core.swarm.words.outputs import Output
 THANKS: Final = "shard thanks"
 """The class of the key."""
 MARK_BYTES: Final = 8
-"""Of a giver's id: enough among those who are here."""
+"""Bytes of a giver's id, enough among the members that are here."""
 GIVERS_MAX: Final = 24
 """Number of givers in one record, those that gave most."""
 UNIT_BYTES: Final = 1024
@@ -99,7 +99,7 @@ class ShardCredit:
         self._random = random
         self._day = 0
         self._before: Counter[bytes] = Counter()
-        """Of `received`, by mark, what is of an earlier day; below 0: what an earlier run of this day has told."""
+        """Bytes of `received` from an earlier day, by mark; below 0: an earlier run of this day has told them."""
         self._told: dict[PeerId, ShardThanks] = {}
         self._has_told = False
         """Whether this run has told anything: then its own word is no earlier run's."""

@@ -12,7 +12,7 @@ N = TypeVar("N")
 
 @dataclass(frozen=True, slots=True)
 class Fetching:
-    """So many chunks of so many are here."""
+    """How much of a download is here, in chunks."""
 
     done: int
     total: int

@@ -55,7 +55,7 @@ class Replay:
 
     name: StateName
     header: StateHeader
-    """Of the state's file."""
+    """Header of the state's file."""
     digest: bytes
     """Root digest of the state's file."""
     means: tuple[str, ...]
@@ -156,7 +156,7 @@ class WorkNotKept:
     """This peer has moved to the branch on which most stand, and given up the last steps of its own."""
 
     epoch: int
-    """Of the state that was given up."""
+    """Epoch of the state that was given up."""
 
 
 @dataclass(frozen=True, slots=True)

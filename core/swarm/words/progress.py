@@ -48,7 +48,7 @@ class ProgressReport(msgspec.Struct, frozen=True, array_like=True):
     epoch: Epoch
     lineage: Bytes32
     digest: Annotated[bytes, Meta(max_length=LINEAGE_BYTES)]
-    """Of the newest state file that this peer can give to others; empty: it has none."""
+    """Digest of the newest state file that this peer can give to others; empty: it has none."""
     in_step: bool
     """Takes part in the current epoch; False while it catches up, pauses or has finished."""
     samples: Samples

@@ -132,13 +132,13 @@ class NGrams:
         self.longest = longest
         weights_N = 1 / np.arange(1, longest + 1)
         self.shares_N = weights_N / weights_N.sum()
-        """Of the n-grams, those of each n from 1 on."""
+        """Part of the n-grams that has each length n, from 1 on."""
         self._mean = float(longest / weights_N.sum())
         self.begins = MASKED_SHARE / ((1 - MASKED_SHARE) * self._mean + MASKED_SHARE)
         """The probability that an n-gram begins at a word that no n-gram before it covers."""
 
     def lengths(self, draws_BW: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Of the n-gram that begins at each word, if none covers it: n; 0: none begins."""
+        """Return the n of the n-gram that begins at each word, if none covers it; 0: none begins."""
         limits_N = self.begins * self.shares_N.cumsum()
         limits_N[-1] = self.begins
         return np.where(draws_BW < self.begins, np.searchsorted(limits_N, draws_BW, side="right") + 1, 0)

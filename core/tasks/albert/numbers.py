@@ -10,7 +10,7 @@ from core.base.problems import BadInput
 from core.tasks.task import ModelCosts
 
 MASKED_SHARE: Final = 0.15
-"""Of all pieces so many are to be guessed: 80 % of them hidden, 10 % replaced, 10 % left as they are."""
+"""Part of all pieces that are to be guessed: 80 % of them hidden, 10 % replaced, 10 % left as they are."""
 SWAPPED_SHARE: Final = 0.5
 VOCAB_MIN: Final = 64
 VOCAB_MAX: Final = 65_536

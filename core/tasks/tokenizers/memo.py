@@ -14,12 +14,12 @@ from core.tasks.tokenizers.unigram import RECIPES, TokenizerRecipe, panics_told,
 WORDS_MAX: Final = 300_000
 """Number of words that are remembered, about 60 MB; then all are forgotten."""
 LETTERS_MAX: Final = 64
-"""Of a word that is remembered."""
+"""Upper bound on the letters of a word that is remembered."""
 BEGINNING: Final = "\u2581"
 """What pieces begin with that begin a word."""
 _NEIGHBOUR: Final = "a"
 _PARTS: Final = re.compile(f"{BEGINNING}[{KNOWN_LETTERS}]*|[{KNOWN_LETTERS}]+|[^{KNOWN_LETTERS}]")
-"""Of known letters and marks, where marks and digits stand alone."""
+"""Parts of a text of known letters and marks, where marks and digits stand alone."""
 _AT_BRACKETS: Final = re.compile(r"[^<\[]+|[<\[]")
 """Where they do not."""
 

@@ -77,7 +77,7 @@ KNOWN_LETTERS: Final = _LATIN + _SIGNS
 """What a set of a regular expression says; no mark and no digit is among them."""
 _MARKS: Final = re.escape(string.digits + string.punctuation) + "‘’“”–—"  # noqa: RUF001
 KNOWN_LETTERS_MAX: Final = 64
-"""Of a word: the time in which Python normalises signs in a row grows with the square of their number."""
+"""Upper bound on a word: the time in which Python normalises signs in a row grows with the square of their number."""
 _OF_ALBERT: Final = re.compile(f"[{string.ascii_letters}{_MARKS}]{{1,{KNOWN_LETTERS_MAX}}}").fullmatch
 _KNOWN: Final = re.compile(f"[{KNOWN_LETTERS}{_MARKS}\u0964\u0965\u09e6-\u09ef]{{1,{KNOWN_LETTERS_MAX}}}").fullmatch
 _HOMOGENISED: Final = re.compile("|".join(pattern for pattern, _ in AFTER)).search

@@ -38,11 +38,11 @@ class TokenizerReport(msgspec.Struct, frozen=True, kw_only=True):
     tokens: int
     tokens_per_word: float
     characters_per_token: float
-    """Of the text as it stands there."""
+    """Characters for each token, of the text as it stands in its source."""
     unknown_share: float
-    """Of the tokens those that stand for what the tokenizer does not know."""
+    """Part of the tokens that stand for what the tokenizer does not know."""
     whole_share: float
-    """Of different words those that come back whole from their tokens; letter case and forms of the same character
+    """Part of the different words that come back whole from their tokens; letter case and forms of the same character
     (NFKC, joiners) aside."""
     examples: tuple[CutExample, ...]
 

@@ -16,9 +16,9 @@ from tokenizers import Tokenizer, models
 BETWEEN: Final = "\ue000"
 """What is put between the parts: a letter for private use, which no normaliser of ours touches."""
 SAMPLE_LETTERS: Final = 1_000_000
-"""Of the runs of such letters, of which n-grams are counted."""
+"""Letters in runs of such letters from which n-grams are counted."""
 LETTERS_MAX: Final = 6
-"""Of an n-gram: most words of Chinese have two, of Thai four."""
+"""Longest n-gram: most words of Chinese have two letters, of Thai four."""
 LEAST: Final = 2
 """Times that an n-gram comes, at least: of one million letters of news 90,000 do."""
 _RUN: Final = re.compile(

@@ -50,7 +50,7 @@ class PassMark(msgspec.Struct, frozen=True, array_like=True):
     """A bit for each shard, packed: 1 where all its rows are in blocks in use, or were used."""
     blocks: tuple[BlockMark, ...]
     next_rows: dict[Shard, Row]
-    """Of shards that come as several blocks: the row with which the next one begins."""
+    """First row of the next block, for each shard that comes as several blocks."""
 
 
 class SourceMark(msgspec.Struct, frozen=True, array_like=True):
@@ -93,7 +93,7 @@ def packed(bits: NDArray[np.bool_]) -> bytes:
 
 
 def unpacked(data: bytes, count: int) -> NDArray[np.bool_]:
-    """So many bits of what `packed` made; those that are not there are 0."""
+    """Return the first `count` bits of what `packed` made; bits that it lacks are 0."""
     bits = np.zeros(count, np.bool_)
     found = np.unpackbits(np.frombuffer(data, np.uint8))[:count].astype(np.bool_)
     bits[: len(found)] = found

@@ -22,7 +22,7 @@ _STEP: Final = 0x9E3779B97F4A7C15
 _MIX_1: Final = np.uint64(0xBF58476D1CE4E5B9)
 _MIX_2: Final = np.uint64(0x94D049BB133111EB)
 _ROW_BITS: Final = 40
-"""Of a sample's place in its source, for the row; the shard has the others."""
+"""Bits for the row in a sample's place in its source; the shard has the others."""
 _MASK: Final = 2**64 - 1
 
 

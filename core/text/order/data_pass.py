@@ -19,7 +19,7 @@ from core.text.order.bookmark import BlockMark, PassMark, packed, unpacked
 from core.text.order.shard_order import BlockPlace, ShardOrder
 
 Arguments = dict[str, str | int | float]
-"""Of a code, for the sentence that people are shown."""
+"""Arguments of a code, for the sentence that people are shown."""
 BUFFER_ROWS: Final = 10_000
 FIRST: Final = 512
 """Rows in the buffer before the first is drawn, so that what stands together in a text does not come together."""
@@ -64,7 +64,7 @@ class PassBlock:
         return not self.whole or bool((self.states_R == WAITING).any())
 
     def grow(self, rows: int, *, whole: bool) -> None:
-        """So many rows lie in a file now; where the block is whole there are no others."""
+        """Note how many rows lie in a file now; a whole block gets no others."""
         known = len(self.states_R)
         if rows > known:
             self.states_R = np.concatenate((self.states_R, np.full(rows - known, WAITING)))

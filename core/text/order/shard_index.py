@@ -39,13 +39,13 @@ class IndexedShard(msgspec.Struct, frozen=True, kw_only=True):
 
     number: int
     name: str
-    """Of its file, to be put after an address with a slash between."""
+    """Name of its file, to be put after an address with a slash between."""
     size: int
-    """Of the file, bytes."""
+    """Size of the file, bytes."""
     root: bytes
     documents: int
     characters: int
-    """Of all its texts together, as they stand there."""
+    """Characters of all its texts together, as they stand there."""
 
 
 class ShardIndex(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -56,11 +56,11 @@ class ShardIndex(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     mirrors: Annotated[tuple[Address, ...], Meta(max_length=MIRRORS_MAX)] = ()
     """Further addresses where the same shards lie, beside the source's own."""
     sizes: Annotated[tuple[Annotated[int, Meta(ge=1, le=SHARD_BYTES_MAX)], ...], Meta(max_length=SHARDS_MAX)]
-    """Of each shard, bytes."""
+    """Size of each shard, bytes."""
     documents: Counts
     characters: Counts
     roots: Annotated[bytes, Meta(max_length=SHARDS_MAX * DIGEST_BYTES)]
-    """Of each shard, one after the other."""
+    """Root digests of the shards, one after the other."""
 
     def __len__(self) -> int:
         """How many shards it lists in all."""
@@ -142,7 +142,7 @@ class ShardHash:
 
     @property
     def digests(self) -> list[bytes]:
-        """Of the chunks so far, a last short one among them."""
+        """Digests of the chunks so far, including a last short one."""
         return [*self._digests, *([self._chunk.digest()] if self.size % CHUNK_BYTES else [])]
 
     def is_of(self, shard: IndexedShard) -> bool:

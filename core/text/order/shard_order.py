@@ -42,7 +42,7 @@ class ShardOrder:
 
     @property
     def begun(self) -> dict[int, int]:
-        """Of shards that come as several blocks: the row with which the next one begins."""
+        """First row of the next block, for each shard that comes as several blocks."""
         return {shard: row for shard, row in self._next_rows.items() if not self.complete_S[shard]}
 
     def resume(self, complete_S: NDArray[np.bool_], begun: Mapping[int, int]) -> None:

@@ -67,7 +67,7 @@ class PassList:
 
     def __init__(self, source: int, key: tuple[bytes, int], buffer_rows: int) -> None:
         self.shards = 0
-        """Of the source."""
+        """Number of the source's shards."""
         self._source = source
         self._key = key
         self._buffer_rows = buffer_rows

@@ -21,7 +21,7 @@ class TextPlace(NamedTuple):
     """A place between two texts of a source."""
 
     shard: int
-    """Of the source."""
+    """Number of a shard of the source."""
     texts: int
     """Number of texts of that shard before the place, those that filters leave out among them."""
 

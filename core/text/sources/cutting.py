@@ -106,7 +106,7 @@ class CutResult(NamedTuple):
 
     shard: CutShard
     data: bytes
-    """Of its file."""
+    """Bytes of its file."""
     journal: CutJournal
     """That knows of it."""
 

@@ -49,13 +49,13 @@ class SplitQuestion(msgspec.Struct, frozen=True, kw_only=True):
     """Asks which files of a data set are a split."""
 
     names: list[str]
-    """Of all its files."""
+    """Names of all its files."""
     card: str
     """Its README.md; empty: it has none."""
     more_card: str
     """Its `.huggingface.yaml`, which goes before the card; empty: it has none."""
     config: str
-    """Of its configurations; where its card names none, a folder; empty: its default."""
+    """One of its configurations; where its card names none, a folder; empty: its default."""
     split: str
 
 
@@ -69,7 +69,7 @@ class SplitAnswer(msgspec.Struct, frozen=True, kw_only=True):
     configs: list[str] = []
     """That its card names."""
     splits: list[str] = []
-    """Of the configuration."""
+    """Splits of the configuration."""
 
 
 def main(*_: object) -> int:

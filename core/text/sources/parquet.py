@@ -22,7 +22,7 @@ from core.text.sources.spans import WHOLE, ByteBuffer
 from core.text.sources.values import SAID, said_in, value_in
 
 FOOTER_BYTES_MAX: Final = 64 * 1024 * 1024
-"""Of the list of a file's row groups: ten thousands of them with a thousand columns each."""
+"""Upper bound on the list of a file's row groups: enough for ten thousand of them with a thousand columns each."""
 ROWS_MAX: Final = 64
 """Rows that are taken at a time."""
 BATCH_BYTES_MAX: Final = 4 * RECORD_BYTES_MAX

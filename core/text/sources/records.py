@@ -23,7 +23,7 @@ from core.text.sources.values import ABSENT, is_utf8, said_in, texts_in, value_i
 RECORD_BYTES_MAX: Final = 16 * 1024 * 1024
 """Upper bound on a line of JSON and on a row of a CSV file: no text of a person is longer."""
 PROGRAM_BYTES_MAX: Final = READ_BYTES * 32
-"""Of a longer Python program nothing is read."""
+"""Upper bound on a Python program; nothing is read of a longer one."""
 TOO_LONG: Final = "longer than any text"
 NOT_UTF8: Final = "not UTF-8"
 BYTE: Final = "the line at byte"
@@ -47,7 +47,7 @@ class Texts(NamedTuple):
 
     texts: tuple[str, ...]
     rows: tuple[Row, ...] | None = None
-    """Of a table, what else stands in the row of each text, as far as it was asked for."""
+    """What else stands in each text's row of a table, as far as it was asked for."""
 
     @property
     def size(self) -> int:

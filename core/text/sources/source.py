@@ -67,7 +67,7 @@ class Listing:
 
     shards: tuple[Shard, ...]
     digest: bytes
-    """Of names and sizes of all that is read: where it is another one, numbers of shards mean other shards."""
+    """Digest of names and sizes of all that is read: under another digest, numbers of shards mean other shards."""
     left_out: tuple[LeftOut, ...] = ()
 
 
@@ -88,7 +88,7 @@ class Piece(NamedTuple):
     texts: tuple[str, ...]
     """Each stands on its own: a document begins and ends with it."""
     rows: tuple[Mapping[str, object], ...] | None = None
-    """Of a table, what else stands in the row of each text, as far as it was asked for; None: of no table."""
+    """What else stands in each text's row of a table, as far as it was asked for; None: there is no table."""
 
 
 class SourceTrouble(Exception):  # noqa: N818 - what a source says of itself, not a mistake of this program

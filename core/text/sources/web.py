@@ -46,7 +46,7 @@ class WebAnswer:
     """What a server says of a file before it gives any of it."""
 
     size: int
-    """Of the whole file, bytes; 0: it does not say."""
+    """Size of the whole file, bytes; 0: the server does not say."""
     ranges: bool
     """Whether it gives the range that was asked for, else the whole file."""
     version: Version

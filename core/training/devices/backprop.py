@@ -22,10 +22,10 @@ from core.training.vectors.flat import FlatParameters
 from core.training.vectors.loss_scale import LossScale
 
 COMPILED_TOLERANCE: Final = 1e-4
-"""So far may a gradient of compiled layers be from the others', in parts of its norm, or by as much as the precision's
-own roundings."""
+"""Upper bound on how far a gradient of compiled layers may be from the others', in parts of its norm; the precision's
+own roundings are allowed in any case."""
 COMPILED_BYTES_MAX: Final = 512 * 1024 * 1024
-"""Of the folder in which compiled layers are kept; one of a layer of ALBERT takes 2 MB."""
+"""Upper bound on the folder of compiled layers; one of a layer of ALBERT takes 2 MB."""
 
 
 class Backprop:

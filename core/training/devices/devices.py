@@ -17,9 +17,9 @@ from core.api.settings import ALL, AUTO, CPU
 from core.base.problems import BadInput
 
 SIDE: Final = 64
-"""Of the matrices whose product is compared with the processor's."""
+"""Side of the matrices whose product is compared with the processor's."""
 TOLERANCE: Final = 0.05
-"""Of that product, whose numbers are about 8: enough for reduced precision, far too little for garbage."""
+"""Allowed error of that product, whose numbers are about 8: enough for reduced precision, too little for garbage."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,7 @@ class HeldReplicas:
         self._rows = rows
         self._clock = clock
         self._names: list[str] = []
-        """Of all other devices; empty where one has left."""
+        """Names of all other devices; empty where one has left."""
         self._others: dict[int, ReplicaThread] = {}
         """Those that are not left out, by their places among the names."""
         self._share = 100
@@ -60,7 +60,7 @@ class HeldReplicas:
 
     @property
     def each(self) -> list[Replica]:
-        """Of the first device, and of every other one that is not left out."""
+        """Replicas of the first device, and of every other one that is not left out."""
         return [self.first, *(other.replica for other in self.others)]
 
     @property

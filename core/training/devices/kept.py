@@ -12,7 +12,7 @@ from core.base.problems import Problem
 from core.system.atomic_files import make_directory, read_bounded, write_atomic
 
 FITS_MAX: Final = 16
-"""Of other devices, models and versions of torch, those that were found last."""
+"""Upper bound on the entries for other devices, models and versions of torch; the last ones found stay."""
 FILE_BYTES_MAX: Final = 64 * 1024
 
 

@@ -17,7 +17,7 @@ from core.training.devices.kept import BatchFit
 TIMINGS: Final = 8
 """Passes of one size that are timed before it is judged; the fastest counts, for other programs only slow them down."""
 GAIN: Final = 1.1
-"""So much faster per sample is a size that is worth its memory."""
+"""Gain in speed per sample for which a size is worth its memory."""
 PASS_S: Final = 0.25
 """A pass may take so much work: a round, a pause and the end of a batch wait for it."""
 BUSY_PASS_S: Final = 0.75
@@ -25,7 +25,7 @@ BUSY_PASS_S: Final = 0.75
 AGAIN_S: Final = 60.0
 """Seconds of passes after which a size is looked for anew: the computer may have been busy with something else."""
 FREE_SHARE: Final = 0.5
-"""Of the memory that is free, what passes may take: the person's programs need some, too."""
+"""Part of the free memory that passes may take: the person's programs need some, too."""
 _SAID: Final = ("out of memory", "can't allocate memory", "alloc_failed", "could not create a primitive")
 """What the allocators of processor, MPS and CUDA's libraries say, who have no exception of their own for it."""
 

@@ -19,11 +19,11 @@ from core.api.settings import CPU
 from core.base.problems import unknown_name
 
 SIDE: Final = 256
-"""Of the matrices of the computation that is tried: large enough that a processor's time goes into products."""
+"""Side of the matrices that are tried: large enough that a processor's time goes into products."""
 TRIES: Final = 5
 """The shortest time of so many counts: the computer may be busy."""
 ROUNDINGS: Final = 4
-"""So many roundings may a gradient of two layers be off; half formats that work are at about one."""
+"""Roundings by which a gradient of two layers may be off; half formats that work are at about one."""
 SLOWER_MAX: Final = 1.0
 """Times as long as for fp32 that a processor may take; one that lacks a format's instructions takes three to twenty."""
 

@@ -38,7 +38,7 @@ class Passes:
     """Makes one; its parameters are those of the first device."""
     samples: Samples
     samples_max: int
-    """Of one pass."""
+    """Upper bound on the samples of one pass."""
     precision: str
     """The manifest's."""
     fits: Path

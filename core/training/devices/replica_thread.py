@@ -17,7 +17,7 @@ from core.training.samples.samples import Drawn, Rows
 from core.training.vectors.flat import move
 
 MEANINGLESS_BATCHES_MAX: Final = 100
-"""So many gradients in a row that are not finite mean that the model, or the device, is of no use any more."""
+"""Gradients in a row that are not finite, after which the model, or the device, is given up."""
 DATA_S: Final = 0.1
 """A thread that lacks text looks so often whether it is to stop."""
 

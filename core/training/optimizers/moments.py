@@ -24,7 +24,7 @@ class MomentNumbers(OptimizerNumbers, frozen=True, kw_only=True):
     epsilon: Epsilon = 1e-8
     """Added to the root of `v`."""
     bits: Literal[8, 32] = 32
-    """Of each number of `m` and `v` (`core.training.optimizers.blockwise`)."""
+    """Bits of each number of `m` and `v` (`core.training.optimizers.blockwise`)."""
 
 
 class Moments:

@@ -22,7 +22,7 @@ from core.training.optimizers.storage import Full
 from core.training.vectors.flat import FlatParameters, Span
 
 COEFFICIENTS: Final = (3.4445, -4.7750, 2.0315)
-"""Of x, x^3 and x^5: five times over they bring every x from 0.01 to 1 near 1, fast rather than close."""
+"""Coefficients of x, x^3 and x^5: five times over they bring every x from 0.01 to 1 near 1, fast rather than close."""
 ITERATIONS: Final = 5
 NORM_MIN: Final = 1e-7
 

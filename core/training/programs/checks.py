@@ -21,7 +21,7 @@ T = TypeVar("T")
 NOBODY = "00" * 32
 """In the place of an authority, in a manifest that is never signed."""
 WIDTH = 1024
-"""Of the square matrix on which an optimiser is tried: large enough that what it keeps for each number dominates."""
+"""Side of the matrix on which an optimiser is tried: large enough that what it keeps for each number dominates."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ class SourceCut(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", ta
 
     out: str
     ending: str
-    """Of the names of its shards, which are numbers of five digits before it."""
+    """Ending of its shards' names, which are numbers of five digits before it."""
     index: str
     """Where its index is."""
     index_bytes: int

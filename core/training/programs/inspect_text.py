@@ -47,14 +47,14 @@ class Inspected(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", ta
     sample_documents: int
     sample_characters: int
     kept_share: float
-    """Of the sample's texts that pass the filters."""
+    """Part of the sample's texts that passes the filters."""
     documents: float
-    """Of the whole source, reckoned from the sample; as are characters, words and tokens; 0 where no size is known."""
+    """Estimate for the whole source, as are characters, words and tokens; 0 where no size is known."""
     characters: float
     words: float
     tokens: float
     tokenizer: TokenizerReport | None
-    """Of held-out text of the sample; None: the sample is too small to say."""
+    """Report on held-out text of the sample; None: the sample is too small to say."""
 
 
 def inspected(asked: InspectRequest) -> Inspected:

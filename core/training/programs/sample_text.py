@@ -37,7 +37,7 @@ class Sampled(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag=
     """What the shard is called."""
     row: tuple[int, ...]
     digest: str
-    """Of the row's numbers as 32 bits each, the lowest byte first."""
+    """Digest of the row's numbers as 32 bits each, the lowest byte first."""
     text: str
     """What it says."""
 

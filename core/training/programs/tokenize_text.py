@@ -17,7 +17,7 @@ from core.training.programs.child import given_secrets, say
 from core.training.programs.opened_text import LOSSES_MAX, Loss, OpenedText
 
 READING_SHARE = 0.5
-"""Of the time, in the progress that people see."""
+"""Part of the progress that people see for reading."""
 EVERY = 500
 
 
@@ -27,7 +27,7 @@ class Trained(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag=
     path: str
     recipe: str
     sample_characters: int
-    """Of the text that it was trained on."""
+    """Characters of the text that it was trained on."""
     losses: tuple[Loss, ...]
     """What of the sample's files was not read, the first of it."""
     loss_count: int

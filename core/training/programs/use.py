@@ -41,7 +41,7 @@ class Exported(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag
     parameters: int
     """Numbers in the model."""
     auto_class: str
-    """Of `transformers`, which loads the folder."""
+    """Class of `transformers` that loads the folder."""
     pipeline: str
     """What `transformers.pipeline` calls the use of it."""
     blank: str

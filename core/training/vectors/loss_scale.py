@@ -11,7 +11,7 @@ LEAST: Final = 1.0
 """Below it small gradients vanish sooner than without any scale."""
 MOST: Final = 2.0**24
 GOOD_PASSES: Final = 2000
-"""So many passes in a row without an overflow, and the scale is tried that is twice as large."""
+"""Passes in a row without an overflow after which twice the scale is tried."""
 
 
 class LossScale:

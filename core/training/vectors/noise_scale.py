@@ -18,7 +18,7 @@ class SquaredNorm:
 
     squared: float
     samples: float
-    """Of each mean gradient.  For batches of unequal size that are weighted by it: their mean size."""
+    """Samples of each mean gradient; for batches of unequal size, weighted by it, their mean size."""
 
 
 class NoiseScale:
