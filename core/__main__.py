@@ -5,7 +5,9 @@ import os
 import sys
 from collections.abc import Sequence
 
+from core.base import arrays
 from core.system.hidden_links import own_words
+from core.system.one_thread import one_thread
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -15,6 +17,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     words = own_words() if argv is None else argv
     _speak_utf8()
+    arrays.loading = one_thread
     os.environ.setdefault("POTLUCK_UMASK", f"{os.umask(0o077):o}")  # for what is made to be served
     try:
         from core.cli.program import run  # noqa: PLC0415 - so that an import of this module stays cheap

@@ -4,7 +4,12 @@ Modules that such a process loads, too, take `np` from here, and the types of ar
 """
 
 import importlib
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
+
+loading: Callable[[], AbstractContextManager[object]] = nullcontext
+"""What surrounds the loading of numpy: the program has it load for one thread (`core.system.one_thread`)."""
 
 if TYPE_CHECKING:
     import numpy as np
@@ -14,7 +19,8 @@ else:
         """Has each attribute of numpy from its first use on."""
 
         def __getattr__(self, name: str) -> Any:
-            value = getattr(importlib.import_module("numpy"), name)
+            with loading():
+                value = getattr(importlib.import_module("numpy"), name)
             setattr(self, name, value)
             return value
 

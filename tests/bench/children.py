@@ -71,7 +71,7 @@ class Child:
 async def children(
     module: str, count: int, *, inside: Callable[[int, Sequence[str]], Sequence[str]] = lambda _, order: order
 ) -> Any:
-    """Start `count` processes that run `python -m module`, each on one thread of numpy.
+    """Start `count` processes that run `python -m module`.
 
     Ctrl-C in the terminal does not reach them: they end when their stdin is closed.  Where the block is left by an
     exception they are killed: a process amid a round does not look at its stdin, and nobody wants its figures any more.
@@ -81,7 +81,6 @@ async def children(
         count: Number of processes.
         inside: Turns a process's number and command line into one that runs in the right place.
     """
-    environment = dict(os.environ, OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
     started: list[Child] = []
     try:
         for index in range(count):
@@ -89,7 +88,6 @@ async def children(
                 *inside(index, [sys.executable, "-m", module]),
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
-                env=environment,
                 limit=LINE_BYTES_MAX,
                 start_new_session=True,
                 creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),

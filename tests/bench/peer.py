@@ -1,5 +1,7 @@
 """One peer of `tests.bench.averaging`: a host, a vector, and one round after the other, its group found each time."""
 
+from __future__ import annotations
+
 import asyncio
 import contextlib
 import time
@@ -8,7 +10,6 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Any, ClassVar
 
-import numpy as np
 import psutil
 
 from core.api.snapshot import HELPER, VOLUNTEER
@@ -17,6 +18,8 @@ from core.averaging.bandwidth.demand import demand_of
 from core.averaging.bandwidth.records import decode_facts, encode_facts
 from core.averaging.butterfly import RoundInput
 from core.averaging.plan import Plan
+from core.base import arrays
+from core.base.arrays import np
 from core.base.contact import Contact
 from core.base.content import digest
 from core.base.ids import PeerId, hashed_key
@@ -32,6 +35,7 @@ from core.swarm.rounds.rounds import Rounds, RoundVectors
 from core.swarm.words.round_events import Asked, Committed, Formed, Missed
 from core.swarm.words.settings import ParticipantSettings
 from core.swarm.words.states import StateName
+from core.system.one_thread import one_thread
 from tests.bench.children import say, told
 from tests.bench.messages import Ended, Meet, Met, PeerListening, RoundDone, Setup, Show, StartRound
 from tests.bench.stage import MANIFEST_ID, admission_of, keys, peer_id
@@ -267,4 +271,5 @@ async def main() -> None:
 
 
 if __name__ == "__main__":
+    arrays.loading = one_thread  # as the program does
     asyncio.run(main())

@@ -1,9 +1,11 @@
 """The vectors that the peers of `python -m tests.bench averaging` average, and their exact mean."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
+from core.base.arrays import np
 
 
 def contribution(index: int, numel: int) -> np.ndarray[Any, np.dtype[np.float32]]:

@@ -53,9 +53,10 @@ class Projection:
     def __init__(self, key: bytes, place: int, numel: int) -> None:
         self._rows = -(-numel // WIDTH)
         cipher = Cipher(ChaCha20(key, bytes(4) + place.to_bytes(12, "big")), mode=None)
-        sizes = (self._rows * WIDTH // 8, SUMS * WIDTH, self._rows * SUMS)
-        drawn = np.frombuffer(cipher.encryptor().update(bytes(sum(sizes))), dtype=np.uint8)
-        signs, across, along = np.split(drawn, np.cumsum(sizes)[:-1])
+        across_at = self._rows * WIDTH // 8
+        along_at = across_at + SUMS * WIDTH
+        drawn = np.frombuffer(cipher.encryptor().update(bytes(along_at + self._rows * SUMS)), dtype=np.uint8)
+        signs, across, along = drawn[:across_at], drawn[across_at:along_at], drawn[along_at:]
         self._signs = _signs().take(signs, axis=0, mode="clip").reshape(-1)[:numel]
         self._across = _table()[across].reshape(WIDTH, SUMS)
         self._along = _table()[along].reshape(self._rows, SUMS)
