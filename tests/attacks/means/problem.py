@@ -55,7 +55,7 @@ class Noise:
 
     def gradient(self, member: int, samples: int, attempt: int) -> Vector:
         """What a member computes of so many samples in the round of this number."""
-        noise = np.random.default_rng((self._seed, attempt, member)).standard_normal(self.numel, dtype=np.float32)
+        noise = np.random.default_rng((1, self._seed, attempt, member)).standard_normal(self.numel, dtype=np.float32)
         return self.direction + noise * np.float32((64 / samples) ** 0.5)
 
     def step(self, mean: Vector) -> None:

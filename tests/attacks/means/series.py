@@ -78,7 +78,10 @@ class Counts:
     split: int = 0
     """Of these, in which honest members hold different means."""
     stayed: Counter[str] = field(default_factory=Counter)
-    """How often honest members did not finish a round that others finished: all, and those with whom all was well."""
+    """How often honest members did not finish a round that others finished: all, and those with whom all was well.
+
+    So it must be with the coordinator as well.
+    """
     lacking: int = 0
     """Honest members' chunks that are in no mean."""
     chunks: int = 0
@@ -157,7 +160,7 @@ class Series:
         for place in group.places:
             if group.lie.give is not None:
                 given[place] = group.lie.give(given[place], self._random)
-                samples[place] = round(group.lie.claims * SAMPLES[0])
+                samples[place] = round(group.lie.claims * sum(SAMPLES) / 2)
         given.flags.writeable = False
         plan = self._plan(samples, norms)
         round_ = Round(plan, self._lines, self._task, contributions=given, machine=self._machine)
@@ -248,7 +251,8 @@ class Series:
         if holders:
             counts.committed += 1
             stayed = set(there) - set(holders)
-            counts.stayed.update({"all": len(stayed), "well": len(stayed - struck)})
+            led = plan.peers.index(round_.machines[holders[0]].leader) not in struck
+            counts.stayed.update({"all": len(stayed), "well": len(stayed - struck) * led})
             counts.split += len({round_.results[place].tobytes() for place in holders}) > 1
             counts.remade += any(_outcome(round_, holders[0]).versions)
             self._judge(plan, round_, holders[0])
