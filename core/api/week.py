@@ -195,7 +195,7 @@ def _times(word: str) -> tuple[int, int] | None:
     if max(minutes) >= HOUR_MINUTES or max(start, end) > DAY_MINUTES or start == DAY_MINUTES:
         raise BadWeek(f"There are no such times: {_shown(word)}.", "A day goes from 00:00 to 24:00.")
     if start == end:
-        raise BadWeek(f"From {clock(start)} to {clock(end)} is no time at all.", "For a whole day write 00:00-24:00.")
+        raise BadWeek(f"From {clock(start)} to {clock(end)} is zero minutes.", "For a whole day write 00:00-24:00.")
     return (start, end) if start < end else (start, end + DAY_MINUTES)
 
 

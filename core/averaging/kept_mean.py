@@ -64,7 +64,7 @@ class MeanForm:
         """
         size = self._number(read)
         if size not in self._sizes:
-            raise RemoteProblem("a mean in chunks that no plan has")
+            raise RemoteProblem("the mean's chunks have a size that no plan allows")
         for start in range(0, self._numel, size):
             part = out[start : start + size]
             length = self._number(read)

@@ -100,7 +100,7 @@ def read_request(text: str) -> EngineRequest:
     try:
         return msgspec.convert(loose, EngineRequest)
     except msgspec.ValidationError as error:
-        view = ProblemView("request", f"The message is no request: {error}.")
+        view = ProblemView("request", f"The message is not a valid request: {error}.")
         raise Refusal(ERROR_REQUEST, view, _id_of(loose)) from error
 
 

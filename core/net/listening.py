@@ -93,7 +93,7 @@ async def listen(
             if error.errno not in TAKEN:
                 raise BadInput(
                     f"This computer cannot listen on {bind}: {error.strerror}.",
-                    hint=f"Choose one of its own addresses, or {ANY} for all.",
+                    hint=f"Choose one of this computer's addresses, or {ANY} for all.",
                 ) from error
             if port:
                 break

@@ -95,7 +95,7 @@ def open_links(program: Sequence[str], person: Path) -> None:
         UserProblem: the system does not allow it, or does so with the application's bundle only.
     """
     if sys.platform == "darwin":
-        raise UserProblem("On macOS links open Potluck once its application lies in the folder Applications.")
+        raise UserProblem("On macOS, links open Potluck once it is in the Applications folder.")
     if sys.platform == "win32":
         _set_registry(LINK_KEY, "", "URL:Potluck")
         _set_registry(LINK_KEY, "URL Protocol", "")
@@ -119,7 +119,7 @@ def leave_links(person: Path) -> None:
         UserProblem: the system does not allow it, or the application's bundle opens them.
     """
     if sys.platform == "darwin":
-        raise UserProblem("On macOS links open Potluck as long as its application lies in the folder Applications.")
+        raise UserProblem("On macOS, links open Potluck as long as it is in the Applications folder.")
     if sys.platform == "win32":
         _remove_registry(LINK_KEY, "shell", "open", "command")
         return

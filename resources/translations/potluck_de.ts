@@ -608,8 +608,8 @@
    <translation>Bitte einen mit höchstens {0} Buchstaben, Ziffern und Leerzeichen wählen.</translation>
   </message>
   <message>
-   <source>Choose one of its own addresses, or {0} for all.</source>
-   <translation>Bitte eine seiner eigenen Adressen wählen, oder {0} für alle.</translation>
+   <source>Choose one of this computer's addresses, or {0} for all.</source>
+   <translation>Bitte eine Adresse dieses Rechners wählen, oder {0} für alle.</translation>
   </message>
   <message>
    <source>Choose one with letters of one.</source>
@@ -916,7 +916,7 @@
    <translation>Freitag</translation>
   </message>
   <message>
-   <source>From {0} to {1} is no time at all.</source>
+   <source>From {0} to {1} is zero minutes.</source>
    <translation>Von {0} bis {1} vergeht keine Zeit.</translation>
   </message>
   <message>
@@ -1532,12 +1532,12 @@
    <translation>Aus bis {moment}</translation>
   </message>
   <message>
-   <source>On macOS links open Potluck as long as its application lies in the folder Applications.</source>
+   <source>On macOS, links open Potluck as long as it is in the Applications folder.</source>
    <translation>Unter macOS öffnen Links Potluck, solange das Programm im Ordner „Programme“ liegt.</translation>
   </message>
   <message>
-   <source>On macOS links open Potluck once its application lies in the folder Applications.</source>
-   <translation>Unter macOS öffnen Links Potluck, sobald das Programm im Ordner Programme liegt.</translation>
+   <source>On macOS, links open Potluck once it is in the Applications folder.</source>
+   <translation>Unter macOS öffnen Links Potluck, sobald das Programm im Ordner „Programme“ liegt.</translation>
   </message>
   <message>
    <source>On this computer</source>
@@ -2236,12 +2236,12 @@
    <translation>Der Mittelwert einer Runde ließ sich nicht lesen, oder niemand hatte danach gefragt.</translation>
   </message>
   <message>
-   <source>The message is no request: {0}.</source>
-   <translation>Die Nachricht ist keine Anfrage: {0}.</translation>
-  </message>
-  <message>
    <source>The message is not JSON.</source>
    <translation>Die Nachricht ist kein JSON.</translation>
+  </message>
+  <message>
+   <source>The message is not a valid request: {0}.</source>
+   <translation>Die Nachricht ist keine gültige Anfrage: {0}.</translation>
   </message>
   <message>
    <source>The model</source>
@@ -2344,7 +2344,7 @@
    <translation>Der Router lässt niemanden herein. Die anderen Mitwirkenden erreichen diesen Rechner über einen Vermittler.</translation>
   </message>
   <message>
-   <source>The router says that it forwards the port, so another one stands before it, or a firewall on this computer keeps others out. Allow Potluck in the firewall; of another router it is no harm.</source>
+   <source>The router says that it forwards the port, so there is another router before it, or a firewall on this computer keeps others out. Allow Potluck in the firewall; a second router does no harm.</source>
    <translation>Der Router sagt, dass er den Port weiterleitet; also steht ein weiterer davor, oder eine Firewall auf diesem Rechner sperrt andere aus. Potluck in der Firewall erlauben; ein weiterer Router schadet nicht.</translation>
   </message>
   <message>
@@ -2644,28 +2644,24 @@
    <translation>Das geht nur am Rechner selbst.</translation>
   </message>
   <message>
-   <source>This is no device that can train.</source>
+   <source>This is not a Potluck link.</source>
+   <translation>Das ist kein Link von Potluck.</translation>
+  </message>
+  <message>
+   <source>This is not a device that can train.</source>
    <translation>Das ist kein Gerät, das trainieren kann.</translation>
   </message>
   <message>
-   <source>This is no list of programs.</source>
-   <translation>Das ist keine Liste von Programmen.</translation>
-  </message>
-  <message>
-   <source>This is no name that the others could read.</source>
+   <source>This is not a name that the others could read.</source>
    <translation>Diesen Namen könnten die anderen nicht lesen.</translation>
   </message>
   <message>
-   <source>This is no place of a switch.</source>
+   <source>This is not a position of a switch.</source>
    <translation>So kann ein Schalter nicht stehen.</translation>
   </message>
   <message>
-   <source>This is no time that can be waited for.</source>
-   <translation>Auf diese Zeit lässt sich nicht warten.</translation>
-  </message>
-  <message>
-   <source>This is not a Potluck link.</source>
-   <translation>Das ist kein Link von Potluck.</translation>
+   <source>This is not a valid list of programs.</source>
+   <translation>Das ist keine gültige Liste von Programmen.</translation>
   </message>
   <message>
    <source>This is outside the hours that you chose. Potluck continues {moment} at the earliest.</source>
@@ -2698,6 +2694,10 @@
   <message>
    <source>This system tells nothing about its use.</source>
    <translation>Dieses System sagt nichts darüber, wie es genutzt wird.</translation>
+  </message>
+  <message>
+   <source>This time has passed, or it is too far ahead.</source>
+   <translation>Diese Zeit ist vorbei oder zu weit weg.</translation>
   </message>
   <message>
    <source>This version of Potluck cannot read the collaboration.</source>
@@ -3540,8 +3540,8 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
    <translation>{0} ist weder ein Tag noch Zeiten eines Tages.</translation>
   </message>
   <message>
-   <source>{0} is no name of a program.</source>
-   <translation>{0} ist kein Name eines Programms.</translation>
+   <source>{0} is not a valid name of a program.</source>
+   <translation>{0} ist kein gültiger Name eines Programms.</translation>
   </message>
   <message>
    <source>{0} tells of itself.</source>

@@ -56,7 +56,7 @@ class PretenceReports:
         Raises:
             Problem: always.
         """
-        raise Problem("This engine is one of pretence.")
+        raise Problem("This engine is not a real one.")
 
     def trust(self) -> TrustView:
         """Tell an empty fingerprint: this engine has no key."""
@@ -151,7 +151,7 @@ class PretenceEngine:
         Raises:
             Problem: always.
         """
-        raise Problem("This engine is one of pretence.")
+        raise Problem("This engine is not a real one.")
 
     def settings(self) -> SettingsView:
         """Refuse: there are no settings to tell.
@@ -159,7 +159,7 @@ class PretenceEngine:
         Raises:
             Problem: always.
         """
-        raise Problem("This engine is one of pretence.")
+        raise Problem("This engine is not a real one.")
 
     def configure(self, wish: Mapping[str, object]) -> SettingsView:
         """Refuse: no wish can be granted here.
@@ -167,7 +167,7 @@ class PretenceEngine:
         Raises:
             Problem: always.
         """
-        raise Problem(f"This engine is one of pretence: {len(wish)} wishes are lost.")
+        raise Problem(f"This engine is not a real one: {len(wish)} wishes are lost.")
 
     async def test_port(self) -> PortTest:
         """Refuse: nobody can call this engine.
@@ -175,7 +175,7 @@ class PretenceEngine:
         Raises:
             Problem: always.
         """
-        raise Problem("This engine is one of pretence.")
+        raise Problem("This engine is not a real one.")
 
 
 async def serve(home: Home, people: int) -> None:

@@ -105,7 +105,7 @@ def _ms(word: str) -> float:
     except ValueError:
         ms = -1.0
     if not 0 <= ms <= RTT_MS_MAX:
-        raise argparse.ArgumentTypeError(f"{word!r} is no number of milliseconds from 0 to {RTT_MS_MAX}")
+        raise argparse.ArgumentTypeError(f"{word!r} is not a number of milliseconds from 0 to {RTT_MS_MAX}")
     return ms
 
 

@@ -135,7 +135,7 @@ def test_shards_beside_their_index_found_without_their_address(
     (out / "00000.jsonl.gz").write_bytes((out / "00000.jsonl.gz").read_bytes()[:-1])
     capsys.readouterr()
     assert run(["found", str(recipe), "--charter", str(tmp_path / "other"), "--host", "127.0.0.1"]) == 2
-    assert "00000.jsonl.gz is not what the index beside it says" in capsys.readouterr().err
+    assert "00000.jsonl.gz does not match the index beside it" in capsys.readouterr().err
 
 
 def test_recipe_of_the_documentation_founds_as_it_stands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -242,10 +242,10 @@ def _check_own(line: Rates, claimed: Rates, *, taken: Line) -> None:
         (line.down, claimed.down, taken.down_bytes_per_s),
     ):
         if told and rate > (OWN_FACTOR if planned else OTHERS_FACTOR) * told:
-            raise RemoteProblem(f"the plan takes this member's line for {rate:.0f} bytes a second, which told {told}")
+            raise RemoteProblem(f"the plan counts on {rate:.0f} bytes a second of this line, which told {told}")
 
 
 def _check_other(line: Rates, known: Rates) -> None:
     for planned, believed in ((line.up, known.up), (line.down, known.down)):
         if planned and believed and not believed / OTHERS_FACTOR <= planned <= believed * OTHERS_FACTOR:
-            raise RemoteProblem(f"the plan takes a line for {planned} bytes a second that carries about {believed}")
+            raise RemoteProblem(f"the plan counts on {planned} bytes a second of a line that carries about {believed}")

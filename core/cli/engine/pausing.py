@@ -94,7 +94,7 @@ def read_end(time: str | None, until: str | None, now: datetime) -> float | None
     if time is not None:
         found = re.fullmatch(r"(\d{1,6})\s*([a-z]+)", time.strip().lower())
         if found is None or found[2] not in _UNITS or not int(found[1]):
-            raise BadInput(f"{quoted(time)} is no length of time.", hint=_FOR_HINT)
+            raise BadInput(f"{quoted(time)} is not a valid length of time.", hint=_FOR_HINT)
         return now.timestamp() + int(found[1]) * _UNITS[found[2]]
     if until is None:
         return None
@@ -103,7 +103,7 @@ def read_end(time: str | None, until: str | None, now: datetime) -> float | None
         return (midnight + timedelta(days=1)).timestamp()
     found = re.fullmatch(r"(\d{1,2}):(\d{2})", until.strip())
     if found is None or int(found[1]) > 23 or int(found[2]) > 59:
-        raise BadInput(f"{quoted(until)} is no time of the day.", hint=_UNTIL_HINT)
+        raise BadInput(f"{quoted(until)} is not a valid time of day.", hint=_UNTIL_HINT)
     then = midnight.replace(hour=int(found[1]), minute=int(found[2]))
     return (then if then.timestamp() > now.timestamp() else then + timedelta(days=1)).timestamp()
 

@@ -74,7 +74,7 @@ def check_folder(folder: Path, *, force: bool) -> None:
         others = sorted(path.name for path in folder.iterdir() if path.name not in WRITTEN)
         if others:
             raise BadInput(
-                f"The folder {folder} holds something that is no part of an export: {quoted(others[0])}.",
+                f"The folder {folder} holds something that is not part of an export: {quoted(others[0])}.",
                 hint="Name another folder; it is made if it is not there.",
             )
         if not force and any(folder.iterdir()):

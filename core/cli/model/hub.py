@@ -38,7 +38,7 @@ def hub_token(repository: str, environ: Mapping[str, str]) -> str:
             hint=f"Make one with the right to write, and set {TOKEN}, or keep it: keyring set {SERVICE} {ENTRY}",
         )
     if not _TOKEN.fullmatch(token):  # errors of the library would quote it
-        raise BadInput("Your token of the hub has letters that no token has.", hint=f"Set {TOKEN} to it anew.")
+        raise BadInput("Your token of the hub has letters that a token cannot have.", hint=f"Set {TOKEN} to it anew.")
     return token
 
 

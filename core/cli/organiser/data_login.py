@@ -61,5 +61,5 @@ def _asked(name: str) -> str:
         secret = sys.stdin.readline(SECRET_LETTERS_MAX + 2)
     secret = secret.strip()
     if not secret or len(secret) > SECRET_LETTERS_MAX or not secret.isprintable():
-        raise BadInput("That is no password or token.", hint="Give it as one line.")
+        raise BadInput("That is not a valid password or token.", hint="Give it as one line.")
     return secret

@@ -120,7 +120,7 @@ def whole(minimum: int, maximum: int) -> Callable[[str], int]:
         try:
             number = int(text)
         except ValueError:
-            raise argparse.ArgumentTypeError(f"{quoted(text)} is no whole number") from None
+            raise argparse.ArgumentTypeError(f"{quoted(text)} is not a whole number") from None
         if not minimum <= number <= maximum:
             raise argparse.ArgumentTypeError(f"{number} is not between {minimum} and {maximum}")
         return number
@@ -133,7 +133,7 @@ def share(text: str) -> float:
     try:
         number = float(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{quoted(text)} is no number") from None
+        raise argparse.ArgumentTypeError(f"{quoted(text)} is not a number") from None
     if not 0 <= number < 1:
         raise argparse.ArgumentTypeError(f"{text} is not a share from 0 to below 1")
     return number

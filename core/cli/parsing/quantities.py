@@ -30,7 +30,7 @@ def read_rate(text: str) -> float | None:
     if bits is None:
         found = re.fullmatch(r"([kmgt]?)bytes?", unit, re.IGNORECASE)
         if found is None:
-            raise BadInput(f"{quoted(text)} has no unit of a speed.", hint=_RATE_HINT)
+            raise BadInput(f"{quoted(text)} has no unit of speed.", hint=_RATE_HINT)
         return number * _SCALES[found[1].lower()]
     if unit.endswith("B"):
         return number * _SCALES[bits[1].lower()]
@@ -77,7 +77,7 @@ def read_whole(text: str) -> int:
         BadInput: it is none.
     """
     if not (text.isascii() and text.isdecimal() and len(text) < 16):
-        raise BadInput(f"{quoted(text)} is no whole number from 0 on.", hint="Write it in digits, as in 4.")
+        raise BadInput(f"{quoted(text)} is not a whole number from 0 on.", hint="Write it in digits, as in 4.")
     return int(text)
 
 
@@ -92,7 +92,7 @@ def read_gigabytes(text: str) -> int:
     found = re.fullmatch(r"([kmgt])b|", unit, re.IGNORECASE)
     gigabytes = number * _SCALES[(found[1] or "g").lower()] / _SCALES["g"] if found is not None else 0.5
     if gigabytes % 1:
-        raise BadInput(f"{quoted(text)} is no whole number of gigabytes.", hint=hint)
+        raise BadInput(f"{quoted(text)} is not a whole number of gigabytes.", hint=hint)
     return int(gigabytes)
 
 
@@ -113,7 +113,7 @@ def read_names(text: str) -> list[str]:
 def _parted(text: str, hint: str) -> tuple[float, str]:
     found = _NUMBER.fullmatch(text.strip())
     if found is None:
-        raise BadInput(f"{quoted(text)} is no amount.", hint=hint)
+        raise BadInput(f"{quoted(text)} is not a valid amount.", hint=hint)
     if _THOUSANDS.fullmatch(found[1]):
         raise BadInput(
             f"{quoted(text)} could mean two amounts, a thousand times apart.", hint=f"Leave the comma out. {hint}"

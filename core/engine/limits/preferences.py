@@ -129,7 +129,7 @@ def check_end(until: float | None, now: float) -> None:
     """
     if until is not None and not now < until <= now + FOR_S_MAX:
         days = round(FOR_S_MAX / 86_400)
-        raise BadInput("This is no time that can be waited for.", hint=f"Choose one within the next {days} days.")
+        raise BadInput("This time has passed, or it is too far ahead.", hint=f"Choose one within the next {days} days.")
 
 
 def view(settings: Settings, *, month_used_bytes: int | None = None, port_now: int = 0) -> SettingsView:

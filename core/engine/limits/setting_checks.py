@@ -181,7 +181,7 @@ def _whole(field: str, value: object) -> int | None:
 
 def _switch(field: str, value: object) -> UseSwitch:
     if value not in list(UseMode):
-        raise BadSetting(field, "This is no place of a switch.", hint=f"Choose {', '.join(UseMode)}.")
+        raise BadSetting(field, "This is not a position of a switch.", hint=f"Choose {', '.join(UseMode)}.")
     return UseSwitch(mode=UseMode(str(value)))
 
 
@@ -190,13 +190,13 @@ def _programs(field: str, value: object) -> tuple[str, ...]:
     listed = value if isinstance(value, list) else [None]
     named = [name for name in listed if isinstance(name, str)]
     if len(named) < len(listed) or len(named) > PROGRAMS_MAX:
-        raise BadSetting(field, "This is no list of programs.", hint=f"Name at most {PROGRAMS_MAX} programs.")
+        raise BadSetting(field, "This is not a valid list of programs.", hint=f"Name at most {PROGRAMS_MAX} programs.")
     names = dict.fromkeys(program_name(name) for name in named)
     for name in names:
         if not name or len(name) > PROGRAM_LETTERS_MAX or not name.isprintable() or "/" in name or "\\" in name:
             raise BadSetting(
                 field,
-                f"{quoted(name)} is no name of a program.",
+                f"{quoted(name)} is not a valid name of a program.",
                 hint="Name it as the system's list of running programs does, without a folder: blender, steam.",
             )
     return tuple(names)
@@ -207,7 +207,7 @@ def _device(field: str, value: object) -> str:
     if not re.fullmatch(DEVICE_PATTERN, names):
         raise BadSetting(
             field,
-            "This is no device that can train.",
+            "This is not a device that can train.",
             hint="Choose auto, all, or one or more of cpu, cuda, cuda:1, mps and xpu with commas between them; "
             "potluck doctor says which there are.",
         )
@@ -221,7 +221,7 @@ def _name(field: str, value: object) -> str:
     if name is None or len(name) > NAME_CHARS_MAX or (name and usable_name(name) != name):
         raise BadSetting(
             field,
-            "This is no name that the others could read.",
+            "This is not a name that the others could read.",
             hint=f"Choose one of at most {NAME_CHARS_MAX} letters, digits and spaces.",
         )
     if name:

@@ -105,8 +105,8 @@ def _advice(tried: Tried) -> str:
         return f"Let {closed} through at the same port: in the router's rule, or in the firewall of this computer."
     if tried.forwarded:
         return (
-            "The router says that it forwards the port, so another one stands before it, or a firewall on this "
-            "computer keeps others out. Allow Potluck in the firewall; of another router it is no harm."
+            "The router says that it forwards the port, so there is another router before it, or a firewall on "
+            "this computer keeps others out. Allow Potluck in the firewall; a second router does no harm."
         )
     if tried.reach.udp == "none":
         return "No router is in the way, so a firewall is: allow Potluck in the firewall of this computer."

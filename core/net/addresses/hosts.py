@@ -70,7 +70,7 @@ def read_host(text: str) -> str:
     elif not text or is_name(text):
         return text
     raise BadInput(
-        f"{quoted(text, 60)} is no address that others could call.",
+        f"{quoted(text, 60)} is not an address that others could call.",
         hint="Write an IP address, or a name such as potluck.example.org, without a port.",
     )
 

@@ -58,7 +58,7 @@ class ShardsBeside:
             raise BadInput(said, hint="Check that the file belongs to you.") from error
         if not found.is_of(listed):
             raise BadInput(
-                f"{path} is not what the index beside it says.",
+                f"{path} does not match the index beside it.",
                 hint=f"Copy it again, or make it again with: potluck data verify {self._folder} --again",
             )
         yield from self._shards.read(shard, block, copy=path)

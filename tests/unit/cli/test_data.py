@@ -33,7 +33,7 @@ def folder(tmp_path: Path) -> Path:
         (["inspect", "python-docs", "--filter", "characters_least"], "has no value"),
         (["inspect", "python-docs", "--filter", "characters_lest=3"], "characters_lest is unknown"),
         (["inspect", "python-docs", "--filter", "language=klingon"], "language must be"),
-        (["inspect", "python-docs", "--line", "fast"], "is no amount"),
+        (["inspect", "python-docs", "--line", "fast"], "is not a valid amount"),
         (["inspect", "python-docs", "--column", "x" * 300], "column must be a text of at most 200 letters"),
         (["verify", "/no/such/folder"], "There is no folder /no/such/folder"),
     ],

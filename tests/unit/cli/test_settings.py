@@ -129,9 +129,9 @@ def test_a_damaged_file_is_set_aside_and_told(home, capsys):
     ("words", "sentence"),
     [
         ("speed 5", "There is no setting 'speed'."),
-        ("upload 2", "'2' has no unit of a speed."),
-        ("heat 80°C", "'80°C' is no whole number"),
-        ("heat ৮০\u200dগ\\ু", "'৮০\u200dগ\\ু' is no whole number"),
+        ("upload 2", "'2' has no unit of speed."),
+        ("heat 80°C", "'80°C' is not a whole number"),
+        ("heat ৮০\u200dগ\\ু", "'৮০\u200dগ\\ু' is not a whole number"),
         ("upload 0", "With 0 bit/s this computer could not stay in touch"),
         ("upload 1kbit", "With 1 kbit/s this computer could not stay in touch"),
         ("hours sometimes", "'sometimes' is neither a day nor times of a day."),

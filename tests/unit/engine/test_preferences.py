@@ -87,11 +87,11 @@ def test_all_of_them_are_kept_told_and_shown(tmp_path):
         ({"hours": "noon"}, "neither a day nor times"),
         ({"hours": 5}, "never work"),
         ({"port": 80}, "from 1024 to 65535"),
-        *(({"name": bad}, "no name that") for bad in (None, 3, "x" * 41, "é" * 40, "<b>", "a\u202eb", "=1+1")),
+        *(({"name": bad}, "not a name that") for bad in (None, 3, "x" * 41, "é" * 40, "<b>", "a\u202eb", "=1+1")),
         ({"name": "\u0410da"}, "several alphabets"),
-        *(({"device": bad}, "no device that can train") for bad in ("gpu", "cuda:", "cuda:1 ", "", None, 0, "meta")),
+        *(({"device": bad}, "not a device that can train") for bad in ("gpu", "cuda:", "cuda:1 ", "", None, 0, "meta")),
         *(
-            ({"device": bad}, "no device that can train")
+            ({"device": bad}, "not a device that can train")
             for bad in ("auto,cpu", "cuda:0,", ",cpu", "cpu;mps", "cpu," * 16)
         ),
         ({"device": "cuda:0,cpu,cuda:0"}, "named twice"),
@@ -105,8 +105,8 @@ def test_all_of_them_are_kept_told_and_shown(tmp_path):
         *(({"memory_bytes": bad}, "Allow at least 256 MB") for bad in (0, 1e6, True, "4GB", 1e300)),
         ({"battery_percent": 101}, "from 1 to 100, or 0 to let it run empty."),
         *(({"gpu": bad}, "Choose always, rules, never.") for bad in ("sometimes", None, True, ["never"])),
-        *(({"programs": bad}, "no list of programs") for bad in ("steam", None, [1], ["a"] * 33)),
-        *(({"programs": [bad]}, "no name of a program") for bad in ("", "/bin/sh", "a\ab", "x" * 61, "..\\x")),
+        *(({"programs": bad}, "not a valid list of programs") for bad in ("steam", None, [1], ["a"] * 33)),
+        *(({"programs": [bad]}, "not a valid name of a program") for bad in ("", "/bin/sh", "a\ab", "x" * 61, "..\\x")),
     ],
 )
 def test_what_cannot_be_gets_a_sentence_and_changes_nothing(tmp_path, wish, part):

@@ -36,7 +36,7 @@ def test_other_texts_are_not_names(host: str) -> None:
      "-a.org", "my_host", "0.0.0.0", "::", "224.0.0.1", "255.255.255.255", "fe80::1", "fe80::1%eth0", "রাজু.org"],
 )  # fmt: skip
 def test_impossible_address_is_refused_as_typed(typed: str) -> None:
-    with pytest.raises(BadInput, match="is no address that others could call") as caught:
+    with pytest.raises(BadInput, match="is not an address that others could call") as caught:
         read_host(typed)
     assert f"'{typed}'" in caught.value.message
 

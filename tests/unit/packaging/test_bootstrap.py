@@ -315,7 +315,7 @@ def bare(checkout: Path, *words: str) -> "subprocess.CompletedProcess[str]":
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ("--epochs x", "--epochs: 'x' is no whole number"),
+        ("--epochs x", "--epochs: 'x' is not a whole number"),
         ("--peers 99", "--peers: 99 is not between 1 and 16"),
         ("--recipe chess", "There is no recipe 'chess'"),
         ("--torch cpu --headles --nothing", "--nothing"),

@@ -147,5 +147,5 @@ def test_launch_agent_runs_the_same_words(tmp_path: Path, monkeypatch: pytest.Mo
     assert agent["ProgramArguments"] == [*STRANGE, "engine"]
     assert agent["RunAtLoad"]
     assert startup(tmp_path) is Startup.ENGINE
-    with pytest.raises(UserProblem, match="folder Applications"):
+    with pytest.raises(UserProblem, match="Applications folder"):
         open_links(STRANGE, tmp_path)
