@@ -64,8 +64,6 @@ class Verdict:
     """Steps that honest members took since the liars came, of those the fewest."""
     kept: bool
     """Whether the backbone's newest copy is a true one."""
-    older: bool
-    """Whether it has a true copy at all."""
 
 
 def false_state(swarm: Swarm, kind: str) -> tuple[StateName, MemoryFile]:
@@ -90,9 +88,14 @@ def told(name: StateName, file: MemoryFile, others: Sequence[Volunteer]) -> Call
 
 
 class Watched(Checker):
-    """What honest members are told to load, and hold."""
+    """What honest members are told to load, and hold.
 
-    def __init__(self) -> None:
+    Args:
+        epoch: From this one on a state is false, or follows from one that is.
+    """
+
+    def __init__(self, epoch: int) -> None:
+        self._epoch = epoch
         self.others: Sequence[Volunteer] = ()
         """They, once the liars come."""
         self.followed: set[PeerId] = set()
@@ -101,13 +104,13 @@ class Watched(Checker):
         """Note who is to load a false state."""
         del now
         honest = any(node.peer == volunteer.peer for volunteer in self.others)
-        if honest and isinstance(output, orders.Load) and output.name.lineage == LINEAGE:
+        if honest and isinstance(output, orders.Load) and output.name.epoch >= self._epoch:
             self.followed.add(node.peer)
 
     def look(self) -> None:
         """Note who holds a false state."""
         names = {volunteer.peer: state_of(volunteer) for volunteer in self.others}
-        self.followed |= {peer for peer, name in names.items() if name is not None and name.lineage == LINEAGE}
+        self.followed |= {peer for peer, name in names.items() if name is not None and name.epoch >= self._epoch}
 
     def fewest(self) -> int:
         """The lowest epoch that any of them holds."""
@@ -134,7 +137,7 @@ def come(swarm: Swarm, liars: Sequence[Volunteer], kind: str, others: Sequence[V
 
 def passes(job: Job) -> Verdict:
     """Passes alone against honest members."""
-    watched = Watched()
+    watched = Watched(KINDS[job.kind])
     swarm = Swarm(job.seed, settings_of(job.honest + job.liars, job.honest, job.kind), [watched])
     everybody = list(swarm.volunteers.values())
     swarm.world.run(50.0)
@@ -157,7 +160,7 @@ def passes(job: Job) -> Verdict:
 
 def earned(job: Job) -> Verdict:
     """Some of those that were in rounds turn liars."""
-    watched = Watched()
+    watched = Watched(KINDS[job.kind])
     swarm = Swarm(job.seed, settings_of(EARNED, EARNED, job.kind), [watched])
     everybody = list(swarm.volunteers.values())
     swarm.world.run(60.0)
@@ -174,9 +177,8 @@ def earned(job: Job) -> Verdict:
 
 def verdict_of(job: Job, swarm: Swarm, watched: Watched, before: int) -> Verdict:
     """What a world has come to."""
-    copies = [state.name for state, _ in swarm.backbone.disk.checkpoints]
-    true = [name.lineage != LINEAGE for name in copies]
-    return Verdict(job, len(watched.followed), watched.fewest() - before, bool(true and true[-1]), any(true))
+    kept, _ = swarm.backbone.disk.checkpoints[-1]
+    return Verdict(job, len(watched.followed), watched.fewest() - before, kept.name.epoch < KINDS[job.kind])
 
 
 def jobs(asked: argparse.Namespace) -> Iterator[Job]:
@@ -211,8 +213,7 @@ def main() -> int:
             followed += bool(one.followed)
             sys.stdout.write(
                 f"{job.kind:20} {job.liars:3} against {job.honest:3}, seed {job.seed:4}: {one.followed} followed, "
-                f"{one.epochs} steps since, newest copy {'true' if one.kept else 'false'}"
-                f"{'' if one.older else ', no true copy left'}\n"
+                f"{one.epochs} steps since, newest copy {'true' if one.kept else 'false'}\n"
             )
             sys.stdout.flush()
     return 1 if followed and not asked.earned else 0
