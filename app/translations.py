@@ -29,7 +29,7 @@ SPOKEN = (
     "core/control/handlers.py", "core/engine",
     "core/nat/reachability.py", "core/net/listening.py", "core/storage/identity.py",
     "core/system/atomic_files.py", "core/system/keep_awake.py", "core/system/startup.py",
-    "core/training/conversation.py", "core/training/devices/devices.py", "core/training/memory_limit.py",
+    "core/training/conversation.py", "core/training/devices/devices.py", "core/training/__main__.py",
     "core/training/devices/micro_batch.py", "core/training/replay.py",
     "core/training/learner.py", "core/training/standstill.py", "core/workers/evaluations.py",
     "core/workers/helper.py", "core/workers/trainer.py", "core/workers/worker.py",

@@ -17,7 +17,6 @@ from typing import Annotated, Final
 import msgspec
 from msgspec import Meta
 
-from core.backbone.held_uses import HeldUses
 from core.backbone.invitations import Invitation, found_in
 from core.backbone.names import check_name, looks
 from core.backbone.revocations import Revocations, shut_out
@@ -27,6 +26,45 @@ from core.system.atomic_files import append_synced, read_bounded
 
 ADMITTED: Final = "admitted.log"
 _BYTES_MAX: Final = 256 * 1024 * 1024
+
+
+HELD_S: Final = 180.0
+"""How long a use is held: a collaboration's files are there by then on most lines."""
+HELD_MAX: Final = 4
+"""Number of uses of one invitation that are held; more newcomers come in as long as there are uses beside those."""
+
+
+class HeldUses:
+    """Who is about to come in, by invitation and key.  Nothing is kept on the disk."""
+
+    def __init__(self) -> None:
+        self._until: dict[tuple[str, PeerId], float] = {}
+
+    def hold(self, invitation: str, peer: PeerId, now: float) -> None:
+        """Hold a use, if there is room; one that is held is not held for longer.
+
+        Args:
+            invitation: `Invitation.id`.
+            peer: Who says that it is about to come in; nothing is proven yet.
+            now: Unix seconds.
+        """
+        if self.by_others(invitation, peer, now) < HELD_MAX:
+            self._until.setdefault((invitation, peer), now + HELD_S)
+
+    def by_others(self, invitation: str, peer: PeerId | None, now: float) -> int:
+        """Number of uses that are held for others.
+
+        Args:
+            invitation: `Invitation.id`.
+            peer: Who asks; None: somebody who only looks.
+            now: Unix seconds.
+        """
+        self._until = {who: until for who, until in self._until.items() if now <= until}
+        return sum(held == invitation and holder != peer for held, holder in self._until)
+
+    def release(self, invitation: str, peer: PeerId) -> None:
+        """It has come in, so that nothing is held for it any more."""
+        self._until.pop((invitation, peer), None)
 
 
 class Admitted(msgspec.Struct, frozen=True, kw_only=True):

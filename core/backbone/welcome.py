@@ -5,7 +5,7 @@ GET  /v1/authority     the authority's certificate; checked against the key in t
 GET  /v1/time/<nonce>  the time, signed by the authority for this nonce in hex (core.backbone.signed_time)
 GET  /v1/blobs/<hex>   a blob; checked against its digest
 POST /v1/invitation    InvitationCheck in, CollaborationNow out: whether an invitation holds, and what goes on; a use is
-                       held for a newcomer that names itself (core.backbone.held_uses)
+                       held for a newcomer that names itself (core.backbone.admission_log)
 POST /v1/pass          PassRequest in, PassGrant out: invitation and certificate request for a short-lived pass
 
 What the worst stranger gains: from one address so many answers about passes as `ASKED_PER_S` says, and so many new

@@ -3,13 +3,13 @@
 import asyncio
 import logging
 import os
+from collections.abc import Callable
 
 import psutil
 from aiohttp import web
 
 from core.api.commands import EngineFile
 from core.api.snapshot import COUNTERS_S, PROTOCOL_VERSION, Notice, Snapshot
-from core.control.announcer import INTERVAL_S, Announcer
 from core.control.claim import claim, new_token, release
 from core.control.connection import Connection
 from core.control.handlers import Methods, notification
@@ -19,6 +19,47 @@ from core.control.server import GOODBYE_S, Server
 from core.storage.paths import Home
 
 _LOG = logging.getLogger(__name__)
+
+
+INTERVAL_S = 0.25
+
+
+class Announcer:
+    """Calls `publish` once for many marks.
+
+    Args:
+        publish: Sends the whole snapshot.  Called from the loop, never from within `mark`.
+        later: Calls a function after a delay in seconds (`loop.call_later`).
+        now: The clock of `later`, in seconds (`loop.time`).
+        interval_s: Least time between two calls of `publish`.
+    """
+
+    def __init__(
+        self,
+        publish: Callable[[], None],
+        *,
+        later: Callable[[float, Callable[[], None]], object],
+        now: Callable[[], float],
+        interval_s: float = INTERVAL_S,
+    ) -> None:
+        self._publish = publish
+        self._later = later
+        self._now = now
+        self._interval_s = interval_s
+        self._next = now()
+        self._pending = False
+
+    def mark(self) -> None:
+        """Note a change, to be published soon."""
+        if self._pending:
+            return
+        self._pending = True
+        self._later(max(0.0, self._next - self._now()), self._fire)
+
+    def _fire(self) -> None:
+        self._pending = False
+        self._next = self._now() + self._interval_s
+        self._publish()
 
 
 class ControlService:

@@ -16,8 +16,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
+import psutil
+
+from core.api.numbers import volume
+from core.api.settings import CPU
 from core.base.problems import BadInput, Problem, WorkerProblem
 from core.training.engine_watch import EngineWatch, Heard
+from core.training.learner import Learner
 from core.workers.child_end import listen, speaker, step_back, take_pipe
 from core.workers.frames import (
     Computes,
@@ -32,6 +37,31 @@ from core.workers.frames import (
 
 if TYPE_CHECKING:
     from core.training.conversation import Conversation
+
+
+def keep_within(learner: Learner, limit_bytes: int) -> None:
+    """Have a worker take no more than this of the computer's memory, as far as the number of samples decides it.
+
+    A graphics card's own memory is another matter.
+
+    Args:
+        learner: Its model and optimiser are made; nothing was computed yet.
+        limit_bytes: For the whole process.
+
+    Raises:
+        BadInput: it takes more already.
+    """
+    process = psutil.Process()
+    used = process.memory_info().rss
+    if used >= limit_bytes:
+        raise BadInput(
+            f"Training this model takes more than {volume(used)} of memory, and you allow {volume(limit_bytes)}.",
+            hint="Allow more, or no limit: potluck settings memory none",
+        )
+    sample_bytes = max(learner.task.sample_bytes, 1)
+    for replica in learner.replicas.held.each:
+        if replica.device == CPU:
+            replica.micro_batch.keep_within(lambda: max(0.0, (limit_bytes - process.memory_info().rss) / sample_bytes))
 
 
 def main(*_: object) -> int:
@@ -114,12 +144,12 @@ def open_conversation(start: Start, say: Callable[[ToEngine], None], clock: Call
 
     from core.tasks import task_of  # noqa: PLC0415
     from core.tasks.task import Blobs  # noqa: PLC0415
+    from core.training.__main__ import keep_within  # noqa: PLC0415
     from core.training.conversation import Conversation  # noqa: PLC0415
     from core.training.devices.backprop import keep_compiled  # noqa: PLC0415
     from core.training.devices.devices import choose, titles_of  # noqa: PLC0415
     from core.training.devices.precision import precision_on  # noqa: PLC0415
     from core.training.learner import Learner  # noqa: PLC0415
-    from core.training.memory_limit import keep_within  # noqa: PLC0415
     from core.training.metrics import sinks_of  # noqa: PLC0415
     from core.workers.arena import Arena  # noqa: PLC0415
 

@@ -15,14 +15,14 @@ from pathlib import Path
 import pytest
 
 from core.base.problems import BadInput
-from core.cli.model.hub import hub_token
+from core.cli.model.export import hub_token
 
 pytestmark = pytest.mark.process
 PUSH = """
 import sys
 from pathlib import Path
 from core.base.problems import UserProblem
-from core.cli.model.hub import push
+from core.cli.model.export import push
 try:
     print(push(Path(sys.argv[1]), "ada/rhymes", "secret-token"))
 except UserProblem as problem:

@@ -28,8 +28,8 @@ from core.cli.printing.say import say_json
 from core.control.engine_file import NotRunning
 from core.net.addresses.interfaces import own_hosts
 from core.net.listening import ANY, refusal
+from core.schedule.senses.findings import NetworkSense
 from core.schedule.senses.network import ask_program, sense_network
-from core.schedule.senses.sense import NetworkSense
 from core.storage.identity import KEY_IN_FILE, SERVICE, Keyring, in_keyring, system_keyring
 from core.storage.paths import Home
 from core.storage.settings import load_settings

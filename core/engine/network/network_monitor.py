@@ -20,8 +20,8 @@ from core.net.router.lan import LanDiscovery
 from core.net.router.locator import Locator
 from core.net.router.portmap import Mapped, PortMap, known_searches
 from core.schedule.senses.changes import LOOK_S, Change, Changes, sight
+from core.schedule.senses.findings import NetworkSense
 from core.schedule.senses.network import sense_network
-from core.schedule.senses.sense import NetworkSense
 from core.session.session import Session
 from core.swarm.participant import Participant
 

@@ -1,9 +1,10 @@
 """A sense, and how the findings of all senses become one `Sensed`."""
 
 import math
-from collections.abc import Callable, Iterable
+import time
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, Protocol
+from typing import Final, Literal, Protocol
 
 from core.schedule.sensed import Sensed, SensedGpu
 
@@ -12,6 +13,49 @@ Tell = Callable[[Sensed], None]
 somebody is at the computer.  A greater one grows by itself."""
 KEPT_S: Final = 60.0
 """The last word of a sense that ends, or of all when their process ends, holds for so long, unless a new one comes."""
+
+
+Medium = Literal["cable", "wifi", "mobile", "unknown"]
+Ask = Callable[[Sequence[str]], Awaitable[str]]
+"""Runs a program of the system; what it printed, empty when it is not there or fails."""
+
+
+class Periodic:
+    """Looks, tells what is new, and waits.
+
+    Args:
+        name: For the log.
+        look: Finds out what is known now; it may raise `Absent`.
+        every_s: How long to wait between two looks.
+    """
+
+    is_coarse: Final = False
+
+    def __init__(self, name: str, look: Callable[[], Sensed], every_s: float) -> None:
+        self.name: Final = name
+        self._look = look
+        self._every_s = every_s
+
+    def run(self, tell: Tell) -> None:
+        """Look at once, and every so many seconds."""
+        told, told_at = None, 0.0
+        while True:
+            sensed, now = self._look(), time.monotonic()
+            if told is None or not sensed.is_like(told.after(now - told_at)):
+                tell(sensed)
+                told, told_at = sensed, now
+            time.sleep(self._every_s)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NetworkSense:
+    """Findings of this look at the present network."""
+
+    metered: bool | None = None
+    """Whether the system treats the connection as one that costs; None: it does not tell."""
+    medium: Medium = "unknown"
+    gateway: str | None = None
+    """The default router's IPv4 address."""
 
 
 class Absent(Exception):  # noqa: N818 - no error: most systems lack most of what is asked

@@ -7,7 +7,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-from core.schedule.senses.sense import Ask, Medium, NetworkSense
+from core.schedule.senses.findings import Ask, Medium, NetworkSense
 
 _NAME: Final = "org.freedesktop.NetworkManager"
 QUESTION: Final = (

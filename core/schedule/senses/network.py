@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from core.schedule.senses import linux, macos, windows
-from core.schedule.senses.sense import Ask, NetworkSense
+from core.schedule.senses.findings import Ask, NetworkSense
 
 ANSWER_S: Final = 8.0
 """PowerShell needs seconds to start."""

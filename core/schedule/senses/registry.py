@@ -11,9 +11,8 @@ from typing import Final
 
 from core.schedule.senses import heat
 from core.schedule.senses.battery import LOOK_S, battery
-from core.schedule.senses.findings import Sense
+from core.schedule.senses.findings import Periodic, Sense
 from core.schedule.senses.nvidia import Nvidia
-from core.schedule.senses.periodic import Periodic
 from core.schedule.senses.processes import Processes
 
 NVIDIA: Final = ("/dev/nvidiactl", "/dev/dxg")
@@ -71,15 +70,14 @@ def _linux_desktop(environ: Mapping[str, str]) -> list[Sense]:
         return [*senses, WaylandIdle(environ)]
     # Under Wayland an X server would see only what is typed into programs that still need it.
     if environ.get("DISPLAY"):
-        from core.schedule.senses.x11_full_screen import XFullScreen
-        from core.schedule.senses.x11_idle import XIdle
+        from core.schedule.senses.x11 import XFullScreen, XIdle
 
         return [*senses, XIdle(), XFullScreen()]
     return senses
 
 
 def _windows() -> list[Sense]:
-    from core.schedule.senses import windows_desktop as desktop
+    from core.schedule.senses import windows as desktop
 
     calls = cache(desktop.User32)
     return [
@@ -90,7 +88,7 @@ def _windows() -> list[Sense]:
 
 
 def _macos() -> list[Sense]:
-    from core.schedule.senses import macos_desktop as desktop
+    from core.schedule.senses import macos as desktop
 
     seconds = cache(desktop.seconds_since_input)
     return [

@@ -6,8 +6,7 @@ from typing import Any, Final
 from core.schedule.sensed import Sensed
 from core.schedule.senses.battery import LOOK_S, battery
 from core.schedule.senses.dbus import Service
-from core.schedule.senses.findings import Absent, Tell
-from core.schedule.senses.periodic import Periodic
+from core.schedule.senses.findings import Absent, Periodic, Tell
 
 _NAME: Final = "org.freedesktop.UPower"
 _PATH: Final = "/org/freedesktop/UPower"

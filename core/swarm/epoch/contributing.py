@@ -1,19 +1,126 @@
 """What this peer gives to rounds: what its trainer accumulates, the contribution that is out, and what comes of it."""
 
 import math
+from dataclasses import dataclass
+from typing import Final
 
 from core.base.bounds import SAMPLES_MAX, is_loss
 from core.base.trace import Trace
 from core.base.work import Collect, Collected, Go, Progress, Release
-from core.swarm.epoch.assisting import Assisting
 from core.swarm.epoch.grouping import Grouping
-from core.swarm.epoch.pending import Pending
 from core.swarm.epoch.watch import TrainerWatch
+from core.swarm.presence.membership import GOES_ON_S
 from core.swarm.rounds.rounds import Rounds
 from core.swarm.words.epoch import Cue, EpochMachine, Phase
 from core.swarm.words.orders import Absorb, Changed, RoundLost
 from core.swarm.words.outputs import Output
 from core.swarm.words.round_events import Asked, Committed, Missed
+
+_OUT: Final = frozenset({Phase.OFFERED, Phase.AVERAGING})
+"""Phases in which a contribution is out: what is computed meanwhile is for the step after."""
+
+
+REFUSED_MAX: Final = 3
+"""After so many rounds in a row that took nothing of ours we stop to compute."""
+TRY_AGAIN: Final = 10
+"""After so many rounds without gradients of ours we compute for one more, to see what its plan says."""
+ALONE_S: Final = 15.0
+"""Longer than it takes to hear of everybody's step."""
+
+
+class Assisting:
+    """Counts the rounds whose plan wanted none of our contribution (c_i = 0 in S000 appendix B)."""
+
+    def __init__(self) -> None:
+        self._refused = 0
+        self._rested = 0
+        self._alone_since: float | None = None
+        self.active = False
+        """Whether to compute nothing for now."""
+
+    def ended(self, *, samples: int, gives: bool) -> None:
+        """A round was committed.
+
+        Args:
+            samples: What we had for it.
+            gives: Whether its plan took any of it.
+        """
+        if not samples:
+            self._rested += self.active
+            if self._rested >= TRY_AGAIN:
+                self._pause(refused=REFUSED_MAX - 1)
+        elif gives:
+            self._pause(refused=0)
+        else:
+            self._refused += 1
+            self.active = self._refused >= REFUSED_MAX
+
+    def alone(self, *, others: bool, now: float) -> bool:
+        """Whether to compute again, because nobody has computed anything that we could average for too long.
+
+        Args:
+            others: Whether somebody computes at our state.
+            now: Unix seconds.
+        """
+        if others or not self.active or self._alone_since is None:
+            self._alone_since = None if others or not self.active else now
+        elif now - self._alone_since >= ALONE_S:
+            self._pause(refused=0)
+            return True
+        return False
+
+    def _pause(self, *, refused: int) -> None:
+        self._refused, self._rested, self._alone_since, self.active = refused, 0, None, False
+
+
+@dataclass(slots=True)
+class Pending:
+    """Samples that no step has taken up.
+
+    Attributes:
+        samples: For the next step.
+        ahead: Computed after the contribution to the round that is on, for the step after; given back if it fails.
+        samples_per_s: The trainer's speed.
+        loss: Mean training loss, nats.
+        at: When the trainer said so, unix seconds; it has gone on since.
+    """
+
+    samples: int = 0
+    ahead: int = 0
+    samples_per_s: float = 0.0
+    loss: float = 0.0
+    at: float = 0.0
+
+    def by_now(self, now: float) -> float:
+        """How many samples it will have by now; its speed counts no longer than until its next word is due."""
+        return self.samples + self.samples_per_s * min(max(0.0, now - self.at), GOES_ON_S)
+
+    def count(self, counted: Progress, phase: Phase, now: float) -> None:
+        """Take in what the trainer says; what it says in `phase` of a round's samples is set apart."""
+        self.samples, self.ahead = counted.samples, 0
+        if phase in _OUT:
+            self.samples, self.ahead = counted.samples - counted.ahead, counted.ahead
+        elif phase is Phase.STEPPING:
+            self.samples = counted.ahead
+        self.samples_per_s, self.at = counted.samples_per_s, now
+        if is_loss(counted.loss):
+            self.loss = counted.loss
+
+    def contribute(self, samples: int) -> None:
+        """A contribution of these samples is out in a round."""
+        self.samples, self.ahead = samples, 0
+
+    def give_back(self) -> None:
+        """The round failed: all samples count for its step again."""
+        self.samples, self.ahead = self.samples + self.ahead, 0
+
+    def take(self) -> None:
+        """The round was committed while the trainer computed on: what came meanwhile counts for the next step."""
+        self.samples, self.ahead = self.ahead, 0
+
+    def settle(self, samples: int, now: float) -> None:
+        """A new state is in place; `samples` count for its step already."""
+        self.samples, self.ahead, self.at = samples, 0, now
 
 
 class Contributing:

@@ -5,12 +5,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from core.averaging.bandwidth.book import HALF_LIFE_S, PEERS_MAX, ROUNDS, ROUNDS_LEAST, LineBook
+from core.averaging.bandwidth.book import CHUNKS_LEAST, HALF_LIFE_S, PEERS_MAX, ROUNDS, ROUNDS_LEAST, LineBook, Waits
 from core.averaging.bandwidth.demand import demand_of
 from core.averaging.bandwidth.known import USUAL_MOST
 from core.averaging.bandwidth.proven import DOUBT_FIRST, TRIAL
 from core.averaging.bandwidth.records import LineFacts, from_level, mark_of
-from core.averaging.bandwidth.waits import CHUNKS_LEAST, Waits
 from core.averaging.messages import Mean, Part
 from core.averaging.outcome import Outcome
 from core.averaging.plan import Plan, Rates

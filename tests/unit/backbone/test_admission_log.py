@@ -3,8 +3,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from core.backbone.admission_log import ADMITTED, AdmissionLog, Admitted, NameTaken
-from core.backbone.held_uses import HELD_MAX, HELD_S
+from core.backbone.admission_log import ADMITTED, HELD_MAX, HELD_S, AdmissionLog, Admitted, NameTaken
 from core.backbone.invitations import Invitation, new_invitation
 from core.backbone.names import usable_name
 from core.base.problems import BadInput, NotTrusted

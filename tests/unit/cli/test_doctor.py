@@ -13,7 +13,7 @@ import pytest
 
 from core.cli.engine import doctor
 from core.cli.engine.doctor import Examined, Finding
-from core.schedule.senses.sense import NetworkSense
+from core.schedule.senses.findings import NetworkSense
 from core.storage.identity import IdentityFile
 from core.storage.settings import Settings, save_settings
 from core.system.atomic_files import write_new

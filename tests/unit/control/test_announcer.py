@@ -2,7 +2,7 @@
 
 from itertools import pairwise
 
-from core.control.announcer import Announcer
+from core.control.service import Announcer
 
 
 def test_at_most_one_an_interval():

@@ -1,5 +1,5 @@
 from core.base.contact import Contact
-from core.dht.addresses import PeerAddresses
+from core.dht.neighbours import PeerAddresses
 from tests.unit.dht.network import contact, peer_id
 
 HERE = contact(1)

@@ -5,8 +5,7 @@ import pytest
 from core.base.contact import Contact
 from core.base.ids import Key, PeerId
 from core.base.trace import Trace
-from core.dht.addresses import PeerAddresses
-from core.dht.neighbours import Neighbours
+from core.dht.neighbours import Neighbours, PeerAddresses
 from core.dht.settings import DhtSettings
 from core.dht.space import point, position
 

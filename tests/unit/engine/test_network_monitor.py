@@ -12,7 +12,7 @@ from core.engine.network.network_monitor import LanNeighbours, NetworkMonitor, S
 from core.nat.messages import Address
 from core.net.router.portmap import Mapped
 from core.schedule.senses.changes import Sight
-from core.schedule.senses.sense import NetworkSense
+from core.schedule.senses.findings import NetworkSense
 
 ANNA, BEN = (PeerId(hashed_key(name)) for name in (b"anna", b"ben"))
 

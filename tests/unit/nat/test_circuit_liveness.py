@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.nat.circuit_liveness import (
+from core.nat.circuit_endpoint import (
     HEARTBEAT_S,
     RTT_SURE_S,
     RTT_UNKNOWN_MAX_S,

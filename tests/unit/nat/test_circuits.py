@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.nat.circuit_endpoint import DETACHED_S
-from core.nat.circuit_liveness import SILENT_S
+from core.nat.circuit_endpoint import DETACHED_S, SILENT_S
 from core.nat.events import CircuitEnded
 from core.nat.messages import CircuitAck, CircuitData, CloseCircuit
 from core.net.identity.tls import SecureChannel

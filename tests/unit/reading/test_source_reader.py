@@ -12,12 +12,11 @@ from core.reading.block_file import Shape
 from core.reading.block_store import BlockStore
 from core.reading.copies import AtOrigin, SharedCopies
 from core.reading.desk import Desk
-from core.reading.faults import LINES_MAX, Faults
 from core.reading.frames import Opened, Stalled, Unreadable
 from core.reading.news import SourceNews
 from core.reading.room import DiskRoom
 from core.reading.rows import Counts, RowMaker
-from core.reading.source_reader import SourceReader
+from core.reading.source_reader import LINES_MAX, Faults, SourceReader
 from core.reading.wishes import Wish
 from core.system.child_process import LOG_BYTES_MAX
 from core.text.order.filters import read_filters

@@ -138,7 +138,7 @@ def test_counters_of_x_are_read_with_padding():
         for each, name in enumerate(names)
     )
     pytest.importorskip("xcffib")
-    from core.schedule.senses.x11_idle import counters
+    from core.schedule.senses.x11 import counters
 
     reply = struct.pack("=8xI20x", len(names)) + items
     assert counters(reply) == {"SERVERTIME": 70, "IDLETIME": 71, "DEVICEIDLETIME 2": 72}

@@ -14,15 +14,14 @@ from core.schedule.senses import drm, heat, registry
 from core.schedule.senses.battery import battery
 from core.schedule.senses.child import LINE_BYTES_MAX
 from core.schedule.senses.drm import DrmCards
-from core.schedule.senses.findings import Absent
+from core.schedule.senses.findings import Absent, Periodic
 from core.schedule.senses.logind import DesktopSession, others
-from core.schedule.senses.macos_desktop import last_input as macos_input
+from core.schedule.senses.macos import last_input as macos_input
 from core.schedule.senses.nvidia import Nvidia
-from core.schedule.senses.periodic import Periodic
 from core.schedule.senses.processes import Processes
 from core.schedule.senses.rapl import Rapl
 from core.schedule.senses.registry import senses_of
-from core.schedule.senses.windows_desktop import desktop, last_input
+from core.schedule.senses.windows import desktop, last_input
 
 
 class Enough(Exception):

@@ -8,8 +8,8 @@ import pytest
 
 from core.schedule.senses import linux, macos, windows
 from core.schedule.senses.changes import SLEPT_S, Change, Changes, Sight, addresses, sight
+from core.schedule.senses.findings import Ask, NetworkSense
 from core.schedule.senses.network import ask_program, sense_network
-from core.schedule.senses.sense import Ask, NetworkSense
 
 ROUTES = (
     "Iface\tDestination\tGateway\tFlags\tRefCnt\tUse\tMetric\tMask\n"

@@ -4,7 +4,7 @@ from typing import Any
 
 from core.averaging.matchmaking import Call, Wanted
 from core.base.work import Collected, Go, Hold, Stepped
-from core.swarm.epoch.assisting import ALONE_S, REFUSED_MAX, TRY_AGAIN, Assisting
+from core.swarm.epoch.contributing import ALONE_S, REFUSED_MAX, TRY_AGAIN, Assisting
 from core.swarm.words.orders import RoundRecord
 from core.swarm.words.round_events import Asked, Committed
 from core.swarm.words.states import State, StateName

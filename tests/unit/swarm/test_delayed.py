@@ -6,7 +6,7 @@ import pytest
 
 from core.averaging.matchmaking import Call, Cancelled, Ready, Wanted
 from core.base.work import Collect, Collected, Stepped
-from core.swarm.epoch.stragglers import Stragglers
+from core.swarm.epoch.grouping import Stragglers
 from core.swarm.presence.membership import Membership
 from core.swarm.words.orders import Absorb, RoundRecord
 from core.swarm.words.round_events import Committed

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.base.work import Progress
-from core.swarm.epoch.pending import Pending
+from core.swarm.epoch.contributing import Pending
 from core.swarm.presence.membership import GOES_ON_S
 from core.swarm.words.epoch import Phase
 

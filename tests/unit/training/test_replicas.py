@@ -16,9 +16,9 @@ from core.base.content import digest
 from core.base.manifest import AveragingNumbers
 from core.base.problems import BadInput
 from core.tasks.task import Losses
+from core.training.__main__ import keep_within
 from core.training.devices.replica_thread import MEANINGLESS_BATCHES_MAX
 from core.training.learner import Learner
-from core.training.memory_limit import keep_within
 from core.workers import frames
 from tests.unit.training.small import MANIFEST, PlainLamb, Points, SmallTask, learner
 from tests.unit.training.talk import talk
