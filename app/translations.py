@@ -39,7 +39,7 @@ SENTENCE = re.compile(r"\A[A-Z][^\n]* [^\n]*(?:[.…]|: potluck [^\n]+)\Z")
 TEMPLATE = re.compile(r"\A(?:[A-Z]|\{0\}[^\n{}]{12})[^\n]*[.…]\Z")
 """A sentence with values inside, which `app.words.values` finds again in what was said."""
 LITERAL_LEAST = 9
-"""Letters of a template that are no value: fewer would fit what means something else."""
+"""Letters of a template that are not values: fewer would fit what means something else."""
 FIELD = re.compile(r"\{\w+\}")
 """A sentence that is nothing but a value."""
 TABLES = frozenset(
@@ -107,7 +107,7 @@ def templates(root: Path = ROOT) -> list[str]:
 
 
 def templated(node: ast.AST) -> str:
-    """The template of an f-string; empty: it is none."""
+    """The template of an f-string; empty: it is not a sentence."""
     if not isinstance(node, ast.JoinedStr):
         return ""
     parts = [str(one.value) if isinstance(one, ast.Constant) else None for one in node.values]
@@ -137,7 +137,7 @@ def tabled(tree: ast.AST) -> Iterator[str]:
 
 
 def spoken(tree: ast.AST) -> Iterator[str]:
-    """Plain strings that are whole sentences, from a capital letter to a full stop; docstrings are none."""
+    """Plain strings that are whole sentences, from a capital letter to a full stop; docstrings do not count."""
     passed_over: set[ast.AST] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Expr):

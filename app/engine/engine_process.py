@@ -98,7 +98,7 @@ class EngineProcess(QObject):
             self._command.insert(min(at, len(self._command)), word)
 
     def forget_dead(self) -> None:
-        """Another engine is connected: how an earlier one ended is no news any more."""
+        """Another engine is connected: how an earlier one ended no longer matters."""
         if not self.running:
             self.let_go()
 

@@ -40,7 +40,7 @@ class Starter(QObject):
         self._reason = "connecting"
         self._tried = False
         self._ended = False
-        """Whether the person has ended the engine by force: that is no crash."""
+        """Whether the person has ended the engine by force: that is not a crash."""
         self._connected_at = 0.0
         self._wait_s = AGAIN_FIRST_S
         self._again = QTimer(self, singleShot=True)

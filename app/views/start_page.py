@@ -14,7 +14,7 @@ from core.api.verdict import Verdict, VerdictCode, next_try
 STARTABLE: Final = frozenset(("stopped", "again", "refused"))
 """Reasons for an engine's absence that starting one may end."""
 STEPS: Final = {"beginning": 0, "connecting": 1, "preparing": 2, "trainer": 2, "joining": 2}
-"""How far the start is, by the verdict's reason; a verdict of another one is no start."""
+"""How far the start is, by the verdict's reason; a verdict with another reason is not about a start."""
 BACKBONE: Final = "backbone"
 """The reason of a verdict: the computer that the link leads to does not answer, and is asked again and again."""
 COUNT_MS: Final = 1000

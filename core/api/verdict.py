@@ -187,7 +187,7 @@ def decide(
     Args:
         absence: No engine can be asked.
         failure: What keeps the engine from going on until a person acts.
-        rest: The person's switch and rules: while these forbid to compute, a training process's trouble is no news.
+        rest: The person's switch and rules: while these forbid to compute, a training process's trouble is not news.
         trouble: What is wrong with the training process, or with the disk that it needs.
         doing: What the engine is at otherwise.
     """

@@ -107,7 +107,7 @@ class Carry:
             return residual if np.isfinite(residual.sum()) else values
 
     def _write(self, chunk: int, whole: Vector, payload: memoryview, start: int, samples: int, *, sent: bool) -> None:
-        """Put into the draft what `payload` lacks of `whole`; if that is no number, the residual stays."""
+        """Put into the draft what `payload` lacks of `whole`; if that is NaN, the residual stays."""
         self._lost.pop(chunk, None)
         lost = np.empty(whole.size, dtype=np.float32)
         self._codec.decode_into(payload, lost, start)

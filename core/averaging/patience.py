@@ -11,7 +11,7 @@ distant line can come in.  A stranger's part counts like any other that is in ti
 It gets no share where others can have it, nobody follows its call, and nobody counts on the samples that it claims.
 
 The numbers are what this member has observed itself, and are forgotten with the process.  As long as it knows of no
-committed round, or of none for long, or was alone in it, a newcomer is no stranger to it: then the timetable holds.
+committed round, or of none for long, or was alone in it, newcomers are not strangers: the timetable holds.
 """
 
 from __future__ import annotations

@@ -77,7 +77,7 @@ def _write_root(source: Path, part: Path, origin: bytes) -> tuple[int, bytes]:
 
     Raises:
         OSError: the disk is full.
-        WireProblem: the copy is no state.
+        WireProblem: the copy is not a state.
     """
     with source.open("rb") as file, part.open("wb") as written:
         head = file.read(HEADER_BYTES_MAX)

@@ -90,7 +90,7 @@ class KeptStates:
                 if header is not None and names_digest(_split(path)[1], file.digest):
                     return StateKept(_named(header), file, _credited(header), chosen=number == self._heeded)
                 _LOG.warning("a damaged copy of the model is set aside as %s", set_aside(path).name)
-            except (OSError, Problem) as error:  # what cannot be read is no reason to welcome nobody
+            except (OSError, Problem) as error:  # newcomers are welcome even if a copy cannot be read
                 _LOG.warning("the copy of the model %s cannot be read: %s", path.name, error)
         return None
 

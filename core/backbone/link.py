@@ -96,7 +96,7 @@ def parse_link(text: str) -> Link:
     """The link in `text`, with the first `PLACES_MAX` of its addresses.
 
     Raises:
-        BadInput: it is none; the sentence says what is missing.
+        BadInput: it is not valid; the sentence says what is missing.
     """
     hint = "A link looks like potluck://host:port/0123…#invitation; copy the whole of it from the organiser."
     _check_letters(text, LINK_LETTERS_MAX, hint=hint)

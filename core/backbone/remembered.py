@@ -29,7 +29,7 @@ class RememberedContacts:
         self.contacts: Sequence[Contact] = self._load()
 
     def save(self, contacts: Sequence[Contact]) -> bool:
-        """Keep the most useful; none is no news.  False: the disk refused."""
+        """Keep the most useful; an empty list changes nothing.  False: the disk refused."""
         known = list(contacts[:CONTACTS_MAX])
         if not known or known == self.contacts:
             return True

@@ -31,7 +31,7 @@ Norm = Annotated[float, Meta(ge=0, le=NORM_MAX)]
 
 
 def is_loss(number: float) -> bool:
-    """Whether others would accept the number as a loss: NaN and infinity are none."""
+    """Whether others would accept the number as a loss: not NaN or infinity."""
     return -LOSS_MAX <= number <= LOSS_MAX
 
 

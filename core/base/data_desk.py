@@ -2,7 +2,7 @@
 
 The engine's side is `core.engine.text.data_desk`, the reader's `core.reading.desk`.  The reader holds the token, and
 parses strangers' bytes, so suppose that it was taken over: then it reads from the network what it likes anyhow, and of
-the engine it gains paths in the folder of shards, whose content is no secret.  What it hands in is checked by digests.
+the engine it gains paths in the folder of shards, whose content is public.  What it hands in is checked by digests.
 """
 
 from typing import Annotated, Final

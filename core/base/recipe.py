@@ -183,7 +183,7 @@ def _tables(data: bytes, changes: Mapping[str, Number], *, called: str) -> dict[
     """What stands in a file, with some values changed.
 
     Raises:
-        BadInput: it is no TOML, or has no table of that name.
+        BadInput: it is not TOML, or has no table of that name.
     """
     if len(data) > RECIPE_BYTES_MAX:
         raise BadInput(f"{called} has {len(data):,} bytes; a recipe has at most {RECIPE_BYTES_MAX:,}.")
@@ -200,7 +200,7 @@ def _put(raw: dict[str, Any], key: str, value: Number, *, called: str) -> None:
     """Set a dotted key of a file.
 
     Raises:
-        BadInput: what stands before a dot is no table.
+        BadInput: what stands before a dot is not a table.
     """
     *tables, name = key.split(".")
     for depth, title in enumerate(tables, start=1):

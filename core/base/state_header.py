@@ -82,7 +82,7 @@ def header_of(head: bytes) -> StateHeader:
     """The header in the beginning of a state file that another peer gave.
 
     Raises:
-        WireProblem: it is none, or not whole.
+        WireProblem: it is not a header, or not whole.
     """
     end = header_bytes(head)
     if not LENGTH_BYTES <= end <= len(head):

@@ -80,7 +80,7 @@ def _posted(file: EngineFile, request: bytes, timeout_s: float) -> tuple[int, by
     """The answer to a POST: its status, and what follows its head.
 
     Raises:
-        NotRunning: what answers is no engine.
+        NotRunning: what answers is not an engine.
         OSError: nothing answers.
     """
     head = (

@@ -51,7 +51,7 @@ class Tunnel:
         ssh: The command, with options.
 
     Raises:
-        BadInput: the name is none that ssh may get.
+        BadInput: ssh must not get this name.
     """
 
     def __init__(self, computer: str, home: Path, *, far_home: str = "", ssh: Sequence[str] = ("ssh",)) -> None:

@@ -43,7 +43,7 @@ LEVELS: Final[dict[VerdictCode, Level]] = {
     VerdictCode.PAUSED: "info",
     VerdictCode.NOT_CONNECTED: "warning",
 }
-"""Verdicts that the log tells; starting is no news, and a problem is told where it is found."""
+"""Verdicts that the log tells; starting is not news, and a problem is told where it is found."""
 
 
 class Engine:

@@ -119,7 +119,7 @@ class Ledger:
             epoch_max: Of its state: nothing later can be in it.
 
         Raises:
-            WireProblem: it is no ledger, or not of this state.
+            WireProblem: it is not a ledger, or not of this state.
         """
         if not data:
             return cls()

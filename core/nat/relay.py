@@ -67,7 +67,7 @@ class _RelayedCircuit:
         return self.used_at + (IDLE_S if self.accepted else PENDING_S)
 
     def other(self, peer: PeerId) -> PeerId | None:
-        """The endpoint opposite to `peer`; None: `peer` is no endpoint."""
+        """The endpoint opposite to `peer`; None: `peer` is not an endpoint."""
         if peer == self.opener:
             return self.holder
         return self.opener if peer == self.holder else None

@@ -58,7 +58,7 @@ class NatSettings:
     """A person's decisions about NAT traversal."""
 
     relay: RelaySettings = field(default_factory=RelaySettings)
-    """Limits of the relay service; `circuits=0`: this peer is no relay."""
+    """Limits of the relay service; `circuits=0`: this peer is not a relay."""
 
 
 class Traversal:

@@ -167,7 +167,7 @@ class Runner:
 
 
 def _peer_of(event: Any) -> PeerId | None:
-    """The peer that did what an event tells; None: it was no peer's doing."""
+    """The peer that did what an event tells; None: no peer caused it."""
     match event:
         case Received(sender=peer) | Observed(peer=peer) | LinkUp(peer=peer) | Lost(peer=peer):
             return PeerId(peer)

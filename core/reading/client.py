@@ -51,7 +51,7 @@ class ReaderClient:
         self._hear = hear
         self._fail = fail
         self._command = list(command or own_command(_READER, "core.reading"))
-        chance = random or Random()  # noqa: S311 - jitter is no secret
+        chance = random or Random()  # noqa: S311 - jitter is not secret
         self._deaths = BackOff[str](first=RESTART_S, longest=RESTART_S_MAX, random=chance)
         self._process: subprocess.Popen[bytes] | None = None
         self._pipe = threading.Lock()

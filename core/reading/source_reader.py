@@ -61,7 +61,7 @@ class Faults:
             name: Of the shard, for people.
 
         Raises:
-            ShardUnreadable: anything went wrong that is no trouble which a source names itself.
+            ShardUnreadable: anything went wrong that is not trouble which a source names itself.
         """
         try:
             yield
@@ -112,7 +112,7 @@ class SourceReader:
         self._rest = rest
         self._copies = copies
         self._maker = BlockMaker(source, rows, store, self._grown)
-        random = Random()  # noqa: S311 - jitter is no secret
+        random = Random()  # noqa: S311 - jitter is not secret
         self._failures = BackOff[int](first=RETRY_S, longest=RETRY_S_MAX, random=random, things_max=SHARDS_MAX)
         self._faults = Faults()
         self._names: Sequence[str] = ()

@@ -18,7 +18,7 @@ _DIGITS = dict.fromkeys(map(ord, "0123456789"))
 class ProgressBar:
     """Draws on `stream` what share is done and about how long the rest takes.
 
-    Where that is no terminal, a line says what begins, and another one every `LINE_EVERY_S` how far it is.
+    Where that is not a terminal, a line says what begins, and another one every `LINE_EVERY_S` how far it is.
 
     Args:
         json: Whether JSON goes to stdout: then lines are for no person, and no bar is drawn if that is a terminal too,

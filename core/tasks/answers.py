@@ -83,7 +83,7 @@ def filled(model: Pretrained, text: str) -> FilledBlanks:
 
 
 def _best(probable_V: torch.Tensor, model: Pretrained, *, alone: bool) -> list[int]:
-    """The best pieces for a blank that say anything: a mere space is no word.
+    """The best pieces for a blank that say anything: a mere space is not a word.
 
     Args:
         probable_V: How probable each piece is.

@@ -57,7 +57,7 @@ def read_neighbour(blobs: Blobs) -> Score | None:
     """The score that the organiser has computed; None where the manifest is older than it.
 
     Raises:
-        BadInput: it is none.
+        BadInput: it is not valid.
     """
     if NEIGHBOUR not in blobs.digests:
         return None

@@ -108,7 +108,7 @@ class AllGather:
         Args:
             now: Unix seconds.
             live: Members that may be asked.
-            waits_itself: This member waits for parts itself; so may its reducers, and the timetable is no measure.
+            waits_itself: This member waits for parts itself; so may its reducers, and the timetable does not hold.
         """
         waiting, me = self._waiting(), self._context.me
         owing = frozenset(lane.reducer for lane in waiting)

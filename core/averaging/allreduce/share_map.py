@@ -51,7 +51,7 @@ class ShareMap:
         """A member's place in the plan.
 
         Raises:
-            ValueError: the peer is no member.
+            ValueError: the peer is not a member.
         """
         if peer not in self._place:
             raise ValueError("the plan is one without this member")

@@ -83,7 +83,7 @@ class Vectors:
         """Write the numbers of a member's part to `out`, this member's own as the others would read it.
 
         Raises:
-            RemoteProblem: the payload is none of the chunk.
+            RemoteProblem: the payload does not fit the chunk.
         """
         if member != self._me:
             self.codec.decode_into(payload, out, self._plan.span(number).start)

@@ -33,7 +33,7 @@ STARTS: Final = 16
 RAISE: Final = 32
 """256ths by which a portion is raised to see whether that costs anything."""
 WEIGHT_UNIT: Final = 1 << 30
-"""A share of the whole vector as a weight; less than half of one of these is none."""
+"""A share of the whole vector as a weight; less than half of one of these counts as 0."""
 FREE: Final = 2e-4
 """Part of the steps a second that counts as nothing, and of a round's time that giving all there is may take.  A member
 that verifies uses half of it."""
@@ -212,7 +212,7 @@ def _nearby(members: Fleet, here: Choice, *, near: Floats, step: float) -> Float
 
     Its variables are shares, portions, and the round's time over the present one; its rows are lines, pairs, the target
     batch (samples a round, whose tangent in the time is used), and a giver for every chunk.  Where a step takes the sum
-    of computing and averaging, the batch is no row: the tangent of its seconds, B / S(c), is a cost of the portions.
+    of computing and averaging, the batch has no row: the tangent of its seconds, B / S(c), is a cost of the portions.
 
     Args:
         members: The members of the round.

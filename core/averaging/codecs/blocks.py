@@ -2,7 +2,7 @@
 
 The payload is all scales, then all codes.  Scales are chosen so that decoded numbers, encoded again, give the same
 scale and the same codes: members that repeat a mean repeat it bit for bit.  A block with anything in it that is not
-finite gets a scale that is no number, so all of it decodes to no numbers and its receiver drops it.
+finite gets a NaN as scale, so all of it decodes to NaN and its receiver drops it.
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ def check_codec(name: str) -> None:
     """Refuse the codec of a manifest that this version does not have.
 
     Raises:
-        BadInput: there is none of that name.
+        BadInput: no codec has that name.
     """
     if name not in CODEC_NAMES:
         raise unknown_name("codec", name, CODEC_NAMES)

@@ -20,7 +20,7 @@ class TopK(Codec):
     """At most 0.19 bytes a number: the places of those that are not zero, in order, then they themselves as bfloat16.
 
     What is sent has a relative error of at most 2^-8; what is not sent is taken for zero.
-    One that is no number counts as the largest of all.
+    A NaN counts as the largest of all.
     """
 
     def error(self, values: Vector, start: int = 0) -> float:

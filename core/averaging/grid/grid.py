@@ -19,7 +19,7 @@ protocol that begins anew at each failure (`grid.layout`), a grid is shorter fro
 survives most failures, so that is early: with 16 and 36 members of which a tenth dies in each round, the grid took 2.1
 to 2.3 times as long, and its means lacked 24 to 39 % fewer contributions; with 16 of which 30 % die, 2.1 times as long,
 34 % fewer, but 7 % instead of 1 % of the others were left without a mean (`docs/protocols/groups.md`).  Lines that
-differ are no reason for a grid: each group is balanced by itself, and a stage waits for the slowest of the one before.
+differ do not justify a grid: each group is balanced by itself, and a stage waits for the slowest of the one before.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ class Group:
         return self.members[attempt % len(self.members)]
 
     def block_of(self, member: int) -> tuple[int, ...]:
-        """A member's block; empty: it is none of those that are joined here."""
+        """A member's block; empty: it is not joined here."""
         return next((block for block in self.blocks if member in block), ())
 
 

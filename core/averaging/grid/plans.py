@@ -141,7 +141,7 @@ def check_stage_plan(plan: Plan, word: StagePlan, group: Group) -> None:
 
 
 def check_holding(plan: Plan, holding: Holding, block: Sequence[int]) -> None:
-    """Refuse a mean that a block cannot have; an empty one is none that the group joins.
+    """Refuse a mean that a block cannot have; an empty one is not joined by the group.
 
     Raises:
         RemoteProblem: says what is wrong.

@@ -205,7 +205,7 @@ def check_receipt(receipt: Receipt, verifier: Verifier) -> None:
         raise ProofProblem("the receipt's statement contradicts itself")
     signers = [attestation.member for attestation in receipt.attestations]
     if signers != sorted(set(signers)) or not signers:
-        raise ProofProblem("the receipt's signatures are none, not in order, or not distinct")
+        raise ProofProblem("the receipt's signatures are missing, not in order, or not distinct")
     for attestation in (*receipt.attestations, *receipt.contradictions):
         if attestation.member not in statement.members:
             raise ProofProblem("a peer signed that was not in the round")
@@ -226,7 +226,7 @@ def decode_receipt(data: bytes | memoryview) -> Receipt:
     """The receipt again; check it, if it comes from others.
 
     Raises:
-        WireProblem: it is none.
+        WireProblem: it is not valid.
     """
     return _RECEIPTS.decode(data)
 

@@ -269,7 +269,7 @@ def read_wish(line: str) -> Wish:
     """Several changes at once, by fields of `SettingsView`, from a line of JSON.
 
     Raises:
-        BadInput: it is no JSON object.
+        BadInput: it is not a JSON object.
     """
     try:
         return msgspec.json.decode(line.encode(), type=Wish)

@@ -175,7 +175,7 @@ def _checked(copy: Path, manifest: Manifest) -> KeptState:
 
     Raises:
         Damaged: it is not.
-        WireProblem: it is no state.
+        WireProblem: it is not a state.
     """
     with copy.open("rb") as file:
         header = header_of(file.read(HEADER_BYTES_MAX))

@@ -43,7 +43,7 @@ def name_of(where: str) -> str:
     """What the credentials of a host, an address or the hub are called.
 
     Raises:
-        BadInput: it is none of these.
+        BadInput: it is not one of these.
     """
     address = f"hf://datasets/{HUB}" if where == HUB else where if "://" in where else f"https://{where}"
     try:

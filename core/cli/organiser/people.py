@@ -41,7 +41,7 @@ class _Kept:
     """What lies in a charter about its people.
 
     Raises:
-        BadInput: it is no charter; so does Damaged.
+        BadInput: it is not a charter; so does Damaged.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -73,7 +73,7 @@ def run(args: argparse.Namespace) -> int:
     """Run `potluck people`; see `potluck people --help`.
 
     Raises:
-        BadInput: the folder is no charter; so does Damaged.
+        BadInput: the folder is not a charter; so does Damaged.
     """
     kept = _Kept(args.charter)
     people = kept.people()
@@ -94,7 +94,7 @@ def leaderboard(args: argparse.Namespace) -> None:
     """Run `potluck leaderboard --charter DIR`.
 
     Raises:
-        BadInput: the folder is no charter; so does Damaged.
+        BadInput: the folder is not a charter; so does Damaged.
     """
     kept = _Kept(args.charter)
     backbones = kept.log.keys_of(BACKBONE_NAME)

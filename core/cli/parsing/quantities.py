@@ -74,7 +74,7 @@ def read_whole(text: str) -> int:
     """A whole number.
 
     Raises:
-        BadInput: it is none.
+        BadInput: it is not valid.
     """
     if not (text.isascii() and text.isdecimal() and len(text) < 16):
         raise BadInput(f"{quoted(text)} is not a whole number from 0 on.", hint="Write it in digits, as in 4.")
@@ -85,7 +85,7 @@ def read_gigabytes(text: str) -> int:
     """Whole gigabytes: 4, 4GB, 1TB.
 
     Raises:
-        BadInput: it is none.
+        BadInput: it is not valid.
     """
     hint = "Write whole gigabytes, as in 4 or 4GB."
     number, unit = _parted(text, hint)

@@ -162,7 +162,7 @@ def _link(which: str, kept: Collaborations) -> Link:
     """The link that was given, read, or kept.
 
     Raises:
-        BadInput: it is none.
+        BadInput: it is not valid.
     """
     words = sys.stdin.readline(LINK_LETTERS_MAX) if which == "-" else which
     if ":/" in words or words.strip().startswith(f"{SCHEME}:") or which == "-":

@@ -83,7 +83,7 @@ class Preferences:
 
         Raises:
             BadSetting: something of it cannot be.
-            BadInput: it names what is no setting.
+            BadInput: it names something that is not a setting.
             NoSpace: the disk is full; nothing has changed.
             UserProblem: the system does not let us write; nothing has changed.
         """
@@ -107,7 +107,7 @@ def changed(settings: Settings, wish: Mapping[str, object]) -> Settings:
 
     Raises:
         BadSetting: something of it cannot be.
-        BadInput: it names what is no setting.
+        BadInput: it names something that is not a setting.
     """
     unknown = sorted(set(wish) - set(FIELDS))
     if unknown:

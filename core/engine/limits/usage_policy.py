@@ -201,7 +201,7 @@ class UsagePolicy:
             self.save()
 
     def save(self) -> None:
-        """Remember the month's use.  A full disk is no reason to stop, and others tell of it."""
+        """Remember the month's use.  A full disk does not stop the engine, and others tell of it."""
         used = self.pace.used
         try:
             write_atomic(self._path, msgspec.json.encode(_Use(used.month, used.used_bytes)))

@@ -89,7 +89,7 @@ class Collaborations:
         self._save([link, *others][:LINKS_MAX], refused)
 
     def note(self, link: Link, refusal: Problem | None) -> None:
-        """Keep why a collaboration lets this computer not take part, or that it does; one that was not joined is none.
+        """Keep why a collaboration lets this computer not take part, or that it does, if it was joined.
 
         Args:
             link: Leads to it.

@@ -79,7 +79,7 @@ class DataWatch:
             self._notices.tell("info", "data.flows")
 
     def _tell_stall(self, news: DataFlow, args: DataArgs) -> None:
-        """Say why nothing comes; a server that is away is no trouble while rows are ready, and a verdict without."""
+        """Say why nothing comes; of an absent server only while rows are ready, since a verdict tells it otherwise."""
         if news.code in {DataCode.NO_ANSWER, DataCode.NO_MEMBER}:
             if news.rows_ready and news.code == DataCode.NO_ANSWER:
                 self._notices.tell("info", "data.away", host=args["host"], rows=news.rows_ready)

@@ -1,7 +1,7 @@
 """Names and addresses of hosts, as people type them and peers tell them: which can be, and how far they reach.
 
 IP addresses are those of the standard library, and names those of RFC 1123, section 2.1: letters, digits and hyphens
-between dots, where the last part is not a number (`256.1.1.1` is no name, but an IP address with a slip in it).
+between dots, where the last part is not a number (`256.1.1.1` is not a name, but an IP address with a slip in it).
 """
 
 import ipaddress

@@ -157,7 +157,7 @@ class Pacing:
             self._own_least_s = rtt_s
 
     def begin(self, now: float) -> None:
-        """Forget old figures, and a round's rate; to be called before anything is sent that is no part of a round."""
+        """Forget old figures, and a round's rate; to be called before anything is sent that is not part of a round."""
         if self._rate is not None and (self._in_round or now - self._looked_at > MEMORY_S):
             self._delay_pacing.forget()
             self._apply(None)

@@ -175,7 +175,7 @@ class LinkMaker:
             stream.abort("no answer")
         except OSError as error:
             stream.abort(error.strerror or "cannot be reached")
-        except ValueError:  # a host that is no name at all
+        except ValueError:  # a host that is not even a name
             stream.abort("has no address")
         finally:
             if stream.proven is None:

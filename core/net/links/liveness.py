@@ -60,7 +60,7 @@ class DrainRate:
 class Liveness:
     """Whether the other side is alive, and the link in use.  Times in seconds of any steady clock.
 
-    Any byte is a sign of life, and an idle side sends a heartbeat, which is no use of the link.
+    Any byte is a sign of life, and an idle side sends a heartbeat, which does not count as use of the link.
     """
 
     def __init__(self, now: float) -> None:

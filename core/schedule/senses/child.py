@@ -64,7 +64,7 @@ class SensesChild:
         return None if self._process is None or self._process.returncode is not None else self._process.pid
 
     def follow(self, callback: Callable[[Sensed], object]) -> Callable[[], None]:
-        """Call `callback` in the loop's thread with each change; that idle time grows is none.
+        """Call `callback` in the loop's thread with each change; idle time that grows does not count.
 
         Returns:
             What ends that.
@@ -103,7 +103,7 @@ class SensesChild:
         _LOG.warning("the process that watches this system has ended (%s)", process.returncode)
 
     async def _read(self, process: asyncio.subprocess.Process) -> None:
-        """Learn each line until the child ends, or writes what is none of them: then it is not believed any more."""
+        """Learn each line until the child ends, or writes something else: then it is not believed any more."""
         assert process.stdout is not None
         while True:
             try:

@@ -20,7 +20,7 @@ def heat() -> Sensed:
     """Look at the sensors.
 
     Raises:
-        Absent: there are none of the processor.
+        Absent: the processor has none.
     """
     sensors = psutil.sensors_temperatures()
     for names in (PROCESSORS, BOARD):

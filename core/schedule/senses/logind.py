@@ -22,7 +22,7 @@ _NAME: Final = "org.freedesktop.login1"
 _PATH: Final = "/org/freedesktop/login1"
 _GRAPHICAL: Final = frozenset({"x11", "wayland", "mir"})
 _REMOTE_DESKTOP: Final = "xrdp"
-"""Begin of the name of a service that opens sessions which are no graphical ones for logind."""
+"""Begin of the name of a service that opens sessions which logind does not call graphical."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

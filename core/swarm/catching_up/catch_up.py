@@ -122,7 +122,7 @@ class CatchUp:
         return True
 
     def rests(self, mine: State, now: float) -> bool:
-        """Whether it is no use to go on where most do not stand, though there is nothing to fetch just now.
+        """Whether it is useless to go on where most do not stand, though there is nothing to fetch just now.
 
         A download has failed a short while ago, or a newcomer listens.  Who has a model goes on with it after a while.
         """

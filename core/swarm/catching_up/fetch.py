@@ -3,7 +3,7 @@
 Chunks come from several donors of the same digest at once; each is checked as it arrives, what is checked is kept by
 the sink, so a broken transfer goes on where it stopped, with the donors that are there.
 
-A donor on a slow line, or one whose line is full of a round, is no liar: where its chunk is late, others that have
+A donor on a slow line, or one whose line is full of a round, is not a liar: where its chunk is late, others that have
 nothing to do are asked for it as well, and the first that gives it is right.  Only when nothing has come from anybody
 for some time is the download given up.
 """

@@ -162,7 +162,7 @@ class Beacon:
     def _is_doubtful(self, record: Record, report: ProgressReport, now: float) -> bool:
         """Whether a stranger's report may be what is left of somebody who has gone: the next one will tell.
 
-        Its age by our clock is no proof, for the two clocks may differ; another report is.
+        Its age by our clock proves nothing, for the two clocks may differ; another report is.
         """
         owner = record.owner
         age_s = now - (record.expiration - REPORT_LIFETIME_S)

@@ -28,7 +28,7 @@ LOOK_S: Final = 2.0
 REST_S: Final = (4.0, 300.0)
 """First and longest rest of a peer that was silent, and of a shard that nobody gave."""
 FULL_S: Final = (2.0, 16.0)
-"""The same of a peer that has no place for one more, or whose line was lost: that is no offence."""
+"""The same of a peer that has no place for one more, or whose line was lost: that is not an offence."""
 LIED: Final = 6
 """Number of failures that a wrong chunk counts for: its digest proves it, so the first rest is 128 s."""
 DECAY_S: Final = 1800.0

@@ -69,7 +69,7 @@ def decode_holdings(value: bytes) -> int:
     """The bitmap in a record's value, as a number: bit i is shard i of the range.
 
     Raises:
-        WireProblem: it is none.
+        WireProblem: it is not valid.
     """
     return int.from_bytes(_SCHEMA.decode(value).bits, "little")
 

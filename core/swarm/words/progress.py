@@ -91,7 +91,7 @@ def decode_report(data: bytes) -> ProgressReport:
     """The report in a DHT record's value; what cannot be printed in its texts is replaced, for people read them.
 
     Raises:
-        WireProblem: it is none.
+        WireProblem: it is not valid.
     """
     report = _SCHEMA.decode(data)
     if len(report.digest) not in {0, LINEAGE_BYTES}:

@@ -126,7 +126,7 @@ def read_unigram(data: bytes) -> Tokenizer:
     """A tokenizer from the JSON text that `Tokenizer.to_str` gives.
 
     Raises:
-        BadInput: it is none, or its special pieces have other numbers than ours.
+        BadInput: it is not one, or its special pieces have other numbers than ours.
     """
     try:
         with panics_told():

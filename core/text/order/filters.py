@@ -249,7 +249,7 @@ def _letters_of(language: str) -> re.Pattern[str]:
 
 
 def _number(value: object) -> float:
-    """A column's number; what is none, compares with nothing."""
+    """A column's number; another value compares with nothing."""
     if isinstance(value, int | float | str):
         try:
             return float(value)

@@ -1,8 +1,8 @@
 """Where sentences end: in scripts that say so with a full stop, a danda (। and ॥) or marks of their own.
 
 A compiled expression finds marks that may end a sentence, one in about eighty letters; a few rules say which of them
-do.  A full stop is none in numbers and addresses (no space follows), after titles and other abbreviations, after
-initials, after the number that begins a sentence, and where the next word is in small letters.  A danda always is one.
+do.  A full stop ends no sentence in numbers and addresses (no space follows), after titles and other abbreviations,
+after initials, after the number that begins a sentence, and before a word in small letters.  A danda always does.
 """
 
 import re

@@ -76,7 +76,7 @@ class ShardIndex(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
         """The shard of a number, from 0.
 
         Raises:
-            IndexError: there is none of that number.
+            IndexError: no shard has that number.
         """
         if not 0 <= number < len(self):
             raise IndexError(number)

@@ -59,7 +59,7 @@ def options_of(address: str, secret: str) -> dict[str, Any]:
         secret: The credential that is kept for it, the package's options as a JSON object; empty: none is.
 
     Raises:
-        BadInput: the credential is no JSON object.
+        BadInput: the credential is not a JSON object.
     """
     try:
         return msgspec.json.decode(secret or ANONYMOUS[scheme_of(address)], type=dict[str, Any])
@@ -78,7 +78,7 @@ class BucketFiles:
         access: What it may use; a credential is kept as the options that the package takes, a JSON object.
 
     Raises:
-        BadInput: the credential is no JSON object.
+        BadInput: the credential is not a JSON object.
     """
 
     network = True

@@ -28,7 +28,7 @@ _NO_TEXT: Final = frozenset({*CODECS, ".parquet", ".pq"})
 _TABLES: Final = frozenset({".jsonl", ".ndjson", ".json", ".csv", ".tsv"})
 """Files that hold text, whatever they look like: each of their records is judged."""
 STRANGE_MAX: Final = 0.1
-"""Share of the first letters of a text that may be none; each of its lines is judged when it is read."""
+"""Share of the first letters of a text that may be invalid; each of its lines is judged when it is read."""
 _REASONS: Final = {errno.ELOOP: DataCode.LINK, errno.ENOENT: DataCode.MISSING}
 """Why a file is left out, by the system's error; any other one is a right that this computer lacks."""
 

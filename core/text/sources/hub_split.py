@@ -3,10 +3,10 @@
     python -m core.text.sources.hub_split < question
 
 The process is given names of files and the data set's card, and looks at nothing else: patterns of the card are held
-against these names alone, and what is no pattern of names within the data set (an address, a path of this computer, a
-hop between two of them) is left out.  The library takes 0.1 GB and the better part of a second, which a reader so gets
-back; and it holds patterns against names with regular expressions that a stranger can make last for ever, through which
-nothing else of a process runs.
+against these names alone, and what is not a pattern of names within the data set (an address, a path of this computer,
+a hop between two of them) is left out.  The library takes 0.1 GB and the better part of a second, which a reader so
+gets back; and it holds patterns against names with regular expressions that a stranger can make last for ever, through
+which nothing else of a process runs.
 
 What the worst data set gains, each time that it is tried: a minute of one core and a millisecond for each of its files
 (on Windows `WAITING` times that), and memory in proportion to the bytes of its card and of its list of files: a card

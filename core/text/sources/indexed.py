@@ -110,7 +110,7 @@ class IndexedShards:
         for origin in self._origins:
             begun = part.exists()
             trouble = self._tried(origin, listed, part, look)
-            if begun and not part.exists() and trouble is not None:  # another one's beginning is no fault of this one
+            if begun and not part.exists() and trouble is not None:  # another mirror's beginning was damaged
                 trouble = self._tried(origin, listed, part, look)
             if trouble is None:
                 part.replace(path)

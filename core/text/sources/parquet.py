@@ -108,7 +108,7 @@ def row_groups(file: Bytes, columns: Columns, least: int) -> list[tuple[int, int
 
     Raises:
         SourceStalled: it cannot be had now.
-        ShardUnreadable: it is no Parquet.
+        ShardUnreadable: it is not Parquet.
     """
     with _Opened(file) as opened:
         places = opened.columns(columns)

@@ -35,7 +35,7 @@ _NEXT: Final = re.compile(r"\}\s*,\s*(?=\{)")
 Row = Mapping[str, object]
 NO_COLUMNS: Final[Row] = MappingProxyType({})
 FEW: Final = 10_000
-"""Number of bad records before a file is given up before its end: a bound on work, for a head of comments is none."""
+"""Number of bad records before a file is given up before its end: a bound on work, above any head of comments."""
 MARKS: Final = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 """Byte order marks of what is not UTF-8, as Windows' Notepad writes them."""
 MARK: Final = b"\xef\xbb\xbf"
@@ -187,7 +187,7 @@ def docstring_texts(file: Bytes) -> Iterator[Texts]:
 
 
 def _plain(pieces: Iterable[bytes], records: RecordTally, at: int) -> Iterator[Texts]:
-    """The texts of pieces of plain text, of which the first begins at `at`, without the lines that are none."""
+    """The texts of pieces of plain text, of which the first begins at `at`, without the lines that are not text."""
     for piece in pieces:
         kept: list[str] = []
         for part in [piece] if _decoded(piece) is not None else _parts(piece):
@@ -209,7 +209,7 @@ def _parts(piece: bytes) -> Iterator[bytes]:
 
 
 def _decoded(data: bytes) -> str | None:
-    """Some bytes as text; None: they are none."""
+    """Some bytes as text; None: they are not text."""
     try:
         return None if b"\0" in data else data.decode()
     except UnicodeDecodeError:
@@ -282,7 +282,7 @@ def lines_of(buffer: ByteBuffer, records: RecordTally, at: int, end: float = mat
 
 
 def _elements(buffer: ByteBuffer, name: str) -> Iterator[bytes]:
-    """The elements of one JSON array that is the whole file, each as JSON; one that is none comes as it is.
+    """The elements of one JSON array that is the whole file, each as JSON; a file that is not an array comes as it is.
 
     Raises:
         ShardUnreadable: the array breaks off, or what comes behind a bad element cannot be told apart.
@@ -329,7 +329,7 @@ def _texts_of_lines(
             row = {column: getattr(found, field) for field, column in others.items()} if others else NO_COLUMNS
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             try:
-                whole = json.loads(line.decode())  # which also takes numbers that are none, as Python writes them
+                whole = json.loads(line.decode())  # which also takes NaN and infinity, as Python writes them
             except (ValueError, RecursionError):
                 records.skip(at, "not valid JSON")
                 continue

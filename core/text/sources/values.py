@@ -59,7 +59,7 @@ def texts_in(record: object) -> list[str]:
 
 
 def is_utf8(text: str) -> bool:
-    """Whether a text has only letters: JSON can hold halves of some, and CSV bytes that are none."""
+    """Whether a text has only letters: JSON can hold halves of some, and CSV bytes that are not text."""
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -53,7 +53,7 @@ PROCESSOR: Final = Device(CPU, "processor")
 
 
 def accelerators() -> list[Device]:
-    """All devices that are no processor, the first to be preferred; a driver that complains counts as none."""
+    """All devices except the processor, the first to be preferred; a driver that complains has none."""
     try:
         if not torch.accelerator.is_available():
             return []

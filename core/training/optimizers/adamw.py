@@ -1,4 +1,4 @@
-"""AdamW (Loshchilov and Hutter 2019, algorithm 2): Adam whose weight decay is no part of the gradient."""
+"""AdamW (Loshchilov and Hutter 2019, algorithm 2): Adam whose weight decay is not part of the gradient."""
 
 # ruff: noqa: N803, N806 - names of arrays end in their shapes
 

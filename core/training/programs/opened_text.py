@@ -62,7 +62,7 @@ class OpenedText:
         folder = Path(source.path) if source.path else None
         access = Access(folder=folder, secrets=secrets, count=self._count, pass_over=self.passed_over.append)
         self.index = index_at(source, access)
-        """What lies beside the shards of a source that was cut; None: nothing, or it is none of that."""
+        """What lies beside the shards of a source that was cut; None: nothing, or something else."""
         opened = open_source(listed(source, self.index), access)
         self.shards: TextShards = PatientShards(opened, say_wait, self.passed_over.append)
         try:

@@ -59,7 +59,7 @@ class Rule(Protocol):
 
     @property
     def single(self) -> SquaredNorm | None:
-        """What the gradients of the contribution's batches were like; None: there are none, or it is no gradient."""
+        """What the gradients of the contribution's batches were like; None: no batches, or not a gradient."""
 
     @property
     def dropped(self) -> int:

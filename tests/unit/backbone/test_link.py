@@ -84,7 +84,7 @@ def test_hosts_that_a_person_typed_are_read_once_each() -> None:
     [
         ([f"h{number}" for number in range(9)], "at most 8 addresses, not 9.*--host"),
         ([f"{'a' * 60}.{'b' * 60}.h{number}" for number in range(4)], "at most 600 letters.*--host"),
-        (["h1", "256.1.1.1"], "no address that others could call"),
+        (["h1", "256.1.1.1"], "not an address that others could call"),
     ],
 )
 def test_hosts_without_room_in_a_link_are_refused(hosts: list[str], said: str) -> None:

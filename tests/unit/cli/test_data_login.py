@@ -79,7 +79,7 @@ def test_login_keeps_replaces_and_forgets(
 def test_empty_secret_and_absent_keyring_are_sentences(
     monkeypatch: pytest.MonkeyPatch, ring: Ring, tmp_path: Path
 ) -> None:
-    with pytest.raises(BadInput, match="no password"):
+    with pytest.raises(BadInput, match="not a valid password"):
         login(monkeypatch, tmp_path, "texts.org", said="\n")
     monkeypatch.setattr(data_secrets, "system_keyring", lambda _: None)
     with pytest.raises(UserProblem, match="nothing was kept"):

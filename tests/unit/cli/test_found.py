@@ -84,7 +84,7 @@ def test_questions_are_asked_again_until_they_fit(
     assert (what.invitation.uses_max, what.invitation.expires) == (3, None)
     assert what.ports.host == "192.168.1.7"
     assert told[-1] == "  192.168.1.7 can be reached only from your home network."
-    assert sum("no address that others could call" in words for words in told) == 2
+    assert sum("not an address that others could call" in words for words in told) == 2
 
 
 def test_options_say_what_the_questions_would_ask(asked: list[found.Founding], tmp_path: Path) -> None:
@@ -156,8 +156,8 @@ def test_without_a_terminal_a_recipe_must_be_named() -> None:
     [
         (["chess"], "There is no recipe 'chess'. Name a file, or one"),
         (["small-gpt", "--text", "/nowhere"], "There is no folder"),
-        (["small-gpt", "--host", "my home"], "no address that others could call"),
-        (["small-gpt", "--host", "192.168.1.300"], "no address that others could call"),
+        (["small-gpt", "--host", "my home"], "not an address that others could call"),
+        (["small-gpt", "--host", "192.168.1.300"], "not an address that others could call"),
         (["small-gpt", "--licence", "x" * 201], "What was said cannot be used"),
     ],
 )
