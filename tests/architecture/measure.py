@@ -7,7 +7,8 @@ import ast
 import io
 import re
 import tokenize
-from collections.abc import Iterable, Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -158,6 +159,45 @@ def elsewhere_docstrings(source: Source) -> Iterator[Figure]:
     return _docstrings_that_begin(source, ELSEWHERE, "elsewhere_docstrings")
 
 
+def crowded_classes(source: Source) -> Iterator[Figure]:
+    """Give each class of the program within five percent of a ceiling: such a class was cut to fit, or soon will be."""
+    if source.room not in {"app", "core"}:
+        return
+    for figures, ceiling in ((class_lines(source), 250), (class_methods(source), 15)):
+        for figure in figures:
+            if 0.95 * ceiling <= figure.value:
+                yield figure
+
+
+def largest_folder(sources: Sequence[Source]) -> int:
+    """Number of files that lie flat in the largest folder of the program."""
+    return max(Counter(source.path.rpartition("/")[0] for source in _program(sources)).values())
+
+
+def single_importers(sources: Sequence[Source]) -> int:
+    """Number of files of core that one file imports, in the same room."""
+    core = {source.path: source for source in _program(sources) if source.room == "core"}
+    modules = {_module(path): path for path in core}
+    importers: dict[str, set[str]] = defaultdict(set)
+    for source in _program(sources):
+        for node in ast.walk(source.tree):
+            for name in _imported(node):
+                if modules.get(name, source.path) != source.path:
+                    importers[modules[name]].add(source.path)
+    return sum(len(found) == 1 and _room_of(*found) == _room_of(path) for path, found in importers.items())
+
+
+def import_permille(sources: Sequence[Source]) -> int:
+    """Lines of core that import, of each thousand."""
+    lines = imports = 0
+    for source in _program(sources):
+        if source.room == "core":
+            lines += len(source.text.splitlines())
+            nodes = [node for node in ast.walk(source.tree) if isinstance(node, ast.Import | ast.ImportFrom)]
+            imports += sum((node.end_lineno or node.lineno) - node.lineno + 1 for node in nodes)
+    return round(1000 * imports / max(lines, 1))
+
+
 def private_accesses(source: Source) -> Iterator[Figure]:
     """Give each place of a test that names a private attribute of anything but its own object.
 
@@ -228,6 +268,27 @@ def _docstrings_that_begin(source: Source, begin: re.Pattern[str], rule: str) ->
             words = " ".join(node.value.value.split())
             if begin.match(words):
                 yield Figure(rule, source.path, 1, node.lineno)
+
+
+def _program(sources: Sequence[Source]) -> list[Source]:
+    return [source for source in sources if source.room in {"app", "core"}]
+
+
+def _module(path: str) -> str:
+    return path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+
+
+def _room_of(path: str) -> str:
+    return "/".join(path.split("/")[:2])
+
+
+def _imported(node: ast.AST) -> list[str]:
+    """Names of modules that a statement imports, and of what it takes from them, which may be modules."""
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    if isinstance(node, ast.ImportFrom) and node.module:
+        return [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+    return []
 
 
 def _named(function: Function) -> list[ast.arg]:

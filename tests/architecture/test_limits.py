@@ -32,6 +32,12 @@ def test_program_keeps_counted_limit(sources, rule):
     assert not problems, told(problems)
 
 
+@pytest.mark.parametrize("rule", limits.HOUSE)
+def test_house_keeps_limit(sources, rule):
+    problems = limits.house_problems(sources, rule, EXCEPTIONS.counted.get(rule))
+    assert not problems, told(problems)
+
+
 def test_class_name_stands_once_in_core(sources):
     problems = limits.shared_name_problems(sources, EXCEPTIONS.shared_names)
     assert not problems, told(problems)

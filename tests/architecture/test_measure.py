@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from tests.architecture import limits
-from tests.architecture.limits import COUNTED, EACH, Exceptions
+from tests.architecture.limits import COUNTED, EACH, HOUSE, Exceptions
 from tests.architecture.measure import SUBJECT_CHARACTERS, Source, subject_problems
 
 LIMITS = {rule: EACH[rule].limit for rule in EACH}
@@ -90,6 +90,24 @@ def test_exception_allows_its_figure_and_no_more(rule):
     assert needless.endswith("no longer needed")
 
 
+def test_house_is_measured_as_a_whole():
+    lone = [core("from core.room.b import x\n", "a"), core("x = 1\n", "b"), core("from core.room.c import y\n", "d")]
+    sources = [*lone, core("y = 1\n", "c"), core("import core.room.c\n", "e")]
+    assert HOUSE["single_importers"].measured(sources) == 1
+    assert HOUSE["import_permille"].measured(sources) == 600
+    assert HOUSE["largest_folder"].measured([*sources, unit_test("")]) == 5
+
+
+def test_house_rule_says_its_figure_and_limit():
+    sources = [core("import os\n")]
+    assert limits.house_problems(sources, "import_permille", None) == [
+        "import_permille: 1000 of each thousand lines of core import; the limit is 65"
+    ]
+    assert limits.house_problems(sources, "import_permille", 1000) == []
+    assert limits.house_problems(sources, "import_permille", 1001)[0].endswith("can be lowered to 1000")
+    assert limits.house_problems([core("x = 1\n")], "import_permille", 99)[0].endswith("the limit is 65")
+
+
 def test_own_object_and_variable_arguments_are_no_parameters():
     static = "class A:\n    @staticmethod\n    def f(a, b, c, d, e, f, g): ...\n"
     plain = "def f(self, a, b, c, d, e, f): ...\n"
@@ -99,6 +117,7 @@ def test_own_object_and_variable_arguments_are_no_parameters():
 
 
 MANY = {
+    "crowded_classes": (of_methods(15), of_methods(14)),
     "elsewhere_docstrings": (
         '"""See the module\'s docstring."""\n',
         'class A:\n    """Holds what the module\'s docstring tells of."""\n',
@@ -122,7 +141,7 @@ MANY = {
 @pytest.mark.parametrize("rule", COUNTED)
 def test_places_are_counted_and_named(rule):
     broken, kept = MANY[rule]
-    parse = core if rule.endswith("docstrings") else unit_test
+    parse = core if rule.endswith(("docstrings", "classes")) else unit_test
     per_file = broken.count("\n") if rule == "private_accesses" else 1
     limit = COUNTED[rule].limit
     assert limits.counted_problems([parse(kept)] * (limit + 1), rule, None) == []
