@@ -1128,6 +1128,10 @@
    <translation>Beitreten mit: potluck join LINK</translation>
   </message>
   <message>
+   <source>Join the collaboration again.</source>
+   <translation>Bitte dem Projekt noch einmal beitreten.</translation>
+  </message>
+  <message>
    <source>Joined before</source>
    <translation>Früher beigetreten</translation>
   </message>
@@ -1158,6 +1162,10 @@
   <message>
    <source>Large models need more; POTLUCK_HOME can name a folder on another disk.</source>
    <translation>Große Modelle brauchen mehr; POTLUCK_HOME kann einen Ordner auf einer anderen Festplatte nennen.</translation>
+  </message>
+  <message>
+   <source>Layers are compiled only where a single device trains.</source>
+   <translation>Schichten werden nur übersetzt, wo ein einziges Gerät trainiert.</translation>
   </message>
   <message>
    <source>Lea&amp;ve it</source>
@@ -2232,6 +2240,10 @@
    <translation>Die Verlustkurve ist leer: Sie beginnt mit der ersten Epoche.</translation>
   </message>
   <message>
+   <source>The manifest {0} cannot be read: {1}.</source>
+   <translation>Das Manifest {0} lässt sich nicht lesen: {1}.</translation>
+  </message>
+  <message>
    <source>The mean of a round could not be read, or nobody had asked for it.</source>
    <translation>Der Mittelwert einer Runde ließ sich nicht lesen, oder niemand hatte danach gefragt.</translation>
   </message>
@@ -2430,6 +2442,10 @@
   <message>
    <source>The training process was ended by signal {0}.</source>
    <translation>Das Trainingsprogramm wurde durch Signal {0} beendet.</translation>
+  </message>
+  <message>
+   <source>The training process was not started properly.</source>
+   <translation>Das Trainingsprogramm wurde nicht richtig gestartet.</translation>
   </message>
   <message>
    <source>The training process was started twice.</source>
@@ -2680,6 +2696,10 @@
    <translation>Dieser Link enthält keine Einladung.</translation>
   </message>
   <message>
+   <source>This number cannot be chosen here.</source>
+   <translation>Diese Zahl geht hier nicht.</translation>
+  </message>
+  <message>
    <source>This request cannot be read.</source>
    <translation>Diese Anfrage ist nicht lesbar.</translation>
   </message>
@@ -2794,6 +2814,10 @@
   <message>
    <source>Training stands still for some minutes at first, and is faster then on some devices.</source>
    <translation>Das Training steht anfangs einige Minuten still und ist danach auf manchen Geräten schneller.</translation>
+  </message>
+  <message>
+   <source>Training stopped: {0}.</source>
+   <translation>Das Training ist zu Ende: {0}.</translation>
   </message>
   <message>
    <source>Training the tokenizer</source>

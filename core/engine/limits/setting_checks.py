@@ -38,35 +38,30 @@ class WholeNumber:
 
     low: int
     high: int
-    called: str
-    """As in "This is no ..."."""
     zero: str = ""
     """What 0 does, where it is allowed beside the others."""
     no_limit: bool = False
-    """Whether it can be none."""
+    """Whether None stands for no limit."""
 
 
-_PERCENTAGE: Final = "percentage that a rule can have"
 WHOLE: Final[Mapping[str, WholeNumber]] = MappingProxyType(
     {
-        "port": WholeNumber(
-            PORT_MIN, PORT_MAX, "port that a program may choose", zero="to have one drawn at the next start"
-        ),
-        "threads": WholeNumber(1, THREADS_MAX, "number of threads", zero="for all cores but one"),
-        "in_use_threads": WholeNumber(1, THREADS_MAX, "number of threads", zero="for as many as otherwise"),
-        "disk_gigabytes": WholeNumber(1, DISK_GIGABYTES_MAX, "number of gigabytes"),
-        "keep_minutes": WholeNumber(1, KEEP_MINUTES_MAX, "number of minutes", zero="to give the memory back at once"),
-        "idle_minutes": WholeNumber(1, 1440, "number of minutes"),
-        "battery_percent": WholeNumber(1, 100, _PERCENTAGE, zero="to let it run empty"),
-        "share": WholeNumber(1, 100, _PERCENTAGE),
-        "in_use_share": WholeNumber(1, 100, _PERCENTAGE),
-        "busy_percent": WholeNumber(1, 100, _PERCENTAGE, no_limit=True),
-        "gpu_busy_percent": WholeNumber(1, 100, _PERCENTAGE, no_limit=True),
-        "celsius_max": WholeNumber(30, 120, "temperature that a rule can have", no_limit=True),
-        "energy_watts": WholeNumber(1, 10_000, "number of watts", zero="to have it measured or estimated"),
-        "energy_cents": WholeNumber(1, 10_000, "price of a kilowatt-hour, in cents", zero="for none"),
-        "energy_grams": WholeNumber(1, 10_000, "number of grams", zero="for none"),
-        "watts_max": WholeNumber(1, 10_000, "number of watts", no_limit=True),
+        "port": WholeNumber(PORT_MIN, PORT_MAX, zero="to have one drawn at the next start"),
+        "threads": WholeNumber(1, THREADS_MAX, zero="for all cores but one"),
+        "in_use_threads": WholeNumber(1, THREADS_MAX, zero="for as many as otherwise"),
+        "disk_gigabytes": WholeNumber(1, DISK_GIGABYTES_MAX),
+        "keep_minutes": WholeNumber(1, KEEP_MINUTES_MAX, zero="to give the memory back at once"),
+        "idle_minutes": WholeNumber(1, 1440),
+        "battery_percent": WholeNumber(1, 100, zero="to let it run empty"),
+        "share": WholeNumber(1, 100),
+        "in_use_share": WholeNumber(1, 100),
+        "busy_percent": WholeNumber(1, 100, no_limit=True),
+        "gpu_busy_percent": WholeNumber(1, 100, no_limit=True),
+        "celsius_max": WholeNumber(30, 120, no_limit=True),
+        "energy_watts": WholeNumber(1, 10_000, zero="to have it measured or estimated"),
+        "energy_cents": WholeNumber(1, 10_000, zero="for none"),
+        "energy_grams": WholeNumber(1, 10_000, zero="for none"),
+        "watts_max": WholeNumber(1, 10_000, no_limit=True),
     }
 )
 
@@ -173,7 +168,7 @@ def _whole(field: str, value: object) -> int | None:
         otherwise = f", or 0 {bounds.zero}" if bounds.zero else ", or no limit" if bounds.no_limit else ""
         raise BadSetting(
             field,
-            f"This is no {bounds.called}.",
+            "This number cannot be chosen here.",
             hint=f"Choose a whole number from {bounds.low} to {bounds.high}{otherwise}.",
         )
     return value

@@ -136,7 +136,7 @@ def test_a_damaged_file_is_set_aside_and_told(home, capsys):
         ("upload 1kbit", "With 1 kbit/s this computer could not stay in touch"),
         ("hours sometimes", "'sometimes' is neither a day nor times of a day."),
         ("hours never", "With no hour left"),
-        ("port 80", "no port that a program may choose"),
+        ("port 80", "cannot be chosen here"),
         ("relay perhaps", "neither yes nor no"),
     ],
 )

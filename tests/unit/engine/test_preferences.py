@@ -95,8 +95,8 @@ def test_all_of_them_are_kept_told_and_shown(tmp_path):
             for bad in ("auto,cpu", "cuda:0,", ",cpu", "cpu;mps", "cpu," * 16)
         ),
         ({"device": "cuda:0,cpu,cuda:0"}, "named twice"),
-        *(({"keep_minutes": bad}, "no number of minutes") for bad in (-1, 1.0, True, None, 10**9, "2")),
-        *(({"threads": bad}, "no number of threads") for bad in (-1, 1.0, True, None, 10**9, "2")),
+        *(({"keep_minutes": bad}, "from 1 to 10080, or 0 to give") for bad in (-1, 1.0, True, None, 10**9, "2")),
+        *(({"threads": bad}, "or 0 for all cores but one") for bad in (-1, 1.0, True, None, 10**9, "2")),
         ({"port": 24000.0}, "whole number"),
         ({"port": True}, "whole number"),
         *(({"idle_minutes": bad}, "from 1 to 1440.") for bad in (0, 1441, None, "3")),
