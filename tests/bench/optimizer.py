@@ -29,14 +29,7 @@ LOSS_MAX: Final = 1.01
 BYTES_MAX: Final = 2.1
 """For a parameter, of both moments in eight bits."""
 EVER: Final[dict[str, object]] = {"warmup_epochs": 0, "total_epochs": 10**9, "learning_rate": 0.002}
-OURS: Final[Sequence[tuple[str, int]]] = (
-    ("lamb", 32),
-    ("lamb", 8),
-    ("adamw", 32),
-    ("adamw", 8),
-    ("sgd", 32),
-    ("muon", 32),
-)
+OURS: Final = (*((name, 32) for name in OPTIMIZERS), ("lamb", 8), ("adamw", 8))
 
 OTHERS: Final = (
     ("torch_optimizer", "Lamb", "lamb", 32),
@@ -201,7 +194,7 @@ def _theirs(kind: Callable[..., torch.optim.Optimizer], *, matrices: bool = Fals
 
 def _makers(device: str) -> tuple[dict[tuple[str, str, int], Maker], list[str]]:
     """What can be measured here, by library, name and bits; and the libraries that cannot."""
-    makers = {("potluck", name, bits): _ours(name, bits) for name, bits in OURS if name in OPTIMIZERS}
+    makers = {("potluck", name, bits): _ours(name, bits) for name, bits in OURS}
     rate, left_out = EVER["learning_rate"], []
     makers["torch", "adamw", 32] = _theirs(torch.optim.AdamW, lr=rate)
     makers["torch", "adamw, fused", 32] = _theirs(torch.optim.AdamW, lr=rate, fused=True)
