@@ -170,7 +170,7 @@ class RecordStore:
     def put(self, key: Key, record: Record, now: float, *, giver: PeerId | None = None) -> KeepResult:
         """Keep the record if it is allowed and supersedes the known one; the signature is verified last.
 
-        Where there is no more room, the biggest giver loses its last gift, if it gave more than `giver`.
+        Where there is no more room, the biggest giver loses its last record, if it gave more than `giver`.
 
         Args:
             key: The key.

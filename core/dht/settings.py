@@ -91,7 +91,7 @@ class DhtSettings:
     """Bytes of all values held for the swarm."""
     records_per_key: int = 2_000
     fair_givers: bool = True
-    """Whether the biggest giver loses its last gift to a smaller giver where there is no more room."""
+    """Whether the biggest giver loses its last record to a smaller giver where there is no more room."""
     records_per_owner: int = 200
     records_per_owner_and_key: int = 16
     unknown_classes: bool = True

@@ -47,24 +47,24 @@ class Round:
 
     Args:
         way: What becomes of what was not given.
-        gifts: Of the peers, in 256ths.
+        portions: Of the peers, in 256ths.
         numel: Numbers in the vector.
         chunk: Numbers in a chunk.
     """
 
-    def __init__(self, way: str, gifts: tuple[int, ...], *, numel: int, chunk: int) -> None:
-        self._way, self._gifts, self._chunk, self._epoch = way, gifts, chunk, 0
+    def __init__(self, way: str, portions: tuple[int, ...], *, numel: int, chunk: int) -> None:
+        self._way, self._portions, self._chunk, self._epoch = way, portions, chunk, 0
         self._chunks = range(-(-numel // chunk))
-        self._carried = [Carried() for _ in gifts]
-        self._owed = np.zeros((len(gifts), numel), dtype=np.float32)
-        self._old = np.zeros((len(gifts), numel), dtype=np.float32)
+        self._carried = [Carried() for _ in portions]
+        self._owed = np.zeros((len(portions), numel), dtype=np.float32)
+        self._old = np.zeros((len(portions), numel), dtype=np.float32)
         """Number of contributions in what is owed."""
 
     def mean(self, gradients: list[Vector]) -> Vector:
         """The mean that a round makes of these, each a peer's mean over as many samples."""
         total, weight = np.zeros_like(gradients[0]), np.zeros_like(gradients[0])
-        for peer, (gradient, gift) in enumerate(zip(gradients, self._gifts, strict=True)):
-            kept = [not gives_chunk(self._epoch, peer, number, gift) for number in self._chunks]
+        for peer, (gradient, portion) in enumerate(zip(gradients, self._portions, strict=True)):
+            kept = [not gives_chunk(self._epoch, peer, number, portion) for number in self._chunks]
             untaken = Untaken.of(kept, chunk_numel=self._chunk)
             given = ~untaken.mask(gradient.size)
             part = gradient.copy()
@@ -99,15 +99,15 @@ WAYS: Final = (
 )
 
 
-def excess(way: str, gifts: tuple[int, ...], *, rate: float, delayed: bool, seed: int) -> float:
+def excess(way: str, portions: tuple[int, ...], *, rate: float, delayed: bool, seed: int) -> float:
     """Loss of the quadratic above its optimum, by gradient descent with momentum 0.9."""
     chance, size, steps = np.random.default_rng(seed), 512, 1000
     curvatures = chance.permutation(np.geomspace(0.01, 1, size)).astype(np.float32)
     at = before = chance.standard_normal(size).astype(np.float32)
-    momentum, averaged, losses = np.zeros(size, dtype=np.float32), Round(way, gifts, numel=size, chunk=1), []
+    momentum, averaged, losses = np.zeros(size, dtype=np.float32), Round(way, portions, numel=size, chunk=1), []
     for _ in range(steps):
         stands, before = (before if delayed else at), at
-        noise = chance.standard_normal((len(gifts), size)).astype(np.float32) / np.float32(SAMPLES**0.5)
+        noise = chance.standard_normal((len(portions), size)).astype(np.float32) / np.float32(SAMPLES**0.5)
         momentum = np.float32(0.9) * momentum + averaged.mean(list(curvatures * stands + noise))
         at = at - np.float32(rate) * momentum
         with np.errstate(over="ignore"):  # some ways diverge
@@ -124,7 +124,7 @@ def small_gpt(folder: Path) -> Callable[..., float]:
         (folder / names[name]).write_bytes(path.read_bytes())
     numbers = prepared.numbers | recipe.model | {"length": 32, "layers": 1, "held_out": 256}
 
-    def trained(way: str, gifts: tuple[int, ...], *, rate: float, steps: int, seed: int) -> float:
+    def trained(way: str, portions: tuple[int, ...], *, rate: float, steps: int, seed: int) -> float:
         optimizer = recipe.epochs_optimizer | {"learning_rate": rate}
         manifest = Manifest(
             name="t", organiser="t", task="gpt", numbers=numbers, blobs=names, optimizer=optimizer, authority="00" * 32
@@ -132,9 +132,9 @@ def small_gpt(folder: Path) -> Callable[..., float]:
         task = task_of(manifest, Blobs(folder, names))
         model = task.model(seed)
         flat = FlatParameters(model)
-        step, averaged = optimizer_of(optimizer, flat), Round(way, gifts, numel=flat.numel, chunk=512)
+        step, averaged = optimizer_of(optimizer, flat), Round(way, portions, numel=flat.numel, chunk=512)
         streams = [
-            text_batches(manifest, Blobs(folder, names), 100 * seed + peer, SAMPLES) for peer in range(len(gifts))
+            text_batches(manifest, Blobs(folder, names), 100 * seed + peer, SAMPLES) for peer in range(len(portions))
         ]
 
         def gradients() -> Iterator[Vector]:
@@ -163,15 +163,15 @@ def main() -> None:
         torch.set_num_threads(1)
         with tempfile.TemporaryDirectory() as folder:
             trained = small_gpt(Path(folder))
-            for name, way, gifts in rows:
+            for name, way, portions in rows:
                 for rate, steps in ((0.0015, 300), (0.006, 200)):
-                    found = [trained(way, gifts, rate=rate, steps=steps, seed=seed) for seed in range(SEEDS)]
+                    found = [trained(way, portions, rate=rate, steps=steps, seed=seed) for seed in range(SEEDS)]
                     spread = f"{min(found):.3f}..{max(found):.3f}"
                     say(f"{name}: rate {rate}, {steps} steps: {mean(found):.3f} ({spread})")
         return
-    for name, way, gifts in rows:
+    for name, way, portions in rows:
         for rate, delayed in ((0.01, False), (0.01, True), (0.05, False), (0.05, True)):
-            found = mean(excess(way, gifts, rate=rate, delayed=delayed, seed=seed) for seed in range(SEEDS))
+            found = mean(excess(way, portions, rate=rate, delayed=delayed, seed=seed) for seed in range(SEEDS))
             say(f"{name}: rate {rate}, {'delayed' if delayed else 'in turn'}: {found:.5f}")
 
 
