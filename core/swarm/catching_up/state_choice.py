@@ -81,7 +81,9 @@ class StateChoice:
         told = self._told() if mine.name.epoch == 0 else None
         copy = given if told is not None else None
         model = copy is not None or (told is not None and told.epoch > 0)
+        # There is a model: those at the first state have none yet, and would lead back to the beginning.
         counted = [stand for stand in stands if stand.state.epoch] if model else stands
+        # A newcomer's own stand at the first state would weigh against the model, so it has none.
         name = self._membership.branches.head(None if model else mine.name, counted)
         there = [stand.peer for stand in stands if stand.state == name]
         offers = [] if name is None else self._promised(name, now)
@@ -90,8 +92,10 @@ class StateChoice:
         if copy is not None:  # equal states have equal files, and the backbone has said which
             offers = [offer for offer in offers if offer.name != copy.name or offer.digest == copy.digest]
         if nowhere := copy is None and name is None:
+            # Nobody says where to go, though there is a model, or the backbone has not been heard.
             waits = model or (told is None and self._membership.backbone is not None)
         else:
+            # A lone stranger may be a liar, and a state without a file may get one.
             waits = not offers or (len(there) == 1 and not self._membership.branches.met(there[0]))
         offers += [] if copy is None else [copy]
         if mine.name.epoch > 0 or not waits:
@@ -99,9 +103,11 @@ class StateChoice:
         elif self._listens_since is None:
             self._listens_since = now
         elif nowhere:
+            # The donor of a download that failed may be lost for a moment only: the wait begins anew.
             self._listens_since = max(self._listens_since, self._doubted_at)
         if offers and not self.listens(now):
             return offers
+        # It stays where it is, but its own file may be damaged.
         return self._promised(mine.name, now, held=mine.digest) if name is None or self.listens(now) else []
 
     def _missed(self, mine: StateName, stands: Sequence[Stand], now: float) -> NewerState | None:
@@ -115,7 +121,9 @@ class StateChoice:
             return None
         head = self._membership.branches.head(mine, stands)
         if head is None:
+            # Nobody has come further; the copy leads on only where nobody trains a model either.
             return None if any(stand.trains and stand.state.epoch for stand in stands) else copy
+        # Others have come further: the copy stands in where none of them gives a file.
         return None if self._promised(head, now) else copy
 
     def _told(self) -> ProgressReport | None:
@@ -135,6 +143,7 @@ class StateChoice:
 
         Equal states have equal files.  Where most have another file than the one that is `held`, that is damaged.
         """
+        # Own steps from there would pass the last epoch that a message can name.
         if name.epoch > FOLLOWED_EPOCH_MAX:
             return []
         trains = {stand.peer for stand in self._membership.stands(now) if stand.trains}
@@ -144,6 +153,7 @@ class StateChoice:
             if report.digest and report.state == name:
                 promised[report.digest].append(peer)
                 backed[report.digest] += peer in trains
+        # The held file counts once, for this peer; without one, a file needs at least one that trains behind it.
         least = backed[held]
         found = [NewerState(name, file, tuple(peers)) for file, peers in promised.items() if backed[file] > least]
         return sorted(found, key=lambda offer: (backed[offer.digest], offer.digest), reverse=True)
@@ -178,4 +188,5 @@ class StateChoice:
         if false:
             self._false = wanted.digest
         peers = [self._peers.fail(peer, now, times=times) for peer in wanted.peers]
+        # It is worth a look once both the file and one of its donors are due again.
         return max(self._states.fail((wanted.name, wanted.digest), now, times=times), min(peers))

@@ -52,6 +52,7 @@ class Ancestry:
 
     def read(self, way: Sequence[bytes]) -> None:
         """The file of the state that it holds names the states that led there, the nearest first after its own."""
+        # Only the held state's own parent is as sure as a step taken here; earlier ones fill gaps.
         for parents, (mark, parent) in zip(chain((self._own,), repeat(self._told)), pairwise(way), strict=False):
             if mark not in self._own and (parents is self._own or mark not in self._told):
                 self._remember(parents, mark, parent)
@@ -72,7 +73,7 @@ class Ancestry:
                 if mark not in asked:
                     said[mark][parent] += number
         for mark, parents in said.items():
-            if mark not in self._own:
+            if mark not in self._own:  # what this peer has seen itself nobody overrules
                 self._remember(self._told, mark, most(parents))
 
     def _remember(self, parents: "OrderedDict[bytes, bytes]", mark: bytes, parent: bytes) -> None:

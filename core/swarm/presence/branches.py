@@ -109,6 +109,7 @@ class Branches:
         members = [peer for peer, samples in record.credited if samples]
         self.led(before, record.name, members=members)
         self._round = _Round(before, record.name, frozenset(members))
+        # Steps taken alone bind no other peer to this branch.
         self.returns = self.returns and len(members) == 1
 
     def loaded(self, state: State, *, guest: bool = False) -> None:
@@ -150,6 +151,7 @@ class Branches:
     def abandons(self, mine: StateName, other: StateName) -> bool:
         """Whether a peer that goes from one state to the other gives up steps, as far as the history is known."""
         ours, theirs = self._ways.path(mine.mark), self._ways.path(other.mark)
+        # A later state of which no common ancestor is known may have come from the own one.
         return mine.mark not in theirs and (other.epoch <= mine.epoch or not set(theirs).isdisjoint(ours))
 
     def comes_from(self, root: StateName, stand: Stand) -> bool:
@@ -189,10 +191,12 @@ class Branches:
         judged = any(stand.peer == self._backbone for stand in heard)
         self._ways.learn(heard)
         for stand in heard:
+            # A guest knows nobody here yet: those whose state it took stand in, unless the backbone judges.
             hosts = guest and not judged and mine is not None and mine.mark in self._ways.path(stand.state.mark)
             known = stand.trains and (hosts or stand.peer in self._known)
             voice = Voices(stand.trains, known, not stand.trains, stand.peer == self._backbone)
             if further and not stand.state.epoch:
+                # They are counted apart: `heaviest` adds them to the root of this peer's own way.
                 newcomers = newcomers.plus(voice)
                 continue
             state = stand.state if self._round is None else self._round.led(stand)
@@ -208,6 +212,7 @@ class Branches:
         found = heaviest(here, names, ways, newcomers=newcomers, trains=trains, loyal=loyal)
         if mine is None or found is None:
             return found
+        # A state that led to this peer's own asks for no move, unless it may go back.
         return None if found.mark in (self._ways.path(mine.mark)[:1] if back else self._ways.path(mine.mark)) else found
 
 
@@ -241,17 +246,20 @@ def heaviest(
             break
         said = {child: _sum(here[mark] for mark in marks) for child, marks in children.items()}
         if not depth:
+            # The first state led to this peer's own, even where the way between is forgotten.
             said = {child: one.plus(newcomers) if one.own else one for child, one in said.items()}
         knows = any(one.known for one in said.values() if not one.own)
         weights = {child: one.weight(knows=knows) for child, one in said.items()}
+        # Of equal branches the greatest name wins, so that all peers choose the same.
         best = max(said, key=lambda child: (weights[child], max(names[mark] for mark in children[child])))
         stays = stay.weight(knows=knows)
         if trains:  # those that do not come after, but the backbone keeps newcomers from strangers
             keeps = stays.backbone if stay.trains > stay.own and not said[best].known else 0
             stays = stays._replace(others=0, backbone=keeps)
-        if weights[best] < stays:
+        if weights[best] < stays:  # more have stayed here than gone on any one way
             break
         if loyal and not (said[best].known or said[best].backbone):
+            # Strangers alone are not followed: it goes its own way on, or stays.
             own = [child for child, one in said.items() if one.own]
             if not own:
                 break
