@@ -48,6 +48,7 @@ class Coordinator:
         """Counts what was decided."""
         self.slow: Members = frozenset()
         """Members that all others waited for."""
+        # A successor asks at once where all stand; the first coordinator has nothing to say yet.
         self._order_at = 0.0 if reports.rank else timetable.began_at + timetable.stall_s / HEARTBEATS
         self._overslept_until = 0.0
         self._silence = FailureDetector(timetable, Stage.COMPLETE, patience_s=timetable.stall_s)
@@ -61,6 +62,7 @@ class Coordinator:
     def heard(self, member: int, now: float) -> None:
         """Some message came from a member."""
         self._silence.moved(member, now)
+        # Others speak, and the order is overdue: this process itself was asleep, not the network.
         if self._order_at and now > self._order_at + self._timetable.stall_s / (2 * HEARTBEATS):
             self._overslept_until = now + self._timetable.stall_s
 
@@ -132,6 +134,7 @@ class Coordinator:
         reports = self.reports
         self._silence.owe(reports.live - {self._me}, now, few=False)
         undone = reports.undone - {self._me}
+        # One is late only where those that are done are most, and can commit without it.
         most = len(reports.holders) >= len(undone) and quorum(self._shares, reports.live - undone)
         waits = most and self.standing.phase is not Phase.TAKING_OVER
         self._late.owe(undone if waits else frozenset(), now, few=True)
@@ -155,7 +158,7 @@ class Coordinator:
         voters, key = self.reports.earlier_votes()
         self.judgement.pinned = quorum(self._shares, voters)
         if self.judgement.pinned and key and not self.reports.undone:
-            self._prepare(key)
+            self._prepare(key)  # under the same key the votes that were cast still count
         self._changed()
 
     def _remake(self, shares: Sequence[int]) -> None:

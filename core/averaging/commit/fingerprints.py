@@ -121,6 +121,7 @@ class Fingerprints:
         if mine is None or len(vote.fingerprints) != len(mine.fingerprints):
             return False
         pairs = zip(mine.fingerprints, vote.fingerprints, self._context.shares.counts, strict=True)
+        # A helper holds only the means that it has made, so it can compare no others.
         same = all(one == other or (helps and not one and count) for one, other, count in pairs)
         return same and (helps or self.proof is None or self._is_proven(vote, self.proof))
 
@@ -141,6 +142,7 @@ class Fingerprints:
         shares, me = self._context.shares, self._context.me
         if len(nonces) != len(shares.samples) or any(nonces[m] for m in shares.everybody - shares.receivers):
             return None
+        # Without the own nonce among them the key may have been known while means could still be chosen.
         if me in shares.receivers and nonces[me] != self.nonce:
             return None
         versions = self._lanes.versions

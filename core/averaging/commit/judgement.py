@@ -61,6 +61,7 @@ class Judgement:
         common, _ = Counter(votes.values()).most_common(1)[0]
         apart = frozenset(member for member, vote in votes.items() if vote != common)
         shares = {m: [share for share, one in enumerate(votes[m]) if one != common[share]] for m in apart}
+        # Where as many stand on either side, the coordinator knows that it does not lie itself.
         few = 2 * len(apart) < len(votes) or (2 * len(apart) == len(votes) and self._reports.me not in apart)
         return self._between(shares, blamed=apart if few else frozenset())
 
@@ -75,6 +76,7 @@ class Judgement:
         words = {member: reports.of[member] for member in reports.votes}
         vote = proof.name(reports.key, fingerprints)
         told = proof.sound(vote, {member: (word.sums, word.signature) for member, word in words.items()})
+        # No honest part has such sums, or they are not signed by their member.
         if false := frozenset(words.keys() - told.keys()) - {reports.me}:
             self._trace.mark("averaging.drop.sums")
             self.differed |= false
@@ -84,6 +86,7 @@ class Judgement:
             return Ruling(commits=True)
         self._trace.mark("averaging.not_proven")
         again = {share: members for share, members in doubts.left_out.items() if share in self._lacking}
+        # Without the members that are excluded these shares lack nothing any more.
         settled = {share for share, members in again.items() if reports.me not in members}
         anew = {*doubts.unheard, *(doubts.left_out.keys() - settled)}
         self._lacking |= doubts.left_out.keys()

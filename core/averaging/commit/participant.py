@@ -188,6 +188,7 @@ class RoundParticipant:
         succession = self.succession
         succession.lost |= {member}
         if self.commit is not None and self.standing.phase is Phase.COMMITTED:
+            # The coordinator may be gone before all have its Commit.
             return self._context.send(self.others, self.commit) if succession.leader == member else []
         if succession.mine is not None:
             succession.mine.exclude(frozenset({member}))
@@ -212,7 +213,7 @@ class RoundParticipant:
         mine = self.succession.mine
         if late and mine is not None:
             self.suspects |= mine.reports.undone
-        elif late and not self._data.lacking:
+        elif late and not self._data.lacking:  # only the coordinator can have kept it from its end
             self.suspects |= {self.succession.leader}
         if mine is not None:
             self.suspects |= mine.slow | mine.judgement.differed | mine.judgement.doubted
@@ -255,13 +256,14 @@ class RoundParticipant:
         fits = is_planned(self._context.shares, commit)
         accepted = not leads and member == succession.leader
         if not accepted and (succession.is_quiet(now) or (leads and succession.rank)):
+            # Its votes prove it: a predecessor may have committed before it was lost.
             accepted = fits and not self._data.lacking and self._votes.agrees(commit, by=member)
         known = self.standing.phase is Phase.COMMITTED
         if known or not fits or not accepted:
             self._context.trace.mark("averaging.drop.commit")
             return []
         self.commit, self._commit_at = commit, now
-        if self.standing.phase is Phase.IN_DOUBT:
+        if self.standing.phase is Phase.IN_DOUBT:  # `advance` concludes no round that is over here
             self._conclude(commit, now)
         return self._context.send(self.others, commit) if leads else []
 
@@ -273,7 +275,7 @@ class RoundParticipant:
         elif same:
             self.suspects |= {self.succession.leader}
             self.abort("the coordinator has committed another mean than this computer holds")
-        elif now >= self._commit_at + self._stall_s:
+        elif now >= self._commit_at + self._stall_s:  # until then the means may still come
             self.abort("the others finished the round without this computer")
 
     def _succeed(self, now: float) -> Sends:

@@ -139,6 +139,7 @@ class Proof:
             for chunk, number in enumerate(shares.numbers(lane.share)):
                 planned, contributors = shares.givers_of(number) & there, lane.contributors(chunk)
                 lacking = planned - contributors
+                # With fewer parts than a median needs nothing is clipped, so that one false part counts in full.
                 unclipped = len(contributors) < MEDIAN_LEAST <= len(planned)
                 if lacking and (unclipped or shares.samples_of(lacking) > most):
                     found[lane.share] = found.get(lane.share, frozenset()) | lacking
@@ -245,6 +246,7 @@ class Measure:
     def hears(self, told: Members) -> bool:
         """Whether those contributors that have told no sums cannot pull so hard that anything would pass."""
         silent = math.hypot(*self._pulls(self.everybody - told))
+        # A common radius can be judged only by as many terms as a median needs.
         enough = not self.clipped or sum(self._scale(member) is not None for member in told) >= MEDIAN_LEAST
         return enough and silent <= SILENT_MOST * (1 + ROUNDED) * self.radius
 
@@ -280,7 +282,7 @@ class Measure:
             terms = chunk.terms
             there = [member for member in members if member in terms]
             if there and not chunk.radius:
-                yield math.inf
+                yield math.inf  # nothing was clipped, so nothing bounds their parts
             else:
                 yield sum(terms[member].weight * chunk.radius * terms[member].radius for member in there)
 

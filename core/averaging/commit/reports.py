@@ -76,6 +76,7 @@ class Reports:
     def adopt(self) -> None:
         """Take over the newest versions that members report and an earlier coordinator can have ordered."""
         for share in (share for share, count in enumerate(self.shares.counts) if count):
+            # Of two words on one version the coordinator's own counts: it can vouch for no other.
             words = [(self.of[m].versions[share], m == self.me, self.of[m].reducers[share]) for m in self.live]
             version, _, reducer = max(word for word in words if word[0] < self.rank << RANK_SHIFT)
             self._set(share, version, reducer)
@@ -131,6 +132,7 @@ class Reports:
         keys = [self.of[m].nonces for m in sorted(voted) if len(self.of[m].nonces) == len(self.shares.counts)]
         fitting = [key for key in keys if all(key[m] == self.of[m].nonce for m in self.needing & self.of.keys())]
         key = min(fitting, key=lambda key: sum(map(bool, key)), default=())  # it lacks those gone since
+        # Members that have not been heard, and helpers, may have voted for all that is known.
         return self.shares.everybody - (self.shares.receivers & self.of.keys() - voted), key
 
     def hopeless(self) -> list[int]:

@@ -122,7 +122,7 @@ class Sums:
             contributors, mean = lane.contributors(chunk), self._context.vectors.mean(self._number(share, chunk))
             terms, projection = self.terms.of(contributors), Projection(drawn, chunk, mean.size)
             for member, values in parts(share, chunk):
-                if member not in contributors:
+                if member not in contributors:  # its part was late, or dropped
                     continue
                 np.subtract(values, mean, out=values)
                 away, radius = norm_of(values), lane.radii[chunk] * terms[member].radius

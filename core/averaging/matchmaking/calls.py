@@ -116,7 +116,7 @@ class LedCall:
         new = [peer for peer in peers if peer not in known][: GROUP_MAX - 1 - len(self._called)]
         self._called |= dict.fromkeys(new, self._until if awaited else -math.inf)
         for peer in new:
-            self._answers.pop(peer, None)
+            self._answers.pop(peer, None)  # what it declined before
         return [Send(peer, self.call) for peer in new]
 
     def offer(self, mine: Member) -> list[Send[Ready]]:
@@ -132,7 +132,7 @@ class LedCall:
                 return True
             case Ready(self.request.round, member) if peer in self._called:
                 if member.peer == peer and member.is_finite and not member.spared:
-                    return self._answers.setdefault(peer, member) == member
+                    return self._answers.setdefault(peer, member) == member  # only its first row counts
         return False
 
     @property
@@ -165,18 +165,18 @@ class LedCall:
         silent = self.silent
         told = [Silent(silent)] if silent else []
         samples = self._config.samples(self.request, self._ready, now)
-        declined = [no for peer, no in self._declined.items() if self._called[peer] == self._until]
+        declined = [no for peer, no in self._declined.items() if self._called[peer] == self._until]  # candidates
         too_few = samples if samples < self._config.target_samples else None
         if self.leader not in self._answers:
             reason, too_few = "this computer's own contribution came too late", None
         elif sum(no.goes_on(self.call.epoch) for no in declined) >= sum(member.receives for member in self._ready):
-            reason, too_few = "the others are in another round", None
+            reason, too_few = "the others are in another round", None  # without them the mean would be left behind
         elif too_few is not None:
             reason = "the contributions together have too few samples"
         else:
             plan = self._plan(now, plain=plain)
             others = [peer for peer in plan.peers if peer != self.leader]
-            left = [cancelled for cancelled in self.end() if cancelled.to not in others]
+            left = [cancelled for cancelled in self.end() if cancelled.to not in others]  # called in vain
             return [*told, *left, *(Send(peer, plan) for peer in others)], GroupFormed(plan)
         return [*told, *self.end(silent, samples=too_few)], GroupFailed(self.request.round, reason, too_few)
 
@@ -257,7 +257,7 @@ class PlannedRound:
             return [*self.refuse(plan, call.leader, here, now)]
         if not self._heeds_refusal(plan.round, now):
             return [*self.begin(plan)]
-        self._plan = plan
+        self._plan = plan  # others have refused it before it came here
         return [*self._leave()]
 
     def begin(self, plan: Plan) -> list[GroupFormed]:
@@ -347,4 +347,4 @@ class PlannedRound:
         return round_ == self._refused and any(not self._alone.is_excluded(peer, now) for peer in self._refusers)
 
     def _are_right(self, members: int) -> bool:
-        return len(self._refusers) > 1 and FAULTY_PART * len(self._refusers) >= members
+        return len(self._refusers) > 1 and FAULTY_PART * len(self._refusers) >= members  # a single one may lie

@@ -101,7 +101,7 @@ class Matchmaker:
         self._election.unavailable &= self._here
         if isinstance(self._call, LedCall):
             outputs += self._call.invite([peer for peer in self._candidates if peer not in before], awaited=True)
-        if full:
+        if full:  # samples are enough again: the round before is over for this peer, whatever became of it
             self.round_over()
             self._election.looking = True
         elif not self.occupied:
@@ -155,7 +155,7 @@ class Matchmaker:
             case Received(sender=self._me):
                 self._trace.mark("group.drop.self")
             case Received(sender=sender, message=message):
-                self._election.unavailable.discard(sender)
+                self._election.unavailable.discard(sender)  # a peer that speaks is there again
                 outputs += self._receive(sender, message, now)
             case Lost(peer=peer):
                 if peer in self._here:
@@ -187,12 +187,12 @@ class Matchmaker:
     def _on_wanted(self, sender: PeerId, wanted: Wanted, now: float) -> Outputs:
         """Call, or call the sender too if a call is open."""
         known = sender in self._candidates
-        if self._config.numel is None:
+        if self._config.numel is None:  # a helper never leads
             return [_decline(sender, wanted, "away")]
         if isinstance(self._call, LedCall):
             return [*self._call.invite([sender], awaited=known)]
         if self.occupied or self._election.excludes(self._me, now) or self._config.is_stranger(sender, now):
-            return [_decline(sender, wanted, "busy")]
+            return [_decline(sender, wanted, "busy")]  # its own calls fail, or it calls for no stranger
         if not known:  # perhaps its report is still on its way: a look will tell
             self._trace.mark("group.drop.wanted")
             return [_decline(sender, wanted, "busy"), Elsewhere(sender, wanted.epoch, wanted.lineage)]
@@ -205,7 +205,7 @@ class Matchmaker:
         request = config.request(sender, call)
         if _is_from(present, sender, request.round):
             return []
-        if config.numel is None and not 0 < call.numel <= config.numel_max:
+        if config.numel is None and not 0 < call.numel <= config.numel_max:  # a helper has room for so many
             return [_decline(sender, call, "away")]
         goes_first = present is None or election.precedes(sender, call.attempt, present.leader, present.call.attempt)
         if self._round.is_on or not goes_first or election.excludes(sender, now):
@@ -236,7 +236,7 @@ class Matchmaker:
         match message:
             case Refused(round=round_) if call and call.request.round == round_ and sender in self._here:
                 if self._round.note_refusal(sender, round_, members=len(self._here), now=now):
-                    self._left, self._call = call, None
+                    self._left, self._call = call, None  # before its plan has come
                     self._election.plan_refused()
             case Refused(round=round_):
                 return [*self._round.refused(sender, round_, now)]

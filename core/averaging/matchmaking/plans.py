@@ -77,6 +77,7 @@ class PlanRequest:
         numbers, sizes = self.numbers, [self.numbers.chunk_numel]
         if paced and numbers.codec not in FEEDBACK:
             sizes = chunk_sizes(numbers.chunk_numel)
+        # The largest chunks of which an average share still has enough: each costs a message.
         enough = (size for size in sizes if chunk_count(self.numel, size) >= SHARE_CHUNKS * members)
         chunk = next(enough, sizes[-1])
         return {
@@ -114,6 +115,7 @@ def make_plan(
     """
     ordered = believed_rows(sorted(members, key=lambda member: member.peer), bounds)
     needing = [member for member in ordered if member.receives]
+    # Helpers have no place on a grid; a leader that only helps makes a plan without stages.
     if stages > 1 and request.allows(stages, needing) and any(member.peer == leaders[0] for member in needing):
         ordered = needing
     else:
@@ -153,6 +155,7 @@ def _rates(peers: Iterable[PeerId], known: Mapping[PeerId, Rates]) -> tuple[Rate
 
 def _as_offered(row: Member, mine: Member) -> Member:
     """A member's row without what a leader may change: it spares it, or believes it fewer samples."""
+    # It may be believed fewer samples, but not none: then it would compute for nothing.
     samples = mine.samples if min(1, mine.samples) <= row.samples <= mine.samples else row.samples
     return msgspec.structs.replace(row, samples=samples, reduces=row.reduces or row.spared, spared=False)
 
@@ -241,6 +244,7 @@ def _check_own(line: Rates, claimed: Rates, *, taken: Line) -> None:
         (line.up, claimed.up, taken.up_bytes_per_s),
         (line.down, claimed.down, taken.down_bytes_per_s),
     ):
+        # What a plan takes an unknown line for follows from the other members' lines, so it may be further off.
         if told and rate > (OWN_FACTOR if planned else OTHERS_FACTOR) * told:
             raise RemoteProblem(f"the plan counts on {rate:.0f} bytes a second of this line, which told {told}")
 
