@@ -13,7 +13,7 @@ from core.api.settings import Wish
 from core.api.snapshot import Snapshot
 
 AGAIN_MS: Final = 30_000
-"""Between two questions where no snapshot tells that the answer is another one."""
+"""Pause between two questions where no snapshot tells that the answer is another one."""
 
 
 class AskingPage(Page):

@@ -162,16 +162,16 @@ class DataView(msgspec.Struct, frozen=True, kw_only=True):
     rate_bytes_s: float = 0.0
     """Read lately, as it lies at its source."""
     bytes_read: int = 0
-    """By this run's training process."""
+    """Bytes that this run's training process has read."""
     network_bytes: int = 0
     """Bytes of `bytes_read` that came over the network, those from other volunteers not counted."""
     documents: int = 0
     left_out: int = 0
     """Documents that the organiser's filters left out."""
     stored_bytes: int = 0
-    """On the disk."""
+    """Bytes on the disk."""
     shared_bytes: int = 0
-    """On the disk beside it, pieces of the data that are kept for other volunteers."""
+    """Bytes of pieces of the data that are kept for other volunteers, on the disk beside it."""
     given_bytes: int = 0
     """Bytes of such pieces sent to other volunteers in this run of the engine."""
     reading: str = ""

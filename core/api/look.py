@@ -14,7 +14,7 @@ class ComputerFacts(msgspec.Struct, frozen=True, kw_only=True):
 
     cores: int
     threads: int
-    """That training uses, by the settings."""
+    """Threads that training uses, by the settings."""
     memory_bytes: int
     disk_free_bytes: int
     """Where Potluck keeps its things."""
@@ -57,11 +57,11 @@ class LinkLook(msgspec.Struct, frozen=True, kw_only=True):
     download_bytes: int
     """Size of the collaboration's files."""
     folder: str = ""
-    """On this computer, whose texts it wants to read; empty: none."""
+    """Folder of this computer whose texts it wants to read; empty: none."""
     sources: tuple[SourceView, ...] = ()
     """Where its text comes from; who joins has this computer ask their hosts."""
     computers: int | None = None
-    """That take part now; None: the backbone does not say."""
+    """Computers that take part now; None: the backbone does not say."""
     refusal: KeptRefusal | None = None
     """Why this computer could not take part the last time; None: it could, or has not asked yet."""
     estimate: JoinEstimate = JoinEstimate()

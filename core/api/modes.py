@@ -38,7 +38,7 @@ class UseSwitch(msgspec.Struct, frozen=True, kw_only=True):
     """How long that was from the beginning, so that a clock that is wrong, then or later, can only shorten it."""
 
     def at(self, now: float) -> UseMode:
-        """Where it stands at a moment."""
+        """Position of the switch at a moment."""
         return self.mode if self.ends(now) is None or self.meanwhile is None else self.meanwhile
 
     def ends(self, now: float) -> float | None:

@@ -20,7 +20,7 @@ class DayGift(msgspec.Struct, frozen=True, kw_only=True):
     seconds: float = 0.0
     """Time spent contributing, seconds."""
     samples: int = 0
-    """That were averaged, by the receipts of that day, whether or not a model has kept the round."""
+    """Samples that were averaged, by the receipts of that day, whether or not a model has kept the round."""
     bytes_sent: int = 0
     bytes_received: int = 0
     joules: float = 0.0
@@ -90,14 +90,14 @@ class MachineView(msgspec.Struct, frozen=True, kw_only=True):
     threads: int
     """Number of the processor's threads."""
     threads_used: int
-    """That train, as the settings say."""
+    """Threads that train, as the settings say."""
     memory_bytes: int
     memory_free_bytes: int
     memory_used_bytes: int
-    """By the engine and its training processes."""
+    """Memory of the engine and its training processes."""
     disk_free_bytes: int
     disk_used_bytes: int
-    """By Potluck's home."""
+    """Disk space that Potluck's home takes."""
     home: str
     device: str
     """What is computed on; empty: nothing is known yet."""

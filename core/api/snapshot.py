@@ -58,7 +58,7 @@ class LossView(msgspec.Struct, frozen=True):
     guesses: str = ""
     """What a score's share of right guesses is a share of, such as "blanks"; empty: nothing is guessed."""
     epoch: int | None = None
-    """At which the score was measured here; None: not yet, or not since another state was loaded."""
+    """Epoch of the last score that was measured here; None: not yet, or not since another state was loaded."""
     score: Score | None = None
     """Score of the shared model at that epoch."""
     baselines: dict[str, Score] = {}
@@ -169,7 +169,7 @@ class CurvePoint(msgspec.Struct, frozen=True):
     loss_training: Annotated[float, Meta(ge=-1e30, le=1e30)] | None
     """Mean over all contributions of that epoch."""
     loss_heldout: Annotated[float, Meta(ge=-1e30, le=1e30)] | None = None
-    """On what is never learned from, where a peer looked."""
+    """Loss on text that is never learned from, where a peer looked."""
 
 
 COUNTERS_S = 10.0

@@ -44,7 +44,7 @@ class PartFacts(NamedTuple):
     """What is known of the parts of a chunk beside their numbers."""
 
     samples: Sequence[int] = ()
-    """That each part is said to be made of; none: of equally many."""
+    """Samples that each part is said to be made of; none: equally many."""
     typical: float = 0.0
     """The norm of the median member's whole contribution, for a chunk of this size; 0: unknown."""
 

@@ -150,7 +150,7 @@ class Status(Message, frozen=True, tag="averaging.status"):
     nonce: Nonce = b""
     """The sender's nonce for these versions, told once it holds all means; empty before, and from a helper."""
     nonces: Nonces = ()
-    """Under which the sender has voted."""
+    """Nonces under which the sender has voted."""
     fingerprints: Fingerprints = ()
     """The vote: what the sender's means are (`commit.fingerprints`)."""
     sums: Sums = b""

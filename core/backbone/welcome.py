@@ -87,7 +87,7 @@ class CollaborationNow(msgspec.Struct, frozen=True):
     """The collaboration at this moment, as the backbone sees it."""
 
     computers: Annotated[int, Meta(ge=0, lt=2**31)] = 0
-    """That are here; the backbone itself does not count."""
+    """Computers that are here; the backbone itself does not count."""
     samples_per_s: Annotated[float, Meta(ge=0, lt=1e12)] = 0.0
     """All of them together."""
     epoch: Annotated[int, Meta(ge=0, lt=2**53)] = 0

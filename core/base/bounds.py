@@ -16,7 +16,7 @@ SAMPLES_MAX: Final = 1 << 40
 LOSS_MAX: Final = 1e9
 """Upper bound on a loss, and on its opposite: a model with a greater one has diverged."""
 LOSS_FACTOR: Final = 3.0
-"""By so many times a loss that is known, or so many nats, another loss of about the same state may differ from it."""
+"""Factor, or nats, by which a loss may differ from a known loss of about the same state."""
 NORM_MAX: Final = 1e18
 """Upper bound on the norm of a contribution or of a part of it: a model with a greater gradient has diverged, and sums
 of numbers within it are finite."""

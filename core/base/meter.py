@@ -130,7 +130,7 @@ class Meter:
         self._short, self._long = _Busiest(WINDOW_S), _Busiest(LONG_WINDOW_S)
         self._left = self._arrived = 0
         self.receivers: frozenset[PeerId] = frozenset()
-        """To whom the present round has this computer send."""
+        """Peers to which the present round has this computer send."""
         self._pressed_s = 0.0
         self._held: dict[PeerId, tuple[int, float]] = {}
         self.trips: OrderedDict[PeerId, float] = OrderedDict()

@@ -64,7 +64,7 @@ class StateFrame(Frame, frozen=True, kw_only=True):
     checkpoint: str
     """Path of the checkpoint file; it stays for at least one more epoch."""
     ledger: bytes = b""
-    """That the file holds."""
+    """Ledger that the file holds."""
 
 
 class StateFields(TypedDict):

@@ -137,7 +137,7 @@ class Server:
 
 
 class _Arrival(asyncio.Protocol):
-    """Protocol of a connection until it stands."""
+    """Protocol of a connection until its handshake is done."""
 
     def __init__(self, arrived: Callable[[Any], None]) -> None:
         self._arrived = arrived

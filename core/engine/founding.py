@@ -31,9 +31,9 @@ class Costs(msgspec.Struct, frozen=True, kw_only=True):
 
     parameters: int
     activation_bytes: int
-    """That the forward pass keeps of one sample for the backward pass."""
+    """Bytes of one sample that the forward pass keeps for the backward pass."""
     optimizer_bytes: float
-    """That the optimiser remembers for each parameter."""
+    """Bytes that the optimiser keeps for each parameter."""
 
 
 class Prepared(msgspec.Struct, frozen=True, kw_only=True):

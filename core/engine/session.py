@@ -106,7 +106,7 @@ class VolunteerSession:
         self.gift = GiftMeter(installation.days, self._given, partial(watts_of, installation))
         self._use = AllowedUse(installation, self.trainer, changed=changed)
         self.port = 0
-        """At which others are heard; 0 until then."""
+        """Port at which others are heard; 0 until there is one."""
         self._over = asyncio.Event()
         self.begins_again = False
         """Whether it ended to be begun again: the backbone's clock is behind this computer's."""

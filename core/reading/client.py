@@ -19,7 +19,7 @@ from core.workers.frames import LENGTH_BYTES, frame_length, framed
 
 RESTART_S: Final = 1.0
 RESTART_S_MAX: Final = 60.0
-"""Between two starts of a reader that dies, jitter apart."""
+"""Longest pause between two starts of a reader that dies, jitter apart."""
 DEATHS_MAX: Final = 6
 """Readers that die in a row without a word about text; then the worker has a problem."""
 ENDS_S: Final = 10.0

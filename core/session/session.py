@@ -232,7 +232,7 @@ class Session(Generic[P]):
         await self.host.run()
 
     async def keep_pass(self, renewed: Callable[[], Awaitable[bytes | None]], *, at_once: bool = False) -> None:
-        """Show another pass from time to time, until cancelled.
+        """Renew this peer's pass before it ends, until cancelled.
 
         Args:
             renewed: Gets a new pass; None: there is none this time.

@@ -16,7 +16,7 @@ from typing import Final, TypeVar
 import psutil
 
 GROWTH_BYTES_MAX: Final = 2 * 1024**3
-"""By so much a process may grow while it makes a piece of text of a file: ten times what most files need."""
+"""Growth of a process while it makes a piece of text of a file: ten times what most files need."""
 WATCH_S: Final = 0.1
 REFUSES = sys.platform == "linux"
 """Whether the system refuses memory beyond a bound."""

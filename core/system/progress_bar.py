@@ -9,7 +9,7 @@ from typing import TextIO
 CHARACTERS = 30
 EVERY_S = 0.2
 LINE_EVERY_S = 10.0
-"""Between two lines that tell of the same, where there is no terminal."""
+"""Pause between two lines about the same, where there is no terminal."""
 COLUMNS = 80
 """Width of a terminal that does not say how wide it is."""
 _DIGITS = dict.fromkeys(map(ord, "0123456789"))

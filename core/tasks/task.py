@@ -95,7 +95,7 @@ class ModelCosts:
     parameters: int
     """Numbers that are learned and averaged, exactly."""
     activation_bytes: int
-    """That the forward pass keeps of one sample for the backward pass, float32."""
+    """Bytes of one sample that the forward pass keeps for the backward pass, float32."""
 
 
 class TaskModule(Protocol):

@@ -21,7 +21,7 @@ SUBJECT = re.compile(
     r"(build|chore|ci|docs|feat|fix|perf|refactor|revert|style|test)(\([a-z0-9_]+(, [a-z0-9_]+)*\))?: \S.*"
 )
 SILENCED = re.compile(r"noqa:.*\bPLR091[37]\b")
-HEADLESS = re.compile(r"(Of|So (many|much|long|far|often))\b")
+HEADLESS = re.compile(r"(Of|That|Whom|(At|Under) which|So (many|much|long|far|often))\b")
 ELSEWHERE = re.compile(r"See the (module|class)'s docstring")
 
 

@@ -163,6 +163,7 @@ def test_places_are_counted_and_named(rule):
         'SIDE = 64\n"""Of the square."""\n',
         'class A:\n    many: int\n    """So many of them."""\n',
         'def f():\n    """So\n    far it goes."""\n',
+        'class A:\n    epoch: int\n    """At which it was measured."""\n',
         'class A:\n    def f(self):\n        self.b = 1\n        """ Of the manifest."""\n',
     ],
 )

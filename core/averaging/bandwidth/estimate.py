@@ -20,7 +20,7 @@ from core.base.meter import Meter, Sighting
 GROWTH: Final = 2.0
 """Factor on what a line has carried, as long as its limit has not been seen."""
 PROBE: Final = 1.25
-"""In a probing round, so many times its limit is offered..."""
+"""Factor on its limit that is offered in a probing round..."""
 PROBE_ROUNDS: Final = 6
 """... which is every so many epochs: the lines are overrated, and queues stand before them, in no other round."""
 MORE: Final = 1.1
@@ -98,7 +98,7 @@ class OwnLine:
     def __init__(self, me: PeerId) -> None:
         self._me = me
         self.meter = Meter()
-        """To be shown how bulk moves."""
+        """Meter that is shown how bulk moves."""
         self.up = Estimate()
         self.down = Estimate()
         self.held: Mapping[PeerId, float] = {}

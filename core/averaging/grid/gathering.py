@@ -140,7 +140,7 @@ class Gathering:
         return min(living, key=lambda m: (m in self._unfit, m not in self.group.members), default=None)
 
     def _is_near(self, attempt: int) -> bool:
-        """Within one turn of coordinators: nobody brings the attempts to an end with a single message."""
+        """Whether an attempt is within one turn of coordinators: no single message may use all attempts up."""
         return attempt <= self.attempt + len(self.group.members)
 
     @property

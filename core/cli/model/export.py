@@ -36,7 +36,7 @@ WRITTEN: Final = frozenset(
 
 TOKEN: Final = "HF_TOKEN"  # noqa: S105 - the name of a variable
 ENTRY: Final = "hub-token"
-"""Under which the token lies in the keyring."""
+"""Name of the token in the keyring."""
 _NAME: Final = re.compile(r"[\w.-]{1,96}/[\w.-]{1,96}", re.ASCII)
 _TOKEN: Final = re.compile(r"[!-~]{1,200}")
 

@@ -24,7 +24,7 @@ from core.swarm.participant import Participant
 
 LOOK_S: Final = 10.0
 ASK_FIRST_S: Final = 30.0
-"""Between two requests to the backbone while nobody is heard, the first time; each pause is twice as long."""
+"""First pause between two requests to the backbone while no peer is heard; each further one is twice as long."""
 ASK_LONGEST_S: Final = 1800.0
 
 

@@ -1,4 +1,4 @@
-"""Counts what this computer gives into days."""
+"""Adds what this computer gives to the count of the day on which it gave it."""
 
 import asyncio
 import contextlib

@@ -83,7 +83,7 @@ class Standpoint:
     passes: Mapping[PeerId, Pass] = field(default_factory=dict)
     """Passes that peers have shown: names and roles come from there."""
     revoked: frozenset[PeerId] = frozenset()
-    """Whom the organiser has shut out."""
+    """Peers that the organiser has shut out."""
     worker_pid: int | None = None
     loss: LossView | None = None
     device: str = ""

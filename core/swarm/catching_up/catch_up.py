@@ -32,7 +32,7 @@ from core.swarm.words.outputs import Output
 from core.swarm.words.states import State, StateName
 
 STATE_SLACK_BYTES: Final = 64 * 1024 + 2 * LEDGER_BYTES_MAX
-"""By so much a state of this collaboration may be larger than the own: only their ledgers differ in size."""
+"""Bytes by which another state may be larger than the own one: only their ledgers differ in size."""
 DEADLY: Final = 4
 """Number of failures in a row that a state counts for if the trainer went while it was loading it."""
 FALSE: Final = 8

@@ -97,7 +97,7 @@ class Branches:
         self._guest_at = b""
         """Mark of the state that was taken from others."""
         self.returns = True
-        """Whether this peer holds what it left behind itself, and since then has shared no step with anybody."""
+        """Whether the state comes from this peer's own disk, and no other peer has shared a step since."""
 
     def led(self, before: StateName, after: StateName, *, members: Iterable[PeerId] = ()) -> None:
         """Note that a round of ours, with these members, has led from one state to the next."""

@@ -27,7 +27,7 @@ LIFETIME_S: Final = 900.0
 AGAIN_S: Final = 300.0
 """Facts that have not changed are published again after so long."""
 REST_S: Final = 2.0
-"""Between two times that facts are published, or read."""
+"""Pause between two times that facts are published, or read."""
 READ_AFTER_S: Final = 0.5
 """After a round: the others publish theirs just then."""
 READ_S: Final = 60.0

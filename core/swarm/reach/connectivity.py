@@ -46,7 +46,7 @@ from core.swarm.words.settings import ParticipantSettings
 
 SCOUT_FIRST_S: Final = 2.0
 SCOUT_S: Final = 60.0
-"""Between two looks for public peers, once there has been time to find some."""
+"""Pause between two looks for public peers, once there has been time to find some."""
 SCOUT_RECORDS: Final = 4
 """Number of peer records that are read at one look."""
 WANTED_MAX: Final = 256

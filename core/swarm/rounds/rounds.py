@@ -146,7 +146,7 @@ class Rounds:
         self.earned = EarnedSpeeds(settings.averaging.weight_share_max)
         """How much of what peers say of their samples is believed."""
         self.penalties = Penalties(self._identity.peer_id, round_timeout_s=settings.averaging.round_timeout_s)
-        """Whom rounds of ours that failed are put down to, and who costs those that hold time."""
+        """Penalties of members to which failed rounds are attributed, or that cost successful ones time."""
         self.current: bytes | None = None
         """The round for which a contribution was asked."""
         self.serve(self._vectors)

@@ -132,7 +132,7 @@ class ContributionCut:
 
     epoch: int
     samples: int
-    """That it brought."""
+    """Samples that it brought."""
     weight: int
     """The samples for which it counted: it has not earned more yet, or would have more than its share."""
     scaled: float

@@ -35,9 +35,9 @@ class AlbertNumbers(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     spread: Annotated[float, Meta(gt=0, le=1)] = 0.05
     """Standard deviation of most other weights at first."""
     value_spread: Annotated[float, Meta(gt=0, le=1)] = 0.09
-    """That of what attention passes on: large enough that a word hears its neighbours from the beginning."""
+    """Spread of what attention passes on: large enough that a word hears its neighbours from the beginning."""
     query_spread: Annotated[float, Meta(gt=0, le=1)] = 0.02
-    """That of what attention asks for, beside the positions."""
+    """Spread of what attention asks for, beside the positions."""
     order_weight: Annotated[float, Meta(ge=0, le=10)] = 0.1
     """How much the order of sentences counts beside the masked words."""
     ngram_max: Annotated[int, Meta(ge=1, le=10)] = 1

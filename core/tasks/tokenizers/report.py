@@ -34,7 +34,7 @@ class TokenizerReport(msgspec.Struct, frozen=True, kw_only=True):
 
     vocab_size: int
     words: int
-    """That white space divides."""
+    """Words, as white space divides them."""
     tokens: int
     tokens_per_word: float
     characters_per_token: float

@@ -82,7 +82,7 @@ class PassBlock:
         return [int(row) for row in found]
 
     def miss(self) -> None:
-        """It lies in no file any more."""
+        """Note that no file holds the block any more."""
         self.states_R[self.states_R == BUFFERED] = WAITING
         self.there = self.entered = 0
         self.whole = False

@@ -108,7 +108,7 @@ class CutResult(NamedTuple):
     data: bytes
     """Bytes of its file."""
     journal: CutJournal
-    """That knows of it."""
+    """Journal that knows of it."""
 
 
 @dataclass(frozen=True)

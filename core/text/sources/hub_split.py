@@ -67,7 +67,7 @@ class SplitAnswer(msgspec.Struct, frozen=True, kw_only=True):
     left_out: list[str] = []
     """Further ones, which hold something else than most do, so that the library does not read them."""
     configs: list[str] = []
-    """That its card names."""
+    """Configurations that its card names."""
     splits: list[str] = []
     """Splits of the configuration."""
 

@@ -26,8 +26,8 @@ class OptimizerNumbers(ScheduleNumbers, frozen=True, kw_only=True, forbid_unknow
     max_grad_norm: Annotated[float, Meta(gt=0, le=1e12)] = 1.0
     """A gradient of a larger norm is scaled down to it."""
     spike_guard: Annotated[float, Meta(ge=0, le=1000)] = 0.0
-    """By so many standard deviations of the last norms a gradient's may exceed the usual one; a longer one is scaled
-    down to that (`core.training.optimizers.clipping`).  0: whatever comes."""
+    """Standard deviations of the last norms by which a gradient's norm may exceed the usual one; a longer gradient is
+    scaled down to that (`core.training.optimizers.clipping`).  0: no limit."""
 
 
 class Optimizer(Protocol):

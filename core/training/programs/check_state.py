@@ -22,7 +22,7 @@ class Checked(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag=
     fault: str
     """A sentence that says why nobody should go on from the state; empty: nothing speaks against it."""
     loss: float | None = None
-    """On the held-out text; None: the state cannot be loaded."""
+    """Loss on the held-out text; None: the state cannot be loaded."""
 
 
 def checked(path: Path, task: Task, manifest: Manifest) -> Checked:

@@ -32,7 +32,7 @@ class CheckedRecipe:
     numbers: Numbers
     """All of the task's, those that the recipe leaves out included."""
     optimizer_bytes: float
-    """That the optimiser remembers for each parameter."""
+    """Bytes that the optimiser keeps for each parameter."""
 
 
 def checked_recipe(recipe: Recipe, *, called: str) -> CheckedRecipe:

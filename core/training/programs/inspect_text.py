@@ -42,7 +42,7 @@ class Inspected(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", ta
     loss_count: int
     examples: tuple[str, ...]
     sample_bytes: int
-    """That were read, as they lie there."""
+    """Bytes that were read, as they lie there."""
     sample_texts: int
     sample_documents: int
     sample_characters: int
