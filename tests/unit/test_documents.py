@@ -11,6 +11,7 @@ PAGES = [
     "README.md",
     "ARCHITECTURE.md",
     "CONTRIBUTING.md",
+    "tests/README.md",
     *(page.relative_to(ROOT).as_posix() for page in ROOT.glob("docs/**/*.md")),
 ]
 PATH = r"`((?:app|core|docs|packaging|resources|tests)/[\w/.-]*)[^`]*`"
@@ -55,3 +56,9 @@ def test_each_test_of_the_attacks_page_exists() -> None:
     assert [one for one in named if f"def {one[1]}(" not in (ROOT / one[0]).read_text(encoding="utf-8")] == []
     places = re.findall(r"`((?:app|core|packaging|docs)/[^`]*)`", page)
     assert [place for place in places if not (ROOT / place).exists()] == []
+
+
+def test_each_folder_of_tests_stands_in_its_page() -> None:
+    page = (ROOT / "tests" / "README.md").read_text(encoding="utf-8")
+    folders = {path.parent.name for path in (ROOT / "tests").glob("*/*.py")}
+    assert sorted(folders - set(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE))) == []

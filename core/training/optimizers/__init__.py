@@ -1,7 +1,7 @@
 """Optimisers on flat vectors: a plain dict from the name that stands in a manifest.
 
-A new optimiser is a module with a class that satisfies `Optimizer`, and one line in `OPTIMIZERS`; it gets its tests
-from `tests/contracts/test_optimizers.py`.
+A new optimiser is a module with a class that satisfies `Optimizer`, and one line in `OPTIMIZERS`; its tests
+(`tests/contracts/test_optimizers.py`) ask for an independent reference besides.
 """
 
 from collections.abc import Mapping
