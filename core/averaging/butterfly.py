@@ -62,7 +62,7 @@ class Butterfly:
         trace: Counts misuse and incidents.
 
     Raises:
-        ValueError: the plan is one without this member, or a vector is missing or of the wrong shape or type.
+        ValueError: the plan lacks this member, or a vector is missing or of the wrong shape or type.
     """
 
     def __init__(self, me: PeerId, plan: Plan, work: RoundInput, *, trace: Trace) -> None:

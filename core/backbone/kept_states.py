@@ -121,7 +121,7 @@ class KeptStates:
             header = _header(location)
             if header is None or (_named(header), header.manifest) != (copy.name, self._manifest):
                 location.unlink()
-                raise RemoteProblem("What was given as a copy of the model calls itself otherwise.")
+                raise RemoteProblem("The copy of the model names another state than was promised.")
             make_directory(self._folder)
             move_synced(location, path)
         except OSError as error:

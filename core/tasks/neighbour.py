@@ -63,5 +63,5 @@ def read_neighbour(blobs: Blobs) -> Score | None:
         return None
     score = blobs.decode(NEIGHBOUR, Score)
     if not 0 <= score.loss <= LOSS_MAX or not 0 <= (score.right or 0) <= 1:
-        raise BadInput("The score of the simple model cannot be one.", hint="Ask the organiser for a new one.")
+        raise BadInput("The score of the simple model is not valid.", hint="Ask the organiser for a new one.")
     return score

@@ -108,7 +108,7 @@ def check_alike(found: Any, expected: Any, names: Sequence[str]) -> None:
     for name in names:
         if getattr(found, name) != getattr(expected, name):
             raise BadInput(
-                f"The model computes otherwise than this task's: its {name} is {getattr(found, name)!r}, "
+                f"The model differs from this task's: its {name} is {getattr(found, name)!r}, "
                 f"and must be {getattr(expected, name)!r}.",
                 hint="Begin with another model, or without one.",
             )

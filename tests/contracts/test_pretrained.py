@@ -174,7 +174,7 @@ def refused(made: Trained, folder: Path, match: str) -> None:
 CHANGES: dict[str, tuple[dict[str, object], str]] = {
     "kind": ({"model_type": "bert"}, "of the kind 'bert'"),
     "width": ({"hidden_size": 48, "n_embd": 48}, "cannot be read"),
-    "activation": ({"hidden_act": "relu", "activation_function": "relu"}, "computes otherwise"),
+    "activation": ({"hidden_act": "relu", "activation_function": "relu"}, "differs from this task's"),
     "bounds": ({"num_hidden_layers": 1000, "n_layer": 1000, "num_hidden_groups": 1}, "do not fit|lacks parameters"),
 }
 

@@ -54,7 +54,7 @@ class ShareMap:
             ValueError: the peer is not a member.
         """
         if peer not in self._place:
-            raise ValueError("the plan is one without this member")
+            raise ValueError("the plan lacks this member")
         return self._place[peer]
 
     def places(self, peers: Iterable[PeerId]) -> Members:

@@ -61,9 +61,9 @@ class Vectors:
             if vector is not None and (vector.shape != (numel,) or vector.dtype != np.float32):
                 raise ValueError(f"a vector of shape {vector.shape} and type {vector.dtype} for {numel} float32")
         if contribution is None and me in shares.givers:
-            raise ValueError("the plan has this member with a contribution, and there is none")
+            raise ValueError("the plan expects a contribution that this member does not have")
         if result is None and me in shares.receivers:
-            raise ValueError("the plan has this member as one that needs the mean, and there is nowhere to put it")
+            raise ValueError("the plan expects this member to take the mean, for which it has no vector")
         self.codec = work.codec
         self.carry = work.carry
         self._shares = shares

@@ -111,5 +111,5 @@ def decode_facts(data: bytes) -> LineFacts:
     """
     facts = _SCHEMA.decode(data)
     if len(facts.packed_seen) % SEEN_BYTES or len(facts.packed_held) % HELD_BYTES:
-        raise WireProblem("no facts of lines: half a peer")
+        raise WireProblem("the facts of lines end within a peer's entry")
     return facts

@@ -118,7 +118,7 @@ class Grid:
         if work.contribution is None or work.result is None or work.carry is not None:
             raise ValueError("a grid is for members that have vectors, and for codecs that need no feedback")
         if me not in plan.peers or plan.stages < 2:
-            raise ValueError("the plan is one without this member, or no grid")
+            raise ValueError("the plan lacks this member, or has no grid")
         self.plan = plan
         self._me = plan.peers.index(me)
         self._others = {peer: place for place, peer in enumerate(plan.peers) if peer != me}

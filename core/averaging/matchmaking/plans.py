@@ -187,7 +187,7 @@ def check_plan(plan: Plan, request: PlanRequest, mine: Member | None, *, leader:
         raise RemoteProblem("the plan's stages do not fit its members or the manifest")
     rows = [row for row in plan.members if mine is not None and row.peer == mine.peer]
     if mine is None or [_as_offered(row, mine) for row in rows] != [mine]:
-        raise RemoteProblem("the plan does not have this member as it has offered itself")
+        raise RemoteProblem("the plan's row of this member differs from its offer")
     if not all(member.is_finite for member in plan.members):
         raise RemoteProblem("a loss or a speed in the plan is not a number")
     spared = sum(m.spared for m in plan.members)

@@ -45,8 +45,8 @@ def run(args: argparse.Namespace) -> int:
     bad = sum(bool(checked.problem) for checked in receipts)
     if bad:
         raise NotTrusted(
-            f"{amount(bad)} of {amount(len(receipts))} receipts are not what was signed.",
-            hint="Somebody has changed the files, or the disk has; leave these receipts out of account.",
+            f"{amount(bad)} of {amount(len(receipts))} receipts do not match their signatures.",
+            hint="Somebody has changed the files, or the disk has; do not count these receipts.",
         )
     return 0
 

@@ -396,7 +396,7 @@ def test_our_own_misuse_raises() -> None:
     good = np.zeros(100, dtype=np.float32)
     with pytest.raises(ValueError, match="vector of shape"):
         Butterfly(plan.peers[0], plan, RoundInput(good[:99], good, CODECS["raw"]), trace=Trace())
-    with pytest.raises(ValueError, match="without this member"):
+    with pytest.raises(ValueError, match="lacks this member"):
         Butterfly(PeerId(bytes(32)), plan, RoundInput(good, good, CODECS["raw"]), trace=Trace())
 
 

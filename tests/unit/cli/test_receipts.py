@@ -50,5 +50,5 @@ def test_a_receipt_that_somebody_has_changed_is_named(tmp_path, home, capsys):
     out, err = capsys.readouterr()
     assert "NOT VALID: a signature is under another statement" in out
     assert "signed by 1 of 3, all valid, which proves nothing to others" in out
-    assert "1 of 2 receipts are not what was signed" in err
+    assert "1 of 2 receipts do not match their signatures" in err
     assert main(["receipts", "--folder", str(tmp_path / "nothing")]) == 2

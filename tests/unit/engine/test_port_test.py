@@ -27,7 +27,7 @@ BEHIND = Tried(
             "nobody got through. The router lets nobody in",
             "port 24000 forwarded",
         ),
-        ({"forwarded": True}, "nobody got through", "another one stands before it"),
+        ({"forwarded": True}, "nobody got through", "another router before it"),
         ({"reach": OwnReach(Reachability.PUNCHABLE, udp="none")}, "nobody got through", "firewall"),
         ({"tcp": None}, "Nobody has called port 24000 yet", "Try again"),
         (
