@@ -100,7 +100,7 @@ class JoinCommand:
         """Keep the person's choices, then join.
 
         Args:
-            link: Of the collaboration; empty: this computer trains alone.
+            link: Link of the collaboration; empty: this computer trains alone.
             habits: The choices.
             told: Hears the first problem, or the end.
         """

@@ -85,7 +85,7 @@ class Application(QObject):
         """Open the window, and look for the engine.
 
         Args:
-            link: Of a collaboration: the person is asked about it first, before anything is computed; empty: none.
+            link: Link of a collaboration: the person is asked about it first, before anything is computed; empty: none.
             hidden: Whether only the tray shows it; minimised where there is no tray.
         """
         if opening(self._home, self.choices) is Opening.ALONE:
@@ -106,7 +106,7 @@ class Application(QObject):
         """Open the first-run pages; no engine is looked for, and nothing computes, before the person starts it.
 
         Args:
-            link: Of a collaboration, which is looked at first; empty: none.
+            link: Link of a collaboration, which is looked at first; empty: none.
         """
         self._welcome.begin(link)
 

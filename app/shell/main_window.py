@@ -47,7 +47,7 @@ class MainWindow(QMainWindow):
     Args:
         store: The verdict, and the last snapshot.
         intents: Takes the person's intents.
-        commands: Of Potluck, that the window runs.
+        commands: Commands of Potluck, that the window runs.
         theme: The colours.
         choices: The person's choices about the window.
     """

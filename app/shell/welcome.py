@@ -32,7 +32,7 @@ class Welcome(QObject):
         """Open the pages.
 
         Args:
-            link: Of a collaboration, which is looked at first; empty: none.
+            link: Link of a collaboration, which is looked at first; empty: none.
         """
         self._open = True
         self._pages.begin(link)

@@ -70,7 +70,7 @@ class SettingsDialog(QDialog):
         """Open, with what the engine says.
 
         Args:
-            field: Of `fields`, that gets the focus; empty: the page that was open last.
+            field: One of `fields`, which gets the focus; empty: the page that was open last.
         """
         self._wanted = field
         if not self.isVisible():

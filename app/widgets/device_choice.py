@@ -63,7 +63,7 @@ class DeviceChoice(QWidget):
         """Offer these, too.
 
         Args:
-            devices: Of each its name and its title.
+            devices: Name and title of each.
         """
         self._titles = {name: title for name, title in devices if name != CPU}
         self._show_boxes([CPU, *self._titles, *self.boxes])

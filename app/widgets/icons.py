@@ -55,7 +55,7 @@ class Picture(QWidget):
     """An icon as a part of a window; silent to a screen reader, which reads the text beside it.
 
     Args:
-        name: Of the icon.
+        name: Name of the icon.
         size: In lines of text.
         role: Palette role that colours a line icon.
     """

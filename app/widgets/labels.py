@@ -22,7 +22,7 @@ def label(text: str = "", *, factor: float = 1.0, bold: bool = False, tone: str 
 
     Args:
         text: At first.
-        factor: Of the system's size.
+        factor: Factor on the system's size.
         bold: Or not.
         tone: "", "muted" or "accent", of `resources/styles`.
     """

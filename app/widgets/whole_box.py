@@ -10,7 +10,7 @@ class WholeBox(QSpinBox):
         unit: Shown behind the number.
         most: The largest number.
         zero: Shown instead of 0; empty: the smallest number is 1.
-        step: Of the arrow keys.
+        step: Step of the arrow keys.
     """
 
     def __init__(self, *, unit: str, most: int, zero: str = "", step: int = 1, parent: QWidget | None = None) -> None:

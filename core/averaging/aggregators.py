@@ -65,7 +65,7 @@ class Aggregator(Protocol):
         """Write what the parts become.
 
         Args:
-            weights: Of the parts, above 0 and all together 1; at least one.
+            weights: Weights of the parts, above 0 and all together 1; at least one.
             parts: Their numbers, each of shape (numel,) and valid until the next one is asked for; they may be
                 overwritten.  A number of them may be infinite or none; then so may be the result.
             out: Shape (numel,), float32.
@@ -288,7 +288,7 @@ def norm_bound(norms: Iterable[float], *, typical: float) -> float:
     """Upper bound on the norm with which each part of a chunk counts.
 
     Args:
-        norms: Of all parts of the chunk.
+        norms: Norms of all parts of the chunk.
         typical: The norm of the median member's whole contribution, for a chunk of this size.
 
     Returns:

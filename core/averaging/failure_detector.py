@@ -113,7 +113,7 @@ class FailureDetector:
     """What one waiter knows of the members that owe it something.
 
     Args:
-        timetable: Of the round.
+        timetable: Timetable of the round.
         stage: For what it waits.
         patience_s: How long nothing may come of a member.
     """

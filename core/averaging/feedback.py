@@ -52,7 +52,7 @@ class Carry:
     """One member's residuals in one round.
 
     Args:
-        codec: Of parts and means.
+        codec: Codec of parts and means.
         store: Whose residuals count until `commit`.
         samples: The member's own.
     """

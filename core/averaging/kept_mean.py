@@ -26,7 +26,7 @@ class MeanForm:
     """The form of the means of one collaboration.
 
     Args:
-        codec: Of its rounds.
+        codec: Codec of its rounds.
         chunk_numel: Numbers in a chunk, as the manifest has it.
         numel: Numbers in a mean.
     """

@@ -74,7 +74,7 @@ def outcome_of(
     Args:
         shares: The plan's division.
         present: For each member the number of chunks of the mean that hold its part.
-        versions: Of each share.
+        versions: Version of each share.
         bits: Binds the plan, the bits of all means and who is in which.
     """
     plan, peers = shares.plan, shares.plan.peers

@@ -38,7 +38,7 @@ def go_back(folder: Path, number: int) -> KeptCopy:
     """Make the derived root of a copy, and choose it; a backbone that runs finds it within seconds.
 
     Args:
-        folder: Of the copies.
+        folder: Folder of the copies.
         number: The copy's.
 
     Raises:

@@ -58,7 +58,7 @@ class KeptPasses:
 
     Args:
         folder: What this computer keeps of the collaboration.
-        manifest_id: Of the collaboration.
+        manifest_id: Id of the collaboration.
         me: This computer's key.
     """
 
@@ -110,7 +110,7 @@ class KeptPasses:
         """The newer ones of the records that are kept and those offered, which are kept from now on.
 
         Args:
-            manifest: Of the collaboration.
+            manifest: Manifest of the collaboration.
             offered: Signed records; empty: none.
 
         Returns:

@@ -64,7 +64,7 @@ def link_to(hosts: Sequence[str], port: int, manifest_id: bytes, invite: str) ->
 
     Args:
         hosts: At least one, the best first.
-        port: Of the welcome desk, at each of them.
+        port: Port of the welcome desk, at each of them.
         manifest_id: The collaboration.
         invite: Secret of the invitation.
     """

@@ -42,7 +42,7 @@ def check_sources(sources: Iterable[DataSource], *, called: str = "") -> None:
     """Refuse what this version does not have.
 
     Args:
-        sources: Of a manifest or of a recipe.
+        sources: Sources of a manifest or of a recipe.
         called: What comes before the sentence.
 
     Raises:

@@ -61,7 +61,7 @@ class Refusal(Exception):  # noqa: N818 - an answer, not a failure of ours
     Args:
         code: The JSON-RPC code.
         view: The problem and its hint.
-        request_id: Of the request, where it could be read.
+        request_id: Id of the request, where it could be read.
     """
 
     def __init__(self, code: int, view: ProblemView, request_id: RequestId = None) -> None:

@@ -53,7 +53,7 @@ class NoticeRing:
 
         Args:
             level: How serious it is.
-            code: Of the happening.
+            code: Code of the happening.
             args: What its sentence is made of.
         """
         return self.add(level, happening(code, args), code, args)

@@ -46,7 +46,7 @@ class Tunnel:
 
     Args:
         computer: As ssh takes it: a host, or user@host.
-        home: Of this computer: the folder to write `engine.json` to.
+        home: Home of this computer: the folder to write `engine.json` to.
         far_home: Home of the far engine; empty: where POTLUCK_HOME of the far login or its system says.
         ssh: The command, with options.
 

@@ -40,7 +40,7 @@ class Operation(ABC):
         Args:
             contact: The contact that answered.
             request: The request.
-            answer: Of the class that belongs to the request.
+            answer: Answer of the class that belongs to the request.
             now: Unix seconds.
         """
 

@@ -275,7 +275,7 @@ def hand_on(charter: Charter, homes: Sequence[Home]) -> None:
 
     Args:
         charter: The collaboration's.
-        homes: Of its volunteers, none of which runs; the owner's first.
+        homes: Homes of its volunteers, none of which runs; the owner's first.
 
     Raises:
         NoSpace: the disk is full.

@@ -31,7 +31,7 @@ async def fetch_blobs(
     """Download those files that are not in a folder yet.
 
     Args:
-        session: Of the backbone's desk.
+        session: HTTP session of the backbone's desk.
         names: Digests in hex.
         folder: Where they go, under these names.
         or_elsewhere: Whether another address can be asked, so that one that trickles is given up.

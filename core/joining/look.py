@@ -70,7 +70,7 @@ async def look(link: Link, now: Callable[[], float], *, member: bool = False) ->
     """Ask the backbone what the link leads to.
 
     Args:
-        link: Of the collaboration.
+        link: Link of the collaboration.
         now: Unix seconds.
         member: This computer is in the collaboration already, so that its invitation may have ended.
 

@@ -17,7 +17,7 @@ def check_source(manifest: Manifest, allowed: Path | None) -> None:
     What the worst organiser gains: a sentence that names any text of up to 80 letters.
 
     Args:
-        manifest: Of the collaboration.
+        manifest: Manifest of the collaboration.
         allowed: The folder that the person named, absolute; None: none.
 
     Raises:

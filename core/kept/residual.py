@@ -133,7 +133,7 @@ class ResidualVersions:
         Args:
             version: 0 or 1.
             number: Rounds that have been committed in this file.
-            sums: Of its chunks.
+            sums: Sums of its chunks.
 
         Raises:
             OSError: it cannot be written.

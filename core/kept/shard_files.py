@@ -54,7 +54,7 @@ class ShardSink(DiskStateSink):
     """Puts one shard together; what was checked survives a break.
 
     Args:
-        folder: Of the store.
+        folder: Folder of the store.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -114,7 +114,7 @@ class DiskShardStore:
     """Keeps shards as files named by their digests, for the reader and for other peers.
 
     Args:
-        folder: Of the shards of all collaborations.
+        folder: Folder of the shards of all collaborations.
         catalogue: The shards of this one.
         budget: Says how many bytes of the disk the person gives to shards.
         seeds: Shards that lie elsewhere, by digest; they stay there, and count for nothing.
@@ -300,7 +300,7 @@ def seeds_in(folder: Path, names: Mapping[str, ShardEntry]) -> dict[bytes, Path]
 
     Args:
         folder: What `potluck data cut` has made.
-        names: Of the shards' files.
+        names: Names of the shards' files.
 
     Raises:
         Damaged: a file is not the shard that it is called.

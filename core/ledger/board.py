@@ -37,8 +37,8 @@ class Board:
     The file is a copy for the time before a state is held: the ledger itself lies in the checkpoint.
 
     Args:
-        path: Of the file.
-        target_samples: Of the collaboration.
+        path: Path of the file.
+        target_samples: Target batch of the collaboration.
     """
 
     def __init__(self, path: Path, *, target_samples: int) -> None:

@@ -83,7 +83,7 @@ class Ledger:
 
         Args:
             record: What the round came to.
-            target_samples: Of the collaboration, which bounds what a round counts for.
+            target_samples: Target batch of the collaboration, which bounds what a round counts for.
         """
         rows = dict(self.rows)
         samples = [deed.samples for deed in record.deeds if deed.samples]
@@ -116,7 +116,7 @@ class Ledger:
 
         Args:
             data: From its `to_bytes`.
-            epoch_max: Of its state: nothing later can be in it.
+            epoch_max: Epoch of its state: nothing later can be in it.
 
         Raises:
             WireProblem: it is not a ledger, or not of this state.
@@ -141,7 +141,7 @@ def _most(samples: int, *, of: Sequence[int], target_samples: int) -> int:
     Args:
         samples: Those of the member.
         of: Those of all members with any.
-        target_samples: Of the collaboration.
+        target_samples: Target batch of the collaboration.
     """
     most = SAMPLES_OVER_TARGET * target_samples
     others = list(of)

@@ -56,7 +56,7 @@ class BlockFile:
 
     Args:
         path: Where it is made, in the place of whatever is there.
-        shape: Of its rows.
+        shape: Shape of its rows.
 
     Raises:
         OSError: it cannot be written; so do the methods.
@@ -107,7 +107,7 @@ def read_seal(path: Path, shape: Shape, *, thorough: bool) -> Seal | None:
 
     Args:
         path: The file.
-        shape: That its rows must have.
+        shape: Shape that its rows must have.
         thorough: Look at the rows, too.
     """
     try:

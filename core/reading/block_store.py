@@ -50,7 +50,7 @@ class BlockStore:
 
     Args:
         folder: Only this class writes there.
-        shape: Of all rows.
+        shape: Shape of all rows.
         cutter: Digest of what decides about rows, beside the text.
         room: What the reader's files take of the disk.
     """

@@ -29,7 +29,7 @@ def rows_digest(collaboration: bytes, cutter: Cutter, *, edition: int = ROWS_EDI
     Args:
         collaboration: The manifest's id.
         cutter: The task's.
-        edition: Of this program's way from text to rows.
+        edition: Edition of this program's way from text to rows.
     """
     try:
         tokenizers = version("tokenizers")

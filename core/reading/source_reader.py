@@ -58,7 +58,7 @@ class Faults:
 
         Args:
             shard: Its number, or another one for the source itself.
-            name: Of the shard, for people.
+            name: Name of the shard, for people.
 
         Raises:
             ShardUnreadable: anything went wrong that is not trouble which a source names itself.

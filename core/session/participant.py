@@ -47,7 +47,7 @@ def participant_of(manifest: Manifest, role: Role, *, keys: KeyPair, folder: Pat
     """The participant that this computer is.
 
     Args:
-        manifest: Of the collaboration.
+        manifest: Manifest of the collaboration.
         role: How this computer takes part.
         keys: Its identity.
         folder: The collaboration's; a state that is being downloaded is put together there.

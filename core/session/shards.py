@@ -19,7 +19,7 @@ def indexes_of(manifest: Manifest, blobs: Path) -> dict[int, ShardIndex]:
     """The lists of shards, by the place of their source in the manifest; sources without one share nothing.
 
     Args:
-        manifest: Of the collaboration.
+        manifest: Manifest of the collaboration.
         blobs: The folder of its files.
 
     Raises:

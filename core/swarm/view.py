@@ -34,7 +34,7 @@ class ParticipantView:
         line: Rates of this computer's line as its rounds measured them, bytes per second.
         trip_s: Time that a message takes to a member of its rounds and back; 0: not measured.
         earned: Peers that were in rounds with this one, or in the history of a copy that it keeps; the last one last.
-        plan: Of the round that runs, or ran last; None: there was none.
+        plan: Plan of the round that runs, or ran last; None: there was none.
     """
 
     settings: ParticipantSettings

@@ -100,7 +100,7 @@ def continued(model: Pretrained, text: str) -> str:
 
     Args:
         model: Goes on with texts.
-        text: Of its end so much is read as the model can.
+        text: Text whose end is read, as much as the model can.
 
     Raises:
         BadInput: there is no text.

@@ -87,7 +87,7 @@ def windows(
     Args:
         found: The documents, whose sentences are joined by line ends.
         alphabet: A number for each letter.
-        length: Of a sample, and one more: each begins with the letter with which the one before ends.
+        length: Letters of a sample, and one more: each begins with the letter with which the one before ends.
         tail: Give a rest of the text, too, that is not much shorter than a sample, with letters before it again.
     """
     rest = np.empty(0, np.int32)

@@ -39,7 +39,7 @@ def read_parameters(path: Path, model: Model, *, called: str) -> Model:
 
     Args:
         path: The file; other tensors in it are passed over.
-        model: Of float32 numbers, on the CPU.
+        model: Model of float32 numbers, on the CPU.
         called: The file, for the sentence.
 
     Raises:

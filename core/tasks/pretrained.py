@@ -99,7 +99,7 @@ def check_alike(found: Any, expected: Any, names: Sequence[str]) -> None:
 
     Args:
         found: The configuration.
-        expected: That of the task's model of the same size.
+        expected: Configuration of the task's model of the same size.
         names: What must be equal in both.
 
     Raises:

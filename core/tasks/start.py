@@ -26,7 +26,7 @@ def start_evenly(name: str, parameter: torch.Tensor, *, spread: float, generator
     """Zeros for biases, ones for the scales of layer norms, evenly spread numbers for all else.
 
     Args:
-        name: Of the parameter; a vector whose name ends in "bias" is one.
+        name: Name of the parameter; a vector whose name ends in "bias" is one.
         parameter: Is overwritten; float32 on the CPU.
         spread: Standard deviation of the numbers.
         generator: Drawn from for matrices only.

@@ -257,7 +257,7 @@ class Blobs:
         """The file of one blob that the manifest names, checked against its digest, which does not take it into memory.
 
         Args:
-            name: Of the blob.
+            name: Name of the blob.
             bytes_max: Upper bound on its size.
 
         Raises:

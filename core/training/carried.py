@@ -45,7 +45,7 @@ class Carried:
 
         Args:
             contribution_N: As it was handed over, with what was carried until then.
-            samples: That it counted for.
+            samples: Samples that it counted for.
             untaken: Its chunks that are in no mean; None: there are none.
         """
         self.forget()

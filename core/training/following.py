@@ -31,7 +31,7 @@ class Following:
         """Do what one frame says.
 
         Args:
-            frame: Of the engine.
+            frame: Frame of the engine.
             arena: Holds the mean of a TakeMean.
 
         Raises:

@@ -206,9 +206,9 @@ class Learner:
 
         Args:
             mean_N: The averaged contribution, shape (N,).
-            epoch: Of the new state.
-            lineage: Of the new state.
-            ledger: Of the new state.
+            epoch: Epoch of the new state.
+            lineage: Lineage of the new state.
+            ledger: Ledger of the new state.
             mean: Root digest of the file in which others keep this mean; empty: none is kept.
 
         Raises:
@@ -234,8 +234,8 @@ class Learner:
 
         Args:
             path: The file.
-            epoch: That it must name.
-            lineage: That it must name.
+            epoch: Epoch that it must name.
+            lineage: Lineage that it must name.
             counted: Samples that it counts for this peer, and the state before does not.
 
         Raises:

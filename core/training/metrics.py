@@ -133,7 +133,7 @@ class EpochMeter:
         """The epoch's numbers; the next one begins.
 
         Args:
-            evaluation: Of the new state, where it was measured.
+            evaluation: Evaluation of the new state, where it was measured.
             averaged: The round's, where there was one.
         """
         learner, now = self._learner, self._clock()
@@ -257,7 +257,7 @@ def sinks_of(files: MetricFiles, manifest: Manifest) -> list[Sink]:
 
     Args:
         files: Where.
-        manifest: Of the collaboration.
+        manifest: Manifest of the collaboration.
 
     Raises:
         BadInput: one cannot be written.

@@ -16,7 +16,7 @@ class SavedStep:
     Args:
         state: Where it led.
         samples: Accumulated while the round was averaged.
-        loss: Of these.
+        loss: Mean loss of these samples.
     """
 
     def __init__(self, state: TrainerState, *, samples: int, loss: float) -> None:

@@ -29,7 +29,7 @@ def listen(
 
     Args:
         source: The parent's end writes frames into it.
-        decoder: Of the frames.
+        decoder: Decoder of the frames.
         put: Takes each frame.
         leave: Ends the process.
     """

@@ -34,7 +34,7 @@ class SharedFiles:
     """Where engine and worker meet.
 
     Attributes:
-        manifest: Of the collaboration.
+        manifest: Manifest of the collaboration.
         arena: A folder; each run of a worker has a file of its own in it.
         residuals: The file of what a coarse codec loses; made when the codec is one.
         means: A folder; the means of the last rounds, for peers that missed them.

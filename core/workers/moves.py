@@ -37,7 +37,7 @@ class Moves:
         nothing else so long.
 
         Args:
-            order: Of the participant.
+            order: Order of the participant.
             worker: The one that runs.
         """
         match order:

@@ -148,7 +148,7 @@ class AllGather:
 
         Args:
             member: The member that asks.
-            request: Of a version that is known here.
+            request: Request of a version that is known here.
         """
         lane, shares = self._lanes[request.share], self._context.shares
         key = (member, request.share, request.version, request.chunk)

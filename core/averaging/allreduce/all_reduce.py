@@ -35,7 +35,7 @@ class AllReduce:
 
     Args:
         context: What the round works on.
-        name: Of the plan, for this member's Open.
+        name: Name of the plan, for this member's Open.
         timetable: When senders and reducers are late.
         transfers: How bulk for each other member leaves.
     """

@@ -33,7 +33,7 @@ class Reducer:
 
     Args:
         context: What the round works on.
-        lane: Of the share; it says which means are made, and how far a sender may be ahead of the first missing one.
+        lane: Lane of the share; it says which means are made, and how far a sender may be ahead of the first one.
         live: Members that are in.
         timetable: When senders are late.
     """

@@ -274,7 +274,7 @@ def steps_per_s_of(members: Fleet, samples_per_s: Floats | float, seconds: Float
     Args:
         members: The members of the round.
         samples_per_s: What is given of what is computed.
-        seconds: Of the round.
+        seconds: Duration of the round.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         batch_s = np.nan_to_num(members.target_samples / np.asarray(samples_per_s, dtype=np.float64))

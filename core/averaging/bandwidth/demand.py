@@ -47,7 +47,7 @@ def demand_of(plan: Plan, *, among: Collection[PeerId] | None = None) -> Demand:
     """What the plan asks; every member gives a part of each chunk to its reducer and gets its mean (S000 3.2).
 
     Args:
-        plan: Of a round.
+        plan: Plan of a round.
         among: Only what goes between these is counted, and the others have nothing to carry; None: all.
     """
     members = len(plan.members)

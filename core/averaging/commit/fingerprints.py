@@ -58,7 +58,7 @@ class Fingerprints:
 
     Args:
         context: What the round works on.
-        name: Of the plan.
+        name: Name of the plan.
         lanes: Where the means are.
         secret: Makes the nonces; known to no other member.
         proof: Proves the means; None: they are not proven.

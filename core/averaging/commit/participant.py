@@ -19,8 +19,8 @@ class Succession:
 
     Args:
         context: What the round works on.
-        timetable: Of the round.
-        votes: Of this member.
+        timetable: Timetable of the round.
+        votes: Votes of this member.
         vote_ignored: Members for whose vote alone no share is made anew.
     """
 

@@ -46,7 +46,7 @@ class Projection:
 
     Args:
         key: 32 bytes.
-        place: Of the chunk in the vector.
+        place: Place of the chunk in the vector.
         numel: Numbers in it.
     """
 

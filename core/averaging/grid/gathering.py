@@ -27,7 +27,7 @@ class Gathering:
     attempt replaces an earlier one: where the coordinator is gone, is late, or the stage failed, the next one begins.
 
     Args:
-        plan: Of the whole round.
+        plan: Plan of the whole round.
         group: The group and its stage.
         me: This member's place in the plan.
         holding: What it holds.

@@ -173,7 +173,7 @@ def round_outcome(plan: Plan, holding: Holding, stages: Sequence[Outcome] = ()) 
     """The outcome of a round on a grid for a member that holds this mean of all.
 
     Args:
-        plan: Of the round.
+        plan: Plan of the round.
         holding: The mean: what follows from it is the same on all members.
         stages: The outcomes of the butterflies that this member took part in.
     """

@@ -76,7 +76,7 @@ class RoundConfig:
 
         Args:
             peers: The members.
-            key: Of the attempt.
+            key: Key of the attempt.
             now: Unix seconds.
         """
         return sorted(by_distance(peers, key), key=lambda p: (p != self.me, not self.penalties.may_lead(p, now)))
@@ -103,8 +103,8 @@ def attempt_key(run_id: bytes, lineage: bytes, epoch: int, attempt: int) -> Key:
 
     Args:
         run_id: The manifest's id.
-        lineage: Of the state that a group is to be found for.
-        epoch: Of the same.
+        lineage: Lineage of the state that a group is to be found for.
+        epoch: Epoch of the same state.
         attempt: Number of the attempt, from 0.
     """
     return hashed_key(b"round", run_id, lineage, epoch.to_bytes(8, "big"), attempt.to_bytes(4, "big"))
@@ -121,7 +121,7 @@ def round_id(key: Key, leader: PeerId, nonce: int) -> bytes:
     Args:
         key: See `attempt_key`.
         leader: The peer that calls.
-        nonce: Of its call; no two calls of a peer share one.
+        nonce: Nonce of its call; no two calls of a peer share one.
     """
     return hashed_key(b"round by", key, leader, nonce.to_bytes(8, "big"))
 
@@ -137,7 +137,7 @@ class LeaderElection:
     No peer has to agree on it: where two peers call, one call is followed everywhere (`precedes`).
 
     Args:
-        config: Of the rounds.
+        config: Configuration of the rounds.
         random: Draws the jitter of patience.
     """
 

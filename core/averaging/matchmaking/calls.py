@@ -66,7 +66,7 @@ class LedCall:
     """A call of this peer, until its plan is out or it is cancelled.
 
     Args:
-        config: Of the rounds.
+        config: Configuration of the rounds.
         call: The call that is sent to all.
         candidates: Peers that train at this state; where they are more than a group may have, the nearest to the
             attempt's key are called.
@@ -222,7 +222,7 @@ class PlannedRound:
     other's plans in turn come to plain ones before that.
 
     Args:
-        config: Of the rounds.
+        config: Configuration of the rounds.
         election: Told how the leaders whose plans are followed turn out.
         trace: Where incidents are marked.
     """
@@ -289,7 +289,7 @@ class PlannedRound:
         """Tell its members that a plan is bad, and look for another.
 
         Args:
-            plan: Of the call that was followed, or of the round that is on.
+            plan: Plan of the call that was followed, or of the round that is on.
             leader: The peer that has published it.
             here: The peers that this one knows of; of the others only the leader is told.
             now: Unix seconds.

@@ -91,7 +91,7 @@ def divide(
     """Divide a round: the balance of S000 appendix B for the members' lines.
 
     Args:
-        plan: Of a butterfly, with all but its shares and portions.
+        plan: Plan of a butterfly, with all but its shares and portions.
         shown: What its members' lines have carried: decides between divisions that are as short by the plan's lines.
         target_samples: As in `work_of`.
         overlaps: As there.
@@ -124,7 +124,7 @@ def check_shares(plan: Plan, *, target_samples: int = 0, overlaps: bool = True) 
     """Refuse shares that do not fit the lines of their plan.
 
     Args:
-        plan: Of a butterfly.
+        plan: Plan of a butterfly.
         target_samples: As in `work_of`.
         overlaps: As there.
 

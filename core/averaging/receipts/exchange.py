@@ -126,7 +126,7 @@ class Attesting:
         """The round is over for this peer, which signs a statement.  `Receipted` follows within some seconds.
 
         Args:
-            statement: Of the round that was expected last, and not signed yet; another is passed over.
+            statement: Statement of the round that was expected last, and not signed yet; another is passed over.
             leader: The member that led it to its end.
             now: Unix seconds.
         """

@@ -131,8 +131,8 @@ def statement_of(plan: Plan, outcome: Outcome, *, run: bytes, epoch: int, lineag
         plan: The round's plan.
         outcome: How it ended.
         run: The manifest's id.
-        epoch: Of the state that it led to.
-        lineage: Of the same.
+        epoch: Epoch of the state that it led to.
+        lineage: Lineage of the same state.
     """
     samples = dict(outcome.credited)
     present = dict(zip(samples, outcome.present, strict=True))

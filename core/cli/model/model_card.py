@@ -34,7 +34,7 @@ def model_card(
 
     Args:
         manifest: The collaboration.
-        epoch: Of the state.
+        epoch: Epoch of the state.
         ledger: Who gave what up to there.
         thanked: Those with names, who gave most first.
         exported: What the child process says (`core.training.programs.use.Exported`).

@@ -66,7 +66,7 @@ def link_of(charter: Charter, invitation: Invitation, hosts: Sequence[str] = ())
 
     Args:
         charter: The collaboration.
-        invitation: That the link carries.
+        invitation: Invitation that the link carries.
         hosts: Addresses of the backbone; none: its last ones.
     """
     kept = read_ports(charter.folder)

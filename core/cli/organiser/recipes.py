@@ -55,7 +55,7 @@ class Chosen:
         """The recipe of the options `recipe`, `text` and `start`.
 
         Args:
-            args: Of the command.
+            args: Arguments of the command.
             changes: Values in the place of the recipe's.
 
         Raises:

@@ -130,7 +130,7 @@ def description(invited: Invited, home: Home, *, refusal: KeptRefusal | None) ->
 
     Args:
         invited: What the backbone says.
-        home: Of this computer.
+        home: Home of this computer.
         refusal: Why it could not take part the last time; None: it could.
     """
     manifest = invited.manifest
@@ -214,7 +214,7 @@ def how_to_start(folder: str) -> str:
     """What to type where no engine runs.
 
     Args:
-        folder: Of this computer, which the collaboration wants to read; empty: none.
+        folder: Folder of this computer, which the collaboration wants to read; empty: none.
     """
     if folder:
         return f"It wants to read {clean(folder[:FOLDER_LETTERS])} here; if you trust it: potluck engine --text FOLDER"

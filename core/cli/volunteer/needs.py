@@ -36,7 +36,7 @@ def needs_of(costs: Costs, manifest: Manifest, *, blob_bytes: int) -> Needs:
     """The needs of a volunteer.
 
     Args:
-        costs: Of the model and the optimiser.
+        costs: Costs of the model and the optimiser.
         manifest: Rule, averaging.
         blob_bytes: Size of the collaboration's files.
     """

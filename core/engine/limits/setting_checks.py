@@ -70,7 +70,7 @@ class BadSetting(BadInput):
     """A choice that cannot be.  Its code tells which field it is about.
 
     Args:
-        field: Of `core.api.settings.FIELDS`.
+        field: One of `core.api.settings.FIELDS`.
         message: What is wrong, as a sentence.
         hint: What to do.
     """
@@ -84,7 +84,7 @@ def checked(field: str, value: object) -> object:
     """A value as it is kept.
 
     Args:
-        field: Of `core.api.settings.FIELDS`.
+        field: One of `core.api.settings.FIELDS`.
         value: As a client wishes it.
 
     Raises:

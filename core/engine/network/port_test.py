@@ -19,7 +19,7 @@ class Tried:
     """What came of it.
 
     Attributes:
-        port: That was called.
+        port: Port that was called.
         tcp: Whether TCP got through; None: not known.
         udp: The same for UDP.
         fresh: Somebody has just tried; else it is what was found earlier.

@@ -28,7 +28,7 @@ def upload_hint(
         participant: What is known of its rounds.
         me: This peer.
         limit_bytes_s: The person's; None: none.
-        samples_per_s: Of the whole collaboration; 0: not known.
+        samples_per_s: Speed of the whole collaboration; 0: not known.
     """
     if participant is None or participant.plan is None or limit_bytes_s is None or samples_per_s <= 0:
         return None

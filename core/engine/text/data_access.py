@@ -15,7 +15,7 @@ class DataRoom:
     """Gathers what the reader may use on this computer: a folder, credentials and room on the disk.
 
     Args:
-        installation: Of this computer.
+        installation: Installation of this computer.
         manifest: Names the sources; only credentials for these are looked up.
         desk: Where the reader asks.
         blocks: A folder of this collaboration alone.

@@ -65,7 +65,7 @@ def punch_packet(nonce: bytes, *, sender: PeerId, receiver: PeerId) -> bytes:
     A peer that tries many ports may meet its own, and so may a packet that something on its way sends back.
 
     Args:
-        nonce: Of the rendezvous.
+        nonce: Nonce of the rendezvous.
         sender: The peer that sends the packet.
         receiver: The peer that it is for.
     """

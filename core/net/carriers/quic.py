@@ -147,7 +147,7 @@ class QuicCarrier:
     Args:
         connection: The library's.
         protocol: The transport's owner.
-        address: Of the other side.
+        address: Address of the other side.
         endpoint: Told of ids, and of the end.
         send: Sends a packet.
         own_count_stream: The unidirectional stream on which this side tells how much it has read.

@@ -217,7 +217,7 @@ class Envelopes:
         """Count the processor time of what is done meanwhile with a datagram of this sender, who has a share of it.
 
         Args:
-            sender: Of a verified datagram.
+            sender: Sender of a verified datagram.
             now: Unix seconds.
         """
         began = self._busy()

@@ -96,7 +96,7 @@ def show_pass(context: ssl.SSLContext, key: KeyPair, pass_der: bytes) -> None:
     OpenSSL takes keys from files only: encrypted under a password that lives for this call, and removed at once.
 
     Args:
-        context: Of the connections.
+        context: Context of the connections.
         key: The pass's.
         pass_der: The pass.
     """

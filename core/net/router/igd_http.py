@@ -20,7 +20,7 @@ class OneHost(UpnpRequester):
 
     Args:
         host: Its address; requests to any other fail.
-        timeout_s: Of a whole request, seconds.
+        timeout_s: Time for a whole request, seconds.
     """
 
     def __init__(self, host: str, *, timeout_s: float) -> None:

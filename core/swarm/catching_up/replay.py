@@ -29,7 +29,7 @@ def way(header: StateHeader, *, mine: StateName, to: StateName) -> list[bytes] |
     """Digests of the means that lead from one state to another, in the order of the steps; None: it tells none.
 
     Args:
-        header: Of the other state's file.
+        header: Header of the other state's file.
         mine: The state from which the steps lead.
         to: What the header must call its state.
     """

@@ -177,7 +177,7 @@ class Branches:
 
         Args:
             mine: Where this peer stands, which counts too, a newcomer's like a stranger's; None: nowhere yet.
-            stands: Of the others.
+            stands: Stands of the others.
             trains: Whether this peer does.
             loyal: Whether it follows nobody that was in no round.  Where its backbone is heard, that holds for any peer
                 that has a model, or hears somebody that was in rounds.
@@ -229,7 +229,7 @@ def heaviest(
 
     Args:
         here: Who stands on each state, by its mark.
-        names: Of these states.
+        names: Names of these states.
         ways: Marks of the states that led to each, the first one first, and its own.
         newcomers: The first state, where they stand, led to this peer's own, however little is known of the way.
         trains: Whether this peer does.

@@ -14,7 +14,7 @@ def heldout_news(
     """What a peer's report tells of the held-out text; nothing if it is implausible.
 
     Args:
-        report: Of the peer, whose newest look a liar may make up.
+        report: Report of the peer, whose newest look a liar may make up.
         known: This peer's own look, and its training loss.
         others: The reports of all that are here, this one among them: their median is a measure where this peer knows
             nothing itself.

@@ -196,7 +196,7 @@ def agreement(reports: Iterable[ProgressReport], state: State) -> Agreement:
     """How many peers report the same bits for a state, by their digest.
 
     Args:
-        reports: Of others.
+        reports: Reports of others.
         state: As this peer holds it.
     """
     digests = [report.digest for report in reports if report.digest and report.state == state.name]

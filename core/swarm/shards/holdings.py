@@ -55,7 +55,7 @@ def encode_holdings(numbers: Iterable[int], place: int) -> bytes:
     """The held shards of a range, as the value of a DHT record.
 
     Args:
-        numbers: Of shards, of any range.
+        numbers: Numbers of shards, of any range.
         place: The range's number.
     """
     bits = 0

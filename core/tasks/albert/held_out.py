@@ -56,7 +56,7 @@ def fill(batch: MaskedBatch, said_M: NDArray[np.int64], tokenizer: Tokenizer) ->
     """The hidden word that has most words around it, with these and with the other blanks among them.
 
     Args:
-        batch: Of the held-out text.
+        batch: Batch of the held-out text.
         said_M: What a model says at its places.
         tokenizer: Has cut the text.
 

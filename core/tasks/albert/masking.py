@@ -80,7 +80,7 @@ class Masking:
 
         Args:
             rows_BR: As they were cut.
-            seeds_B: Of the samples.
+            seeds_B: Seeds of the samples.
         """
         length, seeds_B1 = self._length, seeds_B[:, None]
         swapped_B = uniform(seeds_B, np.array(0)) < SWAPPED_SHARE

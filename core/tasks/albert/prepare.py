@@ -100,7 +100,7 @@ def contents_of(
         tokenizer: Cuts it.
         train: Its part for training.
         held_out: Its part to measure with.
-        numbers: Of the same vocabulary as the tokenizer.
+        numbers: Numbers of the same vocabulary as the tokenizer.
 
     Raises:
         BadInput: the held-out text is too short.

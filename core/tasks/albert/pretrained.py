@@ -52,7 +52,7 @@ def pretrained(model: PretrainedAlbert, numbers: AlbertNumbers, tokenizer: Token
     Args:
         model: Stays as it is.
         numbers: Its sizes.
-        tokenizer: Of the same vocabulary.
+        tokenizer: Tokenizer of the same vocabulary.
     """
     network = AlbertForPreTraining(albert_config(numbers)).eval()
     lacking, unknown = network.load_state_dict(model.network.state_dict(), strict=False)

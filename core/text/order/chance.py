@@ -41,7 +41,7 @@ def sample_seeds(pass_key: int, shards_B: NDArray[np.int64], rows_B: NDArray[np.
     """A seed for each sample of a pass, all different.
 
     Args:
-        pass_key: Of the pass through the source (`pass_key_of`).
+        pass_key: Key of the pass through the source (`pass_key_of`).
         shards_B: The samples' shards.
         rows_B: Their places in these.
     """
@@ -54,7 +54,7 @@ def pass_key_of(collaboration: bytes, source: int, number: int) -> int:
     Args:
         collaboration: Its manifest's id.
         source: Place of the source in the manifest.
-        number: Of the pass, from 0 on.
+        number: Number of the pass, from 0 on.
     """
     return key_of(b"samples", collaboration, source, number)
 

@@ -164,7 +164,7 @@ class DataPass:
 
     Args:
         source: Place of the source in the manifest.
-        number: Of the pass.
+        number: Number of the pass.
         shards: Number of the source's shards.
         order_seed: Decides the order of the shards.
         buffer_rows: Rows in the full shuffle buffer.

@@ -108,8 +108,8 @@ class Filters:
 
     Args:
         numbers: The filters that name no column.
-        bounds: Of columns the least and the greatest number.
-        equal: Of columns what must stand there.
+        bounds: Least and greatest number of a column, by column.
+        equal: Value that must stand in a column, by column.
     """
 
     def __init__(

@@ -74,7 +74,7 @@ class BucketFiles:
     """Files below an address (`core.text.sources.file_shards.FilePlace`).
 
     Args:
-        address: Of a bucket, a folder in it, or a file.
+        address: Address of a bucket, a folder in it, or a file.
         access: What it may use; a credential is kept as the options that the package takes, a JSON object.
 
     Raises:

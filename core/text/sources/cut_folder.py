@@ -50,7 +50,7 @@ class CutFolder:
         """A file's first bytes, as members read it; None: there is no such file.
 
         Args:
-            name: Of the file.
+            name: Name of the file.
             bytes_max: How many at most.
 
         Raises:
@@ -69,7 +69,7 @@ class CutFolder:
         """A file's first bytes, read with the rights of `write`, to go on with what it wrote; None: there is none.
 
         Args:
-            name: Of the file.
+            name: Name of the file.
             bytes_max: How many at most.
 
         Raises:

@@ -134,9 +134,9 @@ def resolved_url(address: str, revision: str, name: str) -> str:
     """Where a file of a data set is.
 
     Args:
-        address: Of the data set, "hf://datasets/OWNER/NAME".
+        address: Address of the data set, "hf://datasets/OWNER/NAME".
         revision: A commit, or a branch.
-        name: Of the file.
+        name: Name of the file.
     """
     return f"{_hub()}/datasets/{_name(address)}/resolve/{revision}/{quote(name)}"
 

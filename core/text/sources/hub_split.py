@@ -100,7 +100,7 @@ def limit_time(computing_s: float, log: IO[bytes]) -> None:
     does not compute at all, it ends after `WAITING` times as long.
 
     Args:
-        computing_s: Of one core.
+        computing_s: Computing time of one core.
         log: Where its trace goes then; to be kept open.
     """
     if sys.platform != "win32":

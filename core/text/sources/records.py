@@ -221,7 +221,7 @@ def gathered(found: Iterable[tuple[str, Row]], records: RecordTally) -> Iterator
 
     Args:
         found: The texts.
-        records: Of the file, which is refused where most of them are bad.
+        records: Records of the file, which is refused where most of them are bad.
     """
     texts: list[str] = []
     rows: list[Row] = []

@@ -126,8 +126,8 @@ class NoColumn(ShardUnreadable):
     """A table has no column of that name, or no text in it.
 
     Args:
-        name: Of the file.
-        column: That was asked for.
+        name: Name of the file.
+        column: Column that was asked for.
         there: The columns that hold text, for people who can name another one.
         holds: Whether there is such a column.
     """
@@ -147,7 +147,7 @@ class NoSplit(SourceStalled):
     """A data set of the hub has no such configuration, or no such split of it.
 
     Args:
-        source: That names it.
+        source: Source that names it.
         configs: The configurations that there are, for people who can name another one.
         splits: The splits of the configuration.
     """
@@ -228,8 +228,8 @@ def below(address: str, name: str) -> str:
     """The address of a file in a folder of a web server, with the folder's query, which may be a signature.
 
     Args:
-        address: Of the folder.
-        name: Of the file, quoted.
+        address: Address of the folder.
+        name: Name of the file, quoted.
     """
     parts = urlsplit(address)
     return parts._replace(path=f"{parts.path.rstrip('/')}/{name}", fragment="").geturl()

@@ -145,7 +145,7 @@ def text_of_range(
         read: Gives the bytes of a range of the file, in chunks of any size.
         start: Where the range begins; the text begins where it may be cut from there on.
         end: Where it ends, likewise.
-        size: Of the file.
+        size: Size of the file.
     """
     buffer = ByteBuffer(read(start, min(end + WINDOW, size)))
     begin = start + (len(buffer.take(cut_after(buffer.peek(WINDOW)))) if start else 0)

@@ -80,7 +80,7 @@ def _record_of(lines: Iterator[str], ahead: deque[str]) -> tuple[list[str], bool
     """The lines of the next record (RFC 4180): up to the one that ends with all quotes closed.
 
     Args:
-        lines: Of the file.
+        lines: Lines of the file.
         ahead: Lines that were read before, and come first.
 
     Returns:

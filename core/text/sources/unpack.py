@@ -67,7 +67,7 @@ def unpacked(chunks: Iterable[bytes], codec: str, name: str) -> Iterator[bytes]:
     Args:
         chunks: The file's bytes.
         codec: One of `CODECS`; "": they are not packed.
-        name: Of the file, for people.
+        name: Name of the file, for people.
 
     Raises:
         ShardUnreadable: it breaks off, or is packed in another way.

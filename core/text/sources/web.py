@@ -92,7 +92,7 @@ class Web:
             url: The file.
             start: The first byte.
             end: The byte behind the last; None: the file's end.
-            size: Of the file, as `look` had it; 0: nobody knows.
+            size: Size of the file, as `look` had it; 0: nobody knows.
 
         Raises:
             SourceStalled: it cannot be had now.

@@ -35,7 +35,7 @@ class Backprop:
         task: Has the loss, and names the layers.
         model: Whose parameters get the gradient.
         parameters: The same, as vectors.
-        precision: Of forward pass and loss.
+        precision: Precision of forward pass and loss.
     """
 
     def __init__(self, task: Task, model: torch.nn.Module, parameters: FlatParameters, precision: Precision) -> None:

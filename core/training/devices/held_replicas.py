@@ -107,7 +107,7 @@ class HeldReplicas:
         """Go on without a device that stands still.
 
         Args:
-            other: Of the device.
+            other: Place of the device.
             why: A sentence.
         """
         place = next(place for place, one in self._others.items() if one is other)

@@ -42,7 +42,7 @@ def samples_that_fit(sample_bytes: int) -> float:
     card's runs out with an exception.
 
     Args:
-        sample_bytes: Of each.
+        sample_bytes: Bytes of each sample.
     """
     return float(FREE_SHARE * psutil.virtual_memory().available / max(sample_bytes, 1))
 
@@ -129,7 +129,7 @@ class MicroBatch:
         """A pass over so many samples took so long.
 
         Args:
-            samples: Of the pass.
+            samples: Number of the pass's samples.
             seconds: From its beginning to its end.
             work_s: Those in which it computed; None: all of them.
         """

@@ -66,7 +66,7 @@ class EightBits:
     """Keeps eight bits of each number, and a scale for each `SHARING` of them; small parameters keep 32.
 
     Args:
-        name: Of the tensor of codes; those of scales and of small parameters are named after it.
+        name: Name of the tensor of codes; those of scales and of small parameters are named after it.
         spans: The parameters, in the order of the flat vector.
         signed: Whether numbers may be negative.
     """

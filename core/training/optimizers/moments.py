@@ -63,7 +63,7 @@ class Moments:
             block: Where the block lies in the vector.
             gradient_n: Is overwritten by the update.
             clip: The gradient's factor.
-            bias: Of both moments; ones leave it where it is.
+            bias: Bias of both moments; ones leave it where it is.
         """
         (beta1, beta2), (first, second) = self._betas, bias
         m_n, v_n = self._m.read(block), self._v.read(block)

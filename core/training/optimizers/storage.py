@@ -31,7 +31,7 @@ class Full:
     """Keeps all 32 bits.
 
     Args:
-        name: Of the tensor.
+        name: Name of the tensor.
         spans: The parameters, in the order of the flat vector.
     """
 

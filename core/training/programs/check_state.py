@@ -33,8 +33,8 @@ def checked(path: Path, task: Task, manifest: Manifest) -> Checked:
 
     Args:
         path: The state's file, which is a stranger's.
-        task: Of the collaboration.
-        manifest: Of the collaboration.
+        task: Task of the collaboration.
+        manifest: Manifest of the collaboration.
     """
     model = task.model(manifest.first_weights).eval()
     began = task.evaluate(model).score.loss

@@ -115,7 +115,7 @@ class OpenedText:
         """Texts that pass the filters from all over the source: the beginnings of shards that stand evenly in it.
 
         Args:
-            bytes_max: Of text, all together, as UTF-8; what one shard lacks the next ones give.
+            bytes_max: Upper bound on the whole text, as UTF-8; what one shard lacks the next ones give.
             shards_max: How many shards are begun, at most.
         """
         count = len(self.listing.shards)

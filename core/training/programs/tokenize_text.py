@@ -39,7 +39,7 @@ class SampledText:
 
     Args:
         text: The source.
-        bytes_max: Of text.
+        bytes_max: Upper bound on the text.
     """
 
     def __init__(self, text: OpenedText, bytes_max: int) -> None:

@@ -80,7 +80,7 @@ class Rule(Protocol):
         """Take the gradient of one batch that backward has left in the parameters, and clear it.
 
         Args:
-            samples: Of the batch; the gradient is the mean over them.
+            samples: Number of the batch's samples; the gradient is the mean over them.
             loss: The mean loss over them.
 
         Returns:

@@ -306,7 +306,7 @@ def batches_of(manifest: Manifest, task: Task, begin: BeginReading, *, seed: int
         manifest: Names the sources.
         task: Makes the batches.
         begin: For a reader of their own.
-        seed: Of their order.
+        seed: Seed of their order.
         size: Samples of each; fewer where a text ends.
     """
     samples = StreamedSamples(manifest, seed, begin=begin)

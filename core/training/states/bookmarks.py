@@ -19,7 +19,7 @@ class Bookmarks:
     """The bookmarks of one collaboration in the folder of its states.
 
     Args:
-        folder: Of the states.
+        folder: Folder of the states.
     """
 
     def __init__(self, folder: Path) -> None:

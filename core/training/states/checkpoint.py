@@ -55,7 +55,7 @@ class Checkpoints:
         manifest: The collaboration's id; a state of another is refused.
         parameters: The layout, and the parameters' own numbers.
         state: The optimiser's tensors by name (`core.training.optimizers.optimizer`).
-        bounds: Of those that cannot hold every number; a state beyond them is refused.
+        bounds: Bounds of tensors that cannot hold every number; a state beyond them is refused.
     """
 
     def __init__(
@@ -85,8 +85,8 @@ class Checkpoints:
         A later epoch is there only after a state of an earlier one was loaded, because ours was abandoned.
 
         Args:
-            epoch: Of the state.
-            lineage: Of the state.
+            epoch: Epoch of the state.
+            lineage: Lineage of the state.
             ancestors: Marks of the states that led to it, the nearest first.
             ledger: Who gave what up to there.
             means: Digests of the means that led to it, the nearest first.

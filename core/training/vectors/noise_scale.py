@@ -33,8 +33,8 @@ class NoiseScale:
         """Take in one step; nothing can be told where the sizes are equal.
 
         Args:
-            small: Of single batches.
-            large: Of the mean with which the step was taken.
+            small: Norm of single batches' gradients.
+            large: Norm of the mean with which the step was taken.
         """
         if not 0 < small.samples < large.samples:
             return
