@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from functools import cache
 from random import Random
 from typing import Any
 
@@ -22,6 +23,9 @@ HOSTILE: tuple[Any, ...] = (
 LENGTH_MAX = 300
 """Elements of a hostile array at most, however many its type allows."""
 
+DIFFERENT_MAX = 8
+"""Different elements among them."""
+
 
 def encoded(kind: type[Message], random: Random, *, spoilt: float, known: Sequence[bytes] = ()) -> bytes:
     """Return one message of a type as bytes.
@@ -32,7 +36,12 @@ def encoded(kind: type[Message], random: Random, *, spoilt: float, known: Sequen
         spoilt: The share of fields whose value need not fit the schema; 0: the message is well-formed.
         known: Ids that mean something to the receiver; bytes of their length are drawn from them, mostly.
     """
-    return msgspec.msgpack.encode(_value(inspect.type_info(kind), random, spoilt, known))
+    return msgspec.msgpack.encode(_value(_schema_of(kind), random, spoilt, known))
+
+
+@cache
+def _schema_of(kind: type[Message]) -> inspect.Type:
+    return inspect.type_info(kind)
 
 
 def _value(kind: inspect.Type, random: Random, spoilt: float, known: Sequence[bytes]) -> Any:  # noqa: C901 - a table
@@ -47,7 +56,8 @@ def _value(kind: inspect.Type, random: Random, spoilt: float, known: Sequence[by
         case inspect.VarTupleType() | inspect.ListType():
             most = min(LENGTH_MAX if kind.max_length is None else kind.max_length, LENGTH_MAX)
             length = random.choice([kind.min_length or 0, min(most, 1), min(most, 3), most])
-            return [_value(kind.item_type, random, spoilt / 10, known) for _ in range(length)]
+            few = [_value(kind.item_type, random, spoilt / 10, known) for _ in range(min(length, DIFFERENT_MAX))]
+            return random.choices(few, k=length) if length > len(few) else few
         case inspect.TupleType():
             return [_value(item, random, spoilt, known) for item in kind.item_types]
         case inspect.IntType() | inspect.FloatType():

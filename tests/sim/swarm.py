@@ -13,6 +13,7 @@ from core.base.ids import PeerId
 from core.base.manifest import AveragingNumbers
 from core.base.wire import MessageCodec
 from core.base.work import Collect
+from core.nat.relay import RelaySettings
 from core.swarm.participant import Participant
 from core.swarm.standby import HELP_BYTES
 from core.swarm.view import ParticipantView
@@ -103,6 +104,7 @@ class Volunteer:
                 keeps=settings.copies and self._role == BACKBONE,
                 backbone=swarm.backbone.peer if self._role != BACKBONE else None,
                 last_epoch=settings.epochs if settings.ends else None,
+                relay=RelaySettings() if settings.relays else None,
             ),
             signer=self.signer,
             verifier=SimVerifier(),

@@ -69,6 +69,8 @@ class SwarmSettings:
     """How often a peer comes back with an empty disk."""
     helpers: int = 0
     """Number of the volunteers that have no trainer and reduce for the others; the backbone helps where any does."""
+    relays: bool = False
+    """Whether peers look for ways through routers, and carry for others."""
     copies: bool = False
     """Whether the backbone keeps copies of the model, and newcomers know it."""
     liars: tuple[str, ...] = ()

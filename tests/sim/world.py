@@ -1,6 +1,6 @@
 """The simulated world: runs the swarm's own machines on simulated time and links, the same way for the same seed."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from random import Random
 from typing import Any
 
@@ -59,7 +59,9 @@ class World:
         """Messages delivered."""
         self.bytes = 0
         """Their bytes."""
-        self._codec = codec
+        self.codec = codec
+        self.on_the_way: Callable[[Node, Node, bytes], bytes | None] = _unchanged
+        """Changes what arrives at a node from a sender, for liars; None: it is lost."""
         self._addresses_known = addresses_known
         self._born = 0
         self._encoded: tuple[Message | None, bytes] = (None, b"")
@@ -206,19 +208,22 @@ class World:
             self._datagrams.send(node, send.to, data)
 
     def _encode(self, message: Message) -> bytes:
-        data = self._codec.encode(message)
+        data = self.codec.encode(message)
         limit = BULK_BYTES_MAX if message.bulk else CONTROL_BYTES_MAX
         limit = limit if message.plane == "stream" else DATAGRAM_BYTES_MAX
         if len(data) > limit:
             raise Violation(f"a {type(message).__name__} of {len(data)} bytes, the limit is {limit}")
         return data
 
-    def _arrived(self, node: Node, sender: Node, data: bytes) -> None:
+    def _arrived(self, node: Node, sender: Node, sent: bytes) -> None:
+        data = self.on_the_way(node, sender, sent)
+        if data is None:
+            return
         self.messages += 1
         self.bytes += len(data)
         self.digest.arrived(data)
         try:
-            message = self._codec.decode(bytearray(data))
+            message = self.codec.decode(bytearray(data))
         except WireProblem:  # a liar's: the real net drops it too
             self.garbage += 1
             return
@@ -227,6 +232,11 @@ class World:
     def _look(self) -> None:
         self.checkers.looked(self.living(), self.now)
         self.agenda.after(1.0, self._look)
+
+
+def _unchanged(node: Node, sender: Node, data: bytes) -> bytes:
+    del node, sender
+    return data
 
 
 class _Everybody(set[PeerId]):

@@ -1,0 +1,1 @@
+"""Hostile messages of every kind to peers of a simulated collaboration, which trains meanwhile."""

@@ -1,0 +1,119 @@
+"""Peers as a session runs them, in the simulated world: with the authority's records and shards that are shared."""
+
+from random import Random
+from typing import Any, Final
+
+from core.base.authority_records import AuthorityRecords, sign_records
+from core.base.ids import PEER_ID_BYTES, PeerId, hashed_key
+from core.base.signing import KeyPair
+from core.base.wire import MessageCodec
+from core.nat.events import LocalAddressesChanged, PeerWanted, PublicPeerFound
+from core.nat.messages import Address
+from core.session.authority_news import AuthorityNews
+from core.session.session import _Together
+from core.swarm.catching_up.donor import PastMembers
+from core.swarm.participant import Participant
+from core.swarm.shards.exchange import ShardExchange
+from core.swarm.shards.names import Catalogue, OwnRounds, ShardEntry, ShardsWanted
+from core.swarm.words.messages import SHARD_MESSAGES
+from tests.sim.checkers import Checker
+from tests.sim.datagrams import PORT
+from tests.sim.node import Node
+from tests.sim.shard_parts import CHUNK, MemoryShard, MemoryShards
+from tests.sim.swarm import Swarm
+
+MESSAGES: Final = (*Participant.MESSAGES, *AuthorityNews.MESSAGES, *SHARD_MESSAGES)
+"""All that a session speaks."""
+CODEC: Final = MessageCodec(MESSAGES)
+SHARDS: Final = 24
+ROOM: Final = 8
+"""Number of shards for which a peer has room."""
+WISH_S: Final = 5.0
+"""Seconds between two wishes of a peer: for shards, for a way to somebody, for another network."""
+AUTHORITY: Final = KeyPair(hashed_key(b"authority of a world that is fuzzed"))
+
+
+class Sessions(Checker):
+    """Puts each participant of a swarm beside the machines that a session runs with it.
+
+    Args:
+        random: Draws what their owners want.
+    """
+
+    def __init__(self, random: Random) -> None:
+        self._random = random
+        self._library = {shard.digest: shard for shard in (MemoryShard(number, 3) for number in range(SHARDS))}
+        entries = tuple(ShardEntry(shard.digest, shard.size_bytes) for shard in self._library.values())
+        self.catalogue = Catalogue(bytes(32), {0: entries}, chunk_bytes=CHUNK)
+        self._swarm: Swarm | None = None
+        self._waiting: list[tuple[Node, AuthorityNews]] = []
+        """Those that began before there was a swarm."""
+        self.participants: dict[int, Participant] = {}
+        """By the number of their node."""
+        self._decided = 0
+
+    def started(self, node: Node, now: float) -> None:
+        """Dress a participant as a session does."""
+        participant = node.machine
+        assert isinstance(participant, Participant)
+        self.participants[node.number] = participant
+        node.host = f"198.51.100.{node.number % 250 + 1}"
+        entries = self.catalogue.sources[0]
+        held = self._random.sample(entries, ROOM - 2)
+        store = MemoryShards(
+            self.catalogue, ROOM * entries[0].size_bytes, self._library, tuple(entry.digest for entry in held)
+        )
+        shards = ShardExchange(
+            participant.me,
+            store=store,
+            directory=participant.dht,
+            random=Random(self._random.getrandbits(64)),
+            trace=participant.trace,
+            rounds=OwnRounds(lambda: participant.rounds.busy, PastMembers()),
+        )
+        news = AuthorityNews(
+            authority_id=AUTHORITY.peer_id,
+            manifest_id=bytes(32),
+            random=Random(self._random.getrandbits(64)),
+            trace=participant.trace,
+        )
+        shards.start(now)
+        node.machine = _Together(participant, news, shards)
+        if self._swarm is None:
+            self._waiting.append((node, news))
+        else:
+            self._later(node, news)
+
+    def attach(self, swarm: Swarm) -> None:
+        """Let the owners of this swarm's peers want something from now on."""
+        self._swarm = swarm
+        for node, news in self._waiting:
+            self._later(node, news)
+
+    def _later(self, node: Node, news: AuthorityNews) -> None:
+        assert self._swarm is not None
+        self._swarm.world.driver.when(
+            node, self._random.uniform(0, 2 * WISH_S), lambda now: self._want(node, news, now)
+        )
+
+    def _want(self, node: Node, news: AuthorityNews, now: float) -> list[Any]:
+        """The owner wants something."""
+        self._later(node, news)
+        random = self._random
+        assert self._swarm is not None
+        peer = random.choice([*self._swarm.world.nodes, PeerId(random.randbytes(PEER_ID_BYTES))])
+        match random.randrange(5):
+            case 0 if peer != node.peer:
+                return [*node.machine.handle(PeerWanted(peer), now)]
+            case 1:
+                place = LocalAddressesChanged(hosts=(node.host, "192.168.1.7"), port=PORT, moved=random.random() < 0.5)
+                return [*node.machine.handle(place, now)]
+            case 2 if peer != node.peer and peer in self._swarm.world.nodes:
+                address = Address(self._swarm.world.nodes[peer].host, PORT)
+                return [*node.machine.handle(PublicPeerFound(peer, address, relay=True), now)]
+            case 3 if random.random() < 0.05:
+                self._decided += 1
+                records = AuthorityRecords(number=self._decided, revoked=(random.randbytes(32),))
+                return [*news.learn(sign_records(records, AUTHORITY, bytes(32)))]
+        wanted = random.sample(range(SHARDS), 4)
+        return [*node.machine.handle(ShardsWanted(0, tuple(wanted)), now)]
