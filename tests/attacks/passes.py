@@ -30,7 +30,7 @@ from tests.sim.links import LOCAL
 from tests.sim.node import End, Node
 from tests.sim.swarm import Swarm, Volunteer, state_of
 from tests.sim.swarm_liars import Lie
-from tests.sim.swarm_settings import SwarmSettings
+from tests.sim.swarm_settings import EPOCH_S, SwarmSettings
 
 LINEAGE: Final = b"\xff" * 32
 FAR: Final = 10**6
@@ -38,6 +38,8 @@ SCHEDULE: Final = 1000
 """Epochs that the collaboration lasts."""
 KINDS: Final = {"noise": FAR, "1e30": FAR, "end of the schedule": SCHEDULE}
 """What the false state is, and its epoch."""
+EARLY: Final = 3
+"""Epochs before the passes come: in the first minute nobody has earned a voice (`docs/protocols/states.md`)."""
 HONEST: Final = (2, 8)
 PASSES: Final = (3, 8, 40)
 EARNED: Final = 40
@@ -119,11 +121,19 @@ class Watched(Checker):
 
 
 def settings_of(peers: int, live: int, kind: str) -> SwarmSettings:
-    """A calm world that keeps copies."""
+    """A calm world that keeps copies, with a batch for those that are there before the passes come."""
     churn = ChurnSettings(live=(live, live), up_s=1e9, down_s=1.0, first_s=1.0)
     ends = kind == "end of the schedule"
     return SwarmSettings(
-        peers=peers, epochs=SCHEDULE, churn=churn, links=LOCAL, blank=0.0, copies=True, ends=ends, parameters=64
+        peers=peers,
+        epochs=SCHEDULE,
+        epoch_s=EPOCH_S * live / peers,
+        churn=churn,
+        links=LOCAL,
+        blank=0.0,
+        copies=True,
+        ends=ends,
+        parameters=64,
     )
 
 
@@ -143,7 +153,8 @@ def passes(job: Job) -> Verdict:
     swarm.world.run(50.0)
     others = [volunteer for volunteer in everybody if volunteer.node is not None]
     watched.others = others
-    before = watched.fewest()
+    while (before := watched.fewest()) < EARLY:
+        swarm.world.run(10.0)
     come(swarm, [volunteer for volunteer in everybody if volunteer not in others], job.kind, others)
     swarm.world.run(60.0)
     watched.look()
