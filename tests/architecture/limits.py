@@ -147,7 +147,9 @@ def counted_problems(sources: Sequence[Source], rule: str, allowed: int | None) 
 
 
 def house_problems(sources: Sequence[Source], rule: str, allowed: int | None) -> list[str]:
-    """Say whether one rule of `HOUSE` is broken, or its exception could be lower or go.
+    """Say whether one rule of `HOUSE` is broken, or its exception could go.
+
+    It may stay too high for a while: each line that is added moves such a figure.
 
     Args:
         sources: The files to measure.
@@ -163,8 +165,6 @@ def house_problems(sources: Sequence[Source], rule: str, allowed: int | None) ->
         return [f"{rule}: {found} {says}; the limit is {limit if allowed is None else allowed}"]
     if allowed is not None and found <= limit:
         return [f"{rule}: the exception {allowed} is no longer needed; the limit is {limit}"]
-    if allowed is not None and found < allowed:
-        return [f"{rule}: the exception {allowed} can be lowered to {found}"]
     return []
 
 
