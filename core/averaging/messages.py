@@ -68,15 +68,17 @@ Fingerprints = Annotated[tuple[Annotated[bytes, Meta(max_length=FINGERPRINT_BYTE
 
 Members = frozenset[int]
 """A set of members, by their places in the plan."""
+SETS_REMEMBERED: Final = 256
+"""Number of sets that are not made again: strangers invent them, and one of 256 members takes 9 KiB."""
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=SETS_REMEMBERED)
 def to_bits(members: Members) -> bytes:
     """A set of members as it goes over the wire."""
     return sum(1 << member for member in members).to_bytes((max(members, default=-1) + 8) // 8, "little")
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=SETS_REMEMBERED)
 def from_bits(bits: bytes) -> Members:
     """The set of members again; of unused bits nothing is said."""
     number = int.from_bytes(bits, "little")
