@@ -63,6 +63,8 @@ def go_back(folder: Path, number: int) -> KeptCopy:
         raise Damaged(f"The copy {source.name} is not a state.", hint="Choose another one.") from error
     except OSError as error:
         raise problem_of(error, part) from error
+    finally:
+        part.unlink(missing_ok=True)
     write_atomic(folder / CHOSEN, str(last + 1).encode())
     return KeptCopy(last + 1, path)
 

@@ -7,6 +7,7 @@ whatever clocks say, and wherever the charter is moved.
 
 import contextlib
 import logging
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -20,7 +21,7 @@ from core.ledger.ledger import Ledger
 from core.swarm.words.facts import StateKept
 from core.swarm.words.orders import Keep
 from core.swarm.words.states import StateName
-from core.system.atomic_files import make_directory, move_synced, problem_of, read_bounded, set_aside
+from core.system.atomic_files import make_directory, move_synced, problem_of, read_bounded, set_aside, write_atomic
 
 _LOG = logging.getLogger(__name__)
 STATES: Final = "states"
@@ -59,12 +60,14 @@ def kept_copies(folder: Path) -> list[KeptCopy]:
     return sorted((KeptCopy(int(number), path) for number, path in numbered), key=lambda copy: copy.number)
 
 
-def chosen_copy(folder: Path) -> int:
-    """The number of the copy to which the organiser has gone back last; 0: there was none."""
+def chosen_copy(folder: Path) -> tuple[int, bool]:
+    """The number of the copy to which the organiser has gone back last, 0 for none; and whether all have followed."""
     try:
-        return int(read_bounded(folder / CHOSEN, NUMBER_BYTES_MAX) or b"0")
-    except ValueError:
-        return 0
+        number, _, followed = (read_bounded(folder / CHOSEN, NUMBER_BYTES_MAX) or b"0").partition(b" ")
+        return int(number), bool(followed)
+    except (ValueError, Problem) as error:
+        _LOG.warning("which copy of the model was chosen cannot be read: %s", error)
+        return 0, False
 
 
 class KeptStates:
@@ -83,12 +86,16 @@ class KeptStates:
 
     def newest(self) -> StateKept | None:
         """The copy that was taken last, of those that are whole; None: there is none.  Damaged ones are set aside."""
-        self._heeded = chosen_copy(self._folder)
-        for number, path in sorted(self._numbered().items(), reverse=True):
+        self._heeded, followed = chosen_copy(self._folder)
+        return self._whole(sorted(self._numbered().items(), reverse=True), chosen=0 if followed else self._heeded)
+
+    def _whole(self, copies: Iterable[tuple[int, Path]], *, chosen: int) -> StateKept | None:
+        """The first of these that is whole."""
+        for number, path in copies:
             try:
                 header, file = _header(path), DiskStateFile(path, None)
                 if header is not None and names_digest(_split(path)[1], file.digest):
-                    return StateKept(_named(header), file, _credited(header), chosen=number == self._heeded)
+                    return StateKept(_named(header), file, _credited(header), chosen=number == chosen)
                 _LOG.warning("a damaged copy of the model is set aside as %s", set_aside(path).name)
             except (OSError, Problem) as error:  # newcomers are welcome even if a copy cannot be read
                 _LOG.warning("the copy of the model %s cannot be read: %s", path.name, error)
@@ -96,7 +103,21 @@ class KeptStates:
 
     def chosen(self) -> StateKept | None:
         """The copy to which the organiser has gone back since the last look; None: to none."""
-        return None if chosen_copy(self._folder) == self._heeded else self.newest()
+        number, followed = chosen_copy(self._folder)
+        if number == self._heeded or followed:
+            return None
+        self._heeded = number
+        return self._whole([copy for copy in self._numbered().items() if copy[0] == number], chosen=number)
+
+    def followed(self) -> None:
+        """Note that all have gone back: a backbone that starts again does not have them go back once more.
+
+        Raises:
+            NoSpace: the disk is full.
+            UserProblem: the system does not allow it.
+        """
+        if self._heeded and chosen_copy(self._folder) == (self._heeded, False):
+            write_atomic(self._folder / CHOSEN, b"%d followed" % self._heeded)
 
     def keep(self, copy: Keep) -> StateKept:
         """Take a copy into the folder, and delete those of which there are enough of about their age.
@@ -112,7 +133,7 @@ class KeptStates:
             UserProblem: the system does not allow it.
         """
         location = Path(copy.location)
-        if chosen_copy(self._folder) != self._heeded:
+        if chosen_copy(self._folder)[0] != self._heeded:
             raise Busy("The organiser has gone back to an earlier copy meanwhile.")
         number = 1 + max(self._numbered(), default=0)
         name = state_file_name(copy.name.epoch, copy.name.lineage, copy.digest)
@@ -156,7 +177,7 @@ class KeptStates:
         further = [number for number in numbered if epochs[number] > epochs[newest]]
         furthest = {ages[number]: number for number in sorted(further, key=lambda number: (epochs[number], -number))}
         for number, path in numbered.items():
-            if number not in {*oldest.values(), *furthest.values()}:
+            if number not in {*oldest.values(), *furthest.values(), self._heeded}:
                 with contextlib.suppress(OSError):  # Windows keeps what somebody reads; the next copy tries again
                     path.unlink()
 

@@ -220,18 +220,22 @@ class Backbone:
 
     async def _heed(self) -> None:
         """Tell the swarm what the organiser has decided meanwhile (`potluck revoke`), and note who is here."""
+        goes_back = False
         while True:
             await asyncio.sleep(HEED_S)
             now = self._clock.now()
             view = self._session.peer.view(now)
             self._people.look(view.peers.keys() - view.silent, now)
-            chosen = await asyncio.to_thread(self._states.chosen)
-            if chosen is not None:
-                self._fetched.put_nowait(chosen)  # what was fetched before comes before it
             try:
+                chosen = await asyncio.to_thread(self._states.chosen)
+                if chosen is not None:
+                    self._fetched.put_nowait(chosen)  # what was fetched before comes before it
+                elif goes_back and view.chosen is None:
+                    await asyncio.to_thread(self._states.followed)
+                goes_back = view.chosen is not None
                 self._session.learn_records(read_charter_records(self._charter)[0])
             except Problem as problem:
-                _LOG.warning("the records of the authority are not read: %s", problem)
+                _LOG.warning("what the organiser has decided is not read: %s", problem)
 
     async def _renewed(self) -> bytes:
         """A new pass, which the welcome desk shows as well."""

@@ -59,7 +59,7 @@ class Standby:
         self._company_at = -math.inf
         """When anybody that was in rounds was last heard to train where it stands, unix seconds."""
         self._pace = EpochPace()
-        self._chosen: StateName | None = None
+        self.chosen: StateName | None = None
         """The state that the organiser has chosen, while anybody that was in rounds stands elsewhere."""
         self._chosen_at = 0.0
         self.name = None if settings.role == VOLUNTEER else settings.stood or self._first
@@ -100,7 +100,7 @@ class Standby:
 
     def choose(self, name: StateName, now: float) -> list[Output]:
         """Stand at a state that the organiser has chosen, until all that were in rounds have gone there."""
-        self._chosen, self._chosen_at, self.name = name, now, name
+        self.chosen, self._chosen_at, self.name = name, now, name
         return self.keeper.drop(now)
 
     def help(self, room_bytes: int, now: float) -> list[Output]:
@@ -119,16 +119,18 @@ class Standby:
         kept = self.keeper.newest
         stands = [stand for stand in self._membership.stands(now) if stand.state.epoch or kept is None]
         branches = self._membership.branches
-        if self._chosen is not None:
-            there = [stand for stand in stands if branches.comes_from(self._chosen, stand)]
-            away = any(stand.trains and branches.met(stand.peer) for stand in stands if stand not in there)
-            if now - self._chosen_at > CHOSEN_MAX_S or (there and not away):
-                self._chosen = None
+        if self.chosen is not None:
+            there = branches.coming_from(self.chosen, stands)
+            met = [stand for stand in stands if stand.trains and branches.met(stand.peer)]
+            came = [stand for stand in met if stand in there]
+            if now - self._chosen_at > CHOSEN_MAX_S or (came and len(came) == len(met)):
+                self.chosen = None
             stands = there
         if self.name is not None and branches.company(self.name, stands):
             self._company_at = now
             self._pace.saw(self.name.epoch, now)
-        loyal = now - self._company_at < DESERTED_S
+        # Those who go back load its file for a while, and train nowhere: strangers do not lead away meanwhile.
+        loyal = self.chosen is not None or now - self._company_at < DESERTED_S
         if not loyal:  # strangers may call their state by any number
             furthest = self._pace.furthest(now)
             stands = [stand for stand in stands if stand.state.epoch <= furthest]

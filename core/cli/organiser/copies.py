@@ -28,7 +28,7 @@ async def _copies(args: argparse.Namespace) -> int:
     charter = load_charter(args.charter.expanduser().absolute())
     folder = charter.folder / STATES
     if args.back_to is None:
-        chosen = chosen_copy(folder)
+        chosen, _ = chosen_copy(folder)
         for copy in kept_copies(folder):
             _say(copy, chosen=copy.number == chosen, json=args.json)
         return 0

@@ -154,9 +154,11 @@ class Branches:
         # A later state of which no common ancestor is known may have come from the own one.
         return mine.mark not in theirs and (other.epoch <= mine.epoch or not set(theirs).isdisjoint(ours))
 
-    def comes_from(self, root: StateName, stand: Stand) -> bool:
-        """Whether a peer stands at this state, or at one that came from it, as far as the history is known."""
-        return root.mark in (*stand.ancestors, *self._ways.path(stand.state.mark))
+    def coming_from(self, root: StateName, stands: Iterable[Stand]) -> list[Stand]:
+        """Those that stand at a state, or at one that came from it, as far as the history is known."""
+        heard = list(stands)
+        self._ways.learn(heard)  # who is more than some steps further names the root no more
+        return [stand for stand in heard if root.mark in (*stand.ancestors, *self._ways.path(stand.state.mark))]
 
     def company(self, mine: StateName, stands: Iterable[Stand]) -> bool:
         """Whether anybody that was in rounds trains on the branch of this state, as far as the history is known."""
@@ -208,7 +210,9 @@ class Branches:
             names[mine.mark] = mine
         ways = {mark: self._ways.path(mark)[::-1] for mark in here}
         company = any(one.known for one in (*here.values(), newcomers))
-        loyal = loyal or (judged and (company or (further and not guest)))
+        # A guest that stands with its backbone has nobody known there yet, and follows no stranger on.
+        hosted = any(stand.peer == self._backbone and stand.state == mine for stand in heard)
+        loyal = loyal or (judged and (company or (further and (not guest or hosted))))
         found = heaviest(here, names, ways, newcomers=newcomers, trains=trains, loyal=loyal)
         if mine is None or found is None:
             return found

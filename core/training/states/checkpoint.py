@@ -221,7 +221,8 @@ class Checkpoints:
                     if not same or not self._can_hold(key, read):
                         raise Damaged(f"The checkpoint {path.name} holds something else than this model's state.")
         except (SafetensorError, WireProblem, OSError, RuntimeError, ValueError) as error:
-            _raise_scarcity(error)
+            if wanted is None or isinstance(error, OSError):  # a stranger's file may word a library's sentence
+                _raise_scarcity(error)
             raise Damaged(f"The checkpoint {path.name} cannot be read: {error}.") from error
         if name.manifest != self._manifest or name.format > FORMAT:
             raise Damaged(f"The checkpoint {path.name} is of another collaboration.")

@@ -91,6 +91,32 @@ def test_chosen_copy_is_one_of_many_once_another_is_kept(charter: Path) -> None:
     assert (newest.name.epoch, newest.chosen) == (2, False)
 
 
+def test_going_back_that_has_ended_is_not_begun_again(charter: Path) -> None:
+    kept = KeptStates(charter, manifest=MANIFEST.id)
+    kept.newest()
+    go_back(charter / STATES, 1)
+    assert kept.chosen() is not None
+    kept.followed()
+    assert kept.chosen() is None
+    again = KeptStates(charter, manifest=MANIFEST.id)
+    newest = again.newest()
+    assert newest is not None
+    assert (newest.name.epoch, newest.chosen) == (1, False)
+    go_back(charter / STATES, 2)
+    anew = again.chosen()
+    assert anew is not None
+    assert (anew.name.epoch, anew.chosen) == (2, True)
+
+
+def test_choice_that_cannot_be_read_is_none(charter: Path, caplog: pytest.LogCaptureFixture) -> None:
+    kept = KeptStates(charter, manifest=MANIFEST.id)
+    (charter / STATES / "chosen").mkdir()
+    newest = kept.newest()
+    assert newest is not None
+    assert (newest.chosen, kept.chosen()) == (False, None)
+    assert "which copy of the model was chosen cannot be read" in caplog.text
+
+
 def test_copy_that_is_none_is_not_chosen(charter: Path) -> None:
     states = charter / STATES
     with pytest.raises(BadInput):
@@ -99,7 +125,7 @@ def test_copy_that_is_none_is_not_chosen(charter: Path) -> None:
     first.write_bytes(first.read_bytes()[:-1])
     with pytest.raises(Damaged):
         go_back(states, 1)
-    assert chosen_copy(states) == 0
+    assert chosen_copy(states) == (0, False)
     assert len(kept_copies(states)) == 2
     with safe_open(kept_copies(states)[1].path, framework="pt") as file:
         assert file.keys()
