@@ -109,7 +109,7 @@ def test_backbone_outlives_its_input_and_tells_its_reach(tmp_path: Path) -> None
 def test_an_address_that_nobody_could_call(tmp_path: Path) -> None:
     charter = found(tmp_path, target_samples=64)
     said = refused("backbone", "--charter", charter.folder, "--host", "192.0.2.1:99")
-    assert "'192.0.2.1:99' is no address" in said
+    assert "'192.0.2.1:99' is not an address" in said
     assert "IP address" in said
 
 

@@ -96,6 +96,8 @@ class Branches:
         """The last one of ours that was committed."""
         self._guest_at = b""
         """Mark of the state that was taken from others."""
+        self._went_back = False
+        """Whether that state came from nowhere: it is a copy to which the organiser has everybody go back."""
         self.returns = True
         """Whether the state comes from this peer's own disk, and no other peer has shared a step since."""
 
@@ -120,6 +122,7 @@ class Branches:
             guest: Whether it was taken from others, whose guest this peer is there until a round of its own.
         """
         self._guest_at, self.returns = state.name.mark if guest else b"", not guest
+        self._went_back = guest and state.name.epoch > 0 and not state.ancestors
         self._ways.read((state.name.mark, *state.ancestors))
 
     def earned(self, peers: Iterable[PeerId]) -> None:
@@ -210,8 +213,8 @@ class Branches:
             names[mine.mark] = mine
         ways = {mark: self._ways.path(mark)[::-1] for mark in here}
         company = any(one.known for one in (*here.values(), newcomers))
-        # A guest that stands with its backbone has nobody known there yet, and follows no stranger on.
-        hosted = any(stand.peer == self._backbone and stand.state == mine for stand in heard)
+        # Who has gone back with its backbone to a copy follows no stranger on from there.
+        hosted = self._went_back and any(stand.peer == self._backbone and stand.state == mine for stand in heard)
         loyal = loyal or (judged and (company or (further and (not guest or hosted))))
         found = heaviest(here, names, ways, newcomers=newcomers, trains=trains, loyal=loyal)
         if mine is None or found is None:

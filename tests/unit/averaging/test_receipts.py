@@ -173,7 +173,7 @@ def test_who_was_not_in_the_round_cannot_sign() -> None:
 
 def test_a_receipt_that_nobody_signed_or_somebody_twice_is_none() -> None:
     good = receipt()
-    assert "none" in refused(replace(good, attestations=()))
+    assert "missing" in refused(replace(good, attestations=()))
     assert "distinct" in refused(replace(good, attestations=good.attestations[:1] * 2))
     deeds = good.statement.deeds
     assert "contradicts itself" in refused(replace(good, statement=statement(deeds=(*deeds, deeds[0]))))

@@ -213,7 +213,7 @@ def test_bad_division_is_refused(plan: Plan) -> None:
 
 
 def test_member_is_given_no_more_than_it_told() -> None:
-    with pytest.raises(RemoteProblem, match="this member's line"):
+    with pytest.raises(RemoteProblem, match="of this line"):
         judge(good(), claimed=Rates(MEGA, 3 * MEGA))
 
 
@@ -222,9 +222,9 @@ def test_unknown_own_line_is_bounded_by_what_was_told() -> None:
     unknown = divided(PLAN, tuple(Rates() if i == 1 else line for i, line in enumerate(LINES)))
     judge(unknown, claimed=Rates(3 * MEGA // 5, MEGA))
     judge(unknown, claimed=Rates())
-    with pytest.raises(RemoteProblem, match="this member's line"):
+    with pytest.raises(RemoteProblem, match="of this line"):
         judge(unknown, claimed=Rates(3 * MEGA // 7, 3 * MEGA))
-    with pytest.raises(RemoteProblem, match="this member's line"):
+    with pytest.raises(RemoteProblem, match="of this line"):
         judge(unknown, claimed=Rates(3 * MEGA, 3 * MEGA // 7))
 
 
