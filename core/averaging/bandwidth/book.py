@@ -33,9 +33,9 @@ ROUNDS_LEAST: Final = 3
 CHUNKS_LEAST: Final = 4
 """Chunks that must have been reduced here to tell who is always last."""
 LAST_IN: Final = 0.3
-"""Whoever's part was the last one in so many of them kept the others waiting..."""
+"""Part of the chunks from which on a member that was the last in them kept the others waiting..."""
 CHANCE: Final = 2.0
-"""... unless that is within so many standard deviations of what is everybody's turn."""
+"""... unless that is within this many standard deviations of what is everybody's turn."""
 MEANS_LATE: Final = 0.9
 MEANS_EARLY: Final = 0.75
 """A reducer whose last mean came after the first of these parts of the round, when most were done before the second."""

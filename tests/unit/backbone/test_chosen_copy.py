@@ -108,6 +108,16 @@ def test_going_back_that_has_ended_is_not_begun_again(charter: Path) -> None:
     assert (anew.name.epoch, anew.chosen) == (2, True)
 
 
+def test_chosen_copy_stays_when_later_copies_are_kept(charter: Path) -> None:
+    kept = KeptStates(charter, manifest=MANIFEST.id)
+    go_back(charter / STATES, 1)
+    assert kept.newest() is not None
+    state = Path(shutil.copy(kept_copies(charter / STATES)[1].path, charter / "another"))
+    for _ in range(3):
+        keep(kept, state, StateName(2, digest(bytes([2]))))
+    assert 3 in [copy.number for copy in kept_copies(charter / STATES)]
+
+
 def test_choice_that_cannot_be_read_is_none(charter: Path, caplog: pytest.LogCaptureFixture) -> None:
     kept = KeptStates(charter, manifest=MANIFEST.id)
     (charter / STATES / "chosen").mkdir()
