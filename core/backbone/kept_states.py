@@ -104,10 +104,14 @@ class KeptStates:
     def chosen(self) -> StateKept | None:
         """The copy to which the organiser has gone back since the last look; None: to none."""
         number, followed = chosen_copy(self._folder)
-        if number == self._heeded or followed:
+        if number in {0, self._heeded}:
             return None
         self._heeded = number
-        return self._whole([copy for copy in self._numbered().items() if copy[0] == number], chosen=number)
+        return (
+            None
+            if followed
+            else self._whole([copy for copy in self._numbered().items() if copy[0] == number], chosen=number)
+        )
 
     def followed(self) -> None:
         """Note that all have gone back: a backbone that starts again does not have them go back once more.
@@ -133,7 +137,7 @@ class KeptStates:
             UserProblem: the system does not allow it.
         """
         location = Path(copy.location)
-        if chosen_copy(self._folder)[0] != self._heeded:
+        if chosen_copy(self._folder)[0] not in {0, self._heeded}:
             raise Busy("The organiser has gone back to an earlier copy meanwhile.")
         number = 1 + max(self._numbered(), default=0)
         name = state_file_name(copy.name.epoch, copy.name.lineage, copy.digest)

@@ -127,6 +127,23 @@ def test_choice_that_cannot_be_read_is_none(charter: Path, caplog: pytest.LogCap
     assert "which copy of the model was chosen cannot be read" in caplog.text
 
 
+def test_choice_that_was_unreadable_for_a_moment_orders_nothing_anew(charter: Path) -> None:
+    go_back(charter / STATES, 1)
+    kept = KeptStates(charter, manifest=MANIFEST.id)
+    newest = kept.newest()
+    assert newest is not None
+    kept.followed()
+    choice = charter / STATES / "chosen"
+    aside = choice.rename(charter / "aside")
+    choice.mkdir()
+    assert kept.chosen() is None
+    choice.rmdir()
+    aside.rename(choice)
+    assert kept.chosen() is None
+    state = Path(shutil.copy(kept_copies(charter / STATES)[1].path, charter / "another"))
+    keep(kept, state, StateName(2, digest(bytes([2]))))
+
+
 def test_copy_that_is_none_is_not_chosen(charter: Path) -> None:
     states = charter / STATES
     with pytest.raises(BadInput):
