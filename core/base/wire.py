@@ -178,31 +178,3 @@ class FrameDecoder:
         limit = BULK_BYTES_MAX if channel else CONTROL_BYTES_MAX
         if len(self._partial[channel]) + length > limit:
             raise WireProblem(f"a message of more than {limit} bytes")
-
-
-def fragments(data: bytes | memoryview, *, bulk: bool, fragment_bytes: int) -> list[tuple[bytes, memoryview]]:
-    """Cut a message into fragments.
-
-    Args:
-        data: The encoded message.
-        bulk: Whether it travels on the channel for bulk, which has a larger limit.
-        fragment_bytes: Upper bound on a payload, bytes.
-
-    Returns:
-        Pairs of a header of 4 bytes and a payload, in order.
-
-    Raises:
-        ValueError: the message is larger than the other side would accept.
-    """
-    limit = BULK_BYTES_MAX if bulk else CONTROL_BYTES_MAX
-    if len(data) > limit:
-        raise ValueError(f"a message of {len(data)} bytes, the limit is {limit}")
-    view = memoryview(data)
-    channel = FLAG_BULK if bulk else 0
-    starts = range(0, max(len(view), 1), fragment_bytes)
-    pieces = [view[start : start + fragment_bytes] for start in starts]
-    last = len(pieces) - 1
-    return [
-        (fragment_header(len(piece), channel | (FLAG_LAST if index == last else 0)), piece)
-        for index, piece in enumerate(pieces)
-    ]

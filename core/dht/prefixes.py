@@ -9,7 +9,6 @@ from enum import IntEnum
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
 
-IPV4_PREFIX_BITS = 24
 IPV6_PREFIX_BITS = 48
 FEW_NETWORKS = 4
 """With fewer network prefixes than this, prefixes are not limited: a small collaboration may sit in one building."""

@@ -102,7 +102,6 @@ class Embedded:
         self._random = random
         self._home = home
         self._folder = embedded_folder(home.directory) / options.folder_name
-        self._children: list[asyncio.subprocess.Process] = []
 
     async def found(self) -> Charter:
         """The collaboration's charter, made at the first start: text is read, and the task prepared.

@@ -23,7 +23,8 @@ from core.tasks import task_of
 from core.tasks.albert.masking import MaskedBatch
 from core.tasks.albert.task import Albert
 from core.tasks.task import Blobs
-from core.training.samples.streamed import batches_of, reading_alone
+from core.training.samples.streamed import reading_alone
+from tests.bench.batches import batches_of
 
 EVERY = 5
 

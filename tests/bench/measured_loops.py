@@ -16,8 +16,9 @@ from core.tasks.task import Task
 from core.training.devices.precision import precision_on
 from core.training.learner import Learner
 from core.training.samples.read_ahead import AHEAD_MAX
-from core.training.samples.streamed import StreamedSamples, batches_of, reading_alone
+from core.training.samples.streamed import StreamedSamples, reading_alone
 from core.workers.arena import Arena
+from tests.bench.batches import batches_of
 from tests.bench.loop_turns import LoopOrder, TurnTaken
 
 SEED: Final = 0

@@ -9,12 +9,14 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 import numpy as np
+import psutil
 
 from core.api.numbers import amount
 from core.base.data_source import PYTHON_DOCS, DataSource
@@ -25,7 +27,6 @@ from core.reading.block_store import BlockKey, BlockStore
 from core.reading.room import DiskRoom
 from core.reading.rows import Counts, RowMaker
 from core.storage.recipes import DEFAULT_RECIPE, open_recipe
-from core.system.cores import one_core
 from core.system.offline import offline
 from core.tasks.albert.cutting import LENGTHS, AlbertCutter
 from core.tasks.albert.numbers import AlbertNumbers
@@ -146,6 +147,21 @@ def measure(args: argparse.Namespace) -> DataReport:
         cpus=os.cpu_count() or 1,
         load_before=round(load_before, 2),
     )
+
+
+@contextmanager
+def one_core() -> Iterator[bool]:
+    """Keep this thread, and those that it starts, on one core; gives whether the system can."""
+    process = psutil.Process()
+    if not hasattr(process, "cpu_affinity"):  # macOS
+        yield False
+        return
+    before = process.cpu_affinity()
+    process.cpu_affinity(before[-1:])
+    try:
+        yield True
+    finally:
+        process.cpu_affinity(before)
 
 
 class _Pass:

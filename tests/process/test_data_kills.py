@@ -19,8 +19,7 @@ from core.api.data_state import DataCode
 from core.base.manifest import read_manifest
 from core.base.signing import Ed25519Verifier
 from core.reading.frames import BeginReading
-from core.text.order.chance import seed_of
-from core.text.order.sample_number import SampleNumber
+from core.text.order.chance import pass_key_of, sample_seeds
 from core.training.samples.samples import Drawn
 from core.training.samples.streamed import StreamedSamples
 from core.workers.data_frames import DataFlow
@@ -89,7 +88,8 @@ def test_passes_are_exact_through_kills_of_the_real_processes(tmp_path: Path) ->
             source, which, shard, at = name
             counts[source, which, shard, at] += 1
             assert row == whole[shard, at]
-            assert seed == seed_of(manifest.id, SampleNumber(source, shard, at), which)
+            key = pass_key_of(manifest.id, source, which)
+            assert [seed] == sample_seeds(key, np.array([shard]), np.array([at]))
     assert max(counts.values()) == 1
     for which in range(PASSES - 1):
         assert {name[2:] for name in counts if name[1] == which} == set(whole)

@@ -34,7 +34,6 @@ EVENTS = ("ready", "progress", "epoch", "data", "profiled", "ended", "measured")
 """Events that `core.training.programs.alone` reports."""
 HOUR_S = 3600.0
 MONTH_HOURS = 730.0
-DEFAULT_UPLOAD = "20mbit"
 MEASURING = "Measuring a few batches of the real model"
 
 

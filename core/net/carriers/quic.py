@@ -47,11 +47,6 @@ _LONG: Final = 0x80
 _KIND: Final = 0x30
 
 
-def is_quic(first_byte: int) -> bool:
-    """Whether a datagram is QUIC's: every packet of its versions 1 and 2 has this bit set, no other packet has."""
-    return bool(first_byte & 0x40)
-
-
 def destination(packet: bytes) -> bytes:
     """The connection id that a packet of QUIC version 1 names (RFC 8999 section 5); empty: not one of this endpoint."""
     if not packet[0] & _LONG:

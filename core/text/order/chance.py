@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.base.content import digest
-from core.text.order.sample_number import SampleNumber
 
 Seeds = NDArray[np.uint64]
 
@@ -57,12 +56,6 @@ def pass_key_of(collaboration: bytes, source: int, number: int) -> int:
         number: Number of the pass, from 0 on.
     """
     return key_of(b"samples", collaboration, source, number)
-
-
-def seed_of(collaboration: bytes, sample: SampleNumber, number: int) -> int:
-    """The seed of one sample in one pass."""
-    key = pass_key_of(collaboration, sample.source, number)
-    return int(sample_seeds(key, np.array([sample.shard]), np.array([sample.row]))[0])
 
 
 def uniform(seeds: Seeds, indices: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -180,15 +180,6 @@ def paragraphs_in(text: str) -> Iterator[str]:
     return paragraphs_of(_lines(text))
 
 
-def texts_named(name: str) -> SourceTexts:
-    """The text that a recipe names: "python-docs", or the absolute path of a folder, which the person has named so.
-
-    Raises:
-        BadInput: it is neither.
-    """
-    return texts_of(DataSource(address=name))
-
-
 def texts_of(
     source: DataSource,
     secrets: Mapping[str, str] = MappingProxyType({}),

@@ -6,7 +6,6 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -298,34 +297,8 @@ def reading_alone(manifest: Manifest, *, manifest_path: Path, blobs: Path, block
     )
 
 
-@contextmanager
-def batches_of(manifest: Manifest, task: Task, begin: BeginReading, *, seed: int, size: int) -> Iterator[Iterator[Any]]:
-    """Batches without end, for loops that keep no account of what they learn from.
-
-    Args:
-        manifest: Names the sources.
-        task: Makes the batches.
-        begin: For a reader of their own.
-        seed: Seed of their order.
-        size: Samples of each; fewer where a text ends.
-    """
-    samples = StreamedSamples(manifest, seed, begin=begin)
-    samples.begin(task, None)
-    try:
-        yield _used_at_once(samples, size)
-    finally:
-        samples.close()
-
-
-def _used_at_once(samples: StreamedSamples, size: int) -> Iterator[Any]:
-    for drawn in samples.of(lambda: size):
-        if drawn is not None:
-            samples.use(drawn.rows)
-            yield drawn.batch
-
-
 def seeds_of(collaboration: bytes, rows: Sequence[DrawnRow]) -> NDArray[np.uint64]:
-    """The seeds of some samples (`core.text.order.chance.seed_of`)."""
+    """The seeds of some samples, each in its pass (`core.text.order.chance.sample_seeds`)."""
     keys = {(row.source, row.part.number) for row in rows}
     shards_B = np.array([row.block.key.shard for row in rows])
     rows_B = np.array([row.block.key.first + row.row for row in rows])

@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from core.text.order.chance import key_of, pass_key_of, sample_seeds, seed_of, stream, uniform
-from core.text.order.sample_number import SampleNumber
+from core.text.order.chance import key_of, pass_key_of, sample_seeds, stream, uniform
 
 PUBLISHED = {
     0: [0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4, 0x06C45D188009454F, 0xF88BB8A8724C81EC, 0x1B39896A51A8749B],
@@ -58,8 +57,8 @@ def test_samples_of_a_pass_have_different_seeds() -> None:
 
 def test_a_sample_s_seed_is_that_of_its_batch() -> None:
     seeds = sample_seeds(pass_key_of(b"c", 3, 5), np.array([4, 65_535]), np.array([10, 2**39]))
-    assert seed_of(b"c", SampleNumber(3, 4, 10), 5) == seeds[0]
-    assert seed_of(b"c", SampleNumber(3, 65_535, 2**39), 5) == seeds[1]
+    assert sample_seeds(pass_key_of(b"c", 3, 5), np.array([4]), np.array([10])) == seeds[:1]
+    assert sample_seeds(pass_key_of(b"c", 3, 5), np.array([65_535]), np.array([2**39])) == seeds[1:]
 
 
 def test_keys_tell_names_apart() -> None:

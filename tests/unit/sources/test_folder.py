@@ -9,7 +9,7 @@ from core.base.problems import BadInput
 from core.text.order.sources import documents, parted
 from core.text.sources.opening import open_source
 from core.text.sources.source import Access, LeftOut, Listing, SourceStalled, TextShards
-from core.text.sources.texts import texts_named
+from core.text.sources.texts import texts_of
 
 
 def write(folder: Path, name: str, data: str | bytes) -> Path:
@@ -36,7 +36,7 @@ def test_the_parts_are_disjoint_complete_and_independent_of_order(tmp_path: Path
     long = " and so on" * 20
     for number in range(30):
         write(tmp_path, f"{number}.txt", "\n\n".join(f"Text {number} {n}{long}. " * 170 for n in range(10)))
-    source = texts_named(str(tmp_path))
+    source = texts_of(DataSource(address=str(tmp_path)))
     everything = {tuple(d): part for part, d in parted(source)}
     assert everything == {tuple(d): part for part, d in parted(source, seed=5)}
     assert set(everything.values()) == {"train", "held-out"}
@@ -114,7 +114,7 @@ def test_folders_without_text_are_a_state_people_can_read(tmp_path: Path) -> Non
             listing(path)
         assert caught.value.code == DataCode.MISSING
         with pytest.raises(BadInput, match=said) as problem:
-            texts_named(str(path)).shards()
+            texts_of(DataSource(address=str(path))).shards()
         assert problem.value.hint
 
 

@@ -10,6 +10,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.base.data_source import DataSource
 from core.base.manifest import Manifest
 from core.base.problems import BadInput
 from core.tasks.gpt import CharacterGpt, prepare
@@ -17,7 +18,7 @@ from core.tasks.gpt_numbers import Alphabet, GptNumbers, windows
 from core.tasks.start import log_shares
 from core.tasks.text import text_of
 from core.text.order.sources import documents
-from core.text.sources.texts import texts_named
+from core.text.sources.texts import texts_of
 from tests.small_task import sources_in, text_folder
 
 LETTERS = Alphabet(["", *"abcdefgh"], 9)
@@ -108,7 +109,11 @@ def test_the_alphabet_holds_the_most_frequent_letters(tmp_path: Path) -> None:
     prepared = prepare({}, text_of(sources_in(source)), tmp_path / "out", progress=lambda *_: None)
     manifest = Manifest(name="t", organiser="t", task="gpt", numbers=prepared.numbers, authority="00" * 32)
     letters = Counter(
-        "".join(sentence for document in documents(texts_named(str(source)), part="train") for sentence in document)
+        "".join(
+            sentence
+            for document in documents(texts_of(DataSource(address=str(source))), part="train")
+            for sentence in document
+        )
     )
     assert manifest.numbers["alphabet"] == 1 + len(letters)
 

@@ -16,7 +16,7 @@ from core.tasks.task import Blobs, Task
 from core.text.order.bookmark import Bookmark
 from core.text.order.chance import key_of, stream
 from core.text.order.sources import documents
-from core.text.sources.texts import texts_named
+from core.text.sources.texts import texts_of
 from core.training.samples.samples import Drawn
 
 Opened = Callable[[int], Iterator[Any]]
@@ -91,7 +91,7 @@ class GivenSamples:
 
 def text_rows(manifest: Manifest, blobs: Blobs) -> np.ndarray:
     """The rows of a manifest's text."""
-    sources = (texts_named(source.address) for source in manifest.sources)
+    sources = (texts_of(source) for source in manifest.sources)
     found = chain.from_iterable(documents(each, part="train") for each in sources)
     return np.stack(list(open_cutter(manifest, blobs).cut(found, Random(1))))
 

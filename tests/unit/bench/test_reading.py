@@ -2,7 +2,7 @@ import os
 
 import pytest
 
-from core.system.cores import one_core
+from tests.bench.reading import one_core
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="this system does not say which cores may be used")
