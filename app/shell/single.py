@@ -28,8 +28,8 @@ class SingleWindow(QObject):
     link_given = Signal(str)
     """Another start was given this link, of whatever form."""
 
-    def __init__(self, home: Path, parent: QObject | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, home: Path) -> None:
+        super().__init__()
         self._home = home
         self._name = server_name(home)
         self._server = QLocalServer(self)

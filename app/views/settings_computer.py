@@ -5,7 +5,7 @@ from typing import Annotated
 
 import msgspec
 from msgspec import Meta
-from PySide6.QtWidgets import QCheckBox, QGridLayout, QLineEdit, QWidget
+from PySide6.QtWidgets import QCheckBox, QGridLayout, QLineEdit
 
 from app.commands.own_commands import OwnCommands
 from app.views.settings_login import LoginField
@@ -37,8 +37,8 @@ class _Devices(msgspec.Struct, frozen=True):
 class ComputerSettingsPage(SettingsPage):
     """Name, devices, threads, memory, the system's sleep, and figures for the electricity."""
 
-    def __init__(self, commands: OwnCommands, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, commands: OwnCommands) -> None:
+        super().__init__()
         tr = text.tr
         self._commands = commands
         self._looked = False

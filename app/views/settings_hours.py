@@ -16,8 +16,8 @@ from core.api.week import ALWAYS, EXAMPLE, TEXT_MAX, BadWeek, Week, read_week, w
 class HoursPage(QWidget):
     """When Potluck may work: a picture of the week, and the same in words; each follows the other."""
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self._shown = week_text(ALWAYS)
         self.table = WeekTable(self)
         self.grid = WeekGrid(self.table, theme)

@@ -31,8 +31,8 @@ class NetworkPage(QWidget):
     test_asked = Signal()
     """The person wants to know whether others can call this computer."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         tr = text.tr
         self.upload = LimitBox(unit=tr("Mbit/s"), scale=MEGABIT_BYTES, first=0.1, most=100_000)
         self.download = LimitBox(unit=tr("Mbit/s"), scale=MEGABIT_BYTES, first=0.1, most=100_000)

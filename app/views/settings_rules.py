@@ -1,7 +1,7 @@
 """The page of the settings that says when Potluck rests."""
 
 from PySide6.QtCore import QDateTime, QPoint, Qt
-from PySide6.QtWidgets import QCheckBox, QGridLayout, QLineEdit, QMenu, QPushButton, QWidget
+from PySide6.QtWidgets import QCheckBox, QGridLayout, QLineEdit, QMenu, QPushButton
 
 from app.views.settings_page import SettingsPage
 from app.widgets.field import Field
@@ -22,8 +22,8 @@ WATTS_MAX = 10_000
 class RulesPage(SettingsPage):
     """Three switches, and the rules that hold where these stand in the middle."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         tr = text.tr
         self.modes = {
             "computing": ModeRow(tr("Computing")),

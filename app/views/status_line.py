@@ -3,7 +3,7 @@
 from typing import Final
 
 from PySide6.QtCore import QTimer
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout
 
 from app.widgets.icons import Picture
 from app.widgets.labels import Elided, label
@@ -23,8 +23,8 @@ ICONS: Final = {VerdictCode.NOT_CONNECTED: "disconnected", VerdictCode.PROBLEM: 
 class StatusLine(QFrame):
     """One line of small text: the verdict, and news."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.setObjectName("status")
         self.icon = Picture("disconnected", 1.0)
         self._words = label(tone="muted")

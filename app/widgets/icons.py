@@ -66,9 +66,8 @@ class Picture(QWidget):
         size: float,
         *,
         role: QPalette.ColorRole = QPalette.ColorRole.WindowText,
-        parent: QWidget | None = None,
     ) -> None:
-        super().__init__(parent)
+        super().__init__()
         self.name = name
         self._size = size
         self._role = role

@@ -2,7 +2,7 @@
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QFont, QPainter, QPaintEvent
-from PySide6.QtWidgets import QFrame, QLabel, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QLabel, QSizePolicy, QVBoxLayout
 
 
 def sized(font: QFont, factor: float, *, bold: bool = False) -> QFont:
@@ -45,11 +45,10 @@ def sentence(*, factor: float = 1.0, tone: str = "") -> QLabel:
 class Elided(QLabel):
     """One line that ends in an ellipsis where space is short; its tooltip holds the whole."""
 
-    def __init__(self, *, tone: str = "", factor: float = 1.0) -> None:
+    def __init__(self, *, tone: str) -> None:
         super().__init__()
         self.setTextFormat(Qt.TextFormat.PlainText)
         self.setProperty("tone", tone)
-        self.setFont(sized(self.font(), factor))
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: ARG002 - Qt's signature
@@ -61,9 +60,9 @@ class Elided(QLabel):
         painter.end()
 
 
-def card(*, margin: int = 12, spacing: int = 4, parent: QWidget | None = None) -> tuple[QFrame, QVBoxLayout]:
+def card(*, margin: int = 12, spacing: int = 4) -> tuple[QFrame, QVBoxLayout]:
     """A framed part of the window, and its column."""
-    frame = QFrame(parent)
+    frame = QFrame()
     frame.setObjectName("card")
     column = QVBoxLayout(frame)
     column.setContentsMargins(margin, margin - 2, margin, margin - 2)

@@ -1,6 +1,6 @@
 """A number with a unit, or no limit."""
 
-from PySide6.QtWidgets import QAbstractSpinBox, QDoubleSpinBox, QWidget
+from PySide6.QtWidgets import QAbstractSpinBox, QDoubleSpinBox
 
 from app.words import text
 
@@ -18,8 +18,8 @@ class LimitBox(QDoubleSpinBox):
         most: The largest number.
     """
 
-    def __init__(self, *, unit: str, scale: float, first: float, most: float, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, *, unit: str, scale: float, first: float, most: float) -> None:
+        super().__init__()
         self._scale = scale
         self._first = first
         self._shown: tuple[float, float | None] = (0.0, None)

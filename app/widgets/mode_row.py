@@ -13,8 +13,8 @@ class ModeRow(QWidget):
         name: What is switched, for screen readers.
     """
 
-    def __init__(self, name: str, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, name: str) -> None:
+        super().__init__()
         tr = text.tr
         words = {UseMode.ALWAYS: tr("Always"), UseMode.RULES: tr("By the rules"), UseMode.NEVER: tr("Never")}
         self.buttons = {mode: QRadioButton(said) for mode, said in words.items()}

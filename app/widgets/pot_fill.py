@@ -28,8 +28,8 @@ class PotFill(QWidget):
     Its accessible name says the shares; the colours stand in a legend beside it.
     """
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self._theme = theme
         self._mood = "awake"
         self._shares = (0.0, 0.0)

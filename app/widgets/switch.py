@@ -2,7 +2,7 @@
 
 from PySide6.QtCore import Property, QPoint, QPointF, QPropertyAnimation, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QCheckBox, QWidget
+from PySide6.QtWidgets import QCheckBox
 
 from app.looks.theme import Theme
 from app.widgets.motion import duration_ms
@@ -16,8 +16,8 @@ class Switch(QCheckBox):
     It takes its size from the font.  Space and Enter flip it.
     """
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self._theme = theme
         self._place = 0.0
         self._slide = QPropertyAnimation(self, b"place", self)

@@ -30,8 +30,8 @@ class WeekGrid(QTableView):
     move, Shift marks, Space turns what is marked.
     """
 
-    def __init__(self, table: WeekTable, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, table: WeekTable, theme: Theme) -> None:
+        super().__init__()
         self._table = table
         self._brush: bool | None = None
         """Whether the pressed mouse opens or closes hours; None: it is not pressed."""

@@ -1,6 +1,6 @@
 """A whole number with a unit, whose zero may be a word."""
 
-from PySide6.QtWidgets import QAbstractSpinBox, QSpinBox, QWidget
+from PySide6.QtWidgets import QAbstractSpinBox, QSpinBox
 
 
 class WholeBox(QSpinBox):
@@ -13,8 +13,8 @@ class WholeBox(QSpinBox):
         step: Step of the arrow keys.
     """
 
-    def __init__(self, *, unit: str, most: int, zero: str = "", step: int = 1, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, *, unit: str, most: int, zero: str = "", step: int = 1) -> None:
+        super().__init__()
         self.setRange(0 if zero else 1, most)
         self.setSuffix(f" {unit}" if unit else "")
         self.setSpecialValueText(zero)

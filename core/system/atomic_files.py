@@ -73,7 +73,7 @@ def write_atomic(path: Path, data: bytes | memoryview, *, mode: int = PRIVATE_FI
     _write(path, data, mode=mode, place=os.replace)
 
 
-def write_new(path: Path, data: bytes, *, mode: int = PRIVATE_FILE) -> None:
+def write_new(path: Path, data: bytes) -> None:
     """Make a file that holds `data`, never over another one, and never visible half written.
 
     Raises:
@@ -81,7 +81,7 @@ def write_new(path: Path, data: bytes, *, mode: int = PRIVATE_FILE) -> None:
         NoSpace: the disk is full.
         UserProblem: the system does not allow it.
     """
-    _write(path, data, mode=mode, place=_place_new)
+    _write(path, data, mode=PRIVATE_FILE, place=_place_new)
 
 
 def move_synced(source: Path, path: Path) -> None:

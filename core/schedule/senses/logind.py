@@ -66,23 +66,15 @@ class _Sessions:
                     told = sensed
 
 
-def other_sessions(uid: int | None = None) -> _Sessions:
-    """Return the sense for sessions of other people in the foreground, and for all that are used from afar.
-
-    Args:
-        uid: The person that Potluck runs for; None: that of this process.
-    """
-    own = os.getuid() if uid is None else uid
+def other_sessions() -> _Sessions:
+    """Return the sense for sessions of other people in the foreground, and for all that are used from afar."""
+    own = os.getuid()
     return _Sessions("other sessions", lambda sessions: others(sessions, own, time.monotonic()), is_coarse=False)
 
 
-def own_sessions(uid: int | None = None) -> _Sessions:
-    """Return the sense for sessions of the person that Potluck runs for.
-
-    Args:
-        uid: This person; None: that of this process.
-    """
-    return _Sessions("own session", OwnSession(os.getuid() if uid is None else uid), is_coarse=True)
+def own_sessions() -> _Sessions:
+    """Return the sense for sessions of the person that Potluck runs for."""
+    return _Sessions("own session", OwnSession(os.getuid()), is_coarse=True)
 
 
 def others(sessions: Sequence[DesktopSession], uid: int, now: float) -> Sensed:

@@ -40,18 +40,17 @@ class Range(NamedTuple):
     """Bytes of it, where start and end count row groups."""
 
 
-def spans_of(files: Sequence[File], *, shard_bytes: int = BLOCK_BYTES) -> list[tuple[Range, ...]]:
+def spans_of(files: Sequence[File]) -> list[tuple[Range, ...]]:
     """Cut files into shards: long texts by ranges, short files together, others one by one.
 
     Args:
         files: In an order that is the same for everybody.
-        shard_bytes: A shard is about so large, or larger where there would be more than `SHARDS_MAX`.
 
     Returns:
         Of each shard its spans.
     """
     total = sum(file.size for file in files if file.splits)
-    shard_bytes *= max(1, -(-total // (shard_bytes * (SHARDS_MAX // 2))))
+    shard_bytes = BLOCK_BYTES * max(1, -(-total // (BLOCK_BYTES * (SHARDS_MAX // 2))))
     shards: list[tuple[Range, ...]] = []
     waiting: list[Range] = []
     held = 0
