@@ -1,6 +1,5 @@
 """The UDP side of a host: envelopes in and out of one port."""
 
-import asyncio
 import contextlib
 import socket
 from collections import OrderedDict
@@ -23,7 +22,7 @@ from core.net.datagrams.envelope import (
     WrongTime,
     remember,
 )
-from core.net.datagrams.udp import UdpSockets, source_of
+from core.net.datagrams.udp import UdpPort, source_of
 from core.net.limits.pace import Pace
 
 SOURCES_MAX = 4096
@@ -64,7 +63,7 @@ class DatagramOwner(Protocol):
         """
 
 
-class DatagramPort(asyncio.DatagramProtocol):
+class DatagramPort(UdpPort):
     """Sends and receives enveloped datagrams over the sockets of both families.
 
     Args:
@@ -86,14 +85,13 @@ class DatagramPort(asyncio.DatagramProtocol):
         pace: Pace,
         owner: DatagramOwner,
     ) -> None:
+        super().__init__(trace)
         self._envelopes = envelopes
         self._book = book
         self._now = now
-        self._trace = trace
         self._pace = pace
         self._owner = owner
         self._sources: OrderedDict[PeerId, Address] = OrderedDict()
-        self._sockets = UdpSockets()
         self.bytes_sent = 0
         self.bytes_received = 0
 
@@ -123,24 +121,6 @@ class DatagramPort(asyncio.DatagramProtocol):
             own.setblocking(False)
             for packet in packets:
                 own.sendto(packet, address)
-
-    def close(self) -> None:
-        """Close the sockets of both families."""
-        self._sockets.close()
-
-    def connection_made(self, transport: Any) -> None:
-        """Adopt a socket that asyncio has opened."""
-        self._sockets.made(transport)
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Forget a socket that asyncio has closed."""
-        del exc
-        self._sockets.lost()
-
-    def error_received(self, exc: Exception) -> None:
-        """Count a datagram that the system could not deliver; UDP promises nothing."""
-        del exc
-        self._trace.mark("net.datagram.undelivered")
 
     def datagram_received(self, data: bytes, addr: tuple[Any, ...]) -> None:
         """Open a datagram, and those that wait behind it; invalid ones are dropped and counted."""

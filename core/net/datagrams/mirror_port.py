@@ -1,6 +1,5 @@
 """Mirror port: a second UDP port that tells others where it sees them; two ports of a host reveal a router."""
 
-import asyncio
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -11,14 +10,14 @@ from core.base.wire import MessageCodec
 from core.nat.messages import NAT_MESSAGES, Address, Mirror, Mirrored
 from core.net.addresses.address_book import Address as Place
 from core.net.datagrams.envelope import Envelopes, UnknownPass, VerifiedDatagram
-from core.net.datagrams.udp import UdpSockets, source_of
+from core.net.datagrams.udp import UdpPort, source_of
 from core.net.limits.pace import Pace
 
 ANSWERS_PER_S: Final = 50
 _CODEC: Final = MessageCodec(NAT_MESSAGES)
 
 
-class MirrorPort(asyncio.DatagramProtocol):
+class MirrorPort(UdpPort):
     """Answers `Mirror` and nothing else; its datagrams do not update anybody's address.
 
     Args:
@@ -36,30 +35,11 @@ class MirrorPort(asyncio.DatagramProtocol):
         trace: Trace,
         pace: Pace,
     ) -> None:
+        super().__init__(trace)
         self._envelopes = envelopes
         self._now = now
-        self._trace = trace
         self._pace = pace
-        self._sockets = UdpSockets()
         self._second, self._answers = 0, 0
-
-    def close(self) -> None:
-        """Close the sockets of both families."""
-        self._sockets.close()
-
-    def connection_made(self, transport: Any) -> None:
-        """Adopt a socket that asyncio has opened."""
-        self._sockets.made(transport)
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Forget a socket that asyncio has closed."""
-        del exc
-        self._sockets.lost()
-
-    def error_received(self, exc: Exception) -> None:
-        """Count a datagram that the system could not deliver."""
-        del exc
-        self._trace.mark("net.datagram.undelivered")
 
     def datagram_received(self, data: bytes, addr: tuple[Any, ...]) -> None:
         """Answer a datagram at its source address."""

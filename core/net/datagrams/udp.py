@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any, Final
 
+from core.base.trace import Trace
 from core.net.addresses.address_book import Address
 
 BUFFER_BYTES: Final = 2 * 1024 * 1024
@@ -80,6 +81,36 @@ class UdpSockets:
         """Close the sockets of both families."""
         for transport in self._transports.values():
             transport.close()
+
+
+class UdpPort(asyncio.DatagramProtocol):
+    """A port of this computer, of both families, as asyncio's protocol.
+
+    Args:
+        trace: Counts what the system could not deliver.
+    """
+
+    def __init__(self, trace: Trace) -> None:
+        self._trace = trace
+        self._sockets = UdpSockets()
+
+    def close(self) -> None:
+        """Close the sockets of both families."""
+        self._sockets.close()
+
+    def connection_made(self, transport: Any) -> None:
+        """Adopt a socket that asyncio has opened."""
+        self._sockets.made(transport)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget a socket that asyncio has closed."""
+        del exc
+        self._sockets.lost()
+
+    def error_received(self, exc: Exception) -> None:
+        """Count a datagram that the system could not deliver; UDP promises nothing."""
+        del exc
+        self._trace.mark("net.datagram.undelivered")
 
 
 def source_of(name: tuple[Any, ...]) -> Address | None:
