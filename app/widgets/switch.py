@@ -2,12 +2,20 @@
 
 from PySide6.QtCore import Property, QPoint, QPointF, QPropertyAnimation, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QCheckBox
+from PySide6.QtWidgets import QApplication, QCheckBox, QStyle, QWidget
 
 from app.looks.theme import Theme
-from app.widgets.motion import duration_ms
 
 SLIDE_MS = 140
+
+
+def duration_ms(widget: QWidget, wanted_ms: int) -> int:
+    """How long a movement of `widget` takes: 0 where the person asked the system for reduced motion."""
+    hints = QApplication.styleHints()
+    preference = getattr(hints.accessibility(), "motionPreference", None)  # from Qt 6.12 on
+    reduced = preference is not None and preference().name == "ReducedMotion"
+    animates = widget.style().styleHint(QStyle.StyleHint.SH_Widget_Animation_Duration, None, widget) > 0
+    return wanted_ms if animates and not reduced else 0
 
 
 class Switch(QCheckBox):

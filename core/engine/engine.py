@@ -18,11 +18,10 @@ from core.base.problems import Problem, UserProblem
 from core.control.notices import Level, NoticeRing
 from core.control.service import ControlService
 from core.engine.controls import Controls, Life
-from core.engine.installation import Installation
+from core.engine.installation import EngineOptions, Installation
 from core.engine.join import join
 from core.engine.limits.preferences import Preferences
 from core.engine.limits.usage_policy import UsagePolicy
-from core.engine.options import EngineOptions
 from core.engine.remembered.collaborations import Collaborations
 from core.engine.remembered.notice_file import ENDS, NoticeFile
 from core.ledger.days import Days

@@ -1,15 +1,43 @@
 """What stands on this computer before any collaboration, and is the same for all of them."""
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from core.backbone.names import chosen_name
 from core.base.signing import KeyPair
 from core.control.notices import NoticeRing
 from core.engine.limits.preferences import Preferences
 from core.engine.limits.usage_policy import UsagePolicy
-from core.engine.options import EngineOptions
 from core.ledger.days import Days
 from core.net.clock import Clock
+from core.storage.paths import Home
+from core.workers.frames import NO_METRICS, MetricFiles
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineOptions:
+    """What the command line, or whoever starts an engine, says once; what the person may change stands in Settings."""
+
+    home: Home
+    name: str = ""
+    """How the leaderboard calls this computer; empty: what the settings say."""
+    bind: str = "0.0.0.0"  # noqa: S104 - a peer is there to be reached
+    host: str = ""
+    """Address that others are told; empty: they observe it."""
+    port: int | None = None
+    """Port for peers; None: the one that the settings keep."""
+    threads: int = 0
+    """Processor threads of the worker where the settings name none; 0: all cores but one."""
+    text: Path | None = None
+    """The one folder of this computer that a collaboration may read; None: none."""
+    last_epoch: int | None = None
+    metrics: MetricFiles = NO_METRICS
+    """Where the worker writes what its epochs came to."""
+    evaluate_first: bool = False
+    help_bytes: int = 0
+    """Train nothing, and average what others have trained with so much memory; 0: train."""
+    stay: bool = False
+    """When training ends for good because of a problem, stay to tell it; otherwise `serve` raises it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -30,7 +30,7 @@ from core.engine.session import VolunteerSession
 from core.ledger.checked_receipt import CheckedReceipt, check
 from core.ledger.credits import Credit
 from core.ledger.receipts import read_receipts
-from core.schedule.untold import untold
+from core.schedule.sensed import untold
 from core.system.cores import spare_cores
 
 FILES_MAX: Final = 100_000

@@ -17,7 +17,7 @@ from core.cli.printing.tables import clean
 from core.cli.running import EVERYWHERE, MIB, log_to_stderr
 from core.engine.embedded import Embedded, EmbeddedOptions, own_threads
 from core.engine.engine import FAILED, Engine
-from core.engine.options import EngineOptions
+from core.engine.installation import EngineOptions
 from core.engine.remembered.collaborations import Collaborations
 from core.engine.turn_taking import TurnTaking
 from core.net.addresses.hosts import read_host

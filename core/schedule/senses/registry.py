@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from core.schedule.senses import heat
+from core.schedule.senses import processor
 from core.schedule.senses.battery import LOOK_S, battery
 from core.schedule.senses.findings import Periodic, Sense
 from core.schedule.senses.nvidia import Nvidia
@@ -43,9 +43,8 @@ def senses_of(platform: str, environ: Mapping[str, str], pid: int) -> list[Sense
 
 
 def _linux(processes: Processes, *, has_nvidia: bool) -> list[Sense]:
-    from core.schedule.senses import drm, logind, rapl
-    from core.schedule.senses.network_manager import NetworkManager
-    from core.schedule.senses.upower import UPower
+    from core.schedule.senses import drm, logind
+    from core.schedule.senses.dbus_senses import NetworkManager, UPower
 
     cards = drm.DrmCards(lambda: processes.own, is_beside_nvidia=has_nvidia)
     return [
@@ -53,15 +52,14 @@ def _linux(processes: Processes, *, has_nvidia: bool) -> list[Sense]:
         NetworkManager(),
         logind.other_sessions(),
         logind.own_sessions(),
-        Periodic("heat", heat.heat, heat.LOOK_S),
-        Periodic("power", rapl.Rapl().look, rapl.LOOK_S),
+        Periodic("heat", processor.heat, processor.LOOK_S),
+        Periodic("power", processor.Rapl().look, processor.LOOK_S),
         Periodic("graphics cards (DRM)", cards.look, drm.LOOK_S),
     ]
 
 
 def _linux_desktop(environ: Mapping[str, str]) -> list[Sense]:
-    from core.schedule.senses.gnome import Mutter
-    from core.schedule.senses.screen_saver import ScreenSaver
+    from core.schedule.senses.dbus_senses import Mutter, ScreenSaver
 
     senses: list[Sense] = [Mutter(), ScreenSaver()]
     if environ.get("WAYLAND_DISPLAY"):

@@ -16,10 +16,9 @@ from core.base.problems import Problem
 from core.base.signing import KeyPair
 from core.control.notices import NoticeRing
 from core.engine.controls import Controls, Life
-from core.engine.installation import Installation
+from core.engine.installation import EngineOptions, Installation
 from core.engine.limits.preferences import Preferences
 from core.engine.limits.usage_policy import UsagePolicy
-from core.engine.options import EngineOptions
 from core.ledger.days import Days
 from core.storage.paths import Home
 from core.storage.settings import Settings, load_settings

@@ -9,7 +9,7 @@ from core.api.modes import OFF
 from core.api.verdict import VerdictCode
 from core.base.problems import UserProblem
 from core.engine.engine import Engine
-from core.engine.options import EngineOptions
+from core.engine.installation import EngineOptions
 from core.net.clock import Clock
 from core.schedule.sense_source import NoSenses
 from core.storage.paths import Home

@@ -14,7 +14,7 @@ from core.averaging.receipts.receipt import Deed, Receipt, Statement, attest
 from core.base.ids import PeerId, fingerprint, hashed_key
 from core.base.signing import KeyPair
 from core.control.notices import NoticeRing
-from core.engine.options import EngineOptions
+from core.engine.installation import EngineOptions
 from core.engine.remembered.gift import GiftMeter, drawn_watts
 from core.engine.remembered.journal import Journal
 from core.engine.remembered.notice_file import NoticeFile

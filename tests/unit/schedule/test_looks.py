@@ -10,7 +10,7 @@ import psutil
 import pytest
 
 from core.schedule.sensed import Sensed, SensedGpu
-from core.schedule.senses import drm, heat, registry
+from core.schedule.senses import drm, processor, registry
 from core.schedule.senses.battery import battery
 from core.schedule.senses.child import LINE_BYTES_MAX
 from core.schedule.senses.drm import DrmCards
@@ -19,7 +19,7 @@ from core.schedule.senses.logind import DesktopSession, others
 from core.schedule.senses.macos import last_input as macos_input
 from core.schedule.senses.nvidia import Nvidia
 from core.schedule.senses.processes import Processes
-from core.schedule.senses.rapl import Rapl
+from core.schedule.senses.processor import Rapl
 from core.schedule.senses.registry import senses_of
 from core.schedule.senses.windows import desktop, last_input
 
@@ -40,12 +40,12 @@ def test_hottest_sensor_of_processor_counts(monkeypatch):
 
     told = {"coretemp": sensor(41.0, 67.5, -273.0), "acpitz": sensor(90.0), "nvme": sensor(80.0)}
     monkeypatch.setattr(psutil, "sensors_temperatures", lambda: told, raising=False)
-    assert heat.heat() == Sensed(celsius=67.5)
+    assert processor.heat() == Sensed(celsius=67.5)
     del told["coretemp"]
-    assert heat.heat() == Sensed(celsius=90.0)
+    assert processor.heat() == Sensed(celsius=90.0)
     del told["acpitz"]
     with pytest.raises(Absent):
-        heat.heat()
+        processor.heat()
 
 
 @pytest.mark.parametrize("letter", ["\x01", '"', "\U0001f600", "\udce9"])

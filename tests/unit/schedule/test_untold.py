@@ -1,8 +1,7 @@
 """Rules that a system cannot serve."""
 
 from core.api.rules import UseRules
-from core.schedule.sensed import Sensed, SensedGpu
-from core.schedule.untold import untold
+from core.schedule.sensed import Sensed, SensedGpu, untold
 
 
 def test_system_that_tells_nothing_serves_no_rule_of_senses():

@@ -1,6 +1,7 @@
-"""What the processor takes, by the counters of energy that Intel's and AMD's have (RAPL), where the system shows them.
+"""How hot the processor is (psutil; Linux tells, and FreeBSD), and what it takes (RAPL), where the system shows it.
 
-Most systems show them to the administrator only, since they tell too much about what is computed.
+Counters of energy, which Intel's and AMD's processors have, are shown to the administrator only on most systems, since
+they tell too much about what is computed.
 """
 
 import time
@@ -8,11 +9,34 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
+import psutil
+
 from core.schedule.sensed import Sensed
 from core.schedule.senses.findings import Absent
 
 LOOK_S: Final = 10.0
+PROCESSORS: Final = frozenset({"coretemp", "cpu_thermal", "k10temp", "zenpower"})
+"""The drivers of processors' sensors, as the kernel names them."""
+BOARD: Final = frozenset({"acpitz", "soc_thermal", "x86_pkg_temp"})
+"""Sensors near the processor, for where it has none of its own."""
+_CELSIUS: Final = (0.0, 150.0)
+"""What a sensor may say and be believed: some say -273 or 255 where they are not connected."""
 COUNTERS: Final = Path("/sys/class/powercap")
+
+
+def heat() -> Sensed:
+    """Look at the sensors.
+
+    Raises:
+        Absent: the processor has none.
+    """
+    sensors = psutil.sensors_temperatures()
+    for names in (PROCESSORS, BOARD):
+        found = [float(each.current) for name in names for each in sensors.get(name, ())]
+        believed = [celsius for celsius in found if _CELSIUS[0] < celsius < _CELSIUS[1]]
+        if believed:
+            return Sensed(celsius=max(believed))
+    raise Absent("no sensor of the processor")
 
 
 class Rapl:
