@@ -3,7 +3,7 @@
 manifest.json      signed
 authority.key      the authority's secret seed, mode 0600
 invitations.json   what lets people in (core.backbone.invitations)
-records.signed     what the authority has decided since (core.base.authority_records)
+records.signed     what moderators have said since (core.authority.records)
 admitted.log       who was let in (core.backbone.admission_log)
 revoked.log        who was shut out (core.backbone.revocations)
 blobs/             files named by the hex digest of their content
@@ -11,10 +11,16 @@ shards/N/          shards of the source N of its text, which the backbone gives 
 """
 
 import contextlib
+import math
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
+from core.authority.changes import ISSUING_S, new_decisions
+from core.authority.decisions import REVOKED_MAX
+from core.authority.documents import Document
+from core.authority.records import BUNDLE_BYTES_MAX, AuthorityRecords
 from core.backbone.invitations import (
     EARLIER_INVITATION,
     INVITATIONS,
@@ -25,27 +31,23 @@ from core.backbone.invitations import (
 )
 from core.backbone.revocations import Revocation, Revocations
 from core.backbone.support import check_manifest
-from core.base.authority_records import (
-    RECORDS_BYTES_MAX,
-    REVOKED_MAX,
-    AuthorityRecords,
-    read_records,
-    sign_records,
-)
 from core.base.content import digest
 from core.base.ids import PeerId
 from core.base.manifest import Manifest, read_manifest, sign_manifest
-from core.base.problems import BadInput, Damaged, Problem, RemoteProblem
+from core.base.problems import BadInput, Busy, Damaged, Problem, RemoteProblem
 from core.base.signing import SEED_BYTES, Ed25519Verifier, KeyPair
 from core.net.clock import Clock
 from core.system.atomic_files import make_directory, read_bounded, write_atomic
 from core.system.file_chunks import file_digest
+from core.system.file_lock import held
 
 MANIFEST = "manifest.json"
 AUTHORITY = "authority.key"
 BLOBS = "blobs"
 RECORDS = "records.signed"
 SHARDS = "shards"
+LOCK = "organiser.lock"
+LOCK_S = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +83,8 @@ class Charter:
         return self.folder / BLOBS
 
 
-def read_charter_records(charter: Charter) -> tuple[bytes, AuthorityRecords]:
-    """The newest records of the authority, signed and read; empty: nothing has been decided.
+def read_charter_records(charter: Charter) -> AuthorityRecords:
+    """What moderators have said.
 
     Args:
         charter: The collaboration.
@@ -90,42 +92,119 @@ def read_charter_records(charter: Charter) -> tuple[bytes, AuthorityRecords]:
     Raises:
         Damaged: the file is unreadable, or not the authority's.
     """
-    manifest = charter.manifest
+    records = AuthorityRecords(charter.manifest.authority_id, charter.manifest.id)
     try:
-        signed = read_bounded(charter.folder / RECORDS, RECORDS_BYTES_MAX) or b""
-        if not signed:
-            return b"", AuthorityRecords()
-        return signed, read_records(
-            signed, authority_id=manifest.authority_id, manifest_id=manifest.id, verifier=Ed25519Verifier()
-        )
+        records.learn(read_bounded(charter.folder / RECORDS, BUNDLE_BYTES_MAX) or b"", math.inf)
     except (ValueError, RemoteProblem) as error:
         raise Damaged(f"The file {RECORDS} of the collaboration in {charter.folder} is damaged.") from error
+    return records
+
+
+class CharterRecords:
+    """What moderators have said, read again when a command or the backbone has written it.
+
+    Args:
+        charter: The collaboration.
+    """
+
+    def __init__(self, charter: Charter) -> None:
+        self._charter = charter
+        self._stamp: tuple[int, int] | None = None
+        self._records = AuthorityRecords(charter.manifest.authority_id, charter.manifest.id)
+
+    def read(self) -> AuthorityRecords:
+        """The newest.
+
+        Raises:
+            Damaged: the file is unreadable, or not the authority's.
+        """
+        try:
+            known = (self._charter.folder / RECORDS).stat()
+            stamp = (known.st_mtime_ns, known.st_ino)
+        except OSError:
+            stamp = (0, 0)
+        if stamp != self._stamp:
+            self._records = read_charter_records(self._charter)
+            self._stamp = stamp
+        return self._records
 
 
 def revoke(charter: Charter, keys: Sequence[PeerId], *, now: float, undo: bool = False) -> AuthorityRecords:
     """Revoke the passes of keys, which get no other; peers learn it from a backbone that runs, within seconds.
 
+    Where the founder's key does not decide alone, this backbone lets the keys in no more, and the rest is proposed.
+
     Args:
         charter: The collaboration.
         keys: The keys.
-        now: Unix seconds: no list's number is smaller, so that one made from an earlier copy of the charter counts too.
+        now: Unix seconds.
         undo: Let the keys in again.
 
     Raises:
         Damaged: the records are unreadable.
+        NotTrusted: the founder's key is not a moderator's any more.
         NoSpace: the disk is full; the first keys may be shut out.
     """
-    _, known = read_charter_records(charter)
+    records = read_charter_records(charter)
+    known = records.decisions
     log = Revocations(charter.folder)
     gone = dict.fromkeys(keys) if undo else {}
     log.append([Revocation(at=now, key=key.hex(), undone=True) for key in gone])
     wanted = dict.fromkeys([*map(PeerId, known.revoked), *keys])  # the list may be older than the log
     log.append([Revocation(at=now, key=key.hex()) for key in wanted if key not in log.keys and key not in gone])
     times, revoked = list(log.keys.values())[:-REVOKED_MAX], tuple(log.keys)[-REVOKED_MAX:]
-    since = int(min(times[-1], now)) + 10 if times else 0  # the desk may be renewing one before it reads the log
-    records = AuthorityRecords(number=max(known.number + 1, int(now)), revoked=revoked, passes_since=since)
-    write_atomic(charter.folder / RECORDS, sign_records(records, charter.authority, charter.manifest.id))
+    since = int(min(times[-1], now)) + ISSUING_S if times else 0  # the desk may renew one before it reads the log
+    keep_document(
+        charter, records, new_decisions(records, charter.authority, now, revoked=revoked, passes_since=float(since))
+    )
     return records
+
+
+def only_command(charter: Charter) -> AbstractAsyncContextManager[None]:
+    """Hold the lock of whatever changes the decisions of a charter."""
+    busy = Busy("Another command changes this collaboration.", hint="Try again in a moment.")
+    return held(charter.folder / LOCK, patience_s=LOCK_S, otherwise=busy)
+
+
+async def merged_records(charter: Charter, learned: AuthorityRecords) -> bytes:
+    """What the charter has, with what moderators elsewhere have said, which it has from now on.
+
+    Args:
+        charter: The collaboration.
+        learned: What its backbone knows.
+
+    Raises:
+        Damaged: the charter's records are unreadable.
+        Busy: a command changes them for long.
+        NoSpace: the disk is full.
+    """
+    if not read_charter_records(charter).learn(learned.to_bytes(), math.inf):
+        return read_charter_records(charter).to_bytes()
+    async with only_command(charter):
+        records = read_charter_records(charter)
+        records.learn(learned.to_bytes(), math.inf)
+        log, revoked = Revocations(charter.folder), [*map(PeerId, records.decisions.revoked)]
+        at = float(records.decisions.number)
+        log.append([Revocation(at=at, key=key.hex()) for key in revoked if key not in log.keys])
+        spared = [key for key in map(PeerId, records.decisions.pardoned) if key in log.keys and key not in revoked]
+        log.append([Revocation(at=at, key=key.hex(), undone=True) for key in spared])
+        write_atomic(charter.folder / RECORDS, records.to_bytes())
+    return records.to_bytes()
+
+
+def keep_document(charter: Charter, records: AuthorityRecords, document: Document) -> None:
+    """Take what the founder's key has signed into the charter, where a backbone finds it.
+
+    Args:
+        charter: The collaboration.
+        records: What is known, which then knows it too.
+        document: With the signature.
+
+    Raises:
+        NoSpace: the disk is full.
+    """
+    records.take(document, math.inf)
+    write_atomic(charter.folder / RECORDS, records.to_bytes())
 
 
 def revoked_keys(charter: Charter) -> set[PeerId]:
@@ -134,7 +213,7 @@ def revoked_keys(charter: Charter) -> set[PeerId]:
     Raises:
         Damaged: the records are unreadable.
     """
-    return {*Revocations(charter.folder).keys, *map(PeerId, read_charter_records(charter)[1].revoked)}
+    return {*Revocations(charter.folder).keys, *map(PeerId, read_charter_records(charter).decisions.revoked)}
 
 
 def new_authority() -> KeyPair:

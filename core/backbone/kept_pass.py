@@ -2,7 +2,7 @@
 
 manifest.json   signed, and named by the link
 pass.json       the pass, the authority's certificate, contacts and names: as the welcome desk gave them last
-records.signed  the newest records of the authority, from the desk or from peers
+records.signed  what moderators have said, from the desk or from peers (core.authority.records)
 
 Nothing of it is believed for lying there: the manifest has the link's digest, the certificate the manifest's key, pass
 and records the authority's signature, and the time of the pass counts.  Contacts are places to ask: each peer there has
@@ -10,6 +10,7 @@ to show its own pass.  Whoever can write to the folder gains what a server in be
 until the first peer tells newer ones.
 """
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Final
@@ -17,8 +18,8 @@ from typing import Annotated, Final
 import msgspec
 from msgspec import Meta
 
+from core.authority.records import BUNDLE_BYTES_MAX, AuthorityRecords
 from core.backbone.welcome import GRANT_BYTES_MAX, PassGrant
-from core.base.authority_records import RECORDS_BYTES_MAX, AuthorityRecords, read_records
 from core.base.ids import PeerId
 from core.base.manifest import MANIFEST_BYTES_MAX, Manifest, read_manifest
 from core.base.problems import NotTrusted, Problem, RemoteProblem
@@ -96,7 +97,7 @@ class KeptPasses:
             file = msgspec.json.decode(data, type=KeptGrant)
             verify_authority(file.authority, manifest.authority_id)
             shown = signed_pass(file.grant.certificate, manifest.authority_id, self._manifest_id)
-            _records(file.grant.records, manifest)
+            records_of(manifest).learn(file.grant.records, math.inf)
             if shown.peer != self._me:
                 raise NotTrusted(ANOTHERS)
         except (ValueError, Problem) as error:
@@ -106,39 +107,33 @@ class KeptPasses:
             return None
         return KeptPass(manifest, file.authority, file.grant, shown, file.clock_ahead_s)
 
-    def newest_records(self, manifest: Manifest, offered: bytes = b"") -> tuple[bytes, AuthorityRecords]:
-        """The newer ones of the records that are kept and those offered, which are kept from now on.
+    def newest_records(self, manifest: Manifest, offered: bytes, now: float) -> AuthorityRecords:
+        """What moderators have said: what is kept, and what is offered, which is kept from now on.
 
         Args:
             manifest: Manifest of the collaboration.
-            offered: Signed records; empty: none.
-
-        Returns:
-            The records as they were signed, empty where nothing has been decided, and read.
+            offered: `AuthorityRecords.to_bytes`; empty: nothing.
+            now: Unix seconds.
 
         Raises:
-            RemoteProblem: what was offered is not the authority's.
+            RemoteProblem: what was offered has not the signatures that it needs.
             NoSpace: the disk is full.
             UserProblem: the system does not allow it.
         """
-        path = self._folder / RECORDS
+        path, known = self._folder / RECORDS, records_of(manifest)
         try:
-            signed = read_bounded(path, RECORDS_BYTES_MAX) or b""
-            known = _records(signed, manifest)
+            known.learn(read_bounded(path, BUNDLE_BYTES_MAX) or b"", math.inf)
         except (ValueError, RemoteProblem):
             self._set_aside(path, "The kept list of whom the organiser has shut out is damaged.")
-            signed, known = b"", AuthorityRecords()
-        news = _records(offered, manifest)
-        if news.number > known.number:
-            write_atomic(path, offered)
-            return offered, news
-        return signed, known
+            known = records_of(manifest)
+        if known.learn(offered, now):
+            write_atomic(path, known.to_bytes())
+        return known
 
     def _set_aside(self, path: Path, why: str) -> None:
         self.notices.append(f"{why} The file was kept as {set_aside(path).name}.")
 
 
-def _records(signed: bytes, manifest: Manifest) -> AuthorityRecords:
-    if not signed:
-        return AuthorityRecords()
-    return read_records(signed, authority_id=manifest.authority_id, manifest_id=manifest.id, verifier=Ed25519Verifier())
+def records_of(manifest: Manifest) -> AuthorityRecords:
+    """What moderators have said, before anything was."""
+    return AuthorityRecords(manifest.authority_id, manifest.id)

@@ -16,7 +16,6 @@ from msgspec import Meta
 
 from core.backbone.admission_log import AdmissionLog
 from core.backbone.charter import Charter, read_charter_records
-from core.base.authority_records import AuthorityRecords
 from core.base.content import CHUNK_BYTES
 from core.base.ids import PeerId, short
 from core.base.problems import Problem
@@ -70,7 +69,7 @@ class People:
     def __init__(self, charter: Charter, log: AdmissionLog) -> None:
         self._path = charter.folder / PEOPLE
         self._log = log
-        self._revoked = frozenset(map(PeerId, read_charter_records(charter)[1].revoked))
+        self._revoked = frozenset(map(PeerId, read_charter_records(charter).decisions.revoked))
         self._here: dict[PeerId, float] = {}
         """When each came who is here."""
         self._stays = read_people(self._path)
@@ -123,12 +122,11 @@ class People:
         except Problem as problem:
             _LOG.warning("the leaderboard is not kept: %s", problem)
 
-    def decided(self, records: AuthorityRecords) -> None:
-        """Tell whom the organiser has shut out."""
-        revoked = frozenset(PeerId(peer) for peer in records.revoked)
-        for peer in sorted(revoked - self._revoked):
-            _LOG.info("%s is shut out by the organiser", self._called(peer))
-        self._revoked = revoked
+    def decided(self, shut_out: frozenset[PeerId]) -> None:
+        """Tell whom moderators have shut out."""
+        for peer in sorted(shut_out - self._revoked):
+            _LOG.info("%s is shut out by the moderators", self._called(peer))
+        self._revoked = shut_out
 
     def _called(self, peer: PeerId) -> str:
         """Name and key: names come from members, whose printable letters alone were let in."""

@@ -12,10 +12,11 @@ from typing import Any
 import msgspec
 
 from core.api.snapshot import BACKBONE
+from core.authority.news import AuthorityDecided
 from core.averaging.receipts.exchange import Receipted
 from core.backbone.admission_log import AdmissionLog
 from core.backbone.authority import Authority
-from core.backbone.charter import Charter, read_charter_records
+from core.backbone.charter import Charter, merged_records, read_charter_records
 from core.backbone.copy_check import check_copy
 from core.backbone.kept_states import KeptStates
 from core.backbone.link import Link, link_to
@@ -33,7 +34,6 @@ from core.net.clock import Clock
 from core.net.identity.passes import PassRole, pass_request
 from core.net.identity.tls import server_context, show_pass
 from core.net.listening import refusal
-from core.session.authority_news import AuthorityDecided
 from core.session.participant import Role, participant_of
 from core.session.session import Session
 from core.swarm.participant import Participant
@@ -145,7 +145,7 @@ class Backbone:
                 pass_der=self._new_pass(),
                 authority_der=self._authority.certificate,
                 manifest_id=charter.manifest.id,
-                records=read_charter_records(charter)[0],
+                records=read_charter_records(charter).to_bytes(),
             ),
             clock=clock,
             owner=self._on_event,
@@ -233,7 +233,7 @@ class Backbone:
                 elif goes_back and view.chosen is None:
                     await asyncio.to_thread(self._states.followed)
                 goes_back = view.chosen is not None
-                self._session.learn_records(read_charter_records(self._charter)[0])
+                self._session.learn_records(await merged_records(self._charter, self._session.authority))
             except Problem as problem:
                 _LOG.warning("what the organiser has decided is not read: %s", problem)
 
@@ -267,7 +267,7 @@ class Backbone:
                 _LOG.warning("no copy of the model could be taken: %s", event.reason)
             self._copy_failed = event.reason
         elif isinstance(event, AuthorityDecided):
-            self._people.decided(event.records)
+            self._people.decided(event.shut_out)
         elif isinstance(event, Receipted):
             try:
                 self._receipts.append(event.receipt)

@@ -23,12 +23,12 @@ import msgspec
 from aiohttp import web
 from msgspec import Meta
 
+from core.authority.records import BUNDLE_BYTES_MAX
 from core.backbone.admission_log import AdmissionLog, PlacesHeld
 from core.backbone.authority import Authority, requested_key
-from core.backbone.charter import Charter, read_charter_records
+from core.backbone.charter import Charter, CharterRecords
 from core.backbone.revocations import household_mark, shut_out
 from core.backbone.signed_time import TIME_NONCE_BYTES, TIMES
-from core.base.authority_records import RECORDS_BYTES_MAX
 from core.base.contact import HOST_CHARACTERS_MAX, Peer32
 from core.base.ids import PeerId
 from core.base.problems import BadInput, Busy, NotTrusted, Problem, ProofProblem, WireProblem
@@ -42,7 +42,7 @@ from core.swarm.view import ParticipantView
 _LOG = logging.getLogger(__name__)
 
 REQUEST_BYTES_MAX = 16 * 1024
-GRANT_BYTES_MAX = 256 * 1024
+GRANT_BYTES_MAX = 2 * 1024 * 1024
 NAMES_MAX: Final = 500
 """Names that come with a pass: 40 kB in each grant.  Of later ones a member learns from their passes."""
 EARNED_MAX: Final = 256
@@ -114,8 +114,8 @@ class PassGrant(msgspec.Struct, frozen=True):
     """The pass: an X.509 certificate (DER)."""
     contacts: list[KnownPeer]
     """Live peers to begin with; the first is the backbone."""
-    records: Annotated[bytes, Meta(max_length=RECORDS_BYTES_MAX)] = b""
-    """The newest records of the authority, as it has signed them; empty: there are none."""
+    records: Annotated[bytes, Meta(max_length=BUNDLE_BYTES_MAX)] = b""
+    """What moderators have said, `AuthorityRecords.to_bytes`; empty: nothing."""
     names: Annotated[list[tuple[Peer32, Annotated[str, Meta(max_length=40)]]], Meta(max_length=NAMES_MAX)] = []
     """Names of those who were let in last: the leaderboard has rows of people who have left."""
     earned: Annotated[list[Peer32], Meta(max_length=EARNED_MAX)] = []
@@ -171,6 +171,7 @@ class WelcomeDesk:
         self._authority = authority
         self._admission_log = admission_log
         self._contacts = contacts
+        self._records = CharterRecords(charter)
         self.presence: Callable[[], CollaborationNow] = CollaborationNow
         """Says what goes on in the collaboration; the owner of the desk may set it."""
         self.earned: Callable[[], Sequence[PeerId]] = list
@@ -309,8 +310,8 @@ class WelcomeDesk:
             Damaged: the charter is unreadable; so does NoSpace, when the disk is full.
         """
         key = requested_key(asked.csr)
-        records, decided = read_charter_records(self._charter)
-        if key in decided.revoked:
+        records = self._records.read()
+        if key in records.shut_out(now):
             raise shut_out()
         if self._admission_log.name_of(key) is None and not self._admitted.admits(host, now):
             return None
@@ -322,7 +323,7 @@ class WelcomeDesk:
         certificate = self._authority.issue(asked.csr, username=name, device=asked.device, now=now)
         names = [(bytes(peer), known) for peer, known in self._admission_log.newest_names(NAMES_MAX)]
         earned: list[bytes] = [*self.earned()[-EARNED_MAX:]]
-        return PassGrant(certificate, list(self._contacts()), records, names, earned)
+        return PassGrant(certificate, list(self._contacts()), records.to_bytes(proposals=False), names, earned)
 
     def _refuse(self, status: int, refusal: JoinRefusal) -> web.Response:
         self._trace.mark("welcome.refused")

@@ -15,6 +15,7 @@ from typing import Any, Final
 from core.api.commands import ModelEvaluation
 from core.api.settings import PortTest
 from core.api.snapshot import HELPER, VOLUNTEER
+from core.authority.news import AuthorityDecided
 from core.backbone.revocations import shut_out
 from core.base.problems import Busy, NoSpace, Problem
 from core.engine.allowed_use import AllowedUse, share_of
@@ -34,7 +35,6 @@ from core.ledger.days import GiftTotals
 from core.nat.events import CheckReachability, ReachChanged, RelayAllowed
 from core.nat.relay import RelaySettings
 from core.net.addresses.interfaces import is_loopback
-from core.session.authority_news import AuthorityDecided
 from core.session.participant import Role, participant_of
 from core.session.session import Session
 from core.storage.settings import Settings
@@ -269,7 +269,7 @@ class VolunteerSession:
                 self.trainer.order(event)
             case _:
                 self.journal.take(event)
-                if isinstance(event, AuthorityDecided) and self._installation.key.peer_id in event.records.revoked:
+                if isinstance(event, AuthorityDecided) and self._installation.key.peer_id in event.shut_out:
                     self._end(shut_out())
         self._changed()
 

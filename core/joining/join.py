@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import math
 import socket
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
@@ -77,7 +78,7 @@ class JoinedCollaboration:
     names: dict[PeerId, str]
     """Names of others that the backbone has let in."""
     records: bytes
-    """The newest records of the authority, signed; empty: there are none."""
+    """What moderators have said, `AuthorityRecords.to_bytes`; empty: nothing."""
     clock_ahead_s: float
     """How far the backbone's clock is ahead of this peer's, seconds."""
     earned: tuple[PeerId, ...] = ()
@@ -235,10 +236,10 @@ class Joining:
         if shown.peer != self._key.peer_id:
             raise RemoteProblem("The backbone gave the pass of another computer.")
         grant = msgspec.structs.replace(grant, contacts=_with_host(grant.contacts, to.host))
-        records, _ = self.kept.newest_records(manifest, grant.records)
+        records = self.kept.newest_records(manifest, grant.records, now() + introduced.clock_ahead_s)
         kept = KeptPass(manifest, authority, grant, shown, introduced.clock_ahead_s - self._wall_ahead_s(now))
         self.kept.keep(kept)
-        return self._joined(kept, records, introduced.clock_ahead_s)
+        return self._joined(kept, records.to_bytes(), introduced.clock_ahead_s)
 
     async def _resumed(self, now: Callable[[], float]) -> JoinedCollaboration | None:
         """Take part by what was kept; None: it does not let this peer take part now.
@@ -254,15 +255,15 @@ class Joining:
             return None
         check_manifest(kept.manifest)
         self._willing(kept.manifest)
-        records, decided = self.kept.newest_records(kept.manifest, kept.grant.records)
-        if self._key.peer_id in decided.revoked:
+        records = self.kept.newest_records(kept.manifest, kept.grant.records, math.inf)
+        if self._key.peer_id in records.shut_out(now() + kept.clock_ahead_s):
             raise shut_out()
         # This computer's clock may be as wrong as it was, or have been set since.  The earlier time comes first: others
         # move a clock forward (`Clock.heard`), and never back.
         for ahead_s in sorted((kept.clock_ahead_s + self._wall_ahead_s(now), 0.0)):
             with contextlib.suppress(ProofProblem):
                 kept.shown.check_time(now() + ahead_s)
-                return replace(self._joined(kept, records, ahead_s), kept_until=kept.shown.expires)
+                return replace(self._joined(kept, records.to_bytes(), ahead_s), kept_until=kept.shown.expires)
         self._ended = True
         return None
 

@@ -12,7 +12,9 @@ from dataclasses import replace
 from random import SystemRandom
 from typing import Any, ClassVar, Final, Generic, Protocol, TypeVar
 
-from core.base.authority_records import ROLLOVER_S
+from core.authority.decisions import ROLLOVER_S
+from core.authority.news import AuthorityDecided, AuthorityNews
+from core.authority.records import AuthorityRecords
 from core.base.contact import Contact, Observed
 from core.base.ids import PeerId, short
 from core.base.machine import Lost, Received, Tick, earliest
@@ -33,7 +35,6 @@ from core.net.links.streams import PeerStream
 from core.net.router.locator import Locator
 from core.net.stats import HostStats
 from core.net.traverse import Traverser
-from core.session.authority_news import AuthorityDecided, AuthorityNews
 from core.swarm.shards.exchange import ShardExchange
 from core.swarm.words.facts import Revoked, Seeds
 from core.swarm.words.messages import SHARD_MESSAGES
@@ -151,12 +152,9 @@ class Session(Generic[P]):
         self._clock = clock
         self._owner = owner
         reaches = peer.traversal is not None
-        self._news = AuthorityNews(
-            authority_id=authority_id_of(admission.authority_der),
-            manifest_id=admission.manifest_id,
-            random=SystemRandom(),
-            trace=peer.trace,
-        )
+        self.authority = AuthorityRecords(authority_id_of(admission.authority_der), admission.manifest_id)
+        """What the collaboration's moderators have said."""
+        self._news = AuthorityNews(self.authority, random=SystemRandom(), trace=peer.trace)
         self.host = Host(
             _Together(peer, self._news, shards),
             admission=admission,
@@ -193,7 +191,7 @@ class Session(Generic[P]):
         self._bind = bind
         port = await self.host.start(bind=bind, port=port)
         self.learn_records(self._records)
-        self.host.passes.revoked = frozenset(map(PeerId, self._news.records.revoked))  # long ago: they know
+        self.host.passes.revoked = self.authority.shut_out(self._clock.now())  # long ago: they know
         return port
 
     async def join(
@@ -269,18 +267,19 @@ class Session(Generic[P]):
         """Give the machine an event, and perform what follows."""
         self.host.deliver(event)
 
-    def learn_records(self, signed: bytes) -> None:
-        """Take the authority's records, if they are newer than those known, and hand them on.
+    def learn_records(self, kept: bytes) -> bool:
+        """Take what moderators have said, if it is new, and hand it on; returns whether it is new.
 
         Args:
-            signed: As the backbone gave them; empty: there are none.
+            kept: As the backbone gave it, or as a moderator here has signed it; empty: there is nothing.
         """
-        if not signed:
-            return
         try:
-            self.host.perform(self._news.learn(signed))
+            outputs = self._news.learn(kept, self._clock.now())
         except RemoteProblem as problem:
             _LOG.warning("the records of the authority are not taken: %s", problem)
+            return False
+        self.host.perform(outputs)
+        return bool(outputs)
 
     @property
     def stats(self) -> HostStats:
@@ -300,13 +299,12 @@ class Session(Generic[P]):
         if self._traverser is not None and self._traverser.perform(event):
             return
         match event:
-            case AuthorityDecided(records=records):
-                revoked = frozenset(map(PeerId, records.revoked))
+            case AuthorityDecided(decisions=decisions, shut_out=revoked):
                 self.deliver(Revoked(revoked))
                 later = asyncio.get_running_loop().call_later
                 later(PARTING_S, setattr, self.host.passes, "revoked", revoked)
-                left_s = max(0.0, records.passes_since + ROLLOVER_S - now)
-                later(left_s, setattr, self.host.passes, "since", records.passes_since)
+                left_s = max(0.0, decisions.passes_since + ROLLOVER_S - now)
+                later(left_s, setattr, self.host.passes, "since", decisions.passes_since)
                 if left_s:
                     later(left_s * SystemRandom().uniform(0.1, 0.5), self.renew_soon)  # not all at once
                 self._owner(event, now)

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import pytest
 
+from core.authority.decisions import REVOKED_MAX
 from core.backbone import admission_log
 from core.backbone.admission_log import AdmissionLog
 from core.backbone.charter import Charter, revoke
@@ -16,7 +17,6 @@ from core.backbone.invitations import Invitation, new_invitation, write_invitati
 from core.backbone.link import Link
 from core.backbone.revocations import Revocation, Revocations, household_mark
 from core.backbone.welcome import ADMITTED_BURST
-from core.base.authority_records import REVOKED_MAX
 from core.base.ids import PeerId
 from core.base.problems import Problem
 from core.base.rate_limit import RateLimit

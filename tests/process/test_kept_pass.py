@@ -15,7 +15,6 @@ from core.api.verdict import Verdict, sentence
 from core.backbone.charter import Charter, read_charter_records, revoke
 from core.backbone.kept_pass import FILE, MANIFEST, RECORDS
 from core.backbone.link import Link, parse_link
-from core.base.authority_records import AuthorityRecords, sign_records
 from core.base.manifest import Manifest
 from core.base.problems import NoSpace, NotTrusted
 from core.base.signing import KeyPair
@@ -24,6 +23,7 @@ from core.joining import join
 from core.joining.introduction import Impostor
 from core.joining.join import JoinedCollaboration, Joining
 from tests.process.test_joining import NOW, desk, found, joining
+from tests.unit.authority.people import founders
 
 pytestmark = pytest.mark.process
 DAY_S = 86_400.0
@@ -189,7 +189,7 @@ def test_revoked_member_does_not_begin_by_its_kept_pass(tmp_path: Path) -> None:
     async def run() -> None:
         link = await member(charter, tmp_path, key)
         revoke(charter, [key.peer_id], now=NOW)
-        (tmp_path / "state" / RECORDS).write_bytes(read_charter_records(charter)[0])
+        (tmp_path / "state" / RECORDS).write_bytes(read_charter_records(charter).to_bytes())
         with pytest.raises(NotTrusted, match="shut this computer out"):
             await begun(joining(link, tmp_path, key))
 
@@ -200,7 +200,7 @@ def test_newest_records_are_kept_whatever_a_backbone_gives(tmp_path: Path) -> No
     """A backbone with an earlier copy of the charter does not let in again whom peers have told to be out."""
     charter, key, eve = found(tmp_path), KeyPair.generate(), KeyPair.generate().peer_id
     newer, older = (
-        sign_records(AuthorityRecords(number=number, revoked=out), charter.authority, charter.manifest.id)
+        founders(number, *out, by=charter.authority, manifest_id=charter.manifest.id)
         for number, out in ((9, (eve,)), (8, ()))
     )
 

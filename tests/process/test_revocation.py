@@ -59,7 +59,7 @@ def test_revoked_member_is_refused_by_all_processes(tmp_path: Path) -> None:
                 await joining.join(username="eve", device="", now=Clock().now, random=SystemRandom())
             assert swarm.backbone is not None
             end(swarm.backbone)
-            assert len(read_charter_records(charter)[1].revoked) == 1
+            assert len(read_charter_records(charter).decisions.revoked) == 1
             assert "eve is let in again" in await asyncio.to_thread(revoke, charter, "eve", "--undo")
             swarm.start_backbone()
             swarm.join("eve", *HELPER)  # who was shut out starts Potluck again, and everybody hears her

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from core.api.snapshot import BACKBONE, VOLUNTEER
+from core.authority.news import AuthorityDecided
 from core.backbone.authority import Authority
-from core.base.authority_records import AuthorityRecords, sign_records
 from core.base.contact import Contact
 from core.base.machine import Send
 from core.base.manifest import Manifest
@@ -21,7 +21,6 @@ from core.net.admission import Admission
 from core.net.clock import Clock
 from core.net.identity.passes import pass_request, verify_pass
 from core.session import session as session_module
-from core.session.authority_news import AuthorityDecided
 from core.session.participant import Role, participant_of
 from core.session.session import Session
 from core.swarm.participant import Participant
@@ -30,6 +29,7 @@ from core.swarm.words.messages import StateAsk
 from core.swarm.words.orders import Changed
 from core.swarm.words.progress import ProgressReport
 from tests.process.net_people import eventually, in_loop, keys
+from tests.unit.authority.people import founders
 
 pytestmark = pytest.mark.process
 LOOPBACK, EVERYWHERE = "127.0.0.1", "0.0.0.0"
@@ -194,10 +194,10 @@ def test_who_is_shut_out_hears_so_before_it_is_refused(tmp_path, monkeypatch):
             ben = keys("ben").peer_id
             await eventually(lambda: backbone.sees() == {"ben"})
             for number, by in ((2, "eve"), (1, "authority")):
-                signed = sign_records(AuthorityRecords(number=number, revoked=(ben,)), keys(by), MANIFEST.id)
+                signed = founders(number, ben, by=keys(by), manifest_id=MANIFEST.id)
                 backbone.session.learn_records(signed)
             await eventually(lambda: AuthorityDecided in map(type, volunteer.heard))
-            assert [each.records.number for each in volunteer.heard if isinstance(each, AuthorityDecided)] == [1]
+            assert [each.decisions.number for each in volunteer.heard if isinstance(each, AuthorityDecided)] == [1]
             await eventually(lambda: ben in backbone.session.host.passes.revoked and not backbone.usernames())
 
     run()
@@ -205,7 +205,7 @@ def test_who_is_shut_out_hears_so_before_it_is_refused(tmp_path, monkeypatch):
 
 def test_who_was_shut_out_before_is_refused_at_once(tmp_path):
     ben = keys("ben").peer_id
-    signed = sign_records(AuthorityRecords(number=1, revoked=(ben,)), keys("authority"), MANIFEST.id)
+    signed = founders(1, ben, by=keys("authority"), manifest_id=MANIFEST.id)
 
     @in_loop
     async def run():
@@ -236,8 +236,9 @@ def test_passes_from_before_the_rollover_hold_until_members_have_others(tmp_path
                 await each.session.keep_pass(new)
 
             keeping = asyncio.gather(keep(backbone, "anna"), keep(volunteer, "ben anew"))
-            records = AuthorityRecords(number=1, passes_since=int(now) + 1)
-            backbone.session.learn_records(sign_records(records, keys("authority"), MANIFEST.id))
+            backbone.session.learn_records(
+                founders(1, since=int(now) + 1, by=keys("authority"), manifest_id=MANIFEST.id)
+            )
             passes = backbone.session.host.passes
             passes.check(old, volunteer.clock.now())
             await eventually(lambda: passes.since and volunteer.session.host.passes.since)

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from core.__main__ import main
+from core.authority.decisions import REVOKED_MAX
 from core.backbone.admission_log import AdmissionLog
 from core.backbone.charter import Charter, read_charter_records, revoke, revoked_keys
 from core.backbone.link import Link
-from core.base.authority_records import REVOKED_MAX
 from core.base.ids import PeerId
 from core.base.problems import NotTrusted, ShutOut
 from core.base.signing import KeyPair
@@ -61,7 +61,7 @@ def test_revoked_key_stays_out_after_a_thousand_others(tmp_path: Path) -> None:
         assert await door.organiser("revoke", "eve") == 0
         others = [PeerId(number.to_bytes(32, "big")) for number in range(REVOKED_MAX)]
         revoke(door.charter, others, now=NOW)
-        assert door.keys["eve"].peer_id not in read_charter_records(door.charter)[1].revoked
+        assert door.keys["eve"].peer_id not in read_charter_records(door.charter).decisions.revoked
         with pytest.raises(ShutOut, match="shut this computer out"):
             await door.enter("eve")
         assert await door.enter("ada") == "ada"

@@ -4,31 +4,20 @@ import argparse
 import asyncio
 import shlex
 from collections.abc import Sequence
-from contextlib import AbstractAsyncContextManager
 
 from core.backbone.admission_log import AdmissionLog
-from core.backbone.charter import Charter, load_charter
+from core.backbone.charter import Charter, load_charter, only_command
 from core.backbone.invitations import DAY_S, Invitation, first_invitation, write_invitations
 from core.backbone.link import link_to, read_hosts
 from core.backbone.ports import read_ports
-from core.base.problems import BadInput, Busy
+from core.base.problems import BadInput
 from core.cli.printing.say import say_json
 from core.net.clock import Clock
-from core.system.file_lock import held
-
-LOCK = "organiser.lock"
-LOCK_S = 10.0
 
 
 def run_invite(args: argparse.Namespace) -> int:
     """`potluck invite`; see `potluck invite --help`."""
     return asyncio.run(_invite(args))
-
-
-def only_command(charter: Charter) -> AbstractAsyncContextManager[None]:
-    """Hold the lock of the commands that change a charter."""
-    busy = Busy("Another command changes this collaboration.", hint="Try again in a moment.")
-    return held(charter.folder / LOCK, patience_s=LOCK_S, otherwise=busy)
 
 
 async def _invite(args: argparse.Namespace) -> int:

@@ -5,11 +5,10 @@ import asyncio
 import shlex
 import time
 
-from core.backbone.charter import load_charter
+from core.backbone.charter import load_charter, only_command
 from core.backbone.chosen_copy import go_back
 from core.backbone.kept_states import STATES, KeptCopy, chosen_copy, kept_copies
 from core.backbone.serve import LOCK
-from core.cli.organiser.charter import only_command
 from core.cli.printing.say import say_json
 from core.system.file_lock import is_held
 

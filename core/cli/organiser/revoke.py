@@ -11,14 +11,13 @@ from ipaddress import ip_address
 from typing import Final
 
 from core.backbone.admission_log import AdmissionLog
-from core.backbone.charter import Charter, load_charter, revoke, revoked_keys
+from core.backbone.charter import Charter, load_charter, only_command, revoke, revoked_keys
 from core.backbone.invitations import write_invitations
 from core.backbone.revocations import Revocation, Revocations, household_mark
 from core.backbone.serve import BACKBONE_NAME
 from core.base.ids import PeerId
 from core.base.problems import BadInput, quoted
 from core.base.rate_limit import household
-from core.cli.organiser.charter import only_command
 from core.cli.printing.say import agrees, say_json
 from core.cli.printing.tables import clean
 from core.net.clock import Clock
@@ -113,7 +112,7 @@ async def _revoke(args: argparse.Namespace) -> int:
             await asyncio.sleep(ENTERING_S)
         keys = list(dict.fromkeys([*keys, *choice.keys()]))
         records = revoke(charter, keys, now=Clock().now(), undo=args.undo)
-    _tell(args, choice, keys, number=records.number)
+    _tell(args, choice, keys, number=records.decisions.number)
     return 0
 
 

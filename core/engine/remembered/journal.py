@@ -10,6 +10,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from core.authority.news import AuthorityDecided
 from core.averaging.receipts.exchange import Receipted
 from core.backbone.kept_pass import RECORDS
 from core.base.contact import Contact
@@ -19,7 +20,6 @@ from core.control.notices import NoticeRing
 from core.ledger.board import Board
 from core.ledger.credits import OTHERS, Credit
 from core.ledger.receipts import ReceiptLog
-from core.session.authority_news import AuthorityDecided
 from core.swarm.words.orders import (
     SCALED_BY_CHANCE,
     ContributionCut,
@@ -138,8 +138,8 @@ class Journal:
             case Receipted(receipt=receipt):
                 if self._keep(lambda: self._receipts.append(receipt)):
                     self._dirty.set()
-            case AuthorityDecided(signed=signed):
-                self._keep(lambda: write_atomic(self._path.with_name(RECORDS), signed))
+            case AuthorityDecided(kept=kept):
+                self._keep(lambda: write_atomic(self._path.with_name(RECORDS), kept))
             case HeldoutLearned() | LedgerRead():
                 self.board.take(event)
 

@@ -3,13 +3,13 @@
 from random import Random
 from typing import Any, Final
 
-from core.base.authority_records import AuthorityRecords, sign_records
+from core.authority.news import AuthorityNews
+from core.authority.records import AuthorityRecords
 from core.base.ids import PEER_ID_BYTES, PeerId, hashed_key
 from core.base.signing import KeyPair
 from core.base.wire import MessageCodec
 from core.nat.events import LocalAddressesChanged, PeerWanted, PublicPeerFound
 from core.nat.messages import Address
-from core.session.authority_news import AuthorityNews
 from core.session.session import _Together
 from core.swarm.catching_up.donor import PastMembers
 from core.swarm.participant import Participant
@@ -21,6 +21,7 @@ from tests.sim.datagrams import PORT
 from tests.sim.node import Node
 from tests.sim.shard_parts import CHUNK, MemoryShard, MemoryShards
 from tests.sim.swarm import Swarm
+from tests.unit.authority.people import founders
 
 MESSAGES: Final = (*Participant.MESSAGES, *AuthorityNews.MESSAGES, *SHARD_MESSAGES)
 """All that a session speaks."""
@@ -71,12 +72,8 @@ class Sessions(Checker):
             trace=participant.trace,
             rounds=OwnRounds(lambda: participant.rounds.busy, PastMembers()),
         )
-        news = AuthorityNews(
-            authority_id=AUTHORITY.peer_id,
-            manifest_id=bytes(32),
-            random=Random(self._random.getrandbits(64)),
-            trace=participant.trace,
-        )
+        records = AuthorityRecords(AUTHORITY.peer_id, bytes(32))
+        news = AuthorityNews(records, random=Random(self._random.getrandbits(64)), trace=participant.trace)
         shards.start(now)
         node.machine = _Together(participant, news, shards)
         if self._swarm is None:
@@ -113,7 +110,7 @@ class Sessions(Checker):
                 return [*node.machine.handle(PublicPeerFound(peer, address, relay=True), now)]
             case 3 if random.random() < 0.05:
                 self._decided += 1
-                records = AuthorityRecords(number=self._decided, revoked=(random.randbytes(32),))
-                return [*news.learn(sign_records(records, AUTHORITY, bytes(32)))]
+                gone = PeerId(random.randbytes(32))
+                return [*news.learn(founders(self._decided, gone, by=AUTHORITY, manifest_id=bytes(32)), now)]
         wanted = random.sample(range(SHARDS), 4)
         return [*node.machine.handle(ShardsWanted(0, tuple(wanted)), now)]

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from core.authority.decisions import REVOKED_MAX
 from core.backbone.admission_log import AdmissionLog
 from core.backbone.charter import Charter, read_charter_records, revoke, revoked_keys
 from core.backbone.invitations import new_invitation
 from core.backbone.revocations import REVOKED, Revocation, Revocations, household_mark
-from core.base.authority_records import REVOKED_MAX
 from core.base.ids import PeerId
 from core.base.problems import ShutOut
 from tests.unit.backbone.test_charter import make
@@ -32,7 +32,7 @@ def test_revocation_outlasts_a_thousand_others(charter: Charter) -> None:
     admit(log, "eve")
     revoke(charter, [id_of("eve")], now=NOW)
     revoke(charter, [PeerId(number.to_bytes(32, "big")) for number in range(REVOKED_MAX)], now=NOW + 1)
-    assert id_of("eve") not in read_charter_records(charter)[1].revoked
+    assert id_of("eve") not in read_charter_records(charter).decisions.revoked
     for read in (log, AdmissionLog(charter.folder)):
         with pytest.raises(ShutOut):
             admit(read, "eve")
@@ -40,12 +40,12 @@ def test_revocation_outlasts_a_thousand_others(charter: Charter) -> None:
 
 
 def test_who_left_the_list_has_no_pass_that_holds(charter: Charter) -> None:
-    assert revoke(charter, [id_of("eve")], now=NOW + 0.5).passes_since == 0
+    assert revoke(charter, [id_of("eve")], now=NOW + 0.5).decisions.passes_since == 0
     others = [PeerId(number.to_bytes(32, "big")) for number in range(REVOKED_MAX)]
-    assert revoke(charter, others[1:], now=NOW + 10).passes_since == 0
-    assert revoke(charter, others[:1], now=NOW + 86_400).passes_since == NOW + 10, "after eve's last pass"
-    assert revoke(charter, [id_of("ida")], now=NOW + 86_400).passes_since == NOW + 20
-    assert revoke(charter, [id_of("ida")], now=NOW + 86_400, undo=True).passes_since == NOW + 10
+    assert revoke(charter, others[1:], now=NOW + 10).decisions.passes_since == 0
+    assert revoke(charter, others[:1], now=NOW + 86_400).decisions.passes_since == NOW + 10, "after eve's last pass"
+    assert revoke(charter, [id_of("ida")], now=NOW + 86_400).decisions.passes_since == NOW + 20
+    assert revoke(charter, [id_of("ida")], now=NOW + 86_400, undo=True).decisions.passes_since == NOW + 10
 
 
 def test_ten_thousand_revocations_cost_an_admission_nothing(charter: Charter) -> None:
@@ -75,7 +75,7 @@ def test_key_that_is_let_in_again_leaves_log_and_list(charter: Charter) -> None:
     for who in ("ada", "eve"):
         admit(log, who)
     revoke(charter, [id_of("ada"), id_of("eve")], now=NOW)
-    records = revoke(charter, [id_of("eve")], now=NOW, undo=True)
+    records = revoke(charter, [id_of("eve")], now=NOW, undo=True).decisions
     assert records.revoked == (id_of("ada"),)
     assert (records.number, admit(log, "eve")) == (int(NOW) + 1, "eve")
     with pytest.raises(ShutOut):
@@ -125,7 +125,7 @@ def test_charter_from_before_the_log_keeps_whom_its_list_names(charter: Charter)
     revoke(charter, [id_of("eve")], now=NOW)
     (charter.folder / REVOKED).unlink()
     revoke(charter, [id_of("mallory")], now=NOW)
-    assert read_charter_records(charter)[1].revoked == (id_of("eve"), id_of("mallory"))
+    assert read_charter_records(charter).decisions.revoked == (id_of("eve"), id_of("mallory"))
     revoke(charter, [id_of("eve")], now=NOW, undo=True)
     assert revoked_keys(charter) == {id_of("mallory")}
 

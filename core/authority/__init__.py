@@ -1,0 +1,1 @@
+"""Who may decide in a collaboration, what they have decided, and how all peers learn it."""

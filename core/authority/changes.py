@@ -1,0 +1,140 @@
+"""What a moderator signs: documents that follow those in force, with one thing changed."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import msgspec
+
+from core.authority import decisions as made
+from core.authority import holds as lists
+from core.authority import roles as chain
+from core.authority.decisions import PARDONED_MAX, REVOKED_MAX, Decisions
+from core.authority.documents import MODERATORS_MAX, Document, DocumentKind
+from core.authority.holds import HELD_MAX, HOLD_S, HeldPerson, Holds
+from core.authority.records import AuthorityRecords
+from core.authority.roles import CHAIN_MAX, Moderator, Roles, check_roles
+from core.base.ids import PeerId
+from core.base.problems import BadInput, NotTrusted
+from core.base.signing import Signer
+
+ISSUING_S = 10
+"""A pass that begins within this of a revocation may have been asked for before it."""
+
+
+def new_decisions(records: AuthorityRecords, signer: Signer, now: float, **changes: Any) -> Document:
+    """Decisions that follow those in force, with one signature.
+
+    Args:
+        records: What is known.
+        signer: A moderator.
+        now: Unix seconds: no list's number is smaller, so that one made from an earlier copy of a charter counts too.
+        changes: Fields of `Decisions` that change.
+
+    Raises:
+        NotTrusted: the signer is not a moderator.
+    """
+    check_moderator(records, signer.peer_id)
+    roles, previous = records.in_force
+    known = records.decisions
+    number = max(known.number + 1, int(now))
+    # Where one key decides, earlier versions ignore what they do not know, and there is nothing to be proposed.
+    follows = {"roles": roles, "previous": previous, "author": signer.peer_id} if records.roles.number else {}
+    decided = msgspec.structs.replace(known, **{"words": "", **follows, **changes}, number=number)
+    return records.seal.sign(DocumentKind.DECISIONS, made.SCHEMA.encode(decided), signer)
+
+
+def banned(known: Decisions, keys: Iterable[PeerId], now: float) -> dict[str, Any]:
+    """Fields of decisions that ban these keys too."""
+    revoked = [*dict.fromkeys([*map(PeerId, known.revoked), *keys])]
+    since = known.passes_since if len(revoked) <= REVOKED_MAX else float(int(now) + ISSUING_S)
+    return {"revoked": tuple(revoked[-REVOKED_MAX:]), "passes_since": since}
+
+
+def pardoned(known: Decisions, keys: Sequence[PeerId]) -> dict[str, Any]:
+    """Fields of decisions that let these keys in again, and end what a moderator holds of them."""
+    spared = [*(key for key in known.pardoned if key not in keys), *keys]
+    return {
+        "revoked": tuple(key for key in known.revoked if key not in keys),
+        "pardoned": tuple(spared[-PARDONED_MAX:]),
+    }
+
+
+def new_roles(
+    records: AuthorityRecords, signer: Signer, now: float, *, moderators: Sequence[Moderator], threshold: int
+) -> Document:
+    """A list of moderators that follows the one in force, with one signature.
+
+    Args:
+        records: What is known.
+        signer: A moderator.
+        now: Unix seconds.
+        moderators: All of them.
+        threshold: How many of them have to agree.
+
+    Raises:
+        BadInput: nobody could decide by it.
+        NotTrusted: the signer is not a moderator.
+    """
+    check_moderator(records, signer.peer_id)
+    previous, decided = records.in_force
+    number = records.roles.number + 1
+    if number > CHAIN_MAX:
+        raise BadInput("The moderators have changed as often as they can.", hint="Found a collaboration that goes on.")
+    if not moderators:
+        raise BadInput("Nobody would be left who can decide.", hint="Add another moderator first.")
+    if len(moderators) > MODERATORS_MAX:
+        raise BadInput(f"There can be {MODERATORS_MAX} moderators.", hint="Remove one first.")
+    roles = Roles(
+        number=number,
+        previous=previous,
+        moderators=tuple(moderators),
+        threshold=threshold,
+        decisions=decided,
+        author=signer.peer_id,
+        at=int(now),
+    )
+    check_roles(roles)
+    return records.seal.sign(DocumentKind.ROLES, chain.SCHEMA.encode(roles), signer)
+
+
+def new_holds(
+    records: AuthorityRecords, signer: Signer, now: float, *, hold: HeldPerson | None, release: PeerId
+) -> Document:
+    """A moderator's holds, with one more or one less.
+
+    Args:
+        records: What is known.
+        signer: The moderator.
+        now: Unix seconds.
+        hold: A new one; one of the same key is replaced.
+        release: Key that is held no longer, of which `hold` may be a new one.
+
+    Raises:
+        BadInput: a moderator is meant, too many are held, or it would last too long.
+        NotTrusted: the signer is not a moderator.
+    """
+    check_moderator(records, signer.peer_id)
+    if hold is not None and release in {*records.roles.keys, records.seal.founder}:
+        raise BadInput("A moderator cannot be held.", hint="Propose another list of moderators.")
+    known = records.holds.of(signer.peer_id)
+    number = max(known.number + 1, int(now))
+    held = [one for one in known.held if one.key != release and one.until > now]
+    if hold is not None:
+        held.append(hold)
+        if len(held) > HELD_MAX:
+            raise BadInput(
+                f"One moderator can hold {HELD_MAX} people at a time.", hint="Release one first, or ban them."
+            )
+        if hold.until > number + HOLD_S:
+            raise BadInput("A hold lasts for 7 days at most.", hint="Ban them, which needs the others' signatures.")
+    return records.seal.sign(DocumentKind.HOLDS, lists.SCHEMA.encode(Holds(number=number, held=tuple(held))), signer)
+
+
+def check_moderator(records: AuthorityRecords, key: PeerId) -> None:
+    """Refuse what only moderators can do.
+
+    Raises:
+        NotTrusted: the key is not a moderator's.
+    """
+    if key not in records.roles.keys:
+        raise NotTrusted("This computer is not a moderator's here.", hint="Ask a moderator to add it.")

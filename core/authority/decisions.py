@@ -1,0 +1,69 @@
+"""What the moderators have decided since the manifest: one numbered list, which replaces the one before as a whole."""
+
+from enum import StrEnum
+from typing import Annotated, Final
+
+import msgspec
+from msgspec import Meta
+
+from core.authority.documents import BODY_BYTES_MAX
+from core.base.contact import Peer32
+from core.base.content import DIGEST_BYTES
+from core.base.wire import Schema
+
+REVOKED_MAX: Final = 1000
+"""Number of keys that a list names, the latest.  Earlier ones have no pass that holds: `Decisions.passes_since` is just
+after the last revocation that has left the list, and the backbone renews none of them."""
+ROLLOVER_S: Final = 600.0
+"""Seconds from `passes_since` in which members get another pass; then older ones hold no longer."""
+PARDONED_MAX: Final = 64
+NOTICES_MAX: Final = 4
+WORDS_MAX: Final = 300
+Words = Annotated[str, Meta(max_length=WORDS_MAX)]
+Second = Annotated[int, Meta(ge=0, lt=2**53)]
+"""Unix seconds."""
+
+
+class Newcomers(StrEnum):
+    """Who can come in by an invitation."""
+
+    INVITED = "invited"
+    CLOSED = "closed"
+    """Nobody new comes in, by whatever invitation."""
+
+
+class Announcement(msgspec.Struct, frozen=True, array_like=True):
+    """Words of the moderators to all."""
+
+    at: Second
+    until: Second
+    words: Words
+
+
+class Decisions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The list itself."""
+
+    number: Second = 0
+    """Greater than that of every earlier list; the Unix second at which it was made, or one more than the one before.
+    0: nothing has been decided."""
+    revoked: Annotated[tuple[Peer32, ...], Meta(max_length=REVOKED_MAX)] = ()
+    """Keys whose passes hold no longer, the latest last."""
+    passes_since: Annotated[float, Meta(ge=0, le=1e12)] = 0.0
+    """No pass that began before this holds, Unix seconds.  It is days ago, when all passes are younger anyway, unless
+    more keys than a list has room for were shut out within the life of a pass."""
+    roles: Annotated[bytes, Meta(max_length=DIGEST_BYTES)] = b""
+    """`Document.name` of the roles by which it was decided; empty: the manifest's."""
+    previous: Annotated[bytes, Meta(max_length=DIGEST_BYTES)] = b""
+    """`Document.name` of the list that it replaces.  While signatures are missing, it is a proposal to replace that
+    list, and no other."""
+    author: Annotated[bytes, Meta(max_length=DIGEST_BYTES)] = b""
+    """The key of who has proposed it; empty: it was decided by one key alone."""
+    words: Words = ""
+    """The moderators' reason, for everybody."""
+    pardoned: Annotated[tuple[Peer32, ...], Meta(max_length=PARDONED_MAX)] = ()
+    """Keys that no single moderator holds any longer, the latest last."""
+    notices: Annotated[tuple[Announcement, ...], Meta(max_length=NOTICES_MAX)] = ()
+    newcomers: Newcomers = Newcomers.INVITED
+
+
+SCHEMA: Final = Schema(Decisions, named="decisions", bytes_max=BODY_BYTES_MAX)

@@ -1,0 +1,86 @@
+"""What a moderator may do alone: keep people out for some days, until the others have had time to look."""
+
+from collections.abc import Collection
+from typing import Annotated, Final
+
+import msgspec
+from msgspec import Meta
+
+from core.authority.decisions import Second, Words
+from core.authority.documents import AHEAD_S, BODY_BYTES_MAX, Document, DocumentSeal
+from core.base.contact import Peer32
+from core.base.ids import PeerId
+from core.base.problems import ProofProblem
+from core.base.wire import Schema
+
+HELD_MAX: Final = 20
+HOLD_S: Final = 7 * 24 * 3600
+"""A hold ends after this, at the latest."""
+
+
+class HeldPerson(msgspec.Struct, frozen=True, array_like=True):
+    """A person is kept out for some days."""
+
+    key: Peer32
+    until: Second
+    words: Words
+
+
+class Holds(msgspec.Struct, frozen=True, kw_only=True):
+    """All that one moderator holds; signed by that one alone."""
+
+    number: Second
+    """Greater than that of the moderator's list before; the Unix second at which it was made."""
+    held: Annotated[tuple[HeldPerson, ...], Meta(max_length=HELD_MAX)] = ()
+
+
+SCHEMA: Final = Schema(Holds, named="holds", bytes_max=BODY_BYTES_MAX)
+
+
+class HoldLists:
+    """The newest list of each moderator."""
+
+    def __init__(self) -> None:
+        self._newest: dict[PeerId, tuple[Document, Holds]] = {}
+
+    @property
+    def documents(self) -> list[Document]:
+        """The lists as they were signed."""
+        return [document for document, _ in self._newest.values()]
+
+    def take(self, document: Document, seal: DocumentSeal, moderators: Collection[PeerId], now: float) -> bool:
+        """Take a list, if its moderator has made no later one; returns whether it is new.
+
+        Args:
+            document: From anybody.
+            seal: The collaboration's.
+            moderators: Those of the roles in force.
+            now: Unix seconds.
+
+        Raises:
+            RemoteProblem: it is not one, or its signature does not allow it.
+        """
+        holds = SCHEMA.decode(document.body)
+        document = seal.only(document, moderators)
+        signer = next(iter(seal.signers(document)), None)
+        if signer is None:
+            raise ProofProblem("Holds that no moderator has signed.")
+        if holds.number > now + AHEAD_S or any(one.until > holds.number + HOLD_S for one in holds.held):
+            raise ProofProblem("Holds of another time, or for too long.")
+        if holds.number <= self.of(signer).number:
+            return False
+        self._newest[signer] = (document, holds)
+        return True
+
+    def of(self, moderator: PeerId) -> Holds:
+        """The newest list of one moderator."""
+        return self._newest[moderator][1] if moderator in self._newest else Holds(number=0)
+
+    def now(self, now: float) -> dict[PeerId, HeldPerson]:
+        """Who is held, by key: of several holds the one that ends last."""
+        held = sorted((one for _, holds in self._newest.values() for one in holds.held), key=lambda one: one.until)
+        return {PeerId(one.key): one for one in held if now < one.until}
+
+    def keep(self, moderators: Collection[PeerId]) -> None:
+        """Forget the lists of all but these."""
+        self._newest = {key: held for key, held in self._newest.items() if key in moderators}

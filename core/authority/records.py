@@ -1,0 +1,196 @@
+"""All that a peer knows of what the moderators have said, and the one place that decides whose signatures count.
+
+Every peer comes to know the same, in whatever order documents arrive:
+
+- **Roles** follow each other by the rule of `core.authority.roles`.  Of two lists with one number, which needs
+  moderators who have signed both, the one with the smaller name holds, and what followed the other ends with it.
+- **Decisions** need the threshold of the roles in force.  Of two, the greater number holds.  Those of earlier roles
+  hold on if the roles in force name them.
+- What has too few signatures yet is a **proposal** (`core.authority.proposals`).
+- **Holds** are one moderator's (`core.authority.holds`).
+
+What the worst sender gains: a member, the check of 30 signatures; a moderator, two open proposals with its name on
+them, and `HELD_MAX` people kept out for a week, until the others pardon them or remove the moderator; a threshold of
+moderators, everything, before everybody's eyes.
+"""
+
+from typing import Final
+
+import msgspec
+
+from core.authority import decisions as made
+from core.authority.decisions import Decisions
+from core.authority.documents import AHEAD_S, MARK_BYTES, Document, DocumentKind, DocumentSeal
+from core.authority.holds import HoldLists
+from core.authority.proposals import Proposals
+from core.authority.roles import RoleChain, Roles, can_follow, read_roles
+from core.base.content import digest
+from core.base.ids import PeerId
+from core.base.problems import ProofProblem, WireProblem
+from core.base.signing import Ed25519Verifier, Verifier
+
+BUNDLE_BYTES_MAX: Final = 3 * 1024 * 1024
+"""Upper bound on all documents of a collaboration, bytes."""
+
+_BUNDLE: Final = msgspec.msgpack.Decoder(tuple[Document, ...])
+_ALONE: Final = msgspec.msgpack.Decoder(Document)
+
+
+class AuthorityRecords:
+    """What is known of one collaboration.
+
+    Args:
+        founder: The key that the manifest names.
+        manifest_id: The collaboration.
+        verifier: Checks signatures.
+    """
+
+    def __init__(self, founder: PeerId, manifest_id: bytes, verifier: Verifier | None = None) -> None:
+        self.seal = DocumentSeal(manifest_id, founder, verifier or Ed25519Verifier())
+        self._chain = RoleChain(founder)
+        self._decided: Document | None = None
+        self.decisions = Decisions()
+        """Those in force."""
+        self.holds = HoldLists()
+        self.proposals = Proposals(self.seal)
+
+    @property
+    def roles(self) -> Roles:
+        """Those in force."""
+        return self._chain.newest.roles
+
+    @property
+    def in_force(self) -> tuple[bytes, bytes]:
+        """`Document.name` of the roles and of the decisions in force; empty: the manifest's, and none."""
+        return self._chain.newest.name, b"" if self._decided is None else self._decided.name
+
+    def marked(self) -> dict[bytes, Document]:
+        """All documents, in the order in which they can be taken, by marks that differ where peers know different ones.
+
+        Two proposals with one name differ in their signatures; those of what is settled do not matter any more.
+        """
+        marked = {document.name[:MARK_BYTES]: document for document in self._settled()}
+        for one in self.proposals:
+            signers = b"".join(sorted(self.seal.signers(one.document)))
+            marked[digest(one.document.name + signers)[:MARK_BYTES]] = one.document
+        return marked
+
+    def shut_out(self, now: float) -> frozenset[PeerId]:
+        """Keys that are banned, or held now; no moderator holds another one."""
+        spared = {*self.decisions.pardoned, *self.roles.keys, self.seal.founder}
+        return frozenset({*map(PeerId, self.decisions.revoked), *(self.holds.now(now).keys() - spared)})
+
+    def take(self, document: Document, now: float) -> bool:
+        """Take a document; returns whether something is known now that was not.
+
+        Args:
+            document: From anybody.
+            now: Unix seconds.
+
+        Raises:
+            RemoteProblem: it is not one, or its signatures do not allow it.
+        """
+        match document.kind:
+            case DocumentKind.ROLES:
+                is_new = self._take_roles(document, now)
+            case DocumentKind.DECISIONS:
+                is_new = self._take_decisions(document, now)
+            case DocumentKind.HOLDS:
+                is_new = self.holds.take(document, self.seal, self.roles.keys, now)
+        if is_new:
+            self.forget(now)
+        return is_new
+
+    def forget(self, now: float) -> None:
+        """Drop holds of those who are not moderators any more, and proposals that can come to nothing."""
+        self.holds.keep(self.roles.keys)
+        self.proposals.forget(now, can_follow=self._can_follow)
+
+    def to_bytes(self, *, proposals: bool = True) -> bytes:
+        """All documents, also those that wait for signatures if `proposals`; empty: there are none."""
+        match [*self._settled(), *(one.document for one in self.proposals if proposals)]:
+            case []:
+                return b""
+            case [Document(kind=DocumentKind.DECISIONS) as document]:
+                return self.seal.written(document)
+            case documents:
+                return msgspec.msgpack.encode(documents)
+
+    def learn(self, data: bytes, now: float) -> bool:
+        """Take all documents of `to_bytes`, also of an earlier version; returns whether something is new.
+
+        Args:
+            data: What somebody has kept or given; empty: nothing.
+            now: Unix seconds.
+
+        Raises:
+            RemoteProblem: it cannot be read, or a document's signatures do not allow it.
+        """
+        is_new = False
+        for document in read_bundle(data) if data else ():
+            is_new |= self.take(document, now)
+        return is_new
+
+    # --- inside ------------------------------------------------------------------------------------------------------
+
+    def _settled(self) -> list[Document]:
+        decided = [] if self._decided is None else [self._decided]
+        return [*self._chain.documents, *decided, *self.holds.documents]
+
+    def _take_roles(self, document: Document, now: float) -> bool:
+        roles = read_roles(document.body)
+        before = self._chain.before(document, roles)
+        if before is None:
+            return False
+        document = self.proposals.joined(document, before.roles.keys | roles.keys)
+        if can_follow(roles, before.roles, self.seal.signers(document)):
+            self._chain.enter(document, roles)
+            return True
+        return self._can_follow(document) and self.proposals.add(document, self.roles.keys, now)
+
+    def _take_decisions(self, document: Document, now: float) -> bool:
+        decisions = made.SCHEMA.decode(document.body)
+        if not 0 < decisions.number <= now + AHEAD_S:
+            raise ProofProblem("Decisions of another time.")
+        if self._standing(document, decisions) <= self._standing(self._decided, self.decisions):
+            return False
+        if document.name != self.roles.decisions:  # which the threshold has named
+            if decisions.roles != self._chain.newest.name:
+                raise ProofProblem("Decisions of other roles.")
+            document = self.proposals.joined(document, self.roles.keys)
+            if len(self.seal.signers(document)) < self.roles.threshold:
+                return self._can_follow(document) and self.proposals.add(document, self.roles.keys, now)
+        self._decided, self.decisions = document, decisions
+        return True
+
+    def _standing(self, document: Document | None, decisions: Decisions) -> tuple[int, int, bytes]:
+        """The greater one of two holds."""
+        if document is None:
+            return 0, 0, b""
+        by_roles = 2 if decisions.roles == self._chain.newest.name else int(document.name == self.roles.decisions)
+        return by_roles, decisions.number, document.name
+
+    def _can_follow(self, document: Document) -> bool:
+        """Whether a proposal is about what is in force now."""
+        if document.kind is DocumentKind.ROLES:
+            roles = read_roles(document.body)
+            return (roles.previous, roles.decisions) == self.in_force
+        decisions = made.SCHEMA.decode(document.body)
+        return (decisions.roles, decisions.previous) == self.in_force
+
+
+def read_bundle(data: bytes) -> tuple[Document, ...]:
+    """The documents in bytes of `AuthorityRecords.to_bytes`; one alone stands there without a list.
+
+    Raises:
+        WireProblem: they are not documents.
+    """
+    if len(data) > BUNDLE_BYTES_MAX:
+        raise WireProblem(f"records of {len(data)} bytes, the limit is {BUNDLE_BYTES_MAX}")
+    problem: Exception | None = None
+    for read in (_BUNDLE.decode, lambda alone: (_ALONE.decode(alone),)):
+        try:
+            return read(data)
+        except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+            problem = error
+    raise WireProblem(f"not records of an authority: {problem}")
