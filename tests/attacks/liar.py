@@ -34,7 +34,7 @@ from core.swarm.words.answers import StateOffered, TrainerReady
 from core.swarm.words.progress import ProgressReport
 from core.swarm.words.states import StateName
 from tests.attacks.undefended import without_proof
-from tests.sim.disk import MemoryFile
+from tests.sim.swarm.disk import MemoryFile
 
 FALSE = StateName(10**6, b"\xff" * 32)
 TIMES = np.float32(1e15)

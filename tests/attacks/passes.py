@@ -25,12 +25,12 @@ from core.swarm.words.progress import ProgressReport
 from core.swarm.words.states import StateName
 from tests.sim.checkers import Checker
 from tests.sim.churn import ChurnSettings
-from tests.sim.disk import Disk, MemoryFile, ModelState
-from tests.sim.links import LOCAL
-from tests.sim.node import End, Node
-from tests.sim.swarm import Swarm, Volunteer, state_of
-from tests.sim.swarm_liars import Lie
-from tests.sim.swarm_settings import EPOCH_S, SwarmSettings
+from tests.sim.swarm.disk import Disk, MemoryFile, ModelState
+from tests.sim.swarm.liars import Lie
+from tests.sim.swarm.settings import EPOCH_S, SwarmSettings
+from tests.sim.swarm.swarm import Swarm, Volunteer, state_of
+from tests.sim.world.links import LOCAL
+from tests.sim.world.node import End, Node
 
 LINEAGE: Final = b"\xff" * 32
 FAR: Final = 10**6

@@ -13,7 +13,7 @@ from core.base.tasks import TOKENIZERS
 from core.cli.parsing.options import add_json, calling, recipe_file, share, whole
 from core.cli.parsing.parser import Parser
 from core.cli.program import run_with
-from tests.bench.loop_turns import LOOPS
+from tests.bench.training.loop_turns import LOOPS
 
 ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 """A polite request to end, and that the terminal is gone, as when a connection breaks."""
@@ -78,7 +78,7 @@ def parser() -> Parser:
         metavar="DIR",
         help="the folder of bench_allreduce.py, bench_gloo.py and bench_netns.py, which measure them",
     )
-    averaging.set_defaults(run=_measuring("tests.bench.averaging:run"))
+    averaging.set_defaults(run=_measuring("tests.bench.averaging.averaging:run"))
 
     overlap = parts.add_parser("overlap", help="averaging beside computing, and after it, by real engines")
     add_json(overlap)
@@ -91,7 +91,7 @@ def parser() -> Parser:
         metavar="S",
         help="about as long take computing and averaging each (default: 10)",
     )
-    overlap.set_defaults(run=_measuring("tests.bench.overlap:run"))
+    overlap.set_defaults(run=_measuring("tests.bench.averaging.overlap:run"))
 
     _add_desk(parts)
     _add_training(parts)
@@ -118,7 +118,7 @@ def parser() -> Parser:
     dht.add_argument("--hivemind-freeze", action="store_true", help="silence hivemind's nodes too (minutes)")
     dht.add_argument("--footprint", action="store_true", help="watch one idle process with one node instead")
     dht.add_argument("--seconds", type=whole(1, 86_400), default=60, metavar="S", help="of --footprint; default: 60")
-    dht.set_defaults(run=_measuring("tests.bench.dht:run"))
+    dht.set_defaults(run=_measuring("tests.bench.dht.dht:run"))
 
     _add_optimizer(parts)
 
@@ -127,7 +127,7 @@ def parser() -> Parser:
     plan.add_argument("--peers", type=whole(4, 256), default=256, metavar="N", help="the largest group (default: 256)")
     plan.add_argument("--repeats", type=whole(1, 1000), default=7, metavar="N", help="fleets a size (default: 7)")
     plan.add_argument("--seed", type=whole(0, 10**9), default=1, metavar="N", help="which fleets (default: 1)")
-    plan.set_defaults(run=_measuring("tests.bench.plan:run"))
+    plan.set_defaults(run=_measuring("tests.bench.plan.plan:run"))
     return top
 
 
@@ -138,21 +138,21 @@ def _add_groups(parts: Any) -> None:
     groups.add_argument(
         "--failure-rates", type=share, nargs="+", metavar="P", help="of a peer in an iteration; default: 0.0001 to 0.2"
     )
-    groups.set_defaults(run=_measuring("tests.bench.groups:run"))
+    groups.set_defaults(run=_measuring("tests.bench.averaging.groups:run"))
 
 
 def _add_streams(parts: Any) -> None:
     streams = parts.add_parser("streams", help="one encrypted stream between two processes")
     add_json(streams)
     streams.add_argument("--mebibytes", type=whole(1, 100_000), default=256, metavar="N", help="default: 256")
-    streams.set_defaults(run=_measuring("tests.bench.streams:run"))
+    streams.set_defaults(run=_measuring("tests.bench.network.streams:run"))
 
 
 def _add_desk(parts: Any) -> None:
     desk = parts.add_parser("desk", help="what window, engine and command line cost at rest, and how soon they come")
     add_json(desk)
     desk.add_argument("--seconds", type=whole(1, 600), default=10, metavar="S", help="of each look (default: 10)")
-    desk.set_defaults(run=_measuring("tests.bench.desk:run"))
+    desk.set_defaults(run=_measuring("tests.bench.desk.desk:run"))
 
 
 def _add_optimizer(parts: Any) -> None:
@@ -169,7 +169,7 @@ def _add_optimizer(parts: Any) -> None:
     optimizer.add_argument("--repeats", type=whole(1, 100), default=3, metavar="N", help="turns (default: 3)")
     optimizer.add_argument("--threads", type=whole(1, 1024), metavar="N", help="of torch (default: its own choice)")
     optimizer.add_argument("--device", default="cpu", help="where the model lies, such as cuda (default: cpu)")
-    optimizer.set_defaults(run=_measuring("tests.bench.optimizer:run"))
+    optimizer.set_defaults(run=_measuring("tests.bench.training.optimizer:run"))
 
 
 def _add_data(parts: Any) -> None:
@@ -188,7 +188,7 @@ def _add_data(parts: Any) -> None:
     data.add_argument("--length", type=whole(16, 512), default=128, metavar="N", help="of a sample (default: 128)")
     data.add_argument("--turns", type=whole(1, 100), default=3, metavar="N", help="of each way (default: 3)")
     data.add_argument("--no-worker", action="store_true", help="leave the demo's worker out, which takes half a minute")
-    data.set_defaults(run=_measuring("tests.bench.reading:run"))
+    data.set_defaults(run=_measuring("tests.bench.training.reading:run"))
 
 
 def _add_training(parts: Any) -> None:
@@ -232,7 +232,7 @@ def _add_training(parts: Any) -> None:
 
 def _run_training(args: argparse.Namespace) -> int:
     args.recipes = [recipe_file(name) for name in args.recipes]
-    return _measuring("tests.bench.training:run")(args)
+    return _measuring("tests.bench.training.training:run")(args)
 
 
 def _add_equivalence(parts: Any) -> None:
@@ -249,7 +249,7 @@ def _add_equivalence(parts: Any) -> None:
         "--target", type=whole(16, 65_536), default=1024, metavar="N", help="samples (default: 1,024)"
     )
     equivalence.add_argument("--figure", type=Path, metavar="FILE", help="draw the curves as SVG")
-    equivalence.set_defaults(run=_measuring("tests.bench.equivalence:run"))
+    equivalence.set_defaults(run=_measuring("tests.bench.training.equivalence:run"))
 
 
 def _as_ctrl_c(number: int, frame: FrameType | None) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.bench import lines
+from tests.bench.network import lines
 from tests.bench.program import STOPPED
 from tests.process.swarm import ENVIRONMENT
 

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from tests.bench import dht
+from tests.bench.dht import dht
 
 pytestmark = pytest.mark.process
 

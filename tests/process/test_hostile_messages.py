@@ -27,7 +27,7 @@ from core.swarm.words.states import State, StateName, first_state
 from tests.hostile_values import HOSTILE, encoded
 from tests.process.net_people import eventually, in_loop, keys
 from tests.process.test_session import EVERYWHERE, LOOPBACK, MANIFEST, Computer, two
-from tests.sim.disk import MemoryFile
+from tests.sim.swarm.disk import MemoryFile
 
 pytestmark = pytest.mark.process
 CODEC = MessageCodec(Participant.MESSAGES)

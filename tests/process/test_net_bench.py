@@ -4,8 +4,9 @@ import asyncio
 
 import pytest
 
-from tests.bench import averaging, lines, streams
-from tests.bench.fleets import fleet_of
+from tests.bench.averaging import averaging
+from tests.bench.network import lines, streams
+from tests.bench.network.fleets import fleet_of
 
 pytestmark = pytest.mark.process
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from core.base.contact import Observed
 from core.base.machine import Lost, Received, Tick
-from tests.sim.node import End, Node
+from tests.sim.world.node import End, Node
 
 _LOG_ENTRY = struct.Struct("<dIB")
 _STARTED, _STOPPED = range(2)

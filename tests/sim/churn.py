@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from random import Random
 
 from core.base.ids import PeerId
-from tests.sim.node import End
-from tests.sim.world import World
+from tests.sim.world.node import End
+from tests.sim.world.world import World
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from tests.sim.checkers import Checker
-from tests.sim.node import Node
 from tests.sim.picture import Chart, changes, rates
-from tests.sim.world import World
+from tests.sim.world.node import Node
+from tests.sim.world.world import World
 
 
 @dataclass(frozen=True, slots=True)

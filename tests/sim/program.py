@@ -72,7 +72,7 @@ def _swarm_options(sim: argparse.ArgumentParser) -> None:
     sim.add_argument("--jobs", type=whole(1, 256), default=2, metavar="N", help="worlds at the same time (default: 2)")
     sim.add_argument("--delayed", action="store_true", help="workers compute on while a round is averaged")
     _picture(sim)
-    sim.set_defaults(run=calling("tests.sim.seeds_program:run"))
+    sim.set_defaults(run=calling("tests.sim.swarm.seeds_program:run"))
 
 
 def _dht_options(dht: argparse.ArgumentParser) -> None:
@@ -147,7 +147,7 @@ def _shards_options(shards: argparse.ArgumentParser) -> None:
     shards.add_argument("--seeder", type=float, metavar="MINUTES", help=about)
     without = ("rarest", "commonest")
     shards.add_argument("--without", choices=without, default="", help="switch a mechanism off")
-    shards.set_defaults(run=calling("tests.sim.shards_program:run"))
+    shards.set_defaults(run=calling("tests.sim.shards.program:run"))
 
 
 def _paper_options(paper: argparse.ArgumentParser) -> None:

@@ -14,10 +14,10 @@ from core.averaging.plan import Member, Plan
 from core.base.manifest import AveragingNumbers
 from core.base.trace import Trace
 from core.base.wire import MessageCodec
-from tests.sim.links import LinkSettings
-from tests.sim.node import End
-from tests.sim.signing import SimSigner
-from tests.sim.world import World
+from tests.sim.world.links import LinkSettings
+from tests.sim.world.node import End
+from tests.sim.world.signing import SimSigner
+from tests.sim.world.world import World
 
 NUMEL = 250_000
 NUMBERS = AveragingNumbers(chunk_numel=8192)

@@ -10,12 +10,12 @@ from core.swarm.standby import Standby
 from core.swarm.words.facts import Help, StateKept
 from core.swarm.words.states import StateName, marks_in
 from tests.sim.churn import ChurnSettings
-from tests.sim.disk import MemoryFile, ModelState
-from tests.sim.links import LinkSettings
-from tests.sim.node import End
-from tests.sim.swarm import Swarm
-from tests.sim.swarm_liars import Lie
-from tests.sim.swarm_settings import SwarmSettings
+from tests.sim.swarm.disk import MemoryFile, ModelState
+from tests.sim.swarm.liars import Lie
+from tests.sim.swarm.settings import SwarmSettings
+from tests.sim.swarm.swarm import Swarm
+from tests.sim.world.links import LinkSettings
+from tests.sim.world.node import End
 from tests.swarm.test_kept_model import epoch_of, kept_epoch, run_until, world
 
 

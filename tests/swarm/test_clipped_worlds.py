@@ -6,10 +6,10 @@ import pytest
 
 from core.averaging.commit.proof import Doubts, Proof
 from tests.sim.churn import ChurnSettings
-from tests.sim.false_means import FALSE_MEANS
-from tests.sim.links import LOCAL
-from tests.sim.swarm_settings import CLIPPED, SwarmSettings
-from tests.sim.trial import Trial, WorldVerdict
+from tests.sim.swarm.false_means import FALSE_MEANS
+from tests.sim.swarm.settings import CLIPPED, SwarmSettings
+from tests.sim.swarm.trial import Trial, WorldVerdict
+from tests.sim.world.links import LOCAL
 
 EPOCHS = 4
 

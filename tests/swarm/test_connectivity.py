@@ -17,10 +17,10 @@ from core.nat.messages import Address
 from core.nat.reachability import Reachability
 from core.nat.traversal import Traversal
 from core.swarm.reach.connectivity import Connectivity
-from tests.sim.links import chance
 from tests.sim.nat.boxes import Nature
 from tests.sim.nat.homes import PORT, SimulatedHome
 from tests.sim.nat.world import NatWorld
+from tests.sim.world.links import chance
 from tests.unit.swarm.test_connectivity import settings_of
 
 NATURES: tuple[Nature, ...] = ("public", "kept", "moved", "symmetric")

@@ -13,11 +13,11 @@ from core.swarm.words.orders import RoundRecord
 from core.swarm.words.states import StateName
 from tests.sim.checkers import Checker
 from tests.sim.churn import ChurnSettings
-from tests.sim.links import LinkSettings
-from tests.sim.node import Node
-from tests.sim.swarm import Swarm, SwarmSettings
-from tests.sim.trial import Trial
-from tests.sim.worker import Absorbed, Holds
+from tests.sim.swarm.swarm import Swarm, SwarmSettings
+from tests.sim.swarm.trial import Trial
+from tests.sim.swarm.worker import Absorbed, Holds
+from tests.sim.world.links import LinkSettings
+from tests.sim.world.node import Node
 
 NEAR = LinkSettings(loss=0.0, duplicate=0.0, access_s=(0.0002, 0.0002), around_s=0.0, jitter_s=0.0002)
 AWAY_S = (6.0, 10.0)

@@ -9,12 +9,12 @@ import pytest
 from core.swarm.words.orders import RoundRecord
 from tests.sim.checkers import Checker
 from tests.sim.churn import ChurnSettings
-from tests.sim.links import LinkSettings
-from tests.sim.node import Node
-from tests.sim.sample_checkers import EachSampleOnce
-from tests.sim.swarm_settings import SwarmSettings
-from tests.sim.trial import Trial
-from tests.sim.worker import Absorbed
+from tests.sim.swarm.sample_checkers import EachSampleOnce
+from tests.sim.swarm.settings import SwarmSettings
+from tests.sim.swarm.trial import Trial
+from tests.sim.swarm.worker import Absorbed
+from tests.sim.world.links import LinkSettings
+from tests.sim.world.node import Node
 from tests.swarm.test_swarm import WORLDS
 
 PEERS = 4

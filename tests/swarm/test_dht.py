@@ -14,12 +14,12 @@ from core.dht.events import Found, RecordStored
 from core.dht.messages import DHT_MESSAGES
 from core.dht.node import DhtNode
 from core.dht.settings import DhtSettings
-from tests.sim.datagrams import PORT
 from tests.sim.dht.swarm import DhtSwarm, Population
-from tests.sim.links import LOCAL, LinkSettings
-from tests.sim.node import End
-from tests.sim.signing import SimSigner, SimVerifier
-from tests.sim.world import World
+from tests.sim.world.datagrams import PORT
+from tests.sim.world.links import LOCAL, LinkSettings
+from tests.sim.world.node import End
+from tests.sim.world.signing import SimSigner, SimVerifier
+from tests.sim.world.world import World
 
 COUNT = 40
 KEYS = 30
@@ -131,7 +131,7 @@ def test_a_divided_network_finds_itself_again() -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("seed", [10, 48])
 def test_newcomers_through_one_seed_find_all_names(seed: int) -> None:
-    """As `tests.bench.dht` does it; with these seeds, lookups ended among newcomers that knew only each other."""
+    """As `tests.bench.dht.dht` does it; with these seeds, lookups ended among newcomers that knew only each other."""
     swarm = DhtSwarm(seed, Population(peers=64, host="127.0.0.1"), links=LOCAL, settings=DhtSettings(replicas=5))
     first, *others = swarm.signers
     swarm.begin(first, [])

@@ -45,7 +45,7 @@ def everywhere(monkeypatch: pytest.MonkeyPatch, name: str, value: Callable, *, o
 
 def forgers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Liars of the small worlds give forged records."""
-    monkeypatch.setattr("tests.sim.liars.LIES", (lambda _: gives(first=False),))
+    monkeypatch.setattr("tests.sim.dht.liars.LIES", (lambda _: gives(first=False),))
 
 
 def test_forgers_in_the_whole_dht_trip_no_checker(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,10 +3,10 @@
 import pytest
 
 from tests.sim.churn import ChurnSettings
-from tests.sim.links import LOCAL
-from tests.sim.swarm_liars import TWO_COMMITS
-from tests.sim.swarm_settings import SwarmSettings
-from tests.sim.trial import Trial, WorldVerdict
+from tests.sim.swarm.liars import TWO_COMMITS
+from tests.sim.swarm.settings import SwarmSettings
+from tests.sim.swarm.trial import Trial, WorldVerdict
+from tests.sim.world.links import LOCAL
 
 
 def calm(peers: int) -> ChurnSettings:

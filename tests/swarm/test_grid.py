@@ -4,11 +4,11 @@ import pytest
 
 from core.averaging.grid.layout import FailureRate, group_of, layout_of
 from tests.sim.churn import ChurnSettings
-from tests.sim.grid_rounds import NUMBERS, Deaths, GridRound, a_plan, measure
-from tests.sim.links import LinkSettings
-from tests.sim.node import End
-from tests.sim.swarm_settings import SwarmSettings
-from tests.sim.trial import Trial
+from tests.sim.rounds.grid_rounds import NUMBERS, Deaths, GridRound, a_plan, measure
+from tests.sim.swarm.settings import SwarmSettings
+from tests.sim.swarm.trial import Trial
+from tests.sim.world.links import LinkSettings
+from tests.sim.world.node import End
 
 
 class Often(FailureRate):

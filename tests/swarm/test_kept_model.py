@@ -9,11 +9,11 @@ import pytest
 from core.base.state_header import ANCESTORS_MAX
 from core.swarm.words.progress import ProgressReport
 from tests.sim.churn import ChurnSettings
-from tests.sim.disk import Disk
-from tests.sim.node import End
-from tests.sim.swarm import Swarm, Volunteer, state_of
-from tests.sim.swarm_liars import FALSE, NOISE, Lie
-from tests.sim.swarm_settings import SwarmSettings
+from tests.sim.swarm.disk import Disk
+from tests.sim.swarm.liars import FALSE, NOISE, Lie
+from tests.sim.swarm.settings import SwarmSettings
+from tests.sim.swarm.swarm import Swarm, Volunteer, state_of
+from tests.sim.world.node import End
 
 WITHIN_S = 600.0
 SAYS_IT_TRAINS = Lie(

@@ -16,12 +16,12 @@ from core.swarm.words.facts import Help
 from core.swarm.words.progress import ProgressReport
 from core.swarm.words.states import StateName
 from tests.sim.churn import ChurnSettings
-from tests.sim.disk import Disk, MemoryFile, ModelState
-from tests.sim.links import LOCAL
-from tests.sim.node import End
-from tests.sim.swarm import Swarm, Volunteer, state_of
-from tests.sim.swarm_liars import FALSE, LIES, NOISE, Lie
-from tests.sim.swarm_settings import SwarmSettings
+from tests.sim.swarm.disk import Disk, MemoryFile, ModelState
+from tests.sim.swarm.liars import FALSE, LIES, NOISE, Lie
+from tests.sim.swarm.settings import SwarmSettings
+from tests.sim.swarm.swarm import Swarm, Volunteer, state_of
+from tests.sim.world.links import LOCAL
+from tests.sim.world.node import End
 
 HONEST = 4
 EPOCHS = 3

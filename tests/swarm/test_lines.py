@@ -15,9 +15,9 @@ from core.base.ids import PeerId
 from core.base.machine import Send
 from core.swarm.words.epoch import Phase
 from tests.sim.churn import ChurnSettings
-from tests.sim.links import LinkSettings
-from tests.sim.swarm import Swarm, Volunteer
-from tests.sim.swarm_settings import SwarmSettings
+from tests.sim.swarm.settings import SwarmSettings
+from tests.sim.swarm.swarm import Swarm, Volunteer
+from tests.sim.world.links import LinkSettings
 
 CALM = 1e9
 

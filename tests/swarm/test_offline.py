@@ -1,9 +1,9 @@
 """A volunteer that loses the network for half an hour, and is back without anybody's doing."""
 
 from tests.sim.churn import ChurnSettings
-from tests.sim.swarm import Swarm, Volunteer, state_of
-from tests.sim.swarm_checkers import all_agree
-from tests.sim.swarm_settings import SwarmSettings
+from tests.sim.swarm.checkers import all_agree
+from tests.sim.swarm.settings import SwarmSettings
+from tests.sim.swarm.swarm import Swarm, Volunteer, state_of
 
 OFFLINE_S = 1800.0
 BACK_S = 120.0

@@ -8,10 +8,10 @@ from core.swarm.participant import Participant
 from core.swarm.words.orders import Absorb
 from tests.sim.checkers import Checker
 from tests.sim.churn import ChurnSettings
-from tests.sim.links import LinkSettings
-from tests.sim.node import Node
-from tests.sim.swarm_settings import SwarmSettings
-from tests.sim.trial import Trial
+from tests.sim.swarm.settings import SwarmSettings
+from tests.sim.swarm.trial import Trial
+from tests.sim.world.links import LinkSettings
+from tests.sim.world.node import Node
 from tests.swarm.test_delayed import Steps
 
 PEERS, EPOCHS = 6, 8

@@ -12,13 +12,13 @@ from core.swarm.words.answers import MeanOffered
 from core.swarm.words.orders import RoundRecord
 from tests.sim.checkers import Checker
 from tests.sim.churn import ChurnSettings
-from tests.sim.disk import Disk, MemoryFile
-from tests.sim.links import LinkSettings
-from tests.sim.node import End, Node
-from tests.sim.state_checkers import SameNameSameState
-from tests.sim.swarm import Swarm, Volunteer, state_of
-from tests.sim.swarm_settings import SwarmSettings
-from tests.sim.worker import Holds
+from tests.sim.swarm.disk import Disk, MemoryFile
+from tests.sim.swarm.settings import SwarmSettings
+from tests.sim.swarm.state_checkers import SameNameSameState
+from tests.sim.swarm.swarm import Swarm, Volunteer, state_of
+from tests.sim.swarm.worker import Holds
+from tests.sim.world.links import LinkSettings
+from tests.sim.world.node import End, Node
 
 UP_BYTES_PER_S, DOWN_BYTES_PER_S = 1.25e6, 6.25e6
 """Lines of 50 Mbit/s, and 10 Mbit/s towards the others."""

@@ -1,13 +1,13 @@
-"""A swarm of members with small disks reads a data set, while some go and others come (`tests.sim.shards_program`)."""
+"""A swarm of members with small disks reads a data set, while some go and others come (`tests.sim.shards.program`)."""
 
 import argparse
 
 import pytest
 
 from core.base.problems import BadInput
-from tests.sim import shards_program
-from tests.sim.shard_swarm import ShardSwarm, ShardSwarmSettings
-from tests.sim.shards_program import newcomers
+from tests.sim.shards import program as shards_program
+from tests.sim.shards.program import newcomers
+from tests.sim.shards.swarm import ShardSwarm, ShardSwarmSettings
 from tests.sim.stays import Stays
 
 HOUR_S = 3600.0

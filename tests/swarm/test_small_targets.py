@@ -8,11 +8,11 @@ import pytest
 
 from tests.sim.checkers import Checker
 from tests.sim.churn import ChurnSettings
-from tests.sim.links import LinkSettings
-from tests.sim.node import Node
-from tests.sim.swarm import SwarmSettings
-from tests.sim.trial import Trial
-from tests.sim.worker import Absorbed
+from tests.sim.swarm.swarm import SwarmSettings
+from tests.sim.swarm.trial import Trial
+from tests.sim.swarm.worker import Absorbed
+from tests.sim.world.links import LinkSettings
+from tests.sim.world.node import Node
 
 EPOCHS = 40
 NEAR = LinkSettings(loss=0.0, duplicate=0.0, access_s=(0.0002, 0.0002), around_s=0.0, jitter_s=0.0002)

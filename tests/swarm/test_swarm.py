@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from tests.sim.churn import ChurnSettings
-from tests.sim.swarm_settings import SwarmSettings
-from tests.sim.trial import Trial, WorldVerdict
+from tests.sim.swarm.settings import SwarmSettings
+from tests.sim.swarm.trial import Trial, WorldVerdict
 
 WORLDS = int(os.environ.get("POTLUCK_WORLDS", "3"))
 """How many small worlds to run."""

@@ -14,11 +14,11 @@ from core.base.work import Collected, Progress
 from core.swarm.words.orders import ContributionCut, RoundRecord
 from tests.sim.checkers import Checker
 from tests.sim.churn import ChurnSettings
-from tests.sim.links import LOCAL
-from tests.sim.node import Node
-from tests.sim.swarm import Swarm, Volunteer, state_of
-from tests.sim.swarm_settings import SwarmSettings
-from tests.sim.worker import Absorbed
+from tests.sim.swarm.settings import SwarmSettings
+from tests.sim.swarm.swarm import Swarm, Volunteer, state_of
+from tests.sim.swarm.worker import Absorbed
+from tests.sim.world.links import LOCAL
+from tests.sim.world.node import Node
 
 HONEST = 3
 EPOCHS = 14

@@ -20,10 +20,10 @@ from tests.attacks.fuzz.letters import Letters, greet
 from tests.attacks.fuzz.peers import CODEC, Sessions
 from tests.attacks.fuzz.writer import KINDS, Writer, tag_of
 from tests.sim.checkers import CheckFailed
-from tests.sim.node import Node
 from tests.sim.probes import reachable_bytes
-from tests.sim.signing import SimSigner
-from tests.sim.swarm import Swarm
+from tests.sim.swarm.swarm import Swarm
+from tests.sim.world.node import Node
+from tests.sim.world.signing import SimSigner
 
 HOSTILE_MEMBERS: Final = 2
 """Volunteers that train as all do, and say anything besides."""

@@ -6,7 +6,7 @@ from typing import Any
 
 from core.swarm.words.orders import RoundRecord
 from tests.sim.checkers import Checker
-from tests.sim.node import Node
+from tests.sim.world.node import Node
 
 
 @dataclass(slots=True)

@@ -5,7 +5,7 @@ from random import Random
 
 from core.averaging.codecs.registry import CODEC_NAMES
 from tests.sim.churn import ChurnSettings
-from tests.sim.swarm_settings import CLIPPED, SwarmSettings
+from tests.sim.swarm.settings import CLIPPED, SwarmSettings
 
 
 def settings_of(seed: int) -> SwarmSettings:

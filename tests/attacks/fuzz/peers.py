@@ -17,10 +17,10 @@ from core.swarm.shards.exchange import ShardExchange
 from core.swarm.shards.names import Catalogue, OwnRounds, ShardEntry, ShardsWanted
 from core.swarm.words.messages import SHARD_MESSAGES
 from tests.sim.checkers import Checker
-from tests.sim.datagrams import PORT
-from tests.sim.node import Node
-from tests.sim.shard_parts import CHUNK, MemoryShard, MemoryShards
-from tests.sim.swarm import Swarm
+from tests.sim.shards.parts import CHUNK, MemoryShard, MemoryShards
+from tests.sim.swarm.swarm import Swarm
+from tests.sim.world.datagrams import PORT
+from tests.sim.world.node import Node
 from tests.unit.authority.people import founders
 
 MESSAGES: Final = (*Participant.MESSAGES, *AuthorityNews.MESSAGES, *SHARD_MESSAGES)

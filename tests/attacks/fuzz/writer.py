@@ -17,7 +17,7 @@ from core.swarm.words.progress import progress_key
 from tests.attacks.fuzz.mutations import Recorded, fields_of
 from tests.attacks.fuzz.peers import CODEC, MESSAGES
 from tests.hostile_values import HOSTILE, encoded
-from tests.sim.signing import SimSigner
+from tests.sim.world.signing import SimSigner
 
 RECORDS: Final = 0.07
 """Share that are signed records with any value."""

@@ -28,7 +28,7 @@ from tests.attacks.means.luck import BadLuck
 from tests.attacks.means.problem import Noise
 from tests.attacks.means.series import Counts, Group, Series
 from tests.sim.rounds.hostile import Hostile, Kind, KnownGroup
-from tests.sim.signing import SimSigner
+from tests.sim.world.signing import SimSigner
 
 MEMBERS: Final = 16
 NUMEL: Final = 16 * 256

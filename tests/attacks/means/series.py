@@ -26,10 +26,10 @@ from core.base.signing import Signing
 from tests.attacks.means.lies import FalseMeans, Lie
 from tests.attacks.means.luck import Luck, struck_by
 from tests.attacks.means.problem import Learned, Problem
-from tests.sim.clipped_means import Chunk, off_by
 from tests.sim.rounds.fleet_plan import RoundTask, fleet_plan
 from tests.sim.rounds.run import Round
-from tests.sim.signing import SimSigner, SimVerifier
+from tests.sim.swarm.clipped_means import Chunk, off_by
+from tests.sim.world.signing import SimSigner, SimVerifier
 
 SAMPLES: Final = (48, 80)
 """Least and most that a member computes in a round."""

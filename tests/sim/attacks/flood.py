@@ -19,7 +19,7 @@ from tests.sim.attacks.hostile_dht import (
     some_keys,
 )
 from tests.sim.attacks.liars import contacts_of, one_network
-from tests.sim.links import LinkSettings
+from tests.sim.world.links import LinkSettings
 
 RATE_PER_S = 600.0
 TICK_S = 0.05

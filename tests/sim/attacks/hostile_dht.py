@@ -11,10 +11,10 @@ from core.base.trace import Trace
 from core.dht.node import DhtNode
 from core.dht.settings import DhtSettings
 from tests.sim.attacks.liars import Gang, Liar, Lie
-from tests.sim.datagrams import PORT
 from tests.sim.dht.swarm import DhtSwarm, Population, TimedOperation
-from tests.sim.links import LinkSettings
-from tests.sim.signing import SimSigner, SimVerifier
+from tests.sim.world.datagrams import PORT
+from tests.sim.world.links import LinkSettings
+from tests.sim.world.signing import SimSigner, SimVerifier
 
 SETTLE_S = 20.0
 PATIENCE_S = 12.0

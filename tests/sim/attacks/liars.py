@@ -31,7 +31,7 @@ from core.dht.messages import (
 )
 from core.dht.node import DhtNode
 from core.dht.space import point, position
-from tests.sim.datagrams import PORT
+from tests.sim.world.datagrams import PORT
 
 TRIES_MAX = 400_000
 """Ids made at most when a place in the key space is wanted."""

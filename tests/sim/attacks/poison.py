@@ -15,8 +15,8 @@ from core.dht.messages import NODES_MAX, Answer, Find, Get, Nodes, Request, Valu
 from core.dht.settings import DhtSettings
 from tests.sim.attacks.hostile_dht import AttackOutcome, HostileDht, Scale, quick, share_true, slowest_s, some_keys
 from tests.sim.attacks.liars import Gang, Lie, contacts_of, many_networks, says_nothing_of_values
-from tests.sim.datagrams import PORT
 from tests.sim.dht.swarm import TimedOperation
+from tests.sim.world.datagrams import PORT
 
 GHOSTS = 20_000
 """Number of invented ids: many more than peers, so that those near to a key are nearer than any peer."""

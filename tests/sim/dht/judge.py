@@ -8,8 +8,8 @@ from core.base.ids import Key, PeerId, distance, hashed_key, node_key
 from core.dht.messages import Record
 from core.dht.settings import DhtSettings
 from tests.sim.checkers import CheckFailed
+from tests.sim.dht.liars import LyingDht
 from tests.sim.dht.swarm import TimedOperation
-from tests.sim.liars import LyingDht
 from tests.sim.probes import reachable_bytes
 
 KEYS: Final = 6

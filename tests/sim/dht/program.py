@@ -13,10 +13,10 @@ from core.base.problems import BadInput
 from core.dht.settings import DhtSettings
 from core.system.progress_bar import ProgressBar
 from tests.sim.dht.run import DhtRun, DhtRunSettings
-from tests.sim.latency import Latency, read_matrix, synthetic
 from tests.sim.moments import lookup_charts
 from tests.sim.picture import check_name, draw, save
 from tests.sim.stays import S000, S000_DEVICES, S003, TENTH_AN_HOUR, Pattern, read_pattern
+from tests.sim.world.latency import Latency, read_matrix, synthetic
 
 FOUND_LEAST = 0.999
 LIMITS = DhtSettings()

@@ -11,9 +11,9 @@ from typing import Any, Final
 from core.base.ids import Key, PeerId, hashed_key
 from tests.sim.dht.churn import coming
 from tests.sim.dht.swarm import DhtSwarm, Population, TimedOperation
-from tests.sim.latency import Latency
 from tests.sim.moments import Moment
 from tests.sim.stays import TENTH_AN_HOUR, Pattern, Replaced
+from tests.sim.world.latency import Latency
 
 CALM_S = 60.0
 """After the last peer has joined: tables fill, and what newcomers should hold is handed to them."""

@@ -14,12 +14,12 @@ from core.dht.messages import DHT_MESSAGES, Bundled, Record
 from core.dht.node import DhtNode
 from core.dht.settings import DhtSettings
 from tests.sim.checkers import Checker
-from tests.sim.datagrams import PORT
-from tests.sim.latency import Latency
-from tests.sim.links import LinkSettings, Router
-from tests.sim.node import End, Node
-from tests.sim.signing import SimSigner, SimVerifier
-from tests.sim.world import World
+from tests.sim.world.datagrams import PORT
+from tests.sim.world.latency import Latency
+from tests.sim.world.links import LinkSettings, Router
+from tests.sim.world.node import End, Node
+from tests.sim.world.signing import SimSigner, SimVerifier
+from tests.sim.world.world import World
 
 SEEDS_PER_PEER = 3
 WAVE_SHARE = 4

@@ -9,10 +9,10 @@ from core.base.ids import PeerId
 from core.dht.settings import DhtSettings
 from tests.sim.checkers import CheckFailed
 from tests.sim.dht.judge import KEYS, LONG_S, DhtJudge, key_of
+from tests.sim.dht.liars import LyingDht
 from tests.sim.dht.swarm import Population
-from tests.sim.liars import LyingDht
-from tests.sim.links import LinkSettings, chance
-from tests.sim.node import End
+from tests.sim.world.links import LinkSettings, chance
+from tests.sim.world.node import End
 
 TROUBLE_S: Final = 90.0
 CALM_S: Final = 75.0

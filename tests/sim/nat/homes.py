@@ -9,9 +9,9 @@ from core.nat.events import DialEnded, Punch, Way
 from core.nat.messages import Address
 from core.nat.relay import RelaySettings
 from core.nat.traversal import NatSettings, Traversal
-from tests.sim.agenda import Agenda
-from tests.sim.links import LinkSettings, Place, SimulatedLinks, chance
 from tests.sim.nat.boxes import Box, Nature
+from tests.sim.world.agenda import Agenda
+from tests.sim.world.links import LinkSettings, Place, SimulatedLinks, chance
 
 START: Final = 1_700_000_000.0
 PORT: Final = 31_337

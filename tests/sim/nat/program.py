@@ -14,10 +14,10 @@ from typing import Any
 
 from core.api.numbers import amount
 from core.cli.parsing.parser import Parser
-from tests.sim.links import chance
 from tests.sim.nat.boxes import Nature
 from tests.sim.nat.homes import SimulatedHome
 from tests.sim.nat.world import NatWorld
+from tests.sim.world.links import chance
 
 MIX: dict[Nature, float] = {"public": 0.12, "kept": 0.42, "moved": 0.16, "symmetric": 0.30}
 RELAYS_KNOWN = 12

@@ -6,9 +6,9 @@ from typing import Any, Final
 from core.base.ids import PeerId
 from core.nat.events import AttemptFailed, LinkUp, Punch, Way
 from core.nat.messages import Address
-from tests.sim.links import chance
 from tests.sim.nat.boxes import Proto
 from tests.sim.nat.homes import PORT, TLS_ROUND_TRIPS, Homes, SimulatedHome
+from tests.sim.world.links import chance
 
 PUNCH_EVERY_S: Final = 0.1
 

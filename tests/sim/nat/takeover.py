@@ -12,9 +12,9 @@ from random import Random
 from typing import Any, Final, Literal
 
 from core.base.ids import PeerId
-from tests.sim.links import LinkSettings, chance
 from tests.sim.nat.homes import SimulatedHome
 from tests.sim.nat.world import NatWorld
+from tests.sim.world.links import LinkSettings, chance
 
 ROUND_TRIP_S: Final = 0.150
 """Between any two peers at most; through a relay twice that."""

@@ -29,11 +29,11 @@ from core.nat.events import (
 from core.nat.messages import Address
 from core.nat.peer_record import AddressCandidate, CandidateKind, PeerRecord
 from core.nat.relay import RelaySettings
-from tests.sim.links import LinkSettings, chance
 from tests.sim.nat.circuits import HomeCircuits
 from tests.sim.nat.homes import PORT, Homes, SimulatedHome
 from tests.sim.nat.links import HomeLinks
 from tests.sim.nat.punches import Punches
+from tests.sim.world.links import LinkSettings, chance
 
 PEER_RECORD_S: Final = 0.2
 """A lookup in the DHT."""

@@ -20,7 +20,7 @@ from core.base.budget import Budget
 from core.base.ids import PeerId
 from core.base.machine import Transfer
 from core.base.meter import Glance
-from tests.sim.agenda import Agenda
+from tests.sim.world.agenda import Agenda
 
 Deliver = Callable[[int, int, Any], None]
 """Sender, receiver, message."""

@@ -16,9 +16,9 @@ from core.averaging.outcome import RoundFailed, RoundFinished
 from core.averaging.plan import Plan
 from core.base.machine import Lost, Received, Send, Tick
 from core.base.trace import Trace
-from tests.sim.agenda import Agenda
 from tests.sim.rounds.fleet_plan import RoundTask
 from tests.sim.rounds.network import NetworkSettings, SimulatedLines
+from tests.sim.world.agenda import Agenda
 
 _SOOTHING = (Part,)
 """After this event no deadline is earlier than before: a machine that will be woken is not asked again, which takes

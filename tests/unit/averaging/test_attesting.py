@@ -24,7 +24,7 @@ from core.base.machine import Lost, Received, Send, Tick
 from core.base.signing import Ed25519Verifier, KeyPair
 from core.base.trace import Trace
 from core.base.wire import CONTROL_BYTES_MAX, MessageCodec
-from tests.sim.signing import SimSigner, SimVerifier
+from tests.sim.world.signing import SimSigner, SimVerifier
 from tests.unit.averaging.pump import Pump, make_plan
 
 RUN = bytes(32)

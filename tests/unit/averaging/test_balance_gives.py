@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from core.averaging.balance.portions import best_portions, covers, divided, line_steps
 from core.averaging.balance.solver import round_seconds
 from core.averaging.balance.traffic import Line, Work, fleet
-from tests.bench import plan_exact
-from tests.bench.plan_exact import best_givers
+from tests.bench.plan import exact as plan_exact
+from tests.bench.plan.exact import best_givers
 from tests.unit.averaging.balance_reference import free_parts_steps, pairwise_seconds
 from tests.unit.averaging.test_balance import MEGA, line
 

@@ -8,7 +8,7 @@ import pytest
 
 from core.averaging.grid.layout import FailureRate, best_stages, slowest
 from core.averaging.grid.plans import Holding, round_outcome
-from tests.bench.groups import barrier, best_group, independent, stages_for
+from tests.bench.averaging.groups import barrier, best_group, independent, stages_for
 from tests.unit.averaging.pump import make_plan
 
 RATES = (1e-4, 1e-3, 5e-3, 1e-2, 5e-2, 0.1, 0.2)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from core.averaging.grid.layout import Group, group_of, lay_out
-from tests.bench.groups import stages_for
+from tests.bench.averaging.groups import stages_for
 
 CASES = [(peers, stages) for stages in (1, 2, 3, 4) for peers in range(max(2, 1 << stages), 71)]
 

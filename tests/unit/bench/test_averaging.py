@@ -7,10 +7,10 @@ from types import SimpleNamespace
 import pytest
 
 from core.base.problems import Problem
-from tests.bench import averaging
-from tests.bench.averaging import one_round
-from tests.bench.averaging_report import AveragingReport
-from tests.bench.messages import Ended, RoundDone, Show, StartRound
+from tests.bench.averaging import averaging
+from tests.bench.averaging.averaging import one_round
+from tests.bench.averaging.messages import Ended, RoundDone, Show, StartRound
+from tests.bench.averaging.report import AveragingReport
 from tests.bench.spread import Spread
 
 

@@ -18,7 +18,7 @@ def test_child_without_a_parent_ends_quietly():
     code = (
         "import sys\n"
         "from tests.bench.children import say\n"
-        "from tests.bench.messages import Ended\n"
+        "from tests.bench.averaging.messages import Ended\n"
         "sys.stdin.read()\n"
         "say(Ended())\n"
         "sys.stderr.write('still here')\n"

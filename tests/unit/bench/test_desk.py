@@ -8,9 +8,9 @@ from core.api.snapshot import Snapshot
 from core.control.client import ControlClient
 from core.control.engine_file import NotRunning
 from core.storage.paths import Home
-from tests.bench.desk import DeskReport, as_table
-from tests.bench.desk_figures import DeskFigure
-from tests.bench.key_probe import lateness_ms
+from tests.bench.desk.desk import DeskReport, as_table
+from tests.bench.desk.figures import DeskFigure
+from tests.bench.desk.key_probe import lateness_ms
 
 
 def test_table_marks_what_misses_its_target():
@@ -22,7 +22,7 @@ def test_table_marks_what_misses_its_target():
 
 
 def test_engine_of_pretence_changes_all_the_time(tmp_path):
-    words = [sys.executable, "-m", "tests.bench.desk_engine", str(tmp_path), "200"]
+    words = [sys.executable, "-m", "tests.bench.desk.engine", str(tmp_path), "200"]
     process = subprocess.Popen(words, stdin=subprocess.PIPE)
 
     async def watch() -> list[Snapshot]:

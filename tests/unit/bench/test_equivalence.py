@@ -5,8 +5,8 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from core.base.problems import Problem
-from tests.bench.curves import drawn
-from tests.bench.equivalence import at_step, between
+from tests.bench.training.curves import drawn
+from tests.bench.training.equivalence import at_step, between
 
 OURS = [{0: 6.0, 20: 5.0, 30: 4.0}, {0: 6.0, 25: 4.6}]
 THEIRS = [{0: 6.0, 25: 4.4}, {0: 6.0, 25: 4.7}]

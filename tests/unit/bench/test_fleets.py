@@ -6,9 +6,9 @@ from core.averaging.balance.solver import round_seconds
 from core.averaging.balance.traffic import Work, fleet
 from core.averaging.plan import WHOLE_PORTION
 from core.base.problems import BadInput
-from tests.bench.fleets import FLEETS, Computer, fleet_of
-from tests.bench.flows import sizes
-from tests.bench.limits import TELLING_S, FleetLimits, bytes_between
+from tests.bench.network.fleets import FLEETS, Computer, fleet_of
+from tests.bench.network.flows import sizes
+from tests.bench.network.limits import TELLING_S, FleetLimits, bytes_between
 
 
 def test_a_fleet_is_read():

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from core.base.problems import BadInput
-from tests.bench import averaging
+from tests.bench.averaging import averaging
 from tests.bench.program import parser
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
+from tests.bench.averaging.overlap import mode_of
 from tests.bench.collaboration import Step
-from tests.bench.overlap import mode_of
 
 STEPS = [
     Step(90.0, 80.0, 9000, 1.0),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.bench.pings import PATIENCE_S, Pings, ping_report
+from tests.bench.network.pings import PATIENCE_S, Pings, ping_report
 
 
 def test_report_shows_the_computer_that_suffers_most() -> None:

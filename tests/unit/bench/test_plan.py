@@ -5,7 +5,9 @@ import pytest
 
 from core.averaging.balance.portions import best_portions
 from core.averaging.balance.traffic import fleet
-from tests.bench import plan, plan_exact, plan_fleets
+from tests.bench.plan import exact as plan_exact
+from tests.bench.plan import fleets as plan_fleets
+from tests.bench.plan import plan
 from tests.bench.program import parser
 from tests.unit.averaging.balance_reference import free_parts_steps, pairwise_seconds
 

@@ -13,12 +13,12 @@ from tests.bench.program import main
 @pytest.mark.parametrize(
     ("words", "module"),
     [
-        ("averaging --codec fp16", "averaging"),
-        ("averaging --fleet pair --warm 2", "averaging"),
-        ("streams", "streams"),
-        ("groups --peers 16", "groups"),
-        ("plan --peers 8", "plan"),
-        ("optimizer --millions 1", "optimizer"),
+        ("averaging --codec fp16", "averaging.averaging"),
+        ("averaging --fleet pair --warm 2", "averaging.averaging"),
+        ("streams", "network.streams"),
+        ("groups --peers 16", "averaging.groups"),
+        ("plan --peers 8", "plan.plan"),
+        ("optimizer --millions 1", "training.optimizer"),
     ],
 )
 def test_part_is_measured_by_its_module(monkeypatch, words, module):

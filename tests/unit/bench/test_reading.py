@@ -2,7 +2,7 @@ import os
 
 import pytest
 
-from tests.bench.reading import one_core
+from tests.bench.training.reading import one_core
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="this system does not say which cores may be used")

@@ -9,7 +9,7 @@ import psutil
 import pytest
 
 from core.base.problems import BadInput, Problem
-from tests.bench.averaging_rivals import median_of
+from tests.bench.averaging.rivals import median_of
 from tests.bench.script import figures_of
 
 

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from core.base.problems import BadInput, Problem
-from tests.bench import training
 from tests.bench.collaboration import StepSpan
-from tests.bench.loop_turns import TurnTaken
-from tests.bench.loops import LoopFigures, RecipeLoops, figures_of, over
 from tests.bench.program import parser
 from tests.bench.spread import Spread
-from tests.bench.together import SCRIPT, HivemindScript, Rival, StepGoal, hivemind_figures, in_collaboration
+from tests.bench.training import training
+from tests.bench.training.loop_turns import TurnTaken
+from tests.bench.training.loops import LoopFigures, RecipeLoops, figures_of, over
+from tests.bench.training.together import SCRIPT, HivemindScript, Rival, StepGoal, hivemind_figures, in_collaboration
 
 PRINTED = {
     "plain": {"samples_per_s": 1250.0},

@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.sim.agenda import Agenda
+from tests.sim.world.agenda import Agenda
 
 START = 1_700_000_000.0
 DELAYS = st.sampled_from([0.0, 0.0001, 0.003, 0.004, 0.1, 1.0, 90.0, 86_400.0]) | st.floats(0, 10)

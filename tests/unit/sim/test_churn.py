@@ -1,7 +1,7 @@
 from core.base.ids import PeerId
 from tests.sim.churn import Churn, ChurnSettings
-from tests.sim.node import End
-from tests.sim.world import World
+from tests.sim.world.node import End
+from tests.sim.world.world import World
 from tests.unit.sim.toys import CODEC, Listener, peer
 
 

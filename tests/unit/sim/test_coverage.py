@@ -3,9 +3,9 @@
 from dataclasses import replace
 
 from tests.sim.churn import ChurnSettings
-from tests.sim.links import LOCAL
-from tests.sim.swarm_settings import SwarmSettings
-from tests.sim.trial import Trial
+from tests.sim.swarm.settings import SwarmSettings
+from tests.sim.swarm.trial import Trial
+from tests.sim.world.links import LOCAL
 
 CALM = SwarmSettings(peers=9, epochs=2, churn=ChurnSettings(live=(9, 9), up_s=1e9, first_s=1.0), links=LOCAL, blank=0.0)
 

@@ -2,7 +2,7 @@ import numpy as np
 
 from core.base.content import CHUNK_BYTES, chunk_digests, root_digest
 from core.swarm.words.states import StateName
-from tests.sim.disk import Disk, MemoryFile, ModelState
+from tests.sim.swarm.disk import Disk, MemoryFile, ModelState
 
 
 def model(epoch: int) -> ModelState:

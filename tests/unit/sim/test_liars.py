@@ -5,9 +5,9 @@ import pytest
 from core.base.contact import Contact
 from core.base.ids import PeerId, hashed_key
 from core.dht.messages import Find, Get, Nodes, Record, Store, Stored, Values
+from tests.sim.dht.liars import LyingDht, dropped_answers, stale_records, wrong_contacts
 from tests.sim.dht.swarm import Population
 from tests.sim.dht.worlds import SmallSettings, SmallWorld
-from tests.sim.liars import LyingDht, dropped_answers, stale_records, wrong_contacts
 
 ASKER = PeerId(bytes(32))
 KEY = hashed_key(b"key")

@@ -1,4 +1,4 @@
-from tests.sim.links import LinkSettings, SimulatedLinks, chance
+from tests.sim.world.links import LinkSettings, SimulatedLinks, chance
 from tests.unit.sim.toys import peer
 
 

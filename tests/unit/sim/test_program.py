@@ -11,7 +11,7 @@ from tests.sim.program import main
 @pytest.mark.parametrize(
     ("words", "module"),
     [
-        ("swarm --seeds 3", "seeds_program"),
+        ("swarm --seeds 3", "swarm.seeds_program"),
         ("rounds --deaths 0.1", "rounds_program"),
         ("paper --only table1", "paper_program"),
     ],

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from core.averaging.balance.traffic import Line
-from tests.sim.agenda import Agenda
 from tests.sim.rounds.fleet_plan import RoundTask, fleet_plan, shares, vectors
 from tests.sim.rounds.network import NetworkSettings, SimulatedLines
 from tests.sim.rounds.report import exact_mean, report_of, simulate_round
 from tests.sim.rounds.run import Death, DeathWay, Round
+from tests.sim.world.agenda import Agenda
 
 MB = 1e6
 NO_OVERHEAD = NetworkSettings(overhead_bytes=0, delay_s=1e-6)

@@ -4,8 +4,8 @@ from random import Random
 from statistics import median
 
 from core.averaging.balance.traffic import Line
-from tests.sim.agenda import Agenda
 from tests.sim.rounds.network import NetworkSettings, SimulatedLines
+from tests.sim.world.agenda import Agenda
 
 Flow = tuple[int, int, float]
 """Sender, receiver, bytes."""

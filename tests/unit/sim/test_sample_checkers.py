@@ -8,9 +8,9 @@ import pytest
 from core.base.ids import PeerId
 from core.swarm.words.orders import RoundRecord
 from core.swarm.words.states import StateName
-from tests.sim.sample_checkers import Contributions, EachSampleOnce
-from tests.sim.samples import Contributed, Stretch
-from tests.sim.worker import Absorbed
+from tests.sim.swarm.sample_checkers import Contributions, EachSampleOnce
+from tests.sim.swarm.samples import Contributed, Stretch
+from tests.sim.swarm.worker import Absorbed
 
 STATES = [StateName(n, bytes([n]) * 32) for n in range(5)]
 MEAN = np.zeros(4, dtype=np.float32)

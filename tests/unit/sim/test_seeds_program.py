@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.sim.program import main as simulate
-from tests.sim.swarm_checkers import EpochsEnd
+from tests.sim.swarm.checkers import EpochsEnd
 
 SMALL = ["--peers", "2", "--epochs", "1"]
 

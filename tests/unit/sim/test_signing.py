@@ -1,5 +1,5 @@
 from core.base.signing import SIGNATURE_BYTES, Signer, Verifier
-from tests.sim.signing import SimSigner, SimVerifier
+from tests.sim.world.signing import SimSigner, SimVerifier
 
 
 def test_only_the_same_peer_and_data_verify() -> None:

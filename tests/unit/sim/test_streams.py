@@ -1,8 +1,8 @@
 import pytest
 
-from tests.sim.links import LinkSettings
-from tests.sim.node import End
-from tests.sim.world import START
+from tests.sim.world.links import LinkSettings
+from tests.sim.world.node import End
+from tests.sim.world.world import START
 from tests.unit.sim.toys import QUIET, Listener, Load, Word, listeners, peer, say
 
 SLOW = LinkSettings(

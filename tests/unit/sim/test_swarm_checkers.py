@@ -15,14 +15,14 @@ from core.swarm.words import orders
 from core.swarm.words.orders import RoundRecord
 from core.swarm.words.states import State, StateName
 from tests.sim.churn import ChurnSettings
-from tests.sim.links import LOCAL
-from tests.sim.samples import Contributed, Stretch, gradient
-from tests.sim.state_checkers import History, NeverBack
-from tests.sim.swarm import Swarm
-from tests.sim.swarm_checkers import WholeMeans, tolerance_of
-from tests.sim.swarm_settings import SwarmSettings
-from tests.sim.trial import Trial
-from tests.sim.worker import Absorbed, FakeWorker, Holds
+from tests.sim.swarm.checkers import WholeMeans, tolerance_of
+from tests.sim.swarm.samples import Contributed, Stretch, gradient
+from tests.sim.swarm.settings import SwarmSettings
+from tests.sim.swarm.state_checkers import History, NeverBack
+from tests.sim.swarm.swarm import Swarm
+from tests.sim.swarm.trial import Trial
+from tests.sim.swarm.worker import Absorbed, FakeWorker, Holds
+from tests.sim.world.links import LOCAL
 
 CALM = SwarmSettings(
     peers=3, epochs=2, churn=ChurnSettings(live=(3, 3), up_s=1e9), links=LOCAL, parameters=32, chunk_numel=8, blank=0.0

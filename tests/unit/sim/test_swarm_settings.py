@@ -1,9 +1,9 @@
 import pytest
 
 from core.averaging.codecs.registry import CODEC_NAMES
-from tests.sim.swarm import Swarm
-from tests.sim.swarm_liars import LIES
-from tests.sim.swarm_settings import SwarmSettings
+from tests.sim.swarm.liars import LIES
+from tests.sim.swarm.settings import SwarmSettings
+from tests.sim.swarm.swarm import Swarm
 
 
 def drawn(seed: int) -> SwarmSettings:

@@ -12,11 +12,11 @@ from core.base.work import Collect, Collected, Evaluate, Evaluated, Go, Hold, Lo
 from core.swarm.words import orders
 from core.swarm.words.answers import MeanOffered, StateOffered, TrainerAnswer, TrainerGone, TrainerReady
 from core.swarm.words.states import State, StateName
-from tests.sim.agenda import Agenda
-from tests.sim.disk import Disk, ModelState
-from tests.sim.samples import Contributed, gradient
-from tests.sim.worker import Absorbed, FakeWorker, Holds, WorkerSeat
-from tests.sim.worker_settings import WorkerSettings
+from tests.sim.swarm.disk import Disk, ModelState
+from tests.sim.swarm.samples import Contributed, gradient
+from tests.sim.swarm.worker import Absorbed, FakeWorker, Holds, WorkerSeat
+from tests.sim.swarm.worker_settings import WorkerSettings
+from tests.sim.world.agenda import Agenda
 
 ME = PeerId(b"m" * 32)
 SETTINGS = WorkerSettings(parameters=8, seed=1, first=StateName(0, b"f" * 32))

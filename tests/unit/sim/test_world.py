@@ -12,10 +12,10 @@ from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Send, Tick
 from core.dht.events import Learned
 from tests.sim.checkers import Checker, CheckFailed, Violation
-from tests.sim.computing import INBOX_MAX
-from tests.sim.links import LinkSettings
-from tests.sim.node import End, Node
-from tests.sim.world import START, World
+from tests.sim.world.computing import INBOX_MAX
+from tests.sim.world.links import LinkSettings
+from tests.sim.world.node import End, Node
+from tests.sim.world.world import START, World
 from tests.unit.sim.toys import CODEC, QUIET, Listener, Load, Rumour, Word, gossip_world, listeners, peer, say
 
 ROUGH = LinkSettings(loss=0.2, duplicate=0.1, jitter_s=0.05)

@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Send, Tick
 from core.base.wire import Message, MessageCodec, Plane
-from tests.sim.links import LOCAL, LinkSettings
-from tests.sim.signing import SimSigner
-from tests.sim.world import World
+from tests.sim.world.links import LOCAL, LinkSettings
+from tests.sim.world.signing import SimSigner
+from tests.sim.world.world import World
 
 
 class Rumour(Message, frozen=True, tag="toy.rumour"):

@@ -28,8 +28,8 @@ from core.swarm.words.progress import ProgressReport, encode_report, progress_ke
 from core.swarm.words.round_events import Formed
 from core.swarm.words.settings import ParticipantSettings
 from core.swarm.words.states import State, StateName, first_state
-from tests.sim.disk import MemoryFile
-from tests.sim.signing import SimSigner, SimVerifier
+from tests.sim.swarm.disk import MemoryFile
+from tests.sim.world.signing import SimSigner, SimVerifier
 from tests.unit.swarm.test_fetch import MemorySink
 
 RUN = b"r" * 32

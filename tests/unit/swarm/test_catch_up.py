@@ -17,7 +17,7 @@ from core.swarm.words.fetched import CatchUpFailed
 from core.swarm.words.messages import StateAsk, StateOffer
 from core.swarm.words.progress import ProgressReport, StateCopy
 from core.swarm.words.states import State, StateName
-from tests.sim.disk import MemoryFile
+from tests.sim.swarm.disk import MemoryFile
 from tests.unit.swarm.stage import FIRST, peer, report_of
 from tests.unit.swarm.test_fetch import MemorySink
 

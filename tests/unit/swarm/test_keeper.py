@@ -15,7 +15,7 @@ from core.swarm.words.fetched import CatchUpFailed, StateFetched
 from core.swarm.words.messages import ChunkAsk, ChunkGive, StateAsk, StateOffer
 from core.swarm.words.orders import CopyFailed, Keep
 from core.swarm.words.states import StateName
-from tests.sim.disk import MemoryFile
+from tests.sim.swarm.disk import MemoryFile
 from tests.unit.swarm.stage import peer, report_of
 from tests.unit.swarm.test_fetch import MemorySink
 

@@ -18,7 +18,7 @@ from core.swarm.catching_up.state_donor import StateDonor
 from core.swarm.words.messages import ChunkAsk
 from core.swarm.words.orders import LedgerRead
 from core.swarm.words.states import StateName
-from tests.sim.disk import MemoryFile
+from tests.sim.swarm.disk import MemoryFile
 
 ME, DONOR = PeerId(b"m" * 32), PeerId(b"d" * 32)
 NAME = StateName(7, b"l" * 32)

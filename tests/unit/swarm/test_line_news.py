@@ -14,7 +14,7 @@ from core.dht.records import sign_record
 from core.dht.settings import DhtSettings
 from core.swarm.presence.line_news import AGAIN_S, READ_S, REST_S, SCHEMAS, LineNews, is_facts, lines_key
 from core.swarm.presence.membership import Membership
-from tests.sim.signing import SimSigner, SimVerifier
+from tests.sim.world.signing import SimSigner, SimVerifier
 from tests.unit.swarm.stage import report_of
 
 RUN = b"r" * 32

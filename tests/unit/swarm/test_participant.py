@@ -21,7 +21,7 @@ from core.swarm.words.messages import ChunkAsk, ChunkGive, StateAsk, StateOffer
 from core.swarm.words.orders import Load, Restart
 from core.swarm.words.progress import StateCopy
 from core.swarm.words.states import State, StateName
-from tests.sim.disk import MemoryFile
+from tests.sim.swarm.disk import MemoryFile
 from tests.unit.swarm.stage import FIRST, RUN, Stage, peer, report_of
 
 HIGHEST = StateName(FOLLOWED_EPOCH_MAX, b"\xff" * 32)

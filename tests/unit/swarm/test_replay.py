@@ -24,8 +24,8 @@ from core.swarm.presence.membership import Membership
 from core.swarm.words.fetched import MeansFetched, StateFetched
 from core.swarm.words.messages import ChunkGive, StateAsk, StateDenied
 from core.swarm.words.states import StateName
-from tests.sim.disk import MemoryFile, ModelState
-from tests.sim.worker_settings import WorkerSettings
+from tests.sim.swarm.disk import MemoryFile, ModelState
+from tests.sim.swarm.worker_settings import WorkerSettings
 from tests.unit.swarm.stage import peer
 from tests.unit.swarm.test_fetch import MemorySink
 

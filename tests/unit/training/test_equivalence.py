@@ -26,7 +26,7 @@ from core.tasks.albert.masking import MaskedBatch
 from core.tasks.albert.task import Albert
 from core.tasks.task import Blobs, Losses
 from core.training.learner import Learner
-from tests.bench.big_batch import BigBatch
+from tests.bench.training.big_batch import BigBatch
 from tests.small_task import small_data, small_task
 from tests.unit.training.given_samples import GivenSamples, text_batches
 from tests.unit.training.small import ticking

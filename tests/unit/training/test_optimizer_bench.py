@@ -6,7 +6,7 @@ import json
 import pytest
 
 from core.training.optimizers import OPTIMIZERS
-from tests.bench.optimizer import AlbertShapes, run
+from tests.bench.training.optimizer import AlbertShapes, run
 
 
 def test_bench_measures_every_optimizer_beside_torchs(capsys: pytest.CaptureFixture[str]) -> None:

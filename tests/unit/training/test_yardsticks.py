@@ -14,13 +14,13 @@ from core.backbone import charter as charters
 from core.base.manifest import Manifest
 from core.tasks import task_of
 from core.tasks.task import Blobs, Task
-from tests.bench.loop_turns import Answer, LoopOrder, LoopReady, LoopRefused, TakeTurn, TurnTaken
-from tests.bench.measured_loops import PlainLoop, WorkerLoop
+from tests.bench.training.loop_turns import Answer, LoopOrder, LoopReady, LoopRefused, TakeTurn, TurnTaken
+from tests.bench.training.measured_loops import PlainLoop, WorkerLoop
 from tests.small_task import small_data, small_task
 from tests.unit.training.given_samples import text_batches
 
 pytest.importorskip("accelerate")
-from tests.bench.trainer_loop import NOT_A_WORD, TrainerLoop, transformers_rows
+from tests.bench.training.trainer_loop import NOT_A_WORD, TrainerLoop, transformers_rows
 
 PASS = 4
 LOOPS = {"worker": WorkerLoop, "plain": PlainLoop, "trainer": TrainerLoop}
@@ -102,7 +102,7 @@ def test_rows_for_transformers_hold_the_same_answers(tmp_path: Path) -> None:
 def answers(given: LoopOrder, turns: int) -> list[bytes]:
     words = [given, *[TakeTurn(seconds=0.1, step_batches=2)] * turns]
     done = subprocess.run(
-        [sys.executable, "-m", "tests.bench.yardsticks"],
+        [sys.executable, "-m", "tests.bench.training.yardsticks"],
         input=b"".join(msgspec.json.encode(word) + b"\n" for word in words),
         capture_output=True,
         env={**os.environ, "OMP_NUM_THREADS": "1"},

@@ -1,0 +1,1 @@
+"""Stores and gets between real nodes of the DHT."""

@@ -1,0 +1,1 @@
+"""Lines and streams: limited lines in namespaces, and what they carry."""

@@ -1,0 +1,1 @@
+"""Loops that train, beside a worker's own, and what they read."""

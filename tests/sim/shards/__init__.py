@@ -1,0 +1,1 @@
+"""Members that read a data set in the simulated world and share its shards."""

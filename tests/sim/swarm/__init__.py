@@ -1,0 +1,1 @@
+"""Whole collaborations in the simulated world, from a seed to a verdict."""

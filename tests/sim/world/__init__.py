@@ -1,0 +1,1 @@
+"""The simulated world itself: time, nodes, links and the two planes between them."""
