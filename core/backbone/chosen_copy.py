@@ -3,17 +3,21 @@
 A state that led to what everybody holds is passed over by those who hold it.  So the copy becomes a state of its own,
 the **derived root**: the same numbers and the same ledger, under a name that came from nowhere.  It is the newest copy
 from then on, and the backbone stands on it until the others have come.
+
+The choice is written before its copy is there, under a number that nobody else takes.  Where the command is killed in
+between, nobody goes back: a backbone heeds no choice without its copy.
 """
 
 import json
+import os
 import shutil
 from pathlib import Path
-from secrets import token_bytes
+from secrets import token_bytes, token_hex
 from typing import Any, Final
 
 import msgspec
 
-from core.backbone.kept_states import CHOSEN, KeptCopy, kept_copies
+from core.backbone.kept_states import CHOSEN, KeptCopy, kept_copies, losses_of, next_number, note_loss
 from core.base.content import chunk_digests, root_digest
 from core.base.ids import hashed_key
 from core.base.problems import BadInput, Damaged, WireProblem
@@ -38,7 +42,7 @@ def go_back(folder: Path, number: int) -> KeptCopy:
     """Make the derived root of a copy, and choose it; a backbone that runs finds it within seconds.
 
     Args:
-        folder: Folder of the copies.
+        folder: Folder of the copies, with the lock of those who change them.
         number: The copy's.
 
     Raises:
@@ -50,14 +54,15 @@ def go_back(folder: Path, number: int) -> KeptCopy:
     copies = {copy.number: copy for copy in kept_copies(folder)}
     if number not in copies:
         raise BadInput(f"There is no copy {number}.", hint="List them with: potluck copies --charter DIR")
-    source, last = copies[number].path, max(copies)
-    part = folder / "chosen.part"
+    source, made = copies[number].path, next_number(folder)
+    part = folder / f".chosen.{os.getpid()}-{token_hex(6)}"  # a backbone that starts deletes what is torn
     try:
         if not names_digest(source.name.partition("-")[2], root_digest(chunk_digests(file_chunks(source)))):
             raise Damaged(f"The copy {source.name} is not what was written.", hint="Choose another one.")
         epoch, lineage = _write_root(source, part, token_bytes(LENGTH_BYTES))
         name = state_file_name(epoch, lineage, root_digest(chunk_digests(file_chunks(part))))
-        path = folder / f"{last + 1:06d}-{name}"
+        path = folder / f"{made:06d}-{name}"
+        write_atomic(folder / CHOSEN, str(made).encode())
         move_synced(part, path)
     except WireProblem as error:
         raise Damaged(f"The copy {source.name} is not a state.", hint="Choose another one.") from error
@@ -65,8 +70,8 @@ def go_back(folder: Path, number: int) -> KeptCopy:
         raise problem_of(error, part) from error
     finally:
         part.unlink(missing_ok=True)
-    write_atomic(folder / CHOSEN, str(last + 1).encode())
-    return KeptCopy(last + 1, path)
+    note_loss(folder, made, losses_of(folder).get(number))
+    return KeptCopy(made, path)
 
 
 def _write_root(source: Path, part: Path, origin: bytes) -> tuple[int, bytes]:

@@ -8,9 +8,12 @@ whatever clocks say, and wherever the charter is moved.
 import contextlib
 import logging
 from collections.abc import Iterable
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+import msgspec
 
 from core.base.ids import PeerId
 from core.base.problems import Busy, Problem, RemoteProblem, WireProblem
@@ -22,11 +25,17 @@ from core.swarm.words.facts import StateKept
 from core.swarm.words.orders import Keep
 from core.swarm.words.states import StateName
 from core.system.atomic_files import make_directory, move_synced, problem_of, read_bounded, set_aside, write_atomic
+from core.system.file_lock import held
 
 _LOG = logging.getLogger(__name__)
 STATES: Final = "states"
 CHOSEN: Final = "chosen"
-NUMBER_BYTES_MAX: Final = 20
+LOSSES: Final = "losses.json"
+BYTES_MAX: Final = 64 * 1024
+"""Upper bound on what is read of what stands beside the copies, bytes."""
+LOCK: Final = "copies.lock"
+LOCK_S: Final = 600.0
+"""A copy of the largest models takes no longer to be hashed and synced."""
 REFUSED: Final = "refused.safetensors"
 AGES: Final = 4
 """Ratio of the ages at which older copies are kept: the oldest of those that came 1 to 3 copies ago stays, of 4 to 15,
@@ -60,10 +69,51 @@ def kept_copies(folder: Path) -> list[KeptCopy]:
     return sorted((KeptCopy(int(number), path) for number, path in numbered), key=lambda copy: copy.number)
 
 
+def changing_copies(folder: Path) -> AbstractAsyncContextManager[None]:
+    """Hold the lock of those who change copies: the backbone, and the command that goes back to one.
+
+    Args:
+        folder: The charter's.
+    """
+    busy = Busy("Another program changes the copies of the model.", hint="Try again in some minutes.")
+    return held(folder / LOCK, patience_s=LOCK_S, otherwise=busy)
+
+
+def next_number(folder: Path) -> int:
+    """The number of the next copy; that of a choice whose copy never came is nobody's."""
+    return 1 + max(chosen_copy(folder)[0], *(copy.number for copy in kept_copies(folder)), 0)
+
+
+def losses_of(folder: Path) -> dict[int, float]:
+    """Held-out losses of the copies that were measured, by their numbers; none where that cannot be read."""
+    try:
+        return msgspec.json.decode(read_bounded(folder / LOSSES, BYTES_MAX) or b"{}", type=dict[int, float])
+    except (ValueError, Problem):
+        return {}
+
+
+def note_loss(folder: Path, number: int, loss: float | None) -> None:
+    """Note the loss of a copy beside those of others that are still there; a copy without one is kept all the same.
+
+    Args:
+        folder: Folder of the copies.
+        number: The copy's.
+        loss: Held-out loss; None: it was not measured.
+    """
+    if loss is None:
+        return
+    losses, there = losses_of(folder) | {number: loss}, {copy.number for copy in kept_copies(folder)}
+    try:
+        kept = {one: measured for one, measured in losses.items() if one in there}
+        write_atomic(folder / LOSSES, msgspec.json.encode(kept))
+    except Problem as problem:
+        _LOG.warning("the loss of a copy of the model is not noted: %s", problem)
+
+
 def chosen_copy(folder: Path) -> tuple[int, bool]:
     """The number of the copy to which the organiser has gone back last, 0 for none; and whether all have followed."""
     try:
-        number, _, followed = (read_bounded(folder / CHOSEN, NUMBER_BYTES_MAX) or b"0").partition(b" ")
+        number, _, followed = (read_bounded(folder / CHOSEN, BYTES_MAX) or b"0").partition(b" ")
         return int(number), bool(followed)
     except (ValueError, Problem) as error:
         _LOG.warning("which copy of the model was chosen cannot be read: %s", error)
@@ -86,8 +136,9 @@ class KeptStates:
 
     def newest(self) -> StateKept | None:
         """The copy that was taken last, of those that are whole; None: there is none.  Damaged ones are set aside."""
-        self._heeded, followed = chosen_copy(self._folder)
-        return self._whole(sorted(self._numbered().items(), reverse=True), chosen=0 if followed else self._heeded)
+        copies, (number, followed) = self._numbered(), chosen_copy(self._folder)
+        self._heeded = number if number in copies else 0
+        return self._whole(sorted(copies.items(), reverse=True), chosen=0 if followed else self._heeded)
 
     def _whole(self, copies: Iterable[tuple[int, Path]], *, chosen: int) -> StateKept | None:
         """The first of these that is whole."""
@@ -104,14 +155,11 @@ class KeptStates:
     def chosen(self) -> StateKept | None:
         """The copy to which the organiser has gone back since the last look; None: to none."""
         number, followed = chosen_copy(self._folder)
-        if number in {0, self._heeded}:
+        copies = [copy for copy in self._numbered().items() if copy[0] == number]
+        if number == self._heeded or not copies:
             return None
         self._heeded = number
-        return (
-            None
-            if followed
-            else self._whole([copy for copy in self._numbered().items() if copy[0] == number], chosen=number)
-        )
+        return None if followed else self._whole(copies, chosen=number)
 
     def followed(self) -> None:
         """Note that all have gone back: a backbone that starts again does not have them go back once more.
@@ -123,11 +171,12 @@ class KeptStates:
         if self._heeded and chosen_copy(self._folder) == (self._heeded, False):
             write_atomic(self._folder / CHOSEN, b"%d followed" % self._heeded)
 
-    def keep(self, copy: Keep) -> StateKept:
+    def keep(self, copy: Keep, loss: float | None = None) -> StateKept:
         """Take a copy into the folder, and delete those of which there are enough of about their age.
 
         Args:
             copy: What was fetched.
+            loss: Its held-out loss; None: it was not measured.
 
         Raises:
             Busy: the organiser has gone back to an earlier copy meanwhile.
@@ -137,9 +186,9 @@ class KeptStates:
             UserProblem: the system does not allow it.
         """
         location = Path(copy.location)
-        if chosen_copy(self._folder)[0] not in {0, self._heeded}:
+        if chosen_copy(self._folder)[0] in self._numbered().keys() - {self._heeded}:
             raise Busy("The organiser has gone back to an earlier copy meanwhile.")
-        number = 1 + max(self._numbered(), default=0)
+        number = next_number(self._folder)
         name = state_file_name(copy.name.epoch, copy.name.lineage, copy.digest)
         path = self._folder / f"{number:06d}-{name}"
         try:
@@ -153,6 +202,7 @@ class KeptStates:
             raise problem_of(error, location) from error
         kept = StateKept(copy.name, DiskStateFile(path, copy.digest), _credited(header))
         self._thin(number)
+        note_loss(self._folder, number, loss)
         return kept
 
     def refuse(self, copy: Keep) -> Path:

@@ -18,7 +18,7 @@ from core.backbone.admission_log import AdmissionLog
 from core.backbone.authority import Authority
 from core.backbone.charter import Charter, merged_records, read_charter_records
 from core.backbone.copy_check import check_copy
-from core.backbone.kept_states import KeptStates
+from core.backbone.kept_states import KeptStates, changing_copies
 from core.backbone.link import Link, link_to
 from core.backbone.offers import USUAL, Offers
 from core.backbone.people import People
@@ -126,7 +126,10 @@ class Backbone:
         self._help_bytes = offers.help_bytes
         self._receipts = ReceiptLog(charter.folder / RECEIPTS)
         self._states = KeptStates(charter.folder, manifest=charter.manifest.id)
-        self._fetched = asyncio.Queue[Keep | StateKept]()
+        self._fetched = asyncio.Queue[tuple[Keep, StateKept | None]]()
+        """Copies, each with what was chosen when it came."""
+        self._chosen: StateKept | None = None
+        """The copy to which everybody was told to go back last, since the start."""
         self._copy_failed = ""
         """Why the last copy could not be taken: the log has it once."""
         self._key = backbone_key(charter.folder / "backbone.key")
@@ -227,13 +230,14 @@ class Backbone:
             view = self._session.peer.view(now)
             self._people.look(view.peers.keys() - view.silent, now)
             try:
-                chosen = await asyncio.to_thread(self._states.chosen)
-                if chosen is not None:
-                    self._fetched.put_nowait(chosen)  # what was fetched before comes before it
-                elif goes_back and view.chosen is None:
-                    await asyncio.to_thread(self._states.followed)
-                goes_back = view.chosen is not None
                 self._session.learn_records(await merged_records(self._charter, self._session.authority))
+                async with changing_copies(self._charter.folder):
+                    chosen = await asyncio.to_thread(self._states.chosen)
+                    if chosen is not None:
+                        self._go_back(chosen)
+                    elif goes_back and view.chosen is None:
+                        await asyncio.to_thread(self._states.followed)
+                goes_back = view.chosen is not None
             except Problem as problem:
                 _LOG.warning("what the organiser has decided is not read: %s", problem)
 
@@ -261,7 +265,7 @@ class Backbone:
     def _on_event(self, event: Any, now: float) -> None:
         del now
         if isinstance(event, Keep):
-            self._fetched.put_nowait(event)
+            self._fetched.put_nowait((event, self._chosen))
         elif isinstance(event, CopyFailed):
             if event.reason != self._copy_failed:
                 _LOG.warning("no copy of the model could be taken: %s", event.reason)
@@ -277,10 +281,7 @@ class Backbone:
     async def _keep_copies(self) -> None:
         """Check what was fetched, and take it into the charter, in a thread: a model may be large."""
         while True:
-            copy = await self._fetched.get()
-            if isinstance(copy, StateKept):
-                self._gone_back(copy)
-                continue
+            copy, chosen = await self._fetched.get()
             check = await check_copy(self._charter, Path(copy.location))
             try:
                 if check.fault:
@@ -288,7 +289,10 @@ class Backbone:
                     _LOG.warning(REFUSED_COPY, copy.name.epoch, check.fault, aside)
                     self._session.deliver(StateNotKept(lied=True))
                     continue
-                kept = await asyncio.to_thread(self._states.keep, copy)
+                async with changing_copies(self._charter.folder):
+                    if chosen is not self._chosen:
+                        raise Busy("It was fetched before everybody went back to an earlier one.")
+                    kept = await asyncio.to_thread(self._states.keep, copy, check.loss)
             except Problem as problem:
                 _LOG.warning("a copy of the model is not kept: %s", problem)
                 self._session.deliver(StateNotKept(lied=isinstance(problem, RemoteProblem)))
@@ -298,8 +302,9 @@ class Backbone:
                 self._people.read(kept)
                 self._session.deliver(kept)
 
-    def _gone_back(self, chosen: StateKept) -> None:
-        """Stand on the copy that the organiser has chosen, and give it."""
+    def _go_back(self, chosen: StateKept) -> None:
+        """Stand on the copy that the organiser has chosen, and give it; what was fetched before is not kept."""
+        self._chosen = chosen
         _LOG.info("everybody is to go back to the copy of epoch %d", chosen.name.epoch)
         self._people.read(chosen)
         self._session.deliver(chosen)

@@ -4,6 +4,7 @@ import asyncio
 import json
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from tests.process.swarm import CORE, ENVIRONMENT, collaboration, end, found
 
 pytestmark = pytest.mark.process
 LONG_S = 120.0
+STUCK = (sys.executable, "-m", "tests.process.stuck_check")
 
 
 def test_model_of_a_lone_volunteer_outlives_its_computer(tmp_path: Path) -> None:
@@ -48,8 +50,9 @@ def test_model_of_a_lone_volunteer_outlives_its_computer(tmp_path: Path) -> None
     asyncio.run(run())
 
 
-def test_everybody_goes_back_while_all_are_there(tmp_path: Path) -> None:
-    """One command, while the backbone runs and both train."""
+@pytest.mark.parametrize("stuck", [False, pytest.param(True, marks=pytest.mark.long)])
+def test_everybody_goes_back_while_all_are_there(tmp_path: Path, *, stuck: bool) -> None:
+    """One command, while the backbone runs and both train, or checks another copy without end."""
     charter = found(tmp_path, target_samples=512)
 
     def copies(*words: str) -> list[dict[str, Any]]:
@@ -58,13 +61,17 @@ def test_everybody_goes_back_while_all_are_there(tmp_path: Path) -> None:
         return [json.loads(line) for line in said.splitlines()]
 
     async def run() -> None:
-        async with collaboration(charter, tmp_path) as swarm:
+        async with collaboration(charter, tmp_path, program=STUCK if stuck else CORE) as swarm:
             ada, bob = swarm.join("ada"), swarm.join("bob")
             async with asyncio.timeout(LONG_S):
                 while not (there := await asyncio.to_thread(copies)):  # noqa: ASYNC110 - another process makes them
                     await asyncio.sleep(0.5)
             epoch = there[0]["epoch"]
+            async with asyncio.timeout(LONG_S):
+                while stuck and not (charter.folder / "stuck").exists():  # noqa: ASYNC110 - another process makes it
+                    await asyncio.sleep(0.5)
             before = await ada.until(lambda news: news.epoch > epoch + 3)
+            assert there[0]["loss"] > 0
             (gone_back,) = await asyncio.to_thread(copies, "--back-to", "1")
             assert (gone_back["epoch"], gone_back["backbone_runs"]) == (epoch, True)
             await asyncio.gather(*(one.until(lambda news: epoch <= news.epoch < before.epoch) for one in (ada, bob)))

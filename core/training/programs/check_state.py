@@ -3,6 +3,7 @@
 A backbone asks before it gives a copy to newcomers (`core.backbone.copy_check`).
 """
 
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -25,7 +26,7 @@ class Checked(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag=
     """Loss on the held-out text; None: the state cannot be loaded."""
 
 
-def checked(path: Path, task: Task, manifest: Manifest) -> Checked:
+def checked(path: Path, task: Task, manifest: Manifest, *, measured: Callable[[], None] = lambda: None) -> Checked:
     """Load a state as a trainer does, and compare its held-out loss with that of the model that everybody begins with.
 
     A state with a greater loss than that has learned less than nothing: a newcomer without a copy begins with a better
@@ -35,9 +36,11 @@ def checked(path: Path, task: Task, manifest: Manifest) -> Checked:
         path: The state's file, which is a stranger's.
         task: Task of the collaboration.
         manifest: Manifest of the collaboration.
+        measured: Called when the model is measured with which everybody begins, before the stranger's file is read.
     """
     model = task.model(manifest.first_weights).eval()
     began = task.evaluate(model).score.loss
+    measured()
     parameters = FlatParameters(model)
     optimizer = optimizer_of(manifest.optimizer, parameters)
     numbers_bytes = parameters.values_N.nbytes + sum(tensor.nbytes for tensor in optimizer.state.values())

@@ -11,6 +11,7 @@ prints one JSON object a line: `progress` (text, fraction), then `exported` (`Ex
 import argparse
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -83,7 +84,8 @@ def _use(chosen: argparse.Namespace, manifest: Manifest) -> None:
 
         step_back()
         task = task_of(manifest, Blobs(chosen.blobs, manifest.blobs))
-        say(**msgspec.to_builtins(checked(chosen.state, task, manifest)))
+        half = partial(say, "progress", text="The first model is measured", fraction=0.5)
+        say(**msgspec.to_builtins(checked(chosen.state, task, manifest, measured=half)))
         return
     from transformers.utils import logging  # noqa: PLC0415 - takes seconds, and the parent is watched already
 

@@ -1,6 +1,8 @@
 """Going back to a copy of the model."""
 
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -8,7 +10,7 @@ from safetensors import safe_open
 from safetensors.torch import load_file
 
 from core.backbone.chosen_copy import go_back
-from core.backbone.kept_states import STATES, KeptStates, chosen_copy, kept_copies
+from core.backbone.kept_states import LOSSES, STATES, KeptStates, chosen_copy, kept_copies, losses_of
 from core.base.content import chunk_digests, digest, root_digest
 from core.base.problems import BadInput, Busy, Damaged
 from core.base.state_header import HEADER_BYTES_MAX, header_of, names_digest
@@ -33,9 +35,26 @@ def charter(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def keep(kept: KeptStates, path: Path, name: StateName) -> None:
+KILLED = """
+import os, sys
+from pathlib import Path
+from core.backbone import chosen_copy
+done = getattr(chosen_copy, sys.argv[2])
+setattr(chosen_copy, sys.argv[2], lambda *args: (done(*args), os._exit(9)))
+chosen_copy.go_back(Path(sys.argv[1]), 1)
+"""
+"""The command, which is killed after a step."""
+
+
+def keep(kept: KeptStates, path: Path, name: StateName, loss: float | None = None) -> None:
     fetched = Path(shutil.copy(path, path.with_name("fetched")))
-    kept.keep(Keep(str(fetched), name, root_digest(chunk_digests(file_chunks(fetched)))))
+    kept.keep(Keep(str(fetched), name, root_digest(chunk_digests(file_chunks(fetched)))), loss)
+
+
+def keep_second(kept: KeptStates, charter: Path, loss: float | None = None) -> None:
+    """The second state comes once more."""
+    second = next(copy.path for copy in kept_copies(charter / STATES) if copy.epoch == 2)
+    keep(kept, Path(shutil.copy(second, charter / "another")), StateName(2, digest(bytes([2]))), loss)
 
 
 def test_derived_root_has_the_numbers_and_another_name(charter: Path) -> None:
@@ -112,9 +131,8 @@ def test_chosen_copy_stays_when_later_copies_are_kept(charter: Path) -> None:
     kept = KeptStates(charter, manifest=MANIFEST.id)
     go_back(charter / STATES, 1)
     assert kept.newest() is not None
-    state = Path(shutil.copy(kept_copies(charter / STATES)[1].path, charter / "another"))
     for _ in range(3):
-        keep(kept, state, StateName(2, digest(bytes([2]))))
+        keep_second(kept, charter)
     assert 3 in [copy.number for copy in kept_copies(charter / STATES)]
 
 
@@ -140,8 +158,46 @@ def test_choice_that_was_unreadable_for_a_moment_orders_nothing_anew(charter: Pa
     choice.rmdir()
     aside.rename(choice)
     assert kept.chosen() is None
-    state = Path(shutil.copy(kept_copies(charter / STATES)[1].path, charter / "another"))
-    keep(kept, state, StateName(2, digest(bytes([2]))))
+    keep_second(kept, charter)
+
+
+@pytest.mark.parametrize(("step", "chosen"), [("write_atomic", False), ("move_synced", True)])
+def test_command_that_is_killed_leaves_no_copy_unchosen(charter: Path, step: str, *, chosen: bool) -> None:
+    states = charter / STATES
+    kept = KeptStates(charter, manifest=MANIFEST.id)
+    kept.newest()
+    assert subprocess.run([sys.executable, "-c", KILLED, str(states), step], check=False).returncode == 9
+    assert [copy.epoch for copy in kept_copies(states)] == ([1, 2, 1] if chosen else [1, 2])
+    newest = KeptStates(charter, manifest=MANIFEST.id).newest()
+    assert newest is not None
+    assert (newest.name.epoch, newest.chosen) == ((1, True) if chosen else (2, False))
+    assert (kept.chosen() is not None) is chosen
+    keep_second(kept, charter)
+    numbers = [copy.number for copy in kept_copies(states)]
+    assert numbers[-1] == 4, "nobody takes the number of the choice"
+    assert (KeptStates(charter, manifest=MANIFEST.id).chosen() is not None) is chosen
+
+
+def test_choice_without_its_copy_is_heeded_when_that_comes(charter: Path) -> None:
+    """A backbone starts while the command writes."""
+    made = go_back(charter / STATES, 1).path
+    aside = made.rename(charter / "aside")
+    kept = KeptStates(charter, manifest=MANIFEST.id)
+    newest = kept.newest()
+    assert newest is not None
+    assert (newest.chosen, kept.chosen()) == (False, None)
+    aside.rename(made)
+    assert kept.chosen() is not None
+
+
+def test_loss_is_noted_for_a_copy_and_its_root(charter: Path) -> None:
+    states = charter / STATES
+    keep_second(KeptStates(charter, manifest=MANIFEST.id), charter, 1.5)
+    assert losses_of(states) == {3: 1.5}
+    go_back(states, 3)
+    assert losses_of(states) == {3: 1.5, 4: 1.5}
+    (states / LOSSES).write_text("{")
+    assert losses_of(states) == {}
 
 
 def test_copy_that_is_none_is_not_chosen(charter: Path) -> None:

@@ -34,6 +34,7 @@ def fetched(
     header = StateHeader(epoch=called.epoch, lineage=called.lineage.hex(), manifest=manifest.hex(), ledger=ledger)
     said = msgspec.json.encode(header).decode()
     head = json.dumps({"__metadata__": {"potluck": said}}).encode()
+    folder.mkdir(exist_ok=True)
     path = folder / "fetched"
     path.write_bytes(len(head).to_bytes(8, "little") + head + bytes(600_000))
     return Keep(str(path), name, root_digest(chunk_digests(file_chunks(path))))
