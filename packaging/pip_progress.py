@@ -86,5 +86,5 @@ class PipProgress(Progress):
 
 
 def _name(what: str) -> str:
-    """Of a package that is asked for, as in `torch==2.13.0`, or of its file, wherever that lies."""
+    """The name of a package that is asked for, as in `torch==2.13.0`, or of its file, wherever that lies."""
     return _AFTER_A_NAME.split(what.rpartition("/")[2], maxsplit=1)[0]

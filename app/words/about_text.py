@@ -57,7 +57,7 @@ def version(number: str) -> str:
 
 
 def licence() -> str:
-    """Under which terms this program may be used, and what it is made with."""
+    """Terms of this program's use, and what it is made with."""
     return tr(
         "Everybody brings a little computing; together it trains one model. Potluck is free software under the "
         "Apache License 2.0, without any warranty."

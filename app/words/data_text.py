@@ -9,7 +9,7 @@ from core.api.verdict import VerdictCode
 
 
 def trouble(snapshot: Snapshot) -> str:
-    """That data do not come, and what is here is soon used up; empty: it lasts, or the verdict says it."""
+    """A sentence that data do not come and are soon used up; empty: they last, or the verdict says it."""
     view = snapshot.data
     if view is None or snapshot.verdict.code is not VerdictCode.CONTRIBUTING:
         return ""

@@ -24,7 +24,7 @@ class EngineSilent(msgspec.Struct, frozen=True):
     """Nothing came from the engine for a while."""
 
     given_up: bool
-    """For so long that the devices are to be given back."""
+    """Whether the silence is so long that the devices' memory is to be given back."""
 
 
 class EngineHeard(msgspec.Struct, frozen=True):

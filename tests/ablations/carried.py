@@ -39,7 +39,7 @@ GIFTS: Final = (256, 256, 64, 64, 64, 64, 64, 64)
 WHOLE: Final = (256,) * 8
 SEEDS: Final = 3
 SAMPLES: Final = 4
-"""Of a peer in a step."""
+"""Samples of a peer in a step."""
 
 
 class Round:

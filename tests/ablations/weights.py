@@ -32,7 +32,7 @@ SPEEDS: Final = (3.0, 100.0)
 UNEVEN: Final = 0.2
 """By so much a computer's speed differs from round to round, either way."""
 AWAY: Final = 0.15
-"""Of the rounds, those in which a computer trains only for a part."""
+"""Share of the rounds in which a computer trains only for a part."""
 LATE: Final = 0.1
 """By so much of a round two members differ over when it began."""
 VARIANTS: Final[list[tuple[str, Mapping[str, float]]]] = [

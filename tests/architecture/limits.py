@@ -37,7 +37,7 @@ EACH = {
 COUNTED = {
     "crowded_classes": Rule(measure.crowded_classes, 24, "classes within five percent of a ceiling"),
     "elsewhere_docstrings": Rule(measure.elsewhere_docstrings, 0, "docstrings that only name another docstring"),
-    "headless_docstrings": Rule(measure.headless_docstrings, 20, 'docstrings beginning "Of", "That" or "So many"'),
+    "headless_docstrings": Rule(measure.headless_docstrings, 1, 'docstrings beginning "Of", "That" or "So many"'),
     "long_test_names": Rule(measure.long_test_names, 0, "names of tests with more than ten words"),
     "private_accesses": Rule(measure.private_accesses, 50, "private attributes that tests reach into"),
     "short_docstrings": Rule(measure.short_docstrings, 60, "docstrings of at most five words in core"),

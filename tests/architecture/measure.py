@@ -150,12 +150,12 @@ def short_docstrings(source: Source) -> Iterator[Figure]:
 
 
 def headless_docstrings(source: Source) -> Iterator[Figure]:
-    """Give each docstring of the program that begins without its subject, those after attributes among them."""
+    """Give each docstring that begins without its subject, those after attributes among them."""
     return _docstrings_that_begin(source, HEADLESS, "headless_docstrings")
 
 
 def elsewhere_docstrings(source: Source) -> Iterator[Figure]:
-    """Give each docstring of the program that only says where another one stands."""
+    """Give each docstring that only says where another one stands."""
     return _docstrings_that_begin(source, ELSEWHERE, "elsewhere_docstrings")
 
 
@@ -261,8 +261,6 @@ def _functions(tree: ast.AST, prefix: str = "", *, owned: bool = False) -> Itera
 
 
 def _docstrings_that_begin(source: Source, begin: re.Pattern[str], rule: str) -> Iterator[Figure]:
-    if source.room not in {"app", "core"}:
-        return
     for node in ast.walk(source.tree):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
             words = " ".join(node.value.value.split())

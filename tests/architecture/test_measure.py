@@ -169,7 +169,7 @@ def test_places_are_counted_and_named(rule):
 )
 def test_docstring_without_subject_is_found_at_any_place(text):
     assert len(list(COUNTED["headless_docstrings"].measured(core(text)))) == 1
-    assert list(COUNTED["headless_docstrings"].measured(unit_test(text))) == []
+    assert len(list(COUNTED["headless_docstrings"].measured(unit_test(text)))) == 1
 
 
 def test_class_name_that_stands_twice_is_told():

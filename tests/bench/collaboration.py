@@ -28,7 +28,7 @@ START_S = 180.0
 STEP_S = 600.0
 END_S = 20.0
 LATE_EPOCHS = 20
-"""So many epochs after one its held-out loss is no longer waited for."""
+"""Number of epochs after one from which its held-out loss is no longer waited for."""
 WARM_S = 6.0
 """Steps of the first seconds do not count: workers begin at different moments."""
 NO_STEPS = "The engines of the measurement take no steps."
@@ -45,7 +45,7 @@ class Step:
     samples: int
     """Averaged in its round."""
     samples_per_s: float
-    """Of all workers, as they measure themselves; mean over the cycle."""
+    """Speed of all workers, as they measure themselves; mean over the cycle."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from core.training.vectors.flat import FlatParameters
 from tests.contracts.variants import EXACT, VARIANTS
 
 SCALES = (2.0**-9, 2.0**-70, 2.0**40, 1.0, 2.0**-4, 2.0**-12, 2.0**-1, 2.0**-6)
-"""Of the gradient, step by step: squares underflow with the second, the third is clipped."""
+"""Scales of the gradient, step by step: squares underflow with the second, the third is clipped."""
 FIRST_STEP = 40
 NUMBERS = {"learning_rate": 0.03, "warmup_epochs": 43, "total_epochs": 300, "max_grad_norm": 1.7}
 

@@ -21,7 +21,7 @@ Errors = NDArray[np.float64]
 
 LARGE = SMALL_NUMEL_MAX + 1
 LAYOUT = (100, 50, LARGE, 70, LARGE, LARGE)
-"""Of what the adaptive codec encodes: from 0 on 150 numbers in half precision, then eight bits, and so on."""
+"""Layout of what the adaptive codec encodes: from 0 on 150 numbers in half precision, then eight bits, and so on."""
 BLOCKS = {"u8": 1024, "b8": 4096, "q4": 64}
 
 
@@ -257,7 +257,7 @@ def decoded_large(name: str, x: Vector) -> Vector:
 
 
 def relative_of_mean(name: str, parts: list[Vector]) -> float:
-    """Of a round: each part is encoded but the reducer's own, and so is the mean."""
+    """Error of a round, in which each part is encoded except the reducer's own, and so is the mean."""
     weights = np.arange(10, 10 + len(parts), dtype=np.float64)
     weights /= weights.sum()
     share = NUMEL // len(parts)

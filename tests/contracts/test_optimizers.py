@@ -36,7 +36,7 @@ DIGESTS = {
     "sgd": "829a928446f568f5ec2f91acf9e64fb4",
     "sgd, larc": "04e15ba31900450737e2721484c5bba3",
 }
-"""Of the steps of `tests.contracts.step_digests`, by optimiser: a step gives these bits on every machine."""
+"""Digests of the steps of `tests.contracts.step_digests`, by optimiser: a step gives these bits on every machine."""
 EXTENSIONS = np.show_config(mode="dicts")["SIMD Extensions"]
 """Vector instructions that numpy can use beyond its baseline, from the oldest to the newest."""
 HERE = EXTENSIONS.get("found", [])

@@ -38,7 +38,7 @@ RECIPES = {"albert": "first-words", "gpt": "small-gpt"}
 """A recipe that comes along for each task, and suits a few computers."""
 KEY = KeyPair(b"k" * 32)
 SAMPLES = 96
-"""Of one step in these tests."""
+"""Samples of one step in these tests."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Founded:
     source: Path
     prepared: PreparedTask
     folder: Path
-    """Of the blobs, named by their digests."""
+    """Folder of the blobs, named by their digests."""
 
     @property
     def manifest(self) -> Manifest:

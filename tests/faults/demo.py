@@ -32,7 +32,7 @@ BACK_S: Final = 15.0
 WATCHED_S: Final = 60.0
 """How long is waited to tell how late those are that are late."""
 LOST_SHARE: Final = 0.02
-"""So much of all samples may be in steps that are in no final history."""
+"""Upper bound on the share of all samples that are in steps of no final history."""
 PAUSE_S: Final = (2.0, 8.0)
 """Bounds on the time from when everybody contributes to the next kill."""
 TREE_LIVES_S: Final = (0.3, 12.0)

@@ -27,7 +27,7 @@ class Histories:
         self._parents: dict[bytes, bytes] = {}
         """By marks; a step whose receipt was lost with its engine is told by a checkpoint."""
         self._newest: dict[Path, tuple[int, bytes]] = {}
-        """Of each folder of checkpoints the newest one's epoch and mark."""
+        """Epoch and mark of the newest checkpoint, by folder."""
         self._seen: set[Path] = set()
 
     def look(self) -> None:
@@ -39,7 +39,7 @@ class Histories:
                         self._read(path)
 
     def lost_share(self) -> float:
-        """Of all samples that went into steps, the part in steps that did not lead to the last state."""
+        """Share of all samples of steps that are in steps which did not lead to the last state."""
         self.look()
         receipts = self._receipts()
         samples = {r.statement.lineage[:MARK_BYTES]: sum(deed.samples for deed in r.statement.deeds) for r in receipts}

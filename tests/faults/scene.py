@@ -56,7 +56,7 @@ class Computer:
 
 @dataclass
 class Scene:
-    """See the module's docstring."""
+    """The collaboration, its computers, and what they stand on."""
 
     folder: Path
     swarm: Collaboration

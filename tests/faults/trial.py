@@ -8,7 +8,7 @@ from pathlib import Path
 
 @dataclass
 class Trial:
-    """See the module's docstring."""
+    """One run of the command: its folder, its seed, and what did not hold."""
 
     folder: Path
     """Where everything is kept."""

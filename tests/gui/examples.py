@@ -85,7 +85,7 @@ def peers(activity: Activity, epoch: int) -> list[PeerView]:
 
 
 def standings(epoch: int) -> list[LeaderboardRow]:
-    """Of the three volunteers."""
+    """Standings of the three volunteers."""
     shares = (0.594, 0.352, 0.054)
     return [
         LeaderboardRow(
@@ -173,7 +173,7 @@ def empty() -> Snapshot:
 
 
 def settings() -> SettingsView:
-    """Of somebody who has chosen a few things."""
+    """Settings of a person who has chosen a few things."""
     return SettingsView(
         upload_bytes_s=250_000.0,
         download_bytes_s=None,
@@ -187,7 +187,7 @@ def settings() -> SettingsView:
 
 
 def gifts() -> tuple[DayGift, ...]:
-    """Of the days on which something was given."""
+    """Gifts of the days on which something was given."""
     gave = (2.5, 0, 4.2, 6.8, 7.1, 0, 0, 3.3, 5.0, 8.4, 2.2, 6.1, 9.6, 2.17)
     return tuple(
         DayGift(

@@ -17,7 +17,7 @@ from tests.process.screens import running, screen
 
 WIDTH, HEIGHT = 900, 640
 SIDE = 24
-"""Of the icon, which stands in the lower right corner."""
+"""Side of the icon, which stands in the lower right corner."""
 CONTRIBUTING, PAUSED, PROBLEM = "#E2673B", "#7D746C", "#C8342B"
 """Colours that make up most of each icon."""
 WAIT_MS = 60_000

@@ -66,7 +66,7 @@ class Bridge:
         host.deliver(nat.AddressesChanged(addresses=_own_addresses(port), tcp_port=port, udp_port=port))
 
     def volunteer(self, peer: PeerId, host: str, port: int) -> None:
-        """That peer is public."""
+        """Note that a peer is public."""
         assert self._host is not None
         self._host.perform(
             self.traversal.handle(nat.PublicPeerFound(peer, Address(host, port), relay=True), self._now())

@@ -36,7 +36,7 @@ class Line:
 
     @property
     def share(self) -> float | None:
-        """Of iperf3."""
+        """Speed as a share of iperf3's."""
         return None if not self.iperf3_megabytes_per_s else self.megabytes_per_s / self.iperf3_megabytes_per_s
 
     def as_dict(self) -> dict[str, Any]:

@@ -60,11 +60,11 @@ class Stack:
         await self.host.close()
 
     def volunteer(self, peer: PeerId, host: str, port: int) -> None:
-        """That peer is public, and willing to help."""
+        """Note that a peer is public, and willing to help."""
         self.bridge.volunteer(peer, host, port)
 
     def meet(self, peer: PeerId, peer_record: bytes) -> None:
-        """That is what the peer says of where it is."""
+        """Take what a peer says of where it is."""
         found = peer_records.decode(peer_record)
         assert found is not None
         self.bridge.peer_records[peer] = found

@@ -41,7 +41,7 @@ class Trained:
 
     routers: tuple[Kind, Kind]
     epochs: int
-    """That both have reached."""
+    """Epochs that both have reached."""
     together: int
     """Epochs to which the one that shared the fewest contributed."""
     parameters_max_difference: float | None

@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.process, pytest.mark.long]
 BOOK = Path(__file__).parents[3] / "shared/data/gutenberg_en/war_and_peace.txt.xz"
 EPOCHS = 200
 LOSS_SHARE_MAX = 0.7
-"""Of the loss that word frequencies alone reach."""
+"""Upper bound on the last loss, as a share of the loss that word frequencies alone reach."""
 RIGHT_MIN = 1 / 3
 TIME_S = 180
 """For a machine that leaves two cores to the demo: what others take of them makes it slower, and no worse."""

@@ -82,7 +82,7 @@ class Computer:
         return Contact(keys(self.name).peer_id, LOOPBACK, self.session.host.port)
 
     def reports(self) -> list[ProgressReport]:
-        """Of those who are here."""
+        """Reports of those who are here."""
         return list(self.session.peer.view(self.clock.now()).peers.values())
 
     def cut(self, *, off: bool) -> None:
@@ -102,7 +102,7 @@ class Computer:
         return {passes[peer].username for peer in here if peer in passes}
 
     def usernames(self) -> set[str]:
-        """Of the passes that others have shown."""
+        """Names in the passes that others have shown."""
         return {link.username for link in self.session.stats.links}
 
 

@@ -49,7 +49,7 @@ class Kept(Checker):
             self.held[node.peer] = name
 
     def share_lost(self) -> float:
-        """Of all samples in steps, the part in none that led to the last state."""
+        """Share of all samples in steps that are in none that led to the last state."""
         name: StateName | None = max(self.held.values())
         final = 0
         while name is not None:

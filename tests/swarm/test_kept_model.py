@@ -108,7 +108,7 @@ def test_volunteer_further_than_the_copy_goes_on(seed: int) -> None:
 @pytest.mark.parametrize("away_s", [3.0, 60.0])
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_volunteer_back_alone_goes_on_from_the_further_copy(seed: int, away_s: float) -> None:
-    """So many steps were taken meanwhile that no file names both states."""
+    """No file names both states, for too many steps were taken meanwhile."""
     swarm = world(seed, peers=2, epoch_s=1.5)
     bob, ada = alone(swarm)
     run_until(swarm, lambda: kept_epoch(swarm) > 2)

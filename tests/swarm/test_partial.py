@@ -16,7 +16,7 @@ from tests.swarm.test_delayed import Steps
 
 PEERS, EPOCHS = 6, 8
 SEED = 5
-"""Of a world with uploads of 20 to 320 KB/s."""
+"""Seed of a world with uploads of 20 to 320 KB/s."""
 
 
 class Carried(Checker):

@@ -38,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Choice:
-    """Whom the organiser means: those that were named, or all that fit."""
+    """People that the organiser means: those that were named, or all that fit."""
 
     charter: Charter
     named: list[PeerId]

@@ -1,1 +1,1 @@
-"""Whom a link leads to: certificates and passes."""
+"""Identity of the peer behind a link: certificates and passes."""

@@ -19,7 +19,7 @@ HIDDEN: Final = 64
 HELD_OUT: Final = 0.1
 """Part of the text on which nothing is learned."""
 STEP: Final = 0.01
-"""Of the optimiser, which is Adam."""
+"""Learning rate of the optimiser, which is Adam."""
 
 
 class Learned(Protocol):
@@ -27,7 +27,7 @@ class Learned(Protocol):
 
     numel: int
     steps: int
-    """That were taken."""
+    """Steps that were taken."""
 
     def gradient(self, member: int, samples: int, attempt: int) -> Vector:
         """What a member computes of so many samples in the round of this number."""

@@ -72,11 +72,11 @@ class Counts:
     committed: int = 0
     """Rounds that an honest member finished."""
     false: int = 0
-    """Of these, with a mean that is not that of its parts."""
+    """Number of these with a mean that is not that of its parts."""
     remade: int = 0
-    """Of these, with a share that was made anew."""
+    """Number of these with a share that was made anew."""
     split: int = 0
-    """Of these, in which honest members hold different means."""
+    """Number of these in which honest members hold different means."""
     stayed: Counter[str] = field(default_factory=Counter)
     """How often honest members did not finish a round that others finished: all, and those with whom all was well.
 
@@ -85,7 +85,7 @@ class Counts:
     lacking: int = 0
     """Honest members' chunks that are in no mean."""
     chunks: int = 0
-    """That they gave."""
+    """Chunks that they gave."""
     named: Counter[str] = field(default_factory=Counter)
     """In how many rounds some honest member held something against a liar, by the kind, each liar for itself."""
     wronged: Counter[str] = field(default_factory=Counter)
@@ -97,7 +97,7 @@ class Counts:
     spared: int = 0
     """How often honest members got no share, for what a leader held against them."""
     shares: int = 0
-    """That liars were given."""
+    """Shares that liars were given."""
     furthest: float = 0.0
     """Greatest of what a committed share was off, over its radius."""
 

@@ -70,7 +70,7 @@ class RoundDone(msgspec.Struct, frozen=True, kw_only=True):
     wire_bytes: int
     """Sent, with TLS."""
     members: int
-    """Of the group that it was in."""
+    """Members of the group that it was in."""
     missing_chunks: int
     """Chunks of contributions that the mean lacks."""
     failed: str
@@ -78,7 +78,7 @@ class RoundDone(msgspec.Struct, frozen=True, kw_only=True):
     ended: bool
     relative_error: float
     digest: str
-    """Of the result: equal on all peers."""
+    """Digest of the result: equal on all peers."""
     growth_bytes: int
     """By how much the process grew during the round, at most."""
     chunks: list[int]

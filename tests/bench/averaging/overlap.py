@@ -40,7 +40,7 @@ class Mode(msgspec.Struct, frozen=True, kw_only=True):
     ideal_s: float
     """The sum of the two, or the longer one if computing goes on meanwhile."""
     ratio: float
-    """Of the cycle to the ideal."""
+    """Ratio of the cycle to the ideal."""
     samples: float
     """Averaged in a step: more than the target, since it takes time to notice that a batch is full."""
     batches_per_s: float

@@ -27,7 +27,7 @@ class AveragingReport(msgspec.Struct, frozen=True, kw_only=True):
     matchmaking_s: Spread
     """From the common start to the plan."""
     cpu_s: Spread
-    """Of all processes, per round with its matchmaking."""
+    """Processor time of all processes, per round with its matchmaking."""
     wire_bytes: int
     """Sent by all peers in one round, TLS and all (median)."""
     relative_error: float

@@ -45,7 +45,7 @@ class Once(msgspec.Struct, frozen=True, kw_only=True):
 
     figures: dict[str, Figures]
     cpu_ms_per_op: float
-    """Of all processes, while storing and getting one after another."""
+    """Processor time of all processes, while storing and getting one after another."""
 
 
 class LatencySpread(msgspec.Struct, frozen=True):

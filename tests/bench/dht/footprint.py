@@ -15,13 +15,13 @@ SETTLE_S = 30.0
 
 
 class Footprint(msgspec.Struct, frozen=True, kw_only=True):
-    """Of one process with one node."""
+    """Cost of one process with one node."""
 
     nodes: int
     """In the swarm."""
     seconds: float
     cpu_percent: float
-    """Of one core."""
+    """Share of one core."""
     wake_ups_per_s: float
     """How often it was scheduled of its own will."""
     rss_mib: float

@@ -38,7 +38,7 @@ class Begin(msgspec.Struct, frozen=True, kw_only=True, tag="begin"):
     first: int
     count: int
     seed_port: int
-    """Of node 0; 0: there is none yet."""
+    """Port of node 0; 0: there is none yet."""
 
 
 class DhtWork(msgspec.Struct, frozen=True, kw_only=True, tag="work"):
@@ -62,7 +62,7 @@ class NodesJoined(msgspec.Struct, frozen=True, kw_only=True):
     """All nodes of the process have joined."""
 
     port: int
-    """Of the first of them."""
+    """Port of the first of them."""
     seconds: float
     """Per node."""
 
@@ -71,7 +71,7 @@ class Worked(msgspec.Struct, frozen=True, kw_only=True):
     """Reports the results of a `DhtWork`."""
 
     seconds: list[float]
-    """Of each operation."""
+    """Duration of each operation."""
     good: int
     """Stores that somebody holds; gets that found exactly what was stored."""
     wall_s: float

@@ -59,7 +59,7 @@ class StreamsReport(msgspec.Struct, frozen=True, kw_only=True):
     seconds: float
     megabytes_per_s: float
     cpu_s_per_gigabyte: float
-    """Of both processes together."""
+    """Processor time of both processes together."""
 
 
 class _Source:

@@ -33,7 +33,7 @@ class Took(msgspec.Struct, frozen=True, kw_only=True):
     median_ms: float
     most_ms: float
     median_cpu_ms: float
-    """Of this process; what counts where others use the processor too."""
+    """Processor time of this process; what counts where others use the processor too."""
 
 
 class Solved(msgspec.Struct, frozen=True, kw_only=True):

@@ -40,7 +40,7 @@ WORKERS: Final = (
     Settings(threads=1, upload_bytes_s=8_000_000.0, download_bytes_s=16_000_000.0),
     Settings(threads=1, upload_bytes_s=4_000_000.0),
 )
-"""Of unequal threads and lines; how many samples a pass takes each finds by itself."""
+"""Workers of unequal threads and lines; how many samples a pass takes each finds by itself."""
 EVERY: Final = 5
 SHOWN: Final = (25, 50, 100, 200)
 
@@ -65,7 +65,7 @@ class EquivalenceReport(msgspec.Struct, frozen=True, kw_only=True):
     samples: list[float]
     """Mean samples of a step of each collaboration; the single process beside it takes as many."""
     shares: list[list[float]]
-    """Of the samples, by worker, of each collaboration, the largest first."""
+    """Shares of the samples of each collaboration, by worker, the largest first."""
     table: list[AtStep]
     collaborations: list[dict[int, float]]
     """Held-out loss by step, run by run."""

@@ -53,7 +53,7 @@ class TurnTaken(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     cpu_s: float
     """Processor seconds of the process, its threads that make batches included."""
     waited_s: float
-    """Of `wall_s`, how long it waited for batches; 0 where they lie ready."""
+    """The part of `wall_s` in which it waited for batches; 0 where they lie ready."""
     step_s: float | None
     """Mean time in which a step kept it from computing: contribution, optimiser, begin of a checkpoint; None: there was
     no step, or it is not told."""

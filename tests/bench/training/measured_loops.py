@@ -26,7 +26,7 @@ READY_BATCHES: Final = 64
 FIRST_S: Final = 60.0
 """A reader may take so long until the first rows are there."""
 SEARCH_S: Final = 10.0
-"""So long the worker may look for the best number of samples of a pass."""
+"""Time for which the worker may look for the best number of samples of a pass."""
 LEARNING_RATE: Final = 1e-4
 
 

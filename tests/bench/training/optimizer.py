@@ -25,7 +25,7 @@ SLOW_S: Final = 5.0
 LEARNED_STEPS: Final = 300
 SEEDS: Final = (1, 2, 3)
 LOSS_MAX: Final = 1.01
-"""Of the 32-bit loss: what eight bits may come to."""
+"""Upper bound on the loss with eight bits, in parts of that with 32."""
 BYTES_MAX: Final = 2.1
 """For a parameter, of both moments in eight bits."""
 EVER: Final[dict[str, object]] = {"warmup_epochs": 0, "total_epochs": 10**9, "learning_rate": 0.002}
@@ -46,15 +46,15 @@ class StepFigures(msgspec.Struct, frozen=True, kw_only=True):
     library: str
     optimizer: str
     bits: int
-    """Of a number of its state."""
+    """Bits of a number of its state."""
     median_s: float
     least_s: float
     cpu_s: float
-    """Of all threads, the median; what counts where others use the processor too."""
+    """Processor time of all threads, the median; what counts where others use the processor too."""
     bytes_per_parameter: float
-    """Of its state, all told."""
+    """Size of its whole state."""
     device_bytes_per_parameter: float
-    """Of what lies on the model's device, where that is not the CPU."""
+    """Size of what lies on the model's device, where that is not the CPU."""
 
 
 class LossFigures(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,7 +66,7 @@ class LossFigures(msgspec.Struct, frozen=True, kw_only=True):
     bits32: float
     bits8: float
     ratio: float
-    """Of the loss with eight bits to that with 32: the median over seeds."""
+    """Ratio of the loss with eight bits to that with 32: the median over seeds."""
 
 
 class OptimizerReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,7 +75,7 @@ class OptimizerReport(msgspec.Struct, frozen=True, kw_only=True):
     bench: str = "optimizer"
     device: str
     threads: int
-    """Of torch; Potluck's own steps take one, except for Muon's products."""
+    """Threads of torch; Potluck's own steps take one, except for Muon's products."""
     steps: list[StepFigures]
     losses: list[LossFigures]
     left_out: list[str]

@@ -44,7 +44,7 @@ LARGE: Final = {"layers": 24, "hidden": 1024, "intermediate": 4096, "length": 51
 CARD_FLOPS: Final = 400e12
 """What the fastest card of today gives a training loop at best, half-precision operations a second."""
 TRAINED_CHARS: Final = 4_000_000
-"""Of the text the tokenizer is trained on."""
+"""Length of the text on which the tokenizer is trained."""
 _BLANK_LINES: Final = re.compile(r"\n\s*\n")
 
 
@@ -60,9 +60,9 @@ class DataReport(msgspec.Struct, frozen=True, kw_only=True):
     bench: str = "data"
     text_bytes: int
     recipe: str
-    """Of the tokenizer."""
+    """The recipe whose tokenizer it is."""
     tokens: int
-    """Of a pass over the text."""
+    """Tokens of a pass over the text."""
     vocab_size: int
     sequence_length: int
     first_pass: Spread

@@ -30,7 +30,7 @@ COUNTED: Final = 0.7
 MATCHMAKING_S: Final = 0.5
 """How long hivemind's peers look for each other; with the script's own 3 s no step takes less than that."""
 PEER_SAMPLES_PER_S: Final = 640.0
-"""Of one of the script's peers, which sleep for as long as a batch would take."""
+"""Speed of one of the script's peers, which sleep for as long as a batch would take."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,7 @@ class TrainingReport(msgspec.Struct, frozen=True, kw_only=True):
     recipes: dict[str, RecipeLoops]
     """The loops, by recipe."""
     together: list[InCollaboration]
-    """Of the first recipe."""
+    """Figures of the first recipe in a collaboration."""
     rivals: list[Rival]
     cpus: int
     load_before: float

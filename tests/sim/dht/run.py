@@ -43,10 +43,10 @@ class DhtRunSettings:
     gets: int = 5000
     vanish: float = 0.25
     hours: float = 0.0
-    """Of churn, instead of vanishing."""
+    """Duration of churn, instead of vanishing."""
     churn: Replaced | Pattern = TENTH_AN_HOUR
     quorum: int | None = 1
-    """Of each get: a key has one writer and does not change, so the first record that is found will do."""
+    """Quorum of each get: a key has one writer and does not change, so the first record that is found will do."""
 
 
 class DhtRun:

@@ -22,7 +22,7 @@ from tests.sim.world.links import chance
 MIX: dict[Nature, float] = {"public": 0.12, "kept": 0.42, "moved": 0.16, "symmetric": 0.30}
 RELAYS_KNOWN = 12
 PEERS_LEAST = 20
-"""Of fewer, one or none is public: nobody could carry anything for the others."""
+"""With fewer peers one or none is public: nobody could carry anything for the others."""
 SETTLE_S = 60.0
 JOIN_S = 120.0
 KEEP_S = 60.0

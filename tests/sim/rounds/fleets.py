@@ -16,7 +16,7 @@ from tests.sim.rounds.report import simulate_round
 MEMBERS = (4, 64)
 SLOWEST_BYTES_PER_S = 2.5e6 / 8
 FASTEST_BYTES_PER_S = 1e9 / 8
-"""Of the downloads: a slow line of copper to a fast one of glass."""
+"""Bounds of downloads: a slow line of copper, and a fast one of glass."""
 SPREAD_MAX = 400.0
 """The fastest download of one fleet over its slowest, at most.  Where it is small many lines are full at once."""
 ASYMMETRY_MAX = 16.0

@@ -203,7 +203,7 @@ def cheats(random: Random) -> Kind:
 
 
 CHEATED_CHUNK = 2
-"""Of its share, the one of which `cheats` gives two means."""
+"""Place in its share of the chunk of which `cheats` gives two means."""
 
 
 def other_mean(mean: Mean) -> Mean:

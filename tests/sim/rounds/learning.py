@@ -110,7 +110,7 @@ class Learning:
         )
 
     def rounds(self, count: int) -> list[Lesson]:
-        """That many, one after the other."""
+        """Run `count` rounds, one after the other."""
         return [self.round() for _ in range(count)]
 
     def _plan(self, leader: PeerId) -> Plan:

@@ -22,7 +22,7 @@ class RoundReport:
     seconds: float
     """Until the last member that lived had ended the round."""
     outcomes: tuple[Outcome | None, ...]
-    """Of each member that finished."""
+    """Outcome of each member; None: it did not finish."""
     reasons: tuple[str, ...]
     """Why each member failed; empty for those that finished or died."""
     ended_s: tuple[float | None, ...]
@@ -35,7 +35,7 @@ class RoundReport:
     same: bool
     """Whether all who finished, the dead among them, hold the same mean, bit for bit, under the same name."""
     relative_error: float
-    """Of the mean against the exact one, in float64, of those whose parts each chunk is said to hold: norm of the
+    """Error of the mean against the exact one of those whose parts each chunk is said to hold, in float64: norm of the
     difference over the norm of the exact mean, at the first survivor that finished; the others' is the `same`."""
     marks: dict[str, int]
     """What the machines marked: misuse and incidents, over all of them."""

@@ -63,7 +63,7 @@ class Scenario:
 
     name: str
     kind: Callable[[Random], hostile.Kind] | None = None
-    """Of the last member; None: all are honest."""
+    """Kind of the last member; None: all are honest."""
     leads: bool = False
     """The hostile member is a leader like the others."""
     lines: Callable[[int], Sequence[Line]] | None = None
@@ -141,9 +141,9 @@ class RoundResult:
     seconds: float
     """Until the last of them had ended."""
     outcomes: tuple[Outcome, ...]
-    """Of those that finished."""
+    """Outcomes of those that finished."""
     reasons: tuple[str, ...]
-    """Of those that did not."""
+    """Reasons of those that did not."""
     lost: float
     """Part of the vector that the mean lacks of an honest member, of the one of which it lacks the most."""
     same: bool

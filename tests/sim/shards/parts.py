@@ -96,7 +96,7 @@ class MemoryShards:
     """Nothing is left of a shard that does not come."""
 
     def room_bytes(self, digest: bytes) -> int:
-        """So much room a shard takes."""
+        """Room that a shard takes."""
         return self.library[digest].size_bytes
 
     def held(self) -> Sequence[bytes]:

@@ -35,7 +35,7 @@ DIRECTORY_S: Final = (0.3, 1.5)
 WAIT_S: Final = 3.0
 """How long the reader waits for a shard that comes, as `core.reading.desk` does."""
 RECORD_BYTES: Final = 150
-"""Of a record beside its value: subkey, expiration, signature."""
+"""Bytes of a record beside its value: subkey, expiration, signature."""
 ENDS: Final = (End.LEAVE, End.CRASH, End.POWER_CUT)
 
 
@@ -46,7 +46,7 @@ class ShardSwarmSettings:
     peers: int = 200
     shards: int = 200
     chunks: int = 2
-    """Of each shard, 256 KiB each."""
+    """Chunks of each shard, 256 KiB each."""
     disk: float = 0.05
     """Share of the shards for which each peer has room."""
     window: int = 16
@@ -58,7 +58,7 @@ class ShardSwarmSettings:
     stays: Stays | None = None
     """How long peers stay; None: for ever."""
     seeder_s: float | None = None
-    """So long a member that holds all shards is there, and no origin ever; None: there is an origin."""
+    """Time for which a member that holds all shards is there, and no origin ever; None: there is an origin."""
     without: str = ""
     """What is switched off: "rarest", "commonest"."""
     shares: bool = True
@@ -136,7 +136,7 @@ class ShardSwarm:
         self.directory_bytes = 0
         self.origin_shards = 0
         self.readers: dict[PeerId, SimReader] = {}
-        """Of peers that live."""
+        """Readers of peers that live."""
         self.finished: list[SimReader] = []
         self.gone = 0
         self.rarest: list[tuple[float, int]] = []

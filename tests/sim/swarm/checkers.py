@@ -305,7 +305,7 @@ def tolerance_of(codec: str, numel: int) -> float | None:
 
 
 def last_plan(node: Node) -> Plan | None:
-    """Of the round that a participant was in last."""
+    """The plan of the round that a participant was in last."""
     participant: Any = node.machine
     plan: Plan | None = participant.rounds.plan
     return plan

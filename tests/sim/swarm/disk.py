@@ -174,11 +174,11 @@ class Disk:
         self.checkpoints: list[tuple[State, MemoryFile]] = []
         """Oldest first, at most `KEPT`."""
         self.means = Means()
-        """Of the last rounds."""
+        """Means of the last rounds."""
         self.residuals = MemoryStore()
         """Residuals of the codec, for contributions and means."""
         self.met: dict[PeerId, None] = {}
-        """Whom its owner has met in rounds, as the journal knows."""
+        """Peers that its owner has met in rounds, as the journal knows."""
         self._root = b""
         self._pieces: dict[int, bytes] = {}
         self._fetched: dict[str, bytes] = {}

@@ -295,7 +295,7 @@ def test_member_signs_only_its_own_rounds_and_once() -> None:
 @pytest.mark.parametrize("members", [3, BUNDLE_MAX + 1])
 @pytest.mark.parametrize("before", [True, False])
 def test_flood_of_wrong_signatures_costs_one_check(sender: int, members: int, *, before: bool) -> None:
-    """Of a leader that bundles as well, whose words count no more then."""
+    """A leader's flood costs no more, though it bundles as well."""
     desk = Desk(members)
     checked = []
 

@@ -27,7 +27,7 @@ VOTE = (b"same",) * COUNT
 
 
 def shares_of(count: int, *, helpers: Members = frozenset()) -> ShareMap:
-    """Of members that coordinate in their order."""
+    """Shares of members that coordinate in their order."""
     plan = make_plan([1] * count, 16 * count)
     members = tuple(msgspec.structs.replace(m, receives=i not in helpers) for i, m in enumerate(plan.members))
     return ShareMap(msgspec.structs.replace(plan, members=members, leaders=tuple(range(count))))

@@ -20,7 +20,7 @@ EARNED_S = EARNED * CYCLE_S
 
 
 def outcome(plan: Plan = PLAN, *, without: dict[PeerId, int] | None = None, **waited: float) -> Outcome:
-    """Of a round whose mean lacks so many chunks of these members; `waited`: seconds, by the names above."""
+    """Outcome of a round whose mean lacks chunks of some members; `waited`: seconds, by the names above."""
     shares, lacking = ShareMap(plan), without or {}
     present = [shares.planned(place) - lacking.get(peer, 0) for place, peer in enumerate(plan.peers)]
     made = outcome_of(shares, present=present, versions=(0,) * len(plan.peers), bits=b"")
@@ -124,7 +124,7 @@ def test_time_in_which_members_are_waited_for_earns_nothing() -> None:
 
 
 def test_single_round_is_forgotten_like_others() -> None:
-    """Of two members each was in one round with somebody else, and refuses the other's call while it remembers."""
+    """Two members were each in one round with somebody else, and refuse each other's call while they remember."""
     other = with_new_key(9)
     rounds = Rounds().committed(replace(outcome(other), seconds=2.0), plan=other)
     assert C in rounds.strangers

@@ -1,4 +1,4 @@
-"""Whom failed rounds are put down to, and for how long."""
+"""Members to which failed rounds are attributed, and for how long."""
 
 import msgspec
 import pytest

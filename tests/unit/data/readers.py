@@ -9,7 +9,7 @@ from core.text.order.source_walk import BlockUnneeded, BlockWanted
 from core.text.order.walk import Walk
 
 Sizes = Sequence[Sequence[int]]
-"""Of one source: for each shard the rows of each of its blocks."""
+"""Rows of one source, by shard and block."""
 
 
 class FakeReader:

@@ -172,7 +172,7 @@ def test_draws_are_uniform_over_peers_and_passes() -> None:
 
 
 def test_two_peers_overlap_no_more_than_chance() -> None:
-    """Of 30 shards each peer takes 10 at first: the overlap is hypergeometric; its mean is within five errors."""
+    """Each peer takes 10 of 30 shards at first: the overlap is hypergeometric; its mean is within five errors."""
     taken = []
     for seed in range(60):
         walk, reader = Walk(b"c" * 32, [1.0], seed), FakeReader([big(30, 600)], Random(seed))

@@ -1,4 +1,4 @@
-"""Whom an upload limit holds up, by closed forms over rounds of two and four members."""
+"""Hints about upload limits that hold others up, by closed forms over rounds of two and four members."""
 
 import msgspec
 import pytest
@@ -34,7 +34,7 @@ def plan(members: int = 2, **changes: object) -> Plan:
 
 
 def own_line(up: float) -> tuple[Rates, ...]:
-    """Of a round of two, whose other member's line is fast."""
+    """Rates of a round of two, whose other member's line is fast."""
     return tuple(Rates(int(up), FAST.down) if peer == ME else FAST for peer in plan().peers)
 
 

@@ -36,7 +36,7 @@ RUN = b"r" * 32
 NUMEL = 1000
 FIRST = first_state(RUN)
 FILE = MemoryFile(b"state 0" * 1000)
-"""Of the first state."""
+"""File of the first state."""
 
 
 def signer(number: int) -> SimSigner:

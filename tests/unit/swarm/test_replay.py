@@ -41,7 +41,7 @@ def name_of(epoch: int) -> StateName:
 
 
 def header(epochs: int, *, means: int = ANCESTORS_MAX, to: StateName | None = None) -> StateHeader:
-    """Of a state after so many steps from the first one; mean k leads to state k, and its digest is 32 times k."""
+    """Header of the state `epochs` steps after the first one; mean k leads to state k, and its digest is 32 times k."""
     marks = [name_of(epoch).lineage[:8].hex() for epoch in reversed(range(epochs))][:ANCESTORS_MAX]
     digests = [bytes([epoch] * 32).hex() for epoch in range(epochs, 0, -1)][:means]
     name = to or name_of(epochs)

@@ -37,7 +37,7 @@ def test_text_of_few_words_is_to_blame(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not all((DATA / name).is_file() for name in ENGLISH), reason="no large text is here")
 def test_large_vocabulary_comes_out_of_a_large_text(tmp_path: Path) -> None:
-    """Of 5.6 million characters, all read, come 19,795 pieces at most."""
+    """At most 19,795 pieces come of 5.6 million characters, all of which are read."""
     text = tmp_path / "text"
     text.mkdir()
     for name in ENGLISH:

@@ -60,7 +60,7 @@ def test_a_round_from_collect_to_the_step(tmp_path: Path) -> None:
 
 
 def test_metrics_of_each_round_are_written(tmp_path: Path) -> None:
-    """Of the round as the engine tells it; by the thread that writes states, so those of the last may not be there."""
+    """The engine tells of the round; the thread that writes states writes, so the last metrics may not be there."""
     files = frames.MetricFiles(lines=str(tmp_path / "metrics.jsonl"), prometheus=str(tmp_path / "p.prom"))
     t = talk(tmp_path, sinks=sinks_of(files, MANIFEST))
     averaged = frames.RoundMetrics(samples=500, loss=1.25, peers=7, seconds=0.5, states_alike=4, states_heard=5)

@@ -194,7 +194,7 @@ def test_a_slow_beginning_is_not_the_last_word() -> None:
 
 
 def test_memory_that_is_free_bounds_the_size() -> None:
-    """Of 100 more samples at first; what is taken is no longer free."""
+    """There is memory for 100 more samples at first; what is taken is no longer free."""
     taken = [1]
     size = MicroBatch(32, most=4096, room=lambda: 100 - taken[0])
 
