@@ -26,7 +26,7 @@ from core.api.snapshot import PROTOCOL_VERSION, Notice, ProblemView, Snapshot
 
 OPEN_TIMEOUT_S = 3.0
 QUIET_S = 1.0
-"""After so long without a word the engine is asked whether it lives."""
+"""Silence after which the engine is asked whether it lives, seconds."""
 UNANSWERED_MAX = 3
 """Times `QUIET_S` without an answer after which it does not answer.  They are counted one by one: while the whole
 computer sleeps, nobody waits."""

@@ -15,7 +15,7 @@ REFUSED = 2
 AGAIN_FIRST_S = 1
 AGAIN_LONGEST_S = 60
 GOOD_S = 120.0
-"""An engine that was connected for so long ended by chance: the next wait is the first again."""
+"""Least time of a connection after whose end the next wait is the first again, seconds: the engine ended by chance."""
 
 
 class Starter(QObject):

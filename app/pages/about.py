@@ -17,7 +17,7 @@ from core.api.version import VERSION
 
 
 class AboutPage(AskingPage):
-    """The page for somebody who wants to know what is installed here, and whom it trusts."""
+    """The page that tells what is installed here, and which keys it trusts."""
 
     needs_engine = False
 

@@ -11,7 +11,7 @@ from app.words import text
 from core.api.verdict import Verdict, VerdictCode
 
 LASTS_MS: Final = 60_000
-"""A problem is told when it has lasted for so long: most mend themselves."""
+"""Time after which a problem that lasts is told: most mend themselves."""
 THE_END: Final = frozenset({"finished", "ended"})
 """Reasons for a rest after which nothing comes any more."""
 NEVER_TOLD: Final = frozenset({"connecting", "beginning", "stopped", "again"})

@@ -26,7 +26,7 @@ show: ask a window, if one is connected, to come to the front (notification `sho
 notices(since): a list of Notice.  evaluate: look at the held-out text now; the answer is an Evaluation.  settings: the
 SettingsView.  configure(Wish): change what is named, all of it or nothing; the answer is the SettingsView after that
 (core.api.settings).  test_port: have others call this computer; the answer, after some seconds, is a PortTest.
-history(days): the GiftHistory of so many days (core.api.reports).  receipts(since): a ReceiptList of the rounds after
+history(days): GiftHistory of the last days (core.api.reports).  receipts(since): a ReceiptList of the rounds after
 that unix second.  machine: the MachineView.  trust: the TrustView.  activity: the newest notices, those of earlier runs
 too."""
 

@@ -12,9 +12,9 @@ from msgspec import Meta
 UseSubject = Literal["computing", "gpu", "network"]
 SUBJECTS: Final[tuple[UseSubject, ...]] = ("computing", "gpu", "network")
 FOR_S_MAX: Final = 31 * 86_400.0
-"""A switch can stand elsewhere for so long, seconds; for longer there is the switch itself."""
+"""Longest time for which a switch can stand elsewhere, seconds; for longer there is the switch itself."""
 SLACK_S: Final = 60.0
-"""A clock that is set back by so much ends no pause, seconds."""
+"""Upper bound on what a clock may be set back without ending a pause, seconds."""
 
 
 class UseMode(StrEnum):

@@ -32,7 +32,7 @@ class UseRules(msgspec.Struct, frozen=True, kw_only=True):
     in_use_gpu: bool = False
     """Whether a graphics card does."""
     idle_minutes: Annotated[int, Meta(ge=1, le=1440)] = 3
-    """The computer counts as in use for so long after the last key, touch or movement of the mouse."""
+    """Time for which the computer counts as in use after the last key, touch or movement of the mouse."""
     in_use_share: Percent = 100
     """Percentage of the time in which training computes while somebody uses the computer."""
     in_use_threads: Annotated[int, Meta(ge=0, le=THREADS_MAX)] = 0

@@ -13,9 +13,9 @@ from core.base.machine import Transfer
 LOOK_S: Final = 0.125
 """How often the rate is counted anew, seconds."""
 CATCH_UP: Final = 1.2
-"""A link that is behind sends at most so many times as fast as planned: all lines together have little more room."""
+"""Upper bound on the speed of a link that is behind, in units of the planned one: all lines have little more room."""
 SPARE: Final = 1.25
-"""After so many times the planned seconds bulk goes by no plan any more: the round is over, or is not as planned."""
+"""Multiple of the planned seconds after which bulk follows no plan: the round is over, or is not as planned."""
 FLOOR_BYTES_S: Final = 4096.0
 """No link in a round is slower than one small fragment a second."""
 WINDOW_S: Final = 0.5

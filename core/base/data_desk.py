@@ -24,7 +24,7 @@ DeskPath = Annotated[str, Meta(max_length=PATH_LETTERS_MAX)]
 
 
 class AllowAsk(msgspec.Struct, frozen=True):
-    """May so many bytes be read from the network?  `POST /v1/allow`."""
+    """May this number of bytes be read from the network?  `POST /v1/allow`."""
 
     bytes: Annotated[int, Meta(ge=0, le=ALLOW_BYTES_MAX)]
 

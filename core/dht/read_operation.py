@@ -128,7 +128,7 @@ class ReadOperation(Operation):
         self.merge.failed(peer)
 
     def _believed(self) -> bool:
-        """Whether no index is pending, or every pending one is so long that its first records are to be fetched now."""
+        """Whether no index is pending, or each is too long for its first records to wait for its end."""
         return all(pages > PAGES_BEFORE_FETCH for pages in self._paging.values())
 
     def _enough(self) -> bool:

@@ -40,7 +40,7 @@ class RoutingTable:
         return sum(len(bucket.entries) for bucket in self._buckets.values())
 
     def bucket(self, place: int) -> KBucket:
-        """The bucket to which a point of the key space belongs; an empty one of its own where nobody is known."""
+        """The bucket to which a point of the key space belongs; a new, empty one where no peer is known."""
         index = (place ^ self._me).bit_length() - 1
         return self._buckets.get(index) or KBucket(index, self._settings, self.networks)
 

@@ -85,7 +85,7 @@ class Upkeep:
         self.wake(now)
 
     def concluded(self, operation: Operation, now: float) -> list[Output]:
-        """Report `Joined` if the lookup that is over was that of this peer's position, and fill the farthest buckets.
+        """Report `Joined` if the lookup of this peer's own position is over, and fill the farthest buckets.
 
         That lookup finds peers near this one only, and so does each newcomer's: where nearly all come through one seed,
         peers would know nobody in other parts of the key space, and their lookups would end in their own part

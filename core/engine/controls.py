@@ -99,7 +99,7 @@ class Controls:
 
         Args:
             what: What is switched on.
-            until: Unix seconds; so long it is used in spite of the rules.  None: by the rules.
+            until: Unix seconds, until which it is used in spite of the rules; None: by the rules.
 
         Raises:
             BadInput: that cannot end then.

@@ -1,4 +1,4 @@
-"""The embedded collaboration: a backbone and companions on this computer, for whoever has no other collaboration.
+"""The embedded collaboration: a backbone and companions on this computer, for people without another collaboration.
 
 Nothing in it is pretended: the companions are engines like ours, in processes of their own, and they talk over the same
 encrypted connections.  Everything ends with this engine, because each child ends when its stdin closes.
@@ -129,7 +129,7 @@ class Embedded:
         return found(self._recipe, prepared, folder, invitation=new_invitation())
 
     def last_epoch(self, charter: Charter) -> int | None:
-        """The epoch after which to stop: so many more than the newest that anybody here has."""
+        """The epoch after which to stop: the newest that anybody here has, and the wanted number more."""
         if self._options.epochs is None:
             return None
         homes = volunteer_homes(self._home, self._options)

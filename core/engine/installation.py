@@ -16,7 +16,7 @@ from core.workers.frames import NO_METRICS, MetricFiles
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineOptions:
-    """What the command line, or whoever starts an engine, says once; what the person may change stands in Settings."""
+    """Options of an engine's start, by the command line or a test; what the person may change stands in Settings."""
 
     home: Home
     name: str = ""
@@ -35,7 +35,7 @@ class EngineOptions:
     """Where the worker writes what its epochs came to."""
     evaluate_first: bool = False
     help_bytes: int = 0
-    """Train nothing, and average what others have trained with so much memory; 0: train."""
+    """Memory with which to average what others have trained, and train nothing, bytes; 0: train."""
     stay: bool = False
     """When training ends for good because of a problem, stay to tell it; otherwise `serve` raises it."""
 

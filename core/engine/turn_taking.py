@@ -100,7 +100,7 @@ class TurnTaking:
             await asyncio.wait({serving})
 
     async def _higher_one_answers(self) -> bool:
-        """Look at the highest one above the served one that is due, if any; then it is its turn if it answers."""
+        """Look at the highest due collaboration above the served one, if any; it has its turn if it answers."""
         due = self._turns.due(steady_s())
         if due is None or self._engine.usage_policy.decision.network is not None:
             return False

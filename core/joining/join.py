@@ -129,7 +129,7 @@ class Joining:
         self._folder = folder
         self._blobs = blobs
         self.rest: Callable[[float], Awaitable[object]] = asyncio.sleep
-        """Waits so many seconds before the backbone is asked again, or less if a person does not want to wait."""
+        """Waits a number of seconds before the backbone is asked again, or less if a person does not want to wait."""
         self.kept = KeptPasses(folder, manifest_id=link.manifest_id, me=key.peer_id)
         """What lets this peer take part while no backbone answers."""
         self.passed_over: dict[str, str] = {}

@@ -130,7 +130,7 @@ class _Output:
 
     Args:
         path: Where it is made.
-        bytes_max: A disk that has less than `ROOM` times so many bytes left refuses them: the next state needs them.
+        bytes_max: A disk with less than `ROOM` times these bytes left refuses them: the next state needs it.
     """
 
     def __init__(self, path: Path, *, bytes_max: int) -> None:

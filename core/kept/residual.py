@@ -91,7 +91,7 @@ class ResidualVersions:
             self.write_record(version, 0, sums)
 
     def newest(self) -> tuple[int, int, list[int]]:
-        """Return the version that counts, its number and the sums of its chunks, all of which were checked.
+        """Return the valid version, its number and the sums of its chunks, all of which were checked.
 
         Raises:
             Damaged: the file is of another shape, or not what was written last.

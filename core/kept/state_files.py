@@ -15,7 +15,7 @@ from core.system.file_chunks import file_chunks
 MEAN_SUFFIX: Final = ".mean"
 STATE_SUFFIX: Final = ".safetensors"
 ROOM: Final = 8
-"""A copy takes at most one part in so many of the disk's free space."""
+"""A copy takes at most the free space of the disk divided by this."""
 
 
 class DiskStateFile:

@@ -226,7 +226,7 @@ class ReceiveHalf:
 
     @property
     def owes_ack(self) -> bool:
-        """Whether so much has arrived that it is to be acknowledged at once."""
+        """Whether enough has arrived to be acknowledged at once."""
         return self.arrived - self._told >= ACK_BYTES
 
     def take(self, data: bytes) -> None:

@@ -16,7 +16,7 @@ from core.net.planes import Planes
 
 TIMER_SLACK_S = 0.001
 TOO_EARLY_S = 0.1
-"""A timer that would ring so much too early is set anew: each ring wakes the computer."""
+"""Lead of a timer from which on it is set anew, seconds: each ring wakes the computer."""
 
 _LOG = logging.getLogger(__name__)
 

@@ -18,7 +18,7 @@ from core.text.sources.source import SourceStalled, TextShards
 FIRST_ROWS: Final = 512
 """Rows after which a growing block is said first: as many as the worker's shuffle buffer needs to begin."""
 SAY_S: Final = 1.0
-"""A block that does not double for so long is said again, seconds."""
+"""Time after which a block that has not doubled is said again, seconds."""
 
 
 class BlockMaker:

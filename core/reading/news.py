@@ -62,7 +62,7 @@ class SourceNews:
         self._say(Unreadable(source=self._source, shard=shard, code=trouble.code, arguments=trouble.arguments))
 
     def stalled(self, trouble: SourceTrouble, retry_s: float) -> None:
-        """Nothing can be had for so many seconds."""
+        """Note that nothing is available for a number of seconds."""
         self._stalled = True
         arguments = {**trouble.arguments, "retry_s": round(retry_s)}
         self._say(Stalled(source=self._source, code=trouble.code, arguments=arguments, retry_s=retry_s))

@@ -117,7 +117,7 @@ class Reader:
         self._going.wait()
 
     def _allow(self, count: int) -> None:
-        """Wait until so many bytes may be asked of the network."""
+        """Wait until a number of bytes may be asked of the network."""
         self._rest()
         if not self._desk.allow(count):
             raise SourceStalled(DataCode.NETWORK_RESTS)

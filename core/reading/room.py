@@ -51,7 +51,7 @@ class DiskRoom:
             return sum(sum(sizes.values()) for sizes in (self._used, self._idle, self._others))
 
     def use(self, path: Path, size_bytes: int) -> None:
-        """A file is in use from now on, and may become so long.
+        """Note that a file is in use from now on, and how long it may become.
 
         Raises:
             SourceStalled: what is in use leaves no room for it; then it is not in use if it was not before.
@@ -112,12 +112,12 @@ class DiskRoom:
             raise SourceStalled(DataCode.UNWRITABLE, name=str(self._folder), why=why) from error
 
     def _make_room(self, more: int) -> bool:
-        """Delete what may go until so many bytes fit; returns whether they do."""
+        """Delete what may go until a number of bytes fit; returns whether they do."""
         excess = self.taken_bytes + more - self._bytes_max
         return excess <= 0 or self._delete_first(excess) >= excess
 
     def _delete_first(self, wanted: int) -> int:
-        """Delete what goes first, until so many bytes are free; returns how many are."""
+        """Delete what goes first, until a number of bytes are free; returns how many are."""
         freed = 0
         for sizes, paths in ((self._others, list(self._others)), (self._idle, reversed(list(self._idle)))):
             for path in paths:

@@ -62,7 +62,7 @@ class Wishes:
             self._wanted = tuple(wish for wish in self._wanted if wish.shard != shard)
 
     def wait(self, seconds: float) -> None:
-        """Wait so long, or until there is another wish."""
+        """Wait for a while, or until there is another wish."""
         with self._changed:
             before = self._wanted, self._again
             self._changed.wait_for(lambda: (self._wanted, self._again) != before, timeout=seconds)

@@ -48,7 +48,7 @@ class Sensed:
     gpus: tuple[SensedGpu, ...] = ()
 
     def after(self, seconds: float) -> "Sensed":
-        """The same so many seconds later, if nothing happens meanwhile: idle time grows by itself."""
+        """The same a number of seconds later, if nothing happens meanwhile: idle time grows by itself."""
         return replace(self, idle_s=self.idle_s + seconds) if self.idle_s else self
 
     def is_like(self, other: "Sensed") -> bool:

@@ -6,7 +6,7 @@ from typing import Final
 WINDOW_S: Final = 60.0
 """Seconds over which a pace is measured: shorter ones tell more of when reports were read than of steps."""
 TIMES: Final = 4.0
-"""Newcomers may be faster than all who were here before, by so many times."""
+"""Upper bound on how many times as fast as all before them newcomers may be."""
 
 
 class EpochPace:

@@ -24,7 +24,7 @@ from core.swarm.words.states import StateName, first_state
 OWN_VIEW_S: Final = 10.0
 """A helper does not go back to where the others stood before its own last round for this long."""
 DESERTED_S: Final = 60.0
-"""Where nobody that was in rounds has trained for so long, strangers are followed: newcomers, or the last one left."""
+"""Time without training by peers that were in rounds after which strangers are followed: newcomers, or the last."""
 CHOSEN_MAX_S: Final = 3600.0
 """Upper bound on the time for which a peer stays at the state that the organiser has chosen, wherever others stand."""
 HELP_BYTES: Final = 10
@@ -90,7 +90,7 @@ class Standby:
         return list(self._catch_up.holds_state())
 
     def told(self, fact: Help | StateKept | StateNotKept, now: float) -> list[Output]:
-        """Help with so much memory from now on, or take note of a copy of the model."""
+        """Help with some memory from now on, or take note of a copy of the model."""
         if not isinstance(fact, Help):
             if isinstance(fact, StateKept):
                 self._membership.branches.earned(fact.credited)
@@ -104,7 +104,7 @@ class Standby:
         return self.keeper.drop(now)
 
     def help(self, room_bytes: int, now: float) -> list[Output]:
-        """Leave what this peer is in, and help with so much memory; 0: no longer."""
+        """Leave what this peer is in, and help with this memory; 0: no longer."""
         leaving = [*self._rounds.position(None, now=now), *self._rounds.leave(now)]
         self._room_bytes = self._for_numbers(room_bytes)
         self._rounds.serve(RoundVectors(), helped_numel=self.numel_max)

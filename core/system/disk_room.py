@@ -3,7 +3,7 @@
 from typing import Final
 
 CLUSTER_BYTES: Final = 4096
-"""Most file systems give room in pieces of so many bytes; a small file takes a whole one."""
+"""Size of the pieces in which most file systems give room; a small file takes a whole one."""
 
 
 def on_disk(size_bytes: int) -> int:

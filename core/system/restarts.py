@@ -15,7 +15,7 @@ SOON: Final = 20
 computer that lacks memory for a while, may kill it again and again within minutes.  A child that fails at each start
 costs so many starts more before the waits grow."""
 GOOD_S: Final = 120.0
-"""A child that ran for so long ended by chance: the next wait is the first again."""
+"""Least run of a child after whose end the next wait is the first again, seconds: it ended by chance."""
 
 
 TROUBLE_S: Final = (10.0, 60.0, 600.0)

@@ -43,7 +43,7 @@ from core.workers.frames import (
 
 PROGRESS_INTERVAL_S = 0.25
 DATA_S = 0.05
-"""While text lacks, frames of the engine are looked for so often."""
+"""Time between two looks for frames of the engine while text lacks."""
 
 
 class Conversation:

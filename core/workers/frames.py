@@ -164,7 +164,7 @@ class Resume(Frame, frozen=True, kw_only=True, tag="resume"):
 
 
 class Throttle(Frame, frozen=True, kw_only=True, tag="throttle"):
-    """From the next pass on use so much of the computer; it holds until the next one, also through Suspend and Resume.
+    """The part of the computer to use from the next pass on; it holds until the next Throttle, also through Suspend.
 
     Compiled layers keep the threads with which they were compiled.
     """

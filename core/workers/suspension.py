@@ -66,7 +66,7 @@ class Suspension:
         """Return when nothing is computed any more, or when the pause was taken back.
 
         Args:
-            memory_s: The worker may keep its memory for so long since the beginning of the pause; 0: it ends now.
+            memory_s: Time since the beginning of the pause for which the worker may keep its memory; 0: it ends now.
         """
         loop = asyncio.get_running_loop()
         if self.wanted:
@@ -85,7 +85,7 @@ class Suspension:
                 one.cancel()
 
     def throttle(self, limit: Throttle) -> None:
-        """This worker, and those after it, are to use so much of the computer."""
+        """Limit what this worker, and those after it, use of the computer."""
         self._limit = limit
         self._send_limit()
 

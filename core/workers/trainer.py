@@ -137,12 +137,12 @@ class Trainer:
         """The person pauses: returns when the worker stands still, or is gone.
 
         Args:
-            memory_s: It may keep its memory for so long, and go on at once when the person resumes.
+            memory_s: Time for which it may keep its memory, to go on at once when the person resumes.
         """
         await self._suspension.pause(memory_s=memory_s)
 
     def throttle(self, limit: frames.Throttle) -> None:
-        """Have this worker, and those after it, use so much of the computer."""
+        """Limit what this worker, and those after it, use of the computer."""
         self._suspension.throttle(limit)
 
     async def evaluate(self) -> Evaluated:

@@ -32,11 +32,11 @@ class TrainerLike(Protocol):
         """The person pauses; returns when nothing is computed any more.
 
         Args:
-            memory_s: A worker may keep its memory for so long, to go on at once after `resume`; 0: it ends.
+            memory_s: Time for which a worker may keep its memory, to go on at once after `resume`; 0: it ends.
         """
 
     def throttle(self, limit: Throttle) -> None:
-        """Use so much of the computer from now on."""
+        """Use at most this much of the computer from now on."""
 
     async def run(self) -> None:
         """Do what the person wants, until cancelled."""

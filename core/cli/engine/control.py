@@ -31,9 +31,9 @@ Command = Callable[[Home, argparse.Namespace], None]
 EXIT_NOT_CONNECTED = 2
 """No engine could be asked."""
 STATUS_S: Final = 2.5
-"""An engine that says nothing for so long does not answer."""
+"""Silence after which an engine counts as one that does not answer, seconds."""
 ANSWER_S: Final = 5.0
-"""An engine that was told to quit, and says nothing for so long, is ended by force."""
+"""Silence after which an engine that was told to quit is ended by force, seconds."""
 QUIT_S: Final = 10.0
 """An engine that has not ended this long after it was told to quit is ended by force, too."""
 LOOK_S: Final = 0.1

@@ -109,7 +109,7 @@ class RecipePlan(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", t
     averaging_s: float
     """What the bytes of a round take on that line."""
     epoch_s: float
-    """An epoch of so many computers like this one."""
+    """An epoch of a number of computers like this one."""
     hour_bytes: float
     """Sent in an hour, and as much received."""
 

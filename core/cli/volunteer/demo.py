@@ -231,7 +231,7 @@ async def _follow(run: DemoRun, process: asyncio.subprocess.Process, shown: Live
 
 
 def _tell(run: DemoRun, shown: LiveLine, *, news: Snapshot, last: Snapshot | None) -> None:
-    """Show a state; as JSON only if the epoch or the activity is another than in the last one."""
+    """Show a state; as JSON only if its epoch or activity differs from the last one's."""
     if run.json:
         if last is None or (news.epoch, news.activity) != (last.epoch, last.activity):
             say_line(progress_of(news))

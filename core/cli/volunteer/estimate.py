@@ -84,7 +84,7 @@ async def estimate(invited: Invited, here: ComputerFacts) -> JoinEstimate:
 
 
 def data_of(manifest: Manifest, *, samples: float) -> float:
-    """Bytes of text that so many samples take from the network: a rule of thumb.
+    """Bytes of text that a number of samples take from the network: a rule of thumb.
 
     Args:
         manifest: Names the sources, and how long a sample is.

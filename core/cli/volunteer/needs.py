@@ -63,7 +63,7 @@ def sent_in_epoch(parameters: int, manifest: Manifest, peers: int | None = None)
     Args:
         parameters: Numbers in the vector.
         manifest: Names the codec.
-        peers: Members n; None: so many that the factor is 2.
+        peers: Members n; None: enough for the factor 2.
     """
     factor = 2.0 if peers is None else 2 * (peers - 1) / peers
     return round(factor * parameters * number_bytes(manifest.averaging.codec))

@@ -34,9 +34,9 @@ from core.system.atomic_files import read_bounded, set_aside, write_atomic
 SAVE_INTERVAL_S = 10.0
 """How often the time given is kept; what a round brought is kept at once."""
 SAVE_PAUSE_S = 0.5
-"""At least so long between two saves."""
+"""Least time between two saves."""
 FAILING_S = 60.0
-"""Rounds are tried again at once, which is routine; that none has succeeded for so long is told, once."""
+"""Time without a round that succeeded after which people are told, once: that rounds are tried again is routine."""
 CONTACTS_MAX = 24
 MEMORY_BYTES_MAX = 64 * 1024
 _LOG = logging.getLogger(__name__)

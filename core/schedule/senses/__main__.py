@@ -28,7 +28,7 @@ REST_S: Final = 5.0
 """First rest of a sense that has ended or failed; it doubles up to `REST_MAX_S`."""
 REST_MAX_S: Final = 300.0
 GOOD_S: Final = 60.0
-"""A sense that worked for so long rests for `REST_S` again when it ends."""
+"""Time of work after which a sense that ends rests for `REST_S` again."""
 
 _LOG = logging.getLogger("core.schedule.senses")
 _News = queue.SimpleQueue[tuple[Sense, Sensed | None]]

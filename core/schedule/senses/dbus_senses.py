@@ -15,7 +15,7 @@ from core.schedule.senses.dbus import Service
 from core.schedule.senses.findings import Absent, Periodic, Tell
 
 IDLE_MS: Final = 1000
-"""Somebody who has not touched the computer for so long is idle."""
+"""Time without a touch after which a person counts as idle."""
 _MUTTER: Final = "org.gnome.Mutter.IdleMonitor"
 _MUTTER_PATH: Final = "/org/gnome/Mutter/IdleMonitor/Core"
 _SCREEN_SAVER: Final = "org.freedesktop.ScreenSaver"

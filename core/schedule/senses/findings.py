@@ -12,7 +12,7 @@ Tell = Callable[[Sensed], None]
 """Takes what a sense knows now, in place of what it told before.  An `idle_s` of 0 holds until the sense tells again:
 somebody is at the computer.  A greater one grows by itself."""
 KEPT_S: Final = 60.0
-"""The last word of a sense that ends, or of all when their process ends, holds for so long, unless a new one comes."""
+"""Time for which the last word of a sense that has ended holds, or of all of a process, unless a new one comes."""
 
 
 Medium = Literal["cable", "wifi", "mobile", "unknown"]
@@ -37,7 +37,7 @@ class Periodic:
         self._every_s = every_s
 
     def run(self, tell: Tell) -> None:
-        """Look at once, and every so many seconds."""
+        """Look at once, and again after each rest."""
         told, told_at = None, 0.0
         while True:
             sensed, now = self._look(), time.monotonic()

@@ -20,7 +20,7 @@ _COSTLY: Final = frozenset({"EXPENSIVE", "CONSTRAINED"})
 INPUT_S: Final = 0.2
 """How often the last input is looked at: to get events a program needs a permission."""
 IDLE_S: Final = 1.0
-"""Somebody who has not touched the computer for so long is idle."""
+"""Time without a touch after which a person counts as idle."""
 _LIBRARY: Final = "/System/Library/Frameworks/ApplicationServices.framework/ApplicationServices"
 _COMBINED_SESSION: Final = 0
 _ANY_INPUT: Final = 0xFFFFFFFF

@@ -16,7 +16,7 @@ from core.schedule.sensed import Sensed
 from core.schedule.senses.findings import Absent, Tell
 
 IDLE_MS: Final = 1000
-"""Somebody who has not touched the computer for so long is idle."""
+"""Time without a touch after which a person counts as idle."""
 ANSWER_S: Final = 10.0
 _HEADER: Final = struct.Struct("=II")
 _DISPLAY, _REGISTRY, _SYNC, _SEAT, _NOTIFIER, _NOTIFICATION = range(1, 7)

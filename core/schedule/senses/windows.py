@@ -32,7 +32,7 @@ INPUT_S: Final = 0.2
 """How often the last input is looked at: no event tells a program without a window."""
 DESKTOP_S: Final = 2.0
 IDLE_S: Final = 1.0
-"""Somebody who has not touched the computer for so long is idle."""
+"""Time without a touch after which a person counts as idle."""
 _SM_REMOTESESSION: Final = 0x1000
 _FULL_SCREEN: Final = frozenset({2, 3, 4})
 """QUNS_BUSY, QUNS_RUNNING_D3D_FULL_SCREEN, QUNS_PRESENTATION_MODE."""

@@ -18,7 +18,7 @@ _LONGS_MAX: Final = 1024
 
 
 IDLE_MS: Final = 1000
-"""Somebody who has not touched the computer for so long is idle."""
+"""Time without a touch after which a person counts as idle."""
 TOUCHED_MS: Final = 100
 """The counter falls to 0 at each touch; it passes this value then."""
 _HEAD: Final = struct.Struct("=8xI20x")

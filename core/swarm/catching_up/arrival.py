@@ -7,7 +7,7 @@ from core.swarm.presence.membership import SILENT_S
 from core.swarm.words.epoch import EpochMachine, Phase
 
 INFORMED_AFTER_S: Final = 5.0
-"""A peer that has heard of nobody for so long goes on as if it were alone."""
+"""Time without a word of others after which a peer goes on as if it were alone."""
 
 
 class Arrival:

@@ -23,13 +23,13 @@ GUESTS_MAX = 4
 GUEST_SILENCE_S = 60.0
 """Longer than a guest on a slow line waits for a chunk."""
 IDLE_S = 20.0
-"""A guest that asks for nothing for so long keeps nobody out: longer than a line of 20 KB/s takes for a chunk."""
+"""Silence after which a guest keeps nobody out: longer than a line of 20 KB/s takes for a chunk."""
 SLOW_S = 3.0
-"""A guest that has not asked again for so long waits for a chunk."""
+"""Silence after which a guest counts as one that waits for a chunk."""
 TURN_S = 60.0
 """A guest to which chunks come slowly has the line for itself for this long."""
 TURN_AGAIN_S = 600.0
-"""After so long it may have it for itself again; sooner it shares it with others."""
+"""Time after which a guest may have a turn for itself again; sooner it shares it with others."""
 TURNS_MAX = 256
 """Guests whose turns are remembered."""
 MEMBERS_MAX = 1024

@@ -30,7 +30,7 @@ ANSWER_TIMEOUT_S = 12.0
 """For an offer; a chunk that takes longer is asked of others too."""
 QUICK_S = ANSWER_TIMEOUT_S / WINDOW_CHUNKS
 NOTHING_S = 45.0
-"""Without a chunk from anybody for so long, a download is given up: donors that send 6 KB/s are waited for."""
+"""Time without a chunk from anybody after which a download is given up: donors that send 6 KB/s are waited for."""
 DONORS_MAX = STATE_FILES.donors
 FETCH_S = 60.0
 FETCH_BYTES_PER_S_MIN = 64 * 1024

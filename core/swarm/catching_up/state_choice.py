@@ -19,8 +19,8 @@ RETRY_MIN_S: Final = 0.5
 PEER_REST_MAX_S: Final = 60.0
 STATE_REST_MAX_S: Final = 600.0
 LISTEN_S: Final = 10.0
-"""A newcomer waits so long before it goes where a single peer stands or to a copy, or begins where nobody gives a file
-of the others' state, or with its backbone unheard.
+"""Time for which a newcomer waits before it goes where a single peer stands or to a copy, or begins where nobody gives
+a file of the others' state, or with its backbone unheard.
 
 A moment after its start it has not heard of all, and the backbone not of who has gone, or come back further."""
 

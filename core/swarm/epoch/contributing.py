@@ -21,9 +21,9 @@ _OUT: Final = frozenset({Phase.OFFERED, Phase.AVERAGING})
 
 
 REFUSED_MAX: Final = 3
-"""After so many rounds in a row that took nothing of ours we stop to compute."""
+"""Rounds in a row that took nothing of this peer's, after which it stops to compute."""
 TRY_AGAIN: Final = 10
-"""After so many rounds without gradients of ours we compute for one more, to see what its plan says."""
+"""Rounds without this peer's gradients, after which it computes for one more, to see what its plan says."""
 ALONE_S: Final = 15.0
 """Longer than it takes to hear of everybody's step."""
 

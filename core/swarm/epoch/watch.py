@@ -9,7 +9,7 @@ from core.swarm.words.epoch import EpochMachine, Phase
 ANSWER_S: Final = 180.0
 """A trainer that owes an answer for this long hangs."""
 SLEPT_S: Final = 10.0
-"""A wake-up that comes so much too late means that the whole computer stood still, not the trainer."""
+"""Delay of a wake-up that means that the whole computer stood still, not the trainer."""
 
 _OWING: Final = frozenset({Phase.STEPPING, Phase.LOADING})
 _IN_ROUND: Final = frozenset({Phase.OFFERED, Phase.AVERAGING})

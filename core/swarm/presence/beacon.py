@@ -21,7 +21,7 @@ from core.swarm.words.progress import ProgressReport, decode_report, encode_repo
 
 PUBLISH_INTERVAL_S = 1.0
 QUIET_S = 3.0
-"""A report that says what the last one said waits up to so long.  With the longest interval of its readers it is heard
+"""Longest wait of a report that says what the last one said.  With the longest interval of its readers it is heard
 again within `core.swarm.presence.membership.SILENT_S`."""
 REST_S = 6.0
 """The longest interval of a volunteer without a trainer, for both: nothing that it hears has it do anything, and its
@@ -38,7 +38,7 @@ PUBLISH_CROWD = 12
 READ_CROWD = 4
 CROWD_INTERVAL_MAX_S = 2.0
 DOUBTED_MAX = 2000
-"""In a swarm of more than so many peers each publishes, and reads, less often: it is enough that somebody notices."""
+"""Number of peers from which on each publishes, and reads, less often: it is enough that somebody notices."""
 
 
 class Beacon:

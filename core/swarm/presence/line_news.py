@@ -25,14 +25,14 @@ LINES: Final = "lines"
 """The class of the key under which facts of lines stand."""
 LIFETIME_S: Final = 900.0
 AGAIN_S: Final = 300.0
-"""Facts that have not changed are published again after so long."""
+"""Time after which facts that have not changed are published again."""
 REST_S: Final = 2.0
 """Pause between two times that facts are published, or read."""
 READ_AFTER_S: Final = 0.5
 """After a round: the others publish theirs just then."""
 READ_S: Final = 60.0
 CROWD: Final = 20
-"""In a swarm of more than so many peers each publishes and reads less often."""
+"""Number of peers from which on each publishes and reads less often."""
 
 
 def lines_key(run: bytes) -> Key:

@@ -17,7 +17,7 @@ from core.swarm.words.states import State, StateName, marks_in
 
 PEERS_MAX = 2000
 SILENT_S = 8.0
-"""Whoever has not reported for so long, three times the longest interval between reports, counts for no samples."""
+"""Silence after which a peer counts for no samples: three times the longest interval between reports."""
 GOES_ON_S = 1.25
 """About as long as it takes from one report of a peer to the next."""
 STANDS_S = 20.0
@@ -27,7 +27,7 @@ WAITS_MAX_S = 3.5
 CLOCK_DRIFT = 1e-3
 """Seconds a second by which two clocks may part, twice as fast as a clock that is being corrected runs."""
 LAST_WORDS_S = 3.5
-"""A report may have been under way for so long (publish and read intervals) when its sender was lost."""
+"""Time for which a report may have been under way (publish and read intervals) when its sender was lost."""
 
 
 @dataclass(slots=True)
@@ -164,7 +164,7 @@ class Membership:
         Args:
             state: The state.
             now: Unix seconds.
-            goes_on_s: Since its report was true a peer has gone on at its speed, which is counted for so long at most.
+            goes_on_s: Longest time for which a peer is counted as going on at its speed since its report was true.
             own: The samples of this peer, which are believed as the others would.
         """
         working = self._working(state, now)

@@ -51,7 +51,7 @@ SCOUT_RECORDS: Final = 4
 """Number of peer records that are read at one look."""
 WANTED_MAX: Final = 256
 AGAIN_S: Final = 1.5
-"""A peer that is still wanted is looked for again after so long: its record may just be on its way."""
+"""Time after which a peer that is still wanted is looked for again: its record may just be on its way."""
 LIKELY: Final = (CandidateKind.PUBLIC, CandidateKind.MAPPED, CandidateKind.IPV6)
 """Where a public peer is called, best first: more can reach IPv4."""
 USEFUL: Final = (CandidateKind.MAPPED, CandidateKind.IPV6, CandidateKind.PUBLIC, CandidateKind.LAN)

@@ -1,4 +1,4 @@
-"""Messages of a round that arrive before its plan does."""
+"""Messages of a round that arrive before its plan."""
 
 from typing import Any, Final
 

@@ -20,7 +20,7 @@ from core.swarm.words.messages import SHARD_FILES, StateDenied
 AHEAD: Final = 4
 """Number of wanted shards that lie here, or come, before the reader asks for them, at most."""
 AHEAD_ROOM: Final = 5
-"""Unless the reader waits they take at most one part in so many of the room: the rest is what is kept for others."""
+"""Unless the reader waits they take at most the room divided by this: the rest is what is kept for others."""
 FETCHES_MAX: Final = 4
 """Number of shards that come at a time."""
 LOOK_S: Final = 2.0

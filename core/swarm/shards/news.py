@@ -18,11 +18,11 @@ from core.swarm.words.outputs import Output
 
 LIFETIME_S: Final = 600.0
 AGAIN_S: Final = 240.0
-"""Holdings that have not changed are published again after so long."""
+"""Time after which holdings that have not changed are published again."""
 PUBLISH_REST_S: Final = 10.0
 READ_S: Final = 45.0
 CROWD: Final = 200
-"""Where more than so many peers hold shards, each publishes and reads less often."""
+"""Number of peers with shards from which on each publishes and reads less often."""
 REST_S_MAX: Final = 300.0
 
 

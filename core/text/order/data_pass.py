@@ -75,7 +75,7 @@ class PassBlock:
         self.whole = self.whole or whole
 
     def enter(self, count: int) -> list[int]:
-        """Up to so many rows that waited are in the buffer from now on."""
+        """Up to a number of rows that waited are in the buffer from now on."""
         found = np.flatnonzero(self.states_R[self.entered : self.there] == WAITING)[:count] + self.entered
         self.states_R[found] = BUFFERED
         self.entered = int(found[-1]) + 1 if len(found) == count else self.there
@@ -207,7 +207,7 @@ class DataPass:
         return self.shards.wanted(most, but=awaited)
 
     def said(self, key: BlockPlace, rows: int, *, whole: bool, last: bool) -> None:
-        """A block has so many rows, perhaps one of this pass."""
+        """Take the number of rows of a block, which may be one of this pass."""
         block = self.blocks.get(key)
         if block is None:
             if not self.shards.is_next(key):

@@ -72,7 +72,7 @@ class ShardOrder:
         return not self.complete_S[key.shard] and key.first == self._next_rows.get(key.shard, 0)
 
     def goes_on(self, key: BlockPlace, rows: int, *, last: bool) -> None:
-        """A block is whole, with so many rows; whether it is its shard's last one."""
+        """Take the number of rows of a block that is whole, and whether it is its shard's last one."""
         if last:
             self.complete(key.shard)
         else:

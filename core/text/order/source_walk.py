@@ -97,7 +97,7 @@ class PassList:
         return sum(bool(each.buffer or each.waiting) for each in self._passes)
 
     def settle(self, count: int) -> bool:
-        """Whether the next rows, so many, follow from the order alone, not from what was read by now."""
+        """Whether a number of next rows follow from the order alone, not from what was read by now."""
         for each in self._passes:
             has_entered = each.shards.all_complete and not any(block.is_awaited for block in each.blocks.values())
             if each.buffer.missing and not has_entered:
@@ -108,7 +108,7 @@ class PassList:
         return False
 
     def clear(self, shards: int) -> None:
-        """Forget all; the source has so many shards now."""
+        """Forget all; the source has another number of shards now."""
         self._passes.clear()
         self.shards = shards
 
@@ -183,7 +183,7 @@ class SourceWalk:
         return not self._listing or self._asked or self.passes.waiting > 0
 
     def opened(self, shards: int, listing: bytes) -> None:
-        """The source has so many shards; a listing with another digest begins a new pass."""
+        """Take the number of the source's shards; a listing with another digest begins a new pass."""
         mark, known = self.earlier, bool(self._listing) or self.earlier is not None
         before = self._listing or (mark.listing if mark is not None else b"")
         numbers = [each.number for each in (self.passes or (mark.passes if mark is not None else ()))]
@@ -207,7 +207,7 @@ class SourceWalk:
             self.passes.begin(max(numbers, default=-1) + 1)
 
     def said(self, key: BlockPlace, rows: int, *, whole: bool, last: bool) -> None:
-        """A block lies in a file, with so many rows."""
+        """Take the file of a block, and its number of rows."""
         for each in self.passes:
             each.said(key, rows, whole=whole, last=last)
         if whole:
@@ -230,7 +230,7 @@ class SourceWalk:
         self._requests.append(BlockWantedAgain(self.number, key))
 
     def draw(self, count: int) -> list[DrawnRow]:
-        """Take up to so many rows out of the buffers."""
+        """Take up to a number of rows out of the buffers."""
         found: list[DrawnRow] = []
         for each in self.passes:
             if len(found) < count and each.ready:

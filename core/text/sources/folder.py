@@ -43,7 +43,7 @@ def open_place(source: DataSource, access: Access) -> FileShards:
 
 
 def named_path(address: str, access: Access) -> Path:
-    """The path that an address is, where the person has named it, or the folder that it is in.
+    """The path of an address, if the person has named it or the folder that it is in.
 
     Raises:
         BadInput: nobody has.

@@ -94,7 +94,7 @@ def main(*_: object) -> int:
 
 
 def limit_time(computing_s: float, log: IO[bytes]) -> None:
-    """End this process when it has computed for so long, even while a regular expression holds everything else up.
+    """End this process when it has computed for too long, even while a regular expression holds everything else up.
 
     Time in which it waits for a core does not count, except on Windows, which has no such limit; there, and where it
     does not compute at all, it ends after `WAITING` times as long.

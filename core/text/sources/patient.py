@@ -40,7 +40,7 @@ class PatientShards:
         shards: The source.
         tell: Told while it is silent.
         lose: Told of each shard that cannot be read on, once; None: reading ends there.
-        wait: Returns after so many seconds.
+        wait: Returns after a number of seconds.
         now: The time in seconds.
     """
 

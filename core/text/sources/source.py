@@ -26,7 +26,7 @@ BLOCK_BYTES: Final = 4 * 1024 * 1024
 PIECE_BYTES: Final = 64 * 1024
 """Text of a piece, give or take a text of a table."""
 READ_BYTES: Final = 256 * 1024
-"""Bytes of one read: so many are asked of the person's line limit at a time."""
+"""Bytes of one read, which are asked of the person's line limit at a time."""
 
 
 class Shard(NamedTuple):
@@ -167,7 +167,7 @@ class Access:
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
     """Credentials, by `secret_name` of the address that they are for."""
     allow: Callable[[int], None] = _nothing
-    """Called before so many bytes are asked of the network; returns when the person's limits allow them.
+    """Called with a number of bytes before they are asked of the network; returns when the person's limits allow them.
 
     Raises `SourceStalled` (NETWORK_RESTS) where the person's rules forbid the network.
     """

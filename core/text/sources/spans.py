@@ -125,7 +125,7 @@ class ByteBuffer:
         """The next line with its end; empty at the end of all.
 
         Args:
-            longest: A line of more bytes is given in pieces of so many.
+            longest: Upper bound on the bytes of a piece; a longer line is given in several.
         """
         seen = 0
         while (at := self._held.find(b"\n", seen)) < 0 and len(self._held) < longest:

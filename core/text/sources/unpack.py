@@ -28,7 +28,7 @@ class _Codec(Protocol):
         """The bytes that stood behind its end."""
 
     def decompress(self, data: bytes, max_length: int) -> bytes:
-        """At most so many bytes; with no more data, what is still within."""
+        """At most a number of bytes; with no more data, what is still within."""
 
 
 class _Gzip:

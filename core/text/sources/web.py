@@ -24,10 +24,10 @@ from core.text.sources.web_line import TooSlowError, WebLine
 
 CONNECT_S: Final = 8.0
 SILENCE_S: Final = 12.0
-"""A server that says nothing for so long does not answer."""
+"""Silence after which a server counts as one that does not answer."""
 REDIRECTIONS_MAX: Final = 5
 WINDOW_BYTES: Final = 1024 * 1024
-"""What the system receives before it is read: so much may come faster than the person's limit."""
+"""Bytes that the system receives before they are read: these may come faster than the person's limit."""
 _MOVED: Final = frozenset({301, 302, 303, 307, 308})
 _AGAIN: Final = frozenset({408, 425, 429})
 """States of a server that is asked too much, or too early."""

@@ -65,7 +65,7 @@ class HeldReplicas:
 
     @property
     def lead(self) -> Replica | None:
-        """What computes in the caller's thread, the first that is not left out; None: all are."""
+        """The replica that computes in the caller's thread: the first that is not left out; None: all are."""
         if self.first.device not in self.left_out:
             return self.first
         return next((other.replica for other in self.others), None)

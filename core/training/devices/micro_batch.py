@@ -19,9 +19,9 @@ TIMINGS: Final = 8
 GAIN: Final = 1.1
 """Gain in speed per sample for which a size is worth its memory."""
 PASS_S: Final = 0.25
-"""A pass may take so much work: a round, a pause and the end of a batch wait for it."""
+"""Upper bound on a pass's work: a round, a pause and the end of a batch wait for it."""
 BUSY_PASS_S: Final = 0.75
-"""With what other programs take it may last so long: a worker that takes a second to stand still is ended."""
+"""Upper bound on a pass's time beside other programs: a worker that takes a second to stand still is ended."""
 AGAIN_S: Final = 60.0
 """Seconds of passes after which a size is looked for anew: the computer may have been busy with something else."""
 FREE_SHARE: Final = 0.5
@@ -107,7 +107,7 @@ class MicroBatch:
         return self._other if self._turn and not self._settled else self.size
 
     def fix(self, samples: int) -> None:
-        """Have passes take so many samples from now on, and look for no better size."""
+        """Have passes take a number of samples from now on, and look for no better size."""
         self.size = self._most = samples
         self.room, self._settled = float(samples), True
 
@@ -126,7 +126,7 @@ class MicroBatch:
         self._settled = settled
 
     def took(self, samples: int, seconds: float, work_s: float | None = None) -> None:
-        """A pass over so many samples took so long.
+        """Note the samples and the time of a pass.
 
         Args:
             samples: Number of the pass's samples.
@@ -144,7 +144,7 @@ class MicroBatch:
             self._judge(*(_Speed(*map(max, zip(*speeds, strict=True))) for speeds in pair))
 
     def ran_out(self, samples: int) -> None:
-        """Memory did not suffice for so many samples: from now on it is half of them, and no more.
+        """Memory did not suffice for these samples: from now on a pass takes half of them, and no more.
 
         Where it was a single one, layers are recomputed from now on.
 

@@ -21,7 +21,7 @@ from core.base.problems import unknown_name
 SIDE: Final = 256
 """Side of the matrices that are tried: large enough that a processor's time goes into products."""
 TRIES: Final = 5
-"""The shortest time of so many counts: the computer may be busy."""
+"""Number of measurements of which the shortest time counts: the computer may be busy."""
 ROUNDINGS: Final = 4
 """Roundings by which a gradient of two layers may be off; half formats that work are at about one."""
 SLOWER_MAX: Final = 1.0

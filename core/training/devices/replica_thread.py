@@ -19,7 +19,7 @@ from core.training.vectors.flat import move
 MEANINGLESS_BATCHES_MAX: Final = 100
 """Gradients in a row that are not finite, after which the model, or the device, is given up."""
 DATA_S: Final = 0.1
-"""A thread that lacks text looks so often whether it is to stop."""
+"""Time between two looks of a thread that lacks text whether it is to stop."""
 
 
 class ReplicaThread:

@@ -33,7 +33,7 @@ class Clipping:
 
     Args:
         norm_max: A gradient that is longer is scaled down to it.
-        deviations: One whose norm is by so many standard deviations beyond the usual norm is scaled down to that; 0:
+        deviations: Standard deviations beyond the usual norm to which a greater norm is scaled down; 0:
             whatever comes.
     """
 

@@ -131,7 +131,7 @@ class Alone:
         self._said_at = clock()
 
     def train(self, *, epochs: int | None, profile: Path | None = None) -> None:
-        """Take so many steps of the collaboration, each from a full batch.
+        """Take a number of steps of the collaboration, each from a full batch.
 
         Args:
             epochs: Steps; None: until the schedule ends.
@@ -160,7 +160,7 @@ class Alone:
             say("epoch", **msgspec.to_builtins(metrics), baselines=baselines, loss_name=learner.task.loss_name)
 
     def measure(self, seconds: float) -> None:
-        """Time micro-batches for about so long, then one step, and say what they took."""
+        """Time micro-batches for a while, then one step, and say what they took."""
         learner, counts, samples = self._learner, 0, 0
         self._accumulate()  # builds what is built once: the shuffle buffer, the library's own plans
         began, before = self._clock(), learner.samples

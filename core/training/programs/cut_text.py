@@ -20,7 +20,7 @@ from core.training.programs.child import given_secrets, say
 from core.training.programs.opened_text import LOSSES_MAX, Loss, OpenedText
 
 JOURNAL_EVERY: Final = 64
-"""The journal is written after one of so many parts of what is cut at most; what is not in it, is cut again."""
+"""Upper bound on the parts of what is cut between two writes of the journal; what is not in it is cut again."""
 
 
 class SourceCut(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag="cut"):

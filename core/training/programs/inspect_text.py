@@ -1,4 +1,4 @@
-"""What is in a source: examples, and how much of it there is, reckoned from a sample."""
+"""What is in a source: examples, and its size, estimated from a sample."""
 
 from pathlib import Path
 
@@ -21,7 +21,7 @@ PIECE_CHARS = 300
 
 
 APART = 10
-"""One document of so many is not trained on, to look at the tokenizer with."""
+"""One document in this many is not trained on, to look at the tokenizer with."""
 
 
 class Inspected(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag="inspected"):

@@ -74,7 +74,7 @@ class Rule(Protocol):
         """All that it remembers on the device of the parameters, which leaves that while training is suspended."""
 
     def begin(self, epoch: int) -> None:
-        """Forget what was added: the parameters now stand at the shared state after so many steps."""
+        """Forget what was added: the parameters now stand at the shared state after `epoch` steps."""
 
     def add(self, *, samples: int, loss: float) -> bool:
         """Take the gradient of one batch that backward has left in the parameters, and clear it.

@@ -49,7 +49,7 @@ class ReadAhead(Generic[T]):
         return self._shelf.close()
 
     def wait(self, timeout_s: float) -> bool:
-        """Wait for an item so long at most; returns whether there is one, or an exception in its place."""
+        """Wait a limited time for an item; returns whether there is one, or an exception in its place."""
         self.start()
         began = time.monotonic()
         try:
@@ -107,7 +107,7 @@ class _Shelf(Generic[T]):
             self._changed.notify()
 
     def wait(self, timeout_s: float) -> bool:
-        """Whether there is an item, or will be none any more; waits for it so long."""
+        """Whether there is an item, or will be none any more; waits a limited time for it."""
         with self._changed:
             return self._changed.wait_for(lambda: bool(self._items) or self._ended is not None, timeout_s)
 

@@ -142,7 +142,7 @@ class RowsInHand:
 
         Args:
             counted: Samples that it counts for this peer beyond those of the state before: of the first contribution
-                that held so many, since a round may count fewer.  0: none were averaged.
+                that held them, since a round may count fewer.  0: none were averaged.
         """
         done = min((rows for rows in self._offered if rows >= counted), default=0) if counted else 0
         self._samples.use(self._in_doubt[:done])

@@ -49,7 +49,7 @@ PATIENCE_S: Final = 0.2
 DISK_BYTES: Final = 4 * 10**9
 """What blocks take of the disk at most, where nobody says."""
 AGAIN_S: Final = 60.0
-"""After so long a source is tried again of which nothing could be read."""
+"""Time after which a source of which nothing could be read is tried again."""
 _PROBLEMS: Final = {kind.code: kind for kind in (BadInput, Damaged, NoSpace, NotTrusted)}
 
 
