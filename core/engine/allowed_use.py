@@ -8,8 +8,9 @@ from core.engine.installation import Installation
 from core.system.cores import spare_cores
 from core.system.unused_memory import return_unused_memory
 from core.workers.frames import Throttle
+from core.workers.helper import Helper
 from core.workers.place import WorkerShare
-from core.workers.trainer_like import TrainerLike
+from core.workers.trainer import Trainer
 
 MINUTE_S: Final = 60.0
 
@@ -23,7 +24,7 @@ class AllowedUse:
         changed: Called when something that people see has changed.
     """
 
-    def __init__(self, installation: Installation, trainer: TrainerLike, *, changed: Callable[[], None]) -> None:
+    def __init__(self, installation: Installation, trainer: Trainer | Helper, *, changed: Callable[[], None]) -> None:
         self._installation = installation
         self._trainer = trainer
         self._changed = changed

@@ -84,7 +84,7 @@ class Engine:
             days=days,
         )
         self.life = Life(installation=installation, quit=asyncio.Event())
-        """What it is at."""
+        """What it is at.  Before it has a session `serve` can be cancelled, after that `life.end` ends it properly."""
         self.controls = Controls(self.life, announce=self._announce)
         """What clients ask of it."""
         self.collaborations = Collaborations(home)
@@ -123,31 +123,13 @@ class Engine:
         self._notices.add("problem", str(problem), FAILED)
         self._announce()
 
-    @property
-    def again(self) -> bool:
-        """Whether a client wants the engine to begin anew after its end."""
-        return self.life.again
-
-    @property
-    def serving(self) -> bool:
-        """Whether `serve` has joined; before that it can be cancelled, after it `stop` ends it properly."""
-        return self.life.session is not None
-
     def stop_after(self, epoch: int | None) -> None:
         """Take no part in epochs beyond this one; to be said before `serve`."""
         installation = self.life.installation
         self.life.installation = replace(installation, options=replace(installation.options, last_epoch=epoch))
 
-    def stop(self) -> None:
-        """The owner asks `serve` to return, which it does once everything has ended properly."""
-        self.life.end()
-
-    async def until_quit(self) -> None:
-        """Wait until a client, a signal or the owner wants the engine to end."""
-        await self.life.quit.wait()
-
     async def serve(self, link: Link) -> None:
-        """Join the collaboration behind `link` and take part until `stop`, or until its session is stopped.
+        """Join the collaboration behind `link` and take part until `life.end`, or until its session is stopped.
 
         Raises:
             UserProblem: the link, the pass, the disk or a port is wrong, or training ended for good; the sentence says

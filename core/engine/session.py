@@ -44,7 +44,6 @@ from core.system.atomic_files import make_directory
 from core.workers.helper import Helper
 from core.workers.place import TrainerPlace
 from core.workers.trainer import FATAL_CODES, Trainer
-from core.workers.trainer_like import TrainerLike
 
 ENDING_CODES: Final = FATAL_CODES | {NoSpace.code}
 """Problems that end a program nobody looks at: a person has to mend them."""
@@ -287,7 +286,7 @@ class VolunteerSession:
         self._installation.usage_policy.computes_on(self.trainer.computes_on)
         self._changed()
 
-    def _trainer_in(self, folder: Path) -> TrainerLike:
+    def _trainer_in(self, folder: Path) -> Trainer | Helper:
         """What trains, with its files in the collaboration's folder; where nothing is trained, what helps."""
         if room_bytes := self._installation.options.help_bytes:
             return Helper(room_bytes=room_bytes, tell=self._session.deliver, changed=self._trainer_changed)

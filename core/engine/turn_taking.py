@@ -66,7 +66,7 @@ class TurnTaking:
             if turns.served == served:
                 raise
         except (BadInput, NotTrusted) as problem:
-            if isinstance(problem, BadInput) and self._engine.serving:
+            if isinstance(problem, BadInput) and self._engine.life.session is not None:
                 raise
             if not self._gives_way(served, problem):
                 raise

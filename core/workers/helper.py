@@ -21,7 +21,6 @@ class Helper:
     """
 
     pid: int | None = None
-    ready = False
     computes_on = ""
     device = ""
     loss = LossView()

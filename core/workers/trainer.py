@@ -121,11 +121,6 @@ class Trainer:
         """The worker's process number while it runs, also while it is suspended."""
         return self._worker.pid if self._worker is not None else None
 
-    @property
-    def ready(self) -> bool:
-        """Whether the worker has its model and may train."""
-        return self._ready
-
     def resume(self) -> None:
         """The person contributes: have the worker go on, or start one, also after a problem, and without a wait."""
         self.problem = None

@@ -56,7 +56,7 @@ async def _run_engine(args: argparse.Namespace) -> int:
     running: list[Engine] = []
 
     def stop() -> None:
-        running[0].stop()
+        running[0].life.end()
 
     stop_on_signals(stop)
     if args.with_parent:
@@ -74,7 +74,7 @@ async def _run_engine(args: argparse.Namespace) -> int:
         running = [Engine(_engine_options(args, home, alone=link is None), clock, _senses(home))]
         running[0].life.installation.notices.listen(log_notice if args.stay else _log_in_passing)
         code = await _run_once(running[0], link, args)
-        if not running[0].again:
+        if not running[0].life.again:
             return code
         alone, named = False, None
 
@@ -91,7 +91,7 @@ async def _run_once(engine: Engine, link: Link | None, args: argparse.Namespace)
     """Run an engine from its claim of the home to its goodbye."""
     await engine.open()
     watching = asyncio.create_task(engine.keep_watch())
-    watching.add_done_callback(lambda _: engine.stop())  # a mistake in it ends the engine
+    watching.add_done_callback(lambda _: engine.life.end())  # a mistake in it ends the engine
     collaborations = Collaborations(Home.find(args.home))
     try:
         if link is not None and link != collaborations.current:
@@ -101,7 +101,7 @@ async def _run_once(engine: Engine, link: Link | None, args: argparse.Namespace)
         engine.fail(problem)
         if not args.stay:
             raise
-        await engine.until_quit()
+        await engine.life.quit.wait()
         return 0
     finally:
         watching.cancel()
@@ -178,10 +178,10 @@ def _embedded_options(args: argparse.Namespace) -> EmbeddedOptions:
 async def _until_quit(work: Coroutine[None, None, None], engine: Engine) -> int:
     """Do the work; when somebody wants to quit while it is still being prepared, let it go."""
     working = asyncio.ensure_future(work)
-    quitting = asyncio.ensure_future(engine.until_quit())
+    quitting = asyncio.ensure_future(engine.life.quit.wait())
     await asyncio.wait({working, quitting}, return_when=asyncio.FIRST_COMPLETED)
     quitting.cancel()
-    if not working.done() and not engine.serving:
+    if not working.done() and engine.life.session is None:
         working.cancel()
     try:
         await working

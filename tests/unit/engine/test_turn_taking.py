@@ -27,7 +27,6 @@ class Served:
         self.served: list[str] = []
         self.noted: list[str] = []
         self.told: list[str] = []
-        self.serving = True
         self.collaborations = SimpleNamespace(note=lambda link, _: self.noted.append(link))
         self.usage_policy = SimpleNamespace(decision=SimpleNamespace(network=None))
         contributing = verdicts.contributing("training", others=1, samples=1, target=2, epoch=1)
