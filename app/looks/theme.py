@@ -113,11 +113,6 @@ class Theme(QObject):
         self.choose(choice)
 
     @property
-    def choice(self) -> ThemeChoice:
-        """The person's present choice of colours."""
-        return self._choice
-
-    @property
     def colours(self) -> Colours:
         """The colours that are in use now."""
         return self._colours or LIGHT

@@ -76,11 +76,6 @@ def size(number: int) -> str:
     raise AssertionError
 
 
-def volume(number: float) -> str:
-    """An amount of data, finer than `size`: 1.25 MB."""
-    return decimal(numbers.volume(number))
-
-
 def duration(seconds: float) -> str:
     """45 s, 12 min, 3 h 05 min, 2 d 4 h."""
     whole = int(max(0.0, seconds))

@@ -7,8 +7,6 @@ from typing import Final
 from core.api.turns import WhyNot
 from core.base.back_off import BackOff
 
-PATIENCE_S: Final = 600
-"""How long an unreachable collaboration is waited for, and then left alone at first, seconds."""
 LONGEST: Final = 36
 """Upper bound on the time between two looks at an unreachable collaboration, in units of the first."""
 

@@ -55,7 +55,6 @@ from core.net.admission import Admission
 from core.net.identity.passes import pass_request
 from core.system.atomic_files import write_atomic
 
-TIMEOUT_S = 20.0
 ASK_S: Final = 3.0
 """How long a backbone may take to answer before a pass that was kept is used, seconds."""
 

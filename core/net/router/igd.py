@@ -33,11 +33,6 @@ class Igd:
     def __init__(self, device: Any, own_host: str) -> None:
         self._device, self._own_host = device, own_host
 
-    @property
-    def own_host(self) -> str:
-        """This computer's address towards the device."""
-        return self._own_host
-
     async def ask(self, request: MappingRequest) -> GrantedMapping:
         """Ask for a port, renew it, or release it.
 
