@@ -3,7 +3,7 @@
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TextIO
 
 CHARACTERS = 30
@@ -13,6 +13,16 @@ LINE_EVERY_S = 10.0
 COLUMNS = 80
 """Width of a terminal that does not say how wide it is."""
 _DIGITS = dict.fromkeys(map(ord, "0123456789"))
+
+
+def is_live(stream: TextIO, environ: Mapping[str, str] = os.environ) -> bool:
+    """Whether a line on the stream can be drawn over: it is a terminal, and no dumb one."""
+    return stream.isatty() and environ.get("TERM") != "dumb"
+
+
+def without_digits(text: str) -> str:
+    """The text as far as it is the same while a number in it grows."""
+    return text.translate(_DIGITS)
 
 
 class ProgressBar:
@@ -31,7 +41,7 @@ class ProgressBar:
     ) -> None:
         self._stream = sys.stderr if stream is None else stream
         open_ = self._stream is not None  # Python has no stderr where it was closed
-        live = open_ and self._stream.isatty() and os.environ.get("TERM") != "dumb"
+        live = open_ and is_live(self._stream)
         self._visible = live and not (json and sys.stdout is not None and sys.stdout.isatty())
         self._lines = open_ and not live and not json
         self._told = ""
@@ -72,7 +82,7 @@ class ProgressBar:
 
     def _tell(self, share: float, text: str, now: float) -> None:
         """Write a line about what is new; of what has been told already, such as a count that goes on, now and then."""
-        about = text.translate(_DIGITS)
+        about = without_digits(text)
         if about == self._told and now - self._drawn_at < LINE_EVERY_S:
             return
         grown = about == self._told and share > self._told_share

@@ -8,11 +8,11 @@ from typing import TextIO
 from core.api.numbers import amount, company
 from core.api.snapshot import Snapshot
 from core.cli.printing.tables import clean, newest_loss, rate
+from core.system.progress_bar import is_live, without_digits
 
 BAR_WIDTH = 20
 LEFT_OUT_FIRST = ("backbones", "heldout", "volunteers", "bar", "speed", "loss", "activity", "share")
 """Parts that are left out, in this order, where the terminal is narrow; before that the bar is made half as long."""
-DIGITS = dict.fromkeys(map(ord, "0123456789"))
 _ERASE = "\r\x1b[K"
 _BOLD, _PLAIN = "\x1b[1m", "\x1b[0m"
 
@@ -29,7 +29,7 @@ class LiveLine:
 
     def __init__(self, stream: TextIO, environ: Mapping[str, str] = os.environ) -> None:
         self._stream = stream
-        self._live = stream.isatty() and environ.get("TERM") != "dumb"
+        self._live = is_live(stream, environ)
         self._bold = self._live and not environ.get("NO_COLOR")
         encoding = (getattr(stream, "encoding", None) or "ascii").lower()
         self._bar = "█░" if encoding.startswith("utf") else "#."
@@ -43,7 +43,7 @@ class LiveLine:
             self._line = live_text(snapshot, self._bar, columns=shutil.get_terminal_size().columns - 1)
             self._draw()
             return
-        state = (snapshot.epoch, _doing(snapshot).translate(DIGITS), snapshot.volunteers)
+        state = (snapshot.epoch, without_digits(_doing(snapshot)), snapshot.volunteers)
         if state != self._shown:
             self._shown = state
             self._stream.write(plain_text(snapshot) + "\n")
