@@ -8,11 +8,9 @@ import numpy as np
 import torch
 
 from core.base.schedule import learning_rate
-from core.training.optimizers.clipping import Clipping
 from core.training.optimizers.exact import blocks, on_cpu
-from core.training.optimizers.moments import MomentNumbers, Moments
+from core.training.optimizers.moments import MomentNumbers, MomentOptimizer
 from core.training.optimizers.optimizer import OptimizerNumbers, WeightDecay
-from core.training.vectors.flat import FlatParameters
 
 
 class AdamWNumbers(MomentNumbers, frozen=True, kw_only=True):
@@ -22,19 +20,12 @@ class AdamWNumbers(MomentNumbers, frozen=True, kw_only=True):
     """Matrices decay; biases and layer norms do not."""
 
 
-class AdamW:
+class AdamW(MomentOptimizer):
     """Has two moments, `m` and `v`."""
 
     Numbers: ClassVar[type[OptimizerNumbers]] = AdamWNumbers
     exact: ClassVar[bool] = True
-
-    def __init__(self, numbers: AdamWNumbers, parameters: FlatParameters) -> None:
-        self.numbers = numbers
-        self._parameters = parameters
-        self._moments = Moments(numbers, parameters.spans)
-        self.clipping = Clipping(numbers.max_grad_norm, deviations=numbers.spike_guard)
-        self.state = {**self._moments.state, **self.clipping.state}
-        self.bounds = {**self._moments.bounds, **self.clipping.bounds}
+    numbers: AdamWNumbers
 
     def step(self, gradient_N: torch.Tensor, *, taken: int, epoch: int) -> None:
         """Move each number by about the learning rate, against the sign of its mean gradient.

@@ -16,11 +16,9 @@ import torch
 from msgspec import Meta
 
 from core.base.schedule import learning_rate
-from core.training.optimizers.clipping import Clipping
 from core.training.optimizers.exact import Norm, blocks, on_cpu
-from core.training.optimizers.moments import MomentNumbers, Moments
+from core.training.optimizers.moments import MomentNumbers, MomentOptimizer
 from core.training.optimizers.optimizer import Epsilon, OptimizerNumbers, WeightDecay
-from core.training.vectors.flat import FlatParameters
 
 
 class LambNumbers(MomentNumbers, frozen=True, kw_only=True):
@@ -34,19 +32,12 @@ class LambNumbers(MomentNumbers, frozen=True, kw_only=True):
     """Where the moments' bias is removed: as in the paper, or as sahajBERT did."""
 
 
-class Lamb:
+class Lamb(MomentOptimizer):
     """Has two moments, `m` and `v`."""
 
     Numbers: ClassVar[type[OptimizerNumbers]] = LambNumbers
     exact: ClassVar[bool] = True
-
-    def __init__(self, numbers: LambNumbers, parameters: FlatParameters) -> None:
-        self.numbers = numbers
-        self._parameters = parameters
-        self._moments = Moments(numbers, parameters.spans)
-        self.clipping = Clipping(numbers.max_grad_norm, deviations=numbers.spike_guard)
-        self.state = {**self._moments.state, **self.clipping.state}
-        self.bounds = {**self._moments.bounds, **self.clipping.bounds}
+    numbers: LambNumbers
 
     def step(self, gradient_N: torch.Tensor, *, taken: int, epoch: int) -> None:
         """Move each parameter by a step of the length of the parameter itself, times the learning rate.

@@ -8,10 +8,11 @@ import numpy as np
 
 from core.training.optimizers.blockwise import EightBits
 from core.training.optimizers.bounds import NOT_NEGATIVE, Bounds, running_mean
+from core.training.optimizers.clipping import Clipping
 from core.training.optimizers.exact import Vector, power
 from core.training.optimizers.optimizer import Decay, Epsilon, OptimizerNumbers
 from core.training.optimizers.storage import Full, Storage
-from core.training.vectors.flat import Span
+from core.training.vectors.flat import FlatParameters, Span
 
 
 class MomentNumbers(OptimizerNumbers, frozen=True, kw_only=True):
@@ -75,3 +76,20 @@ class Moments:
         np.divide(m_n, root_n, out=gradient_n)
         self._m.write(block, m_n)
         self._v.write(block, v_n)
+
+
+class MomentOptimizer:
+    """An optimiser whose state is two moments, `m` and `v`, of all numbers.
+
+    Args:
+        numbers: From the manifest.
+        parameters: What it moves.
+    """
+
+    def __init__(self, numbers: MomentNumbers, parameters: FlatParameters) -> None:
+        self.numbers = numbers
+        self._parameters = parameters
+        self._moments = Moments(numbers, parameters.spans)
+        self.clipping = Clipping(numbers.max_grad_norm, deviations=numbers.spike_guard)
+        self.state = {**self._moments.state, **self.clipping.state}
+        self.bounds = {**self._moments.bounds, **self.clipping.bounds}
