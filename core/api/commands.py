@@ -15,7 +15,7 @@ from core.api.snapshot import LossView, ProblemView
 
 METHODS = (
     "snapshot", "pause", "resume", "quit", "restart", "try_now", "show", "notices", "evaluate", "settings", "configure",
-    "test_port", "history", "receipts", "machine", "trust", "activity",
+    "test_port", "history", "receipts", "machine", "trust", "activity", "moderation", "moderate",
 )  # fmt: skip
 """snapshot: the Snapshot now.  pause(what, until), resume(what, until): one of the person's switches
 (core.api.modes), computing where none is named; until: unix seconds, or for good.  quit: stop the engine.  restart:
@@ -28,7 +28,8 @@ SettingsView.  configure(Wish): change what is named, all of it or nothing; the 
 (core.api.settings).  test_port: have others call this computer; the answer, after some seconds, is a PortTest.
 history(days): GiftHistory of the last days (core.api.reports).  receipts(since): a ReceiptList of the rounds after
 that unix second.  machine: the MachineView.  trust: the TrustView.  activity: the newest notices, those of earlier runs
-too."""
+too.  moderation: the ModerationView.  moderate(ModerationWish): a decision of the moderator whose computer this is; the
+answer is a ModerationOutcome.  A hostile caller, who has this computer's user, could use its key without the engine."""
 
 ERROR_PARSE = -32700
 ERROR_REQUEST = -32600

@@ -41,7 +41,7 @@ class Announcement(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Decisions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The list itself."""
+    """The list itself, as it is signed."""
 
     number: Second = 0
     """Greater than that of every earlier list; the Unix second at which it was made, or one more than the one before.

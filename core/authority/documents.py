@@ -82,7 +82,7 @@ class DocumentSeal:
         self._verifier = verifier
 
     def sign(self, kind: DocumentKind, body: bytes, signer: Signer) -> Document:
-        """A document with one signature."""
+        """Make a document with one signature."""
         return Document(body, (Signature(signer.peer_id, signer.sign(self._signed_bytes(kind, body))),), kind)
 
     def countersign(self, document: Document, signer: Signer) -> Document:

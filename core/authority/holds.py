@@ -7,7 +7,7 @@ import msgspec
 from msgspec import Meta
 
 from core.authority.decisions import Second, Words
-from core.authority.documents import AHEAD_S, BODY_BYTES_MAX, Document, DocumentSeal
+from core.authority.documents import BODY_BYTES_MAX, Document, DocumentSeal
 from core.base.contact import Peer32
 from core.base.ids import PeerId
 from core.base.problems import ProofProblem
@@ -48,14 +48,13 @@ class HoldLists:
         """The lists as they were signed."""
         return [document for document, _ in self._newest.values()]
 
-    def take(self, document: Document, seal: DocumentSeal, moderators: Collection[PeerId], now: float) -> bool:
+    def take(self, document: Document, seal: DocumentSeal, moderators: Collection[PeerId]) -> bool:
         """Take a list, if its moderator has made no later one; returns whether it is new.
 
         Args:
             document: From anybody.
             seal: The collaboration's.
             moderators: Those of the roles in force.
-            now: Unix seconds.
 
         Raises:
             RemoteProblem: it is not one, or its signature does not allow it.
@@ -65,8 +64,8 @@ class HoldLists:
         signer = next(iter(seal.signers(document)), None)
         if signer is None:
             raise ProofProblem("Holds that no moderator has signed.")
-        if holds.number > now + AHEAD_S or any(one.until > holds.number + HOLD_S for one in holds.held):
-            raise ProofProblem("Holds of another time, or for too long.")
+        if any(one.until > holds.number + HOLD_S for one in holds.held):
+            raise ProofProblem("Holds for too long.")
         if holds.number <= self.of(signer).number:
             return False
         self._newest[signer] = (document, holds)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
 from core.authority import decisions
-from core.authority.documents import AHEAD_S, Document, DocumentKind, DocumentSeal
+from core.authority.documents import Document, DocumentKind, DocumentSeal
 from core.authority.roles import Roles, read_roles
 from core.base.ids import PeerId
 from core.base.problems import ProofProblem
@@ -20,7 +20,7 @@ OPEN_MAX: Final = 2
 
 
 class Proposal(NamedTuple):
-    """A document without enough signatures."""
+    """A document that has not enough signatures yet."""
 
     document: Document
     content: decisions.Decisions | Roles
@@ -54,7 +54,7 @@ class Proposals:
         self._open: dict[bytes, Proposal] = {}
 
     def __iter__(self) -> Iterator[Proposal]:
-        """The oldest first."""
+        """All proposals, the oldest first."""
         return iter(sorted(self._open.values(), key=lambda one: (one.at, one.document.name)))
 
     def joined(self, document: Document, moderators: frozenset[PeerId]) -> Document:
@@ -72,13 +72,13 @@ class Proposals:
             now: Unix seconds.
 
         Raises:
-            RemoteProblem: no moderator has proposed it, or it is too old or of a later time.
+            RemoteProblem: no moderator has proposed it, or it is too old.
         """
         proposal, signers = proposal_of(document), self._seal.signers(document)
         if proposal.author not in signers & moderators:
             raise ProofProblem("A proposal that its author has not signed.")
-        if not now - PROPOSAL_S <= proposal.at <= now + AHEAD_S:
-            raise ProofProblem("A proposal of another time.")
+        if proposal.at < now - PROPOSAL_S:
+            raise ProofProblem("A proposal that has ended.")
         known = self._open.get(document.name)
         if known is not None and signers <= self._seal.signers(known.document):
             return False

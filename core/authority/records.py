@@ -19,10 +19,11 @@ from typing import Final
 import msgspec
 
 from core.authority import decisions as made
+from core.authority import holds
 from core.authority.decisions import Decisions
 from core.authority.documents import AHEAD_S, MARK_BYTES, Document, DocumentKind, DocumentSeal
 from core.authority.holds import HoldLists
-from core.authority.proposals import Proposals
+from core.authority.proposals import Proposals, proposal_of
 from core.authority.roles import RoleChain, Roles, can_follow, read_roles
 from core.base.content import digest
 from core.base.ids import PeerId
@@ -96,7 +97,7 @@ class AuthorityRecords:
             case DocumentKind.DECISIONS:
                 is_new = self._take_decisions(document, now)
             case DocumentKind.HOLDS:
-                is_new = self.holds.take(document, self.seal, self.roles.keys, now)
+                is_new = self.holds.take(document, self.seal, self.roles.keys)
         if is_new:
             self.forget(now)
         return is_new
@@ -116,19 +117,21 @@ class AuthorityRecords:
             case documents:
                 return msgspec.msgpack.encode(documents)
 
-    def learn(self, data: bytes, now: float) -> bool:
+    def learn(self, data: bytes, now: float | None) -> bool:
         """Take all documents of `to_bytes`, also of an earlier version; returns whether something is new.
 
         Args:
-            data: What somebody has kept or given; empty: nothing.
-            now: Unix seconds.
+            data: What was kept or given; empty: nothing.
+            now: Unix seconds; None: it was learned before, and a clock that is wrong today makes none of it false.
 
         Raises:
             RemoteProblem: it cannot be read, or a document's signatures do not allow it.
         """
         is_new = False
         for document in read_bundle(data) if data else ():
-            is_new |= self.take(document, now)
+            if now is not None and _made_at(document) > now + AHEAD_S:
+                raise ProofProblem("A document of another time.")
+            is_new |= self.take(document, now or 0.0)
         return is_new
 
     # --- inside ------------------------------------------------------------------------------------------------------
@@ -150,8 +153,6 @@ class AuthorityRecords:
 
     def _take_decisions(self, document: Document, now: float) -> bool:
         decisions = made.SCHEMA.decode(document.body)
-        if not 0 < decisions.number <= now + AHEAD_S:
-            raise ProofProblem("Decisions of another time.")
         if self._standing(document, decisions) <= self._standing(self._decided, self.decisions):
             return False
         if document.name != self.roles.decisions:  # which the threshold has named
@@ -177,6 +178,13 @@ class AuthorityRecords:
             return (roles.previous, roles.decisions) == self.in_force
         decisions = made.SCHEMA.decode(document.body)
         return (decisions.roles, decisions.previous) == self.in_force
+
+
+def _made_at(document: Document) -> int:
+    """When a document says that it was made, Unix seconds."""
+    if document.kind is DocumentKind.HOLDS:
+        return holds.SCHEMA.decode(document.body).number
+    return proposal_of(document).at
 
 
 def read_bundle(data: bytes) -> tuple[Document, ...]:

@@ -25,14 +25,14 @@ ROLES_BYTES_MAX: Final = 8 * 1024
 
 
 class Moderator(msgspec.Struct, frozen=True, array_like=True):
-    """Somebody who may sign."""
+    """Somebody who may sign for the collaboration."""
 
     key: Peer32
     name: Annotated[str, Meta(min_length=1, max_length=NAME_BYTES_MAX)]
 
 
 class Roles(msgspec.Struct, frozen=True, kw_only=True):
-    """A list of moderators."""
+    """A list of moderators, as it is signed."""
 
     number: Annotated[int, Meta(ge=0, le=CHAIN_MAX)]
     """One more than that of the list before."""
@@ -134,7 +134,7 @@ class RoleChain:
 
     @property
     def newest(self) -> RoleLink:
-        """The list in force."""
+        """The list that is in force now."""
         return self._links[-1]
 
     @property

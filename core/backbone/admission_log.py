@@ -94,6 +94,12 @@ class BadInvitation(NotTrusted):
         self.code = f"link.{why}"
 
 
+def closed() -> BadInvitation:
+    """The problem that moderators let nobody new in for now."""
+    hint = "Try again another day: your invitation stays as it is."
+    return BadInvitation("closed", "The moderators let nobody new in at present.", hint=hint)
+
+
 class PlacesHeld(BadInvitation):
     """The last places of an invitation are held for others, some of whom may not come."""
 

@@ -11,7 +11,6 @@ shards/N/          shards of the source N of its text, which the backbone gives 
 """
 
 import contextlib
-import math
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
@@ -94,7 +93,7 @@ def read_charter_records(charter: Charter) -> AuthorityRecords:
     """
     records = AuthorityRecords(charter.manifest.authority_id, charter.manifest.id)
     try:
-        records.learn(read_bounded(charter.folder / RECORDS, BUNDLE_BYTES_MAX) or b"", math.inf)
+        records.learn(read_bounded(charter.folder / RECORDS, BUNDLE_BYTES_MAX) or b"", None)
     except (ValueError, RemoteProblem) as error:
         raise Damaged(f"The file {RECORDS} of the collaboration in {charter.folder} is damaged.") from error
     return records
@@ -178,17 +177,12 @@ async def merged_records(charter: Charter, learned: AuthorityRecords) -> bytes:
         Busy: a command changes them for long.
         NoSpace: the disk is full.
     """
-    if not read_charter_records(charter).learn(learned.to_bytes(), math.inf):
+    if not read_charter_records(charter).learn(learned.to_bytes(), None):
         return read_charter_records(charter).to_bytes()
     async with only_command(charter):
         records = read_charter_records(charter)
-        records.learn(learned.to_bytes(), math.inf)
-        log, revoked = Revocations(charter.folder), [*map(PeerId, records.decisions.revoked)]
-        at = float(records.decisions.number)
-        log.append([Revocation(at=at, key=key.hex()) for key in revoked if key not in log.keys])
-        spared = [key for key in map(PeerId, records.decisions.pardoned) if key in log.keys and key not in revoked]
-        log.append([Revocation(at=at, key=key.hex(), undone=True) for key in spared])
-        write_atomic(charter.folder / RECORDS, records.to_bytes())
+        records.learn(learned.to_bytes(), None)
+        _write(charter, records)
     return records.to_bytes()
 
 
@@ -203,7 +197,17 @@ def keep_document(charter: Charter, records: AuthorityRecords, document: Documen
     Raises:
         NoSpace: the disk is full.
     """
-    records.take(document, math.inf)
+    records.take(document, 0.0)
+    _write(charter, records)
+
+
+def _write(charter: Charter, records: AuthorityRecords) -> None:
+    """Write what moderators have said, and into the log, which has room for all, whom they have shut out."""
+    log, revoked = Revocations(charter.folder), [*map(PeerId, records.decisions.revoked)]
+    at = float(records.decisions.number)
+    log.append([Revocation(at=at, key=key.hex()) for key in revoked if key not in log.keys])
+    spared = [key for key in map(PeerId, records.decisions.pardoned) if key in log.keys and key not in revoked]
+    log.append([Revocation(at=at, key=key.hex(), undone=True) for key in spared])
     write_atomic(charter.folder / RECORDS, records.to_bytes())
 
 

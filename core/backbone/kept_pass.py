@@ -10,7 +10,6 @@ to show its own pass.  Whoever can write to the folder gains what a server in be
 until the first peer tells newer ones.
 """
 
-import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Final
@@ -97,7 +96,7 @@ class KeptPasses:
             file = msgspec.json.decode(data, type=KeptGrant)
             verify_authority(file.authority, manifest.authority_id)
             shown = signed_pass(file.grant.certificate, manifest.authority_id, self._manifest_id)
-            records_of(manifest).learn(file.grant.records, math.inf)
+            records_of(manifest).learn(file.grant.records, None)
             if shown.peer != self._me:
                 raise NotTrusted(ANOTHERS)
         except (ValueError, Problem) as error:
@@ -107,13 +106,13 @@ class KeptPasses:
             return None
         return KeptPass(manifest, file.authority, file.grant, shown, file.clock_ahead_s)
 
-    def newest_records(self, manifest: Manifest, offered: bytes, now: float) -> AuthorityRecords:
+    def newest_records(self, manifest: Manifest, offered: bytes, now: float | None) -> AuthorityRecords:
         """What moderators have said: what is kept, and what is offered, which is kept from now on.
 
         Args:
             manifest: Manifest of the collaboration.
             offered: `AuthorityRecords.to_bytes`; empty: nothing.
-            now: Unix seconds.
+            now: Unix seconds; None: nothing is offered.
 
         Raises:
             RemoteProblem: what was offered has not the signatures that it needs.
@@ -122,7 +121,7 @@ class KeptPasses:
         """
         path, known = self._folder / RECORDS, records_of(manifest)
         try:
-            known.learn(read_bounded(path, BUNDLE_BYTES_MAX) or b"", math.inf)
+            known.learn(read_bounded(path, BUNDLE_BYTES_MAX) or b"", None)
         except (ValueError, RemoteProblem):
             self._set_aside(path, "The kept list of whom the organiser has shut out is damaged.")
             known = records_of(manifest)

@@ -23,8 +23,9 @@ import msgspec
 from aiohttp import web
 from msgspec import Meta
 
+from core.authority.decisions import Newcomers
 from core.authority.records import BUNDLE_BYTES_MAX
-from core.backbone.admission_log import AdmissionLog, PlacesHeld
+from core.backbone.admission_log import AdmissionLog, PlacesHeld, closed
 from core.backbone.authority import Authority, requested_key
 from core.backbone.charter import Charter, CharterRecords
 from core.backbone.revocations import household_mark, shut_out
@@ -258,6 +259,8 @@ class WelcomeDesk:
             Damaged: the charter is unreadable.
         """
         peer, log = None if asked.peer is None else PeerId(asked.peer), self._admission_log
+        if self._records.read().decisions.newcomers is Newcomers.CLOSED:
+            raise closed()
         invitation = log.valid(self._charter.invitations, asked.invite, now=now, peer=peer)
         if peer is not None and invitation.uses_max is not None and log.name_of(peer) is None:
             log.held.hold(invitation.id, peer, now)
@@ -310,20 +313,21 @@ class WelcomeDesk:
             Damaged: the charter is unreadable; so does NoSpace, when the disk is full.
         """
         key = requested_key(asked.csr)
-        records = self._records.read()
+        records, is_new = self._records.read(), self._admission_log.name_of(key) is None
         if key in records.shut_out(now):
             raise shut_out()
-        if self._admission_log.name_of(key) is None and not self._admitted.admits(host, now):
+        if is_new and records.decisions.newcomers is Newcomers.CLOSED:
+            raise closed()
+        if is_new and not self._admitted.admits(host, now):
             return None
-        invitations = self._charter.invitations
         mark = household_mark(self._charter.authority.seed, host)
         name = self._admission_log.admit(
-            key, asked.username, invitations=invitations, secret=asked.invite, now=now, household=mark
+            key, asked.username, invitations=self._charter.invitations, secret=asked.invite, now=now, household=mark
         )
         certificate = self._authority.issue(asked.csr, username=name, device=asked.device, now=now)
         names = [(bytes(peer), known) for peer, known in self._admission_log.newest_names(NAMES_MAX)]
-        earned: list[bytes] = [*self.earned()[-EARNED_MAX:]]
-        return PassGrant(certificate, list(self._contacts()), records.to_bytes(proposals=False), names, earned)
+        kept, earned = records.to_bytes(proposals=False), [bytes(peer) for peer in self.earned()[-EARNED_MAX:]]
+        return PassGrant(certificate, list(self._contacts()), kept, names, earned)
 
     def _refuse(self, status: int, refusal: JoinRefusal) -> web.Response:
         self._trace.mark("welcome.refused")

@@ -17,6 +17,7 @@ from core.api.commands import (
     METHODS,
     EngineRequest,
 )
+from core.api.moderation import ModerationWish
 from core.api.modes import UseSubject
 from core.api.reports import DAYS_MAX
 from core.api.snapshot import ProblemView
@@ -131,6 +132,8 @@ class Methods:
             "receipts": Method(_SinceParams, lambda asked: intents.reports.receipts(asked.since)),
             "machine": Method(_NoParams, lambda _: intents.reports.machine()),
             "trust": Method(_NoParams, lambda _: intents.reports.trust()),
+            "moderation": Method(_NoParams, lambda _: intents.moderation.view()),
+            "moderate": Method(ModerationWish, intents.moderation.act),
             "activity": Method(_NoParams, lambda _: intents.reports.activity()),
         }
 

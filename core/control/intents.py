@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from core.api.commands import ModelEvaluation
+from core.api.moderation import ModerationOutcome, ModerationView, ModerationWish
 from core.api.modes import UseSubject
 from core.api.reports import GiftHistory, MachineView, ReceiptList, TrustView
 from core.api.settings import PortTest, SettingsView
@@ -29,12 +30,26 @@ class ReportSource(Protocol):
         """The newest notices, those of earlier runs too."""
 
 
+class Moderators(Protocol):
+    """What a moderator does by the key of this computer."""
+
+    def view(self) -> ModerationView:
+        """Who decides, what waits for signatures, who is held."""
+
+    def act(self, wish: ModerationWish) -> ModerationOutcome:
+        """Sign what a moderator wants, and hand it to the others."""
+
+
 class Intents(Protocol):
     """A person's possible intents.  A Problem that is raised becomes the client's answer."""
 
     @property
     def reports(self) -> ReportSource:
         """Answers that only some clients want."""
+
+    @property
+    def moderation(self) -> Moderators:
+        """What moderators see and do."""
 
     def snapshot(self) -> Snapshot:
         """The engine's whole present state, to be shown."""

@@ -16,6 +16,7 @@ from core.base.manifest import Manifest
 from core.base.problems import Problem
 from core.engine.installation import Installation
 from core.engine.limits.preferences import check_end, view
+from core.engine.moderation import Moderation
 from core.engine.reports import EngineReports
 from core.engine.session import VolunteerSession
 from core.engine.shown.snapshots import Standpoint, take_snapshot, verdict_of
@@ -73,6 +74,8 @@ class Controls:
         self._announce = announce
         self.reports = EngineReports(life.installation, lambda: life.session)
         """What is told on demand only."""
+        self.moderation = Moderation(life.installation, self._joined)
+        """What moderators do."""
 
     def snapshot(self) -> Snapshot:
         """The engine's whole state at this moment, as clients show it."""

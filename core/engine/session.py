@@ -96,6 +96,7 @@ class VolunteerSession:
             pace=None if is_loopback(options.bind) else installation.usage_policy.pace,
             shards=self.shards.exchange,
         )
+        self.authority, self.learn_records = self._session.authority, self._session.learn_records
         self.clock_watch = ClockWatch(installation, joining, self._session, end=self._end)
         self.data = DataWatch(installation.notices, installation.clock.now, shared=lambda: self.shards.tally)
         self.desk = DataDesk(installation.usage_policy.pace, self.shards)

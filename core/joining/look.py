@@ -34,7 +34,7 @@ from core.joining.introduction import (
 )
 
 UPDATE: Final = "Update Potluck, then open the link again."
-REFUSED: Final = frozenset({"link.withdrawn", "link.expired", "link.full", NEWER, OLDER})
+REFUSED: Final = frozenset({"link.withdrawn", "link.expired", "link.full", "link.closed", NEWER, OLDER})
 """Codes of refusals that a backbone may give; any other one says that it is closed."""
 NOW: Final = Schema(CollaborationNow, named="the present state", bytes_max=1024, form="json")
 
@@ -85,7 +85,7 @@ async def look(link: Link, now: Callable[[], float], *, member: bool = False) ->
             try:
                 present = await _present(session, to)
             except LinkProblem as problem:
-                if not (member and problem.code.removeprefix("link.") in {"withdrawn", "expired", "full"}):
+                if not (member and problem.code.removeprefix("link.") in {"withdrawn", "expired", "full", "closed"}):
                     raise
                 return Invited(introduced.manifest, introduced.signed, 0)
             async with asyncio.timeout(TIMEOUT_S):

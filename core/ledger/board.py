@@ -108,6 +108,11 @@ class Board:
             self._names = dict([*self._names.items(), *news.items()][-ROWS_MAX:])
             self.dirty = True
 
+    @property
+    def names(self) -> Mapping[PeerId, str]:
+        """Names of all peers that have been known here."""
+        return self._names
+
     def row(self, peer: PeerId) -> LedgerRow:
         """One peer's sums; zeros for an unknown peer."""
         return self.ledger.row(peer)

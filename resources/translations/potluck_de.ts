@@ -932,6 +932,10 @@
    <translation>Der Start</translation>
   </message>
   <message>
+   <source>Give a name of the leaderboard, or a key.</source>
+   <translation>Nennen Sie einen Namen aus der Rangliste oder einen Schlüssel.</translation>
+  </message>
+  <message>
    <source>Graphics card</source>
    <translation>Grafikkarte</translation>
   </message>
@@ -1444,6 +1448,10 @@
    <translation>Diesen Rechner hat seit {0} s niemand berührt.</translation>
   </message>
   <message>
+   <source>Nobody here is called {0}.</source>
+   <translation>Niemand heißt hier {0}.</translation>
+  </message>
+  <message>
    <source>Nobody uses it from afar.</source>
    <translation>Niemand nutzt ihn aus der Ferne.</translation>
   </message>
@@ -1498,6 +1506,10 @@
   <message>
    <source>Nothing has changed.</source>
    <translation>Es hat sich nichts geändert.</translation>
+  </message>
+  <message>
+   <source>Nothing has changed: you have signed that, or something else was decided meanwhile.</source>
+   <translation>Nichts hat sich geändert: Das haben Sie schon unterschrieben, oder inzwischen wurde etwas anderes entschieden.</translation>
   </message>
   <message>
    <source>Nothing has to be done: the key is then kept in a file that only you can read.</source>
@@ -2276,6 +2288,10 @@
    <translation>Das Modell, in Zahlen, Dateien, die das Projekt mit ihrem Fingerabdruck nennt, etwa ein Wortschatz, und Lerntext von den Adressen, die Sie vor dem Beitritt gesehen haben. Nie Programme: Neuer Code kommt nur mit einer neuen Version von Potluck, die Sie selbst installieren.</translation>
   </message>
   <message>
+   <source>The moderators let nobody new in at present.</source>
+   <translation>Die Moderatoren lassen zurzeit niemanden neu herein.</translation>
+  </message>
+  <message>
    <source>The month's limit for the network is used up. Potluck continues with the next month.</source>
    <translation>Die Monatsgrenze für das Netzwerk ist erreicht. Potluck macht im nächsten Monat weiter.</translation>
   </message>
@@ -2846,6 +2862,10 @@
   <message>
    <source>Try a&amp;lone</source>
    <translation>A&amp;llein ausprobieren</translation>
+  </message>
+  <message>
+   <source>Try again another day: your invitation stays as it is.</source>
+   <translation>Versuchen Sie es an einem anderen Tag noch einmal: Ihre Einladung bleibt, wie sie ist.</translation>
   </message>
   <message>
    <source>Try again in a moment.</source>

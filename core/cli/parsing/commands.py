@@ -25,6 +25,7 @@ COMMANDS: Final[Mapping[str, CommandEntry]] = MappingProxyType(
         "backbone": CommandEntry("volunteer.collaborate", "welcome others, without training"),
         "invite": CommandEntry("volunteer.collaborate", "make a link that lets people in, list all, or withdraw one"),
         "revoke": CommandEntry("volunteer.collaborate", "shut somebody out of a collaboration"),
+        "moderate": CommandEntry("organiser.moderate_command", "decide with other moderators, and see what waits"),
         "copies": CommandEntry("volunteer.collaborate", "list the kept copies of the model, or go back to one"),
         "join": CommandEntry("volunteer.collaborate", "take part in a collaboration"),
         "leave": CommandEntry("volunteer.collaborate", "take part in a collaboration no longer; its files stay"),

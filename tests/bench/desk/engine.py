@@ -33,6 +33,7 @@ from core.control.notices import NoticeRing
 from core.control.service import ControlService
 from core.net.clock import Clock
 from core.storage.paths import Home
+from tests.unit.control.moderators import NobodyModerates
 
 CHANGE_S: Final = 0.25
 TARGET: Final = 100_000
@@ -80,6 +81,7 @@ class PretenceEngine:
         self._clock = clock
         self._step = 0
         self.reports = PretenceReports()
+        self.moderation = NobodyModerates()
 
     def change(self) -> None:
         """Go on by one step: each peer's speed and samples are others."""

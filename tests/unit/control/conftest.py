@@ -14,6 +14,7 @@ from core.api.verdict import contributing
 from core.engine.limits.preferences import view
 from core.storage.paths import Home
 from core.storage.settings import Settings
+from tests.unit.control.moderators import NobodyModerates
 
 
 class CardboardReports:
@@ -59,6 +60,7 @@ class CardboardEngine:
         self.chosen: dict[str, object] = {}
         self.snapshots = 0
         self.reports = CardboardReports()
+        self.moderation = NobodyModerates()
 
     def snapshot(self) -> Snapshot:
         self.snapshots += 1

@@ -1,0 +1,105 @@
+"""A moderator's wishes as signed documents."""
+
+from collections.abc import Callable
+
+from core.api.moderation import ModerationAct, ModerationWish
+from core.authority.changes import banned, check_moderator, new_decisions, new_holds, new_roles, pardoned
+from core.authority.decisions import NOTICES_MAX, WORDS_MAX, Announcement, Decisions, Newcomers
+from core.authority.documents import Document
+from core.authority.holds import HeldPerson
+from core.authority.proposals import Proposal
+from core.authority.records import AuthorityRecords
+from core.authority.roles import NAME_BYTES_MAX, Moderator, Roles, usual_threshold
+from core.authority.view import proposal_id
+from core.base.ids import PeerId
+from core.base.problems import BadInput, quoted
+from core.base.signing import Signer
+
+DAY_S = 24 * 3600
+Find = Callable[[str], PeerId]
+"""The key of a person; raises BadInput where nobody is called so."""
+
+
+def signed_wish(records: AuthorityRecords, signer: Signer, now: float, wish: ModerationWish, find: Find) -> Document:
+    """What a moderator wants as a document with their signature.
+
+    Args:
+        records: What is known.
+        signer: The moderator.
+        now: Unix seconds.
+        wish: What they want.
+        find: Finds the key of a person.
+
+    Raises:
+        BadInput: nobody is meant, or it cannot be done.
+        NotTrusted: the signer is not a moderator.
+    """
+    if len(wish.words) > WORDS_MAX:
+        raise BadInput(f"These are {len(wish.words)} letters.", hint=f"Say it in {WORDS_MAX}.")
+    match wish.act:
+        case ModerationAct.SIGN:
+            proposal = _proposal(records, wish.who)
+            if not (isinstance(proposal.content, Roles) and signer.peer_id in proposal.content.keys):
+                check_moderator(records, signer.peer_id)  # who shall become one may agree to that
+            return records.seal.countersign(proposal.document, signer)
+        case ModerationAct.HOLD | ModerationAct.RELEASE:
+            key = find(wish.who)
+            held = HeldPerson(key, int(now + wish.days * DAY_S), wish.words)
+            hold = held if wish.act is ModerationAct.HOLD else None
+            return new_holds(records, signer, now, hold=hold, release=key)
+        case ModerationAct.ADD | ModerationAct.REMOVE | ModerationAct.AGREE:
+            return _new_roles(records, signer, now, wish, find)
+        case _:
+            return new_decisions(records, signer, now, **_fields(records.decisions, now, wish, find))
+
+
+def _fields(known: Decisions, now: float, wish: ModerationWish, find: Find) -> dict[str, object]:
+    """The fields of decisions that a wish changes."""
+    because: dict[str, object] = {"words": wish.words}
+    match wish.act:
+        case ModerationAct.BAN:
+            return because | banned(known, [find(wish.who)], now)
+        case ModerationAct.PARDON:
+            return because | pardoned(known, [find(wish.who)])
+        case ModerationAct.NOTICE:
+            if not wish.words.strip():
+                raise BadInput("The notice says nothing.", hint="Give its words with --words.")
+            told = [one for one in known.notices if now < one.until]
+            told.append(Announcement(int(now), int(now + wish.days * DAY_S), wish.words))
+            return {"notices": tuple(told[-NOTICES_MAX:])}
+        case _:
+            return because | {"newcomers": Newcomers.CLOSED if wish.act is ModerationAct.CLOSE else Newcomers.INVITED}
+
+
+def _new_roles(records: AuthorityRecords, signer: Signer, now: float, wish: ModerationWish, find: Find) -> Document:
+    roles = records.roles
+    people, threshold = list(roles.moderators), wish.count
+    match wish.act:
+        case ModerationAct.ADD:
+            name = wish.words.strip() or wish.who
+            people.append(Moderator(find(wish.who), name.encode()[:NAME_BYTES_MAX].decode(errors="ignore")))
+        case ModerationAct.REMOVE:
+            gone = [one for one in people if wish.who in {one.name, one.key.hex()}]
+            if not gone:
+                raise BadInput(f"{quoted(wish.who)} is not a moderator.", hint="List them with: potluck moderate")
+            people.remove(gone[0])
+            threshold = threshold or min(roles.threshold, usual_threshold(len(people)))
+    return new_roles(
+        records, signer, now, moderators=people, threshold=threshold or max(usual_threshold(len(people)), 1)
+    )
+
+
+def _proposal(records: AuthorityRecords, said: str) -> Proposal:
+    found = [one for one in records.proposals if said and proposal_id(one.document).startswith(said.lower())]
+    if len(found) != 1:
+        raise BadInput(f"No proposal is called {quoted(said)}.", hint="List them with: potluck moderate")
+    return found[0]
+
+
+def key_of(said: str) -> PeerId | None:
+    """The key that somebody has written in hex; None: it is not one."""
+    try:
+        key = bytes.fromhex(said)
+    except ValueError:
+        return None
+    return PeerId(key) if len(key) == 32 else None
