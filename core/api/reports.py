@@ -68,8 +68,6 @@ class ReceiptList(msgspec.Struct, frozen=True, kw_only=True):
     """The newest first."""
     kept: int = 0
     """Receipts that were ever kept of this collaboration."""
-    samples_pending: int = 0
-    """Accumulated here, not averaged yet."""
     samples: int = 0
     """Averaged in all rounds; a snapshot has those that the model counts."""
     rounds: int = 0

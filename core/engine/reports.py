@@ -75,7 +75,6 @@ class EngineReports:
         return ReceiptList(
             receipts=tuple(receipt_view(one, me) for one in found),
             kept=session.journal.receipts_kept,
-            samples_pending=session.samples_pending,
             samples=credit.samples,
             rounds=credit.rounds,
             reduced=credit.reduced,

@@ -222,11 +222,6 @@ class VolunteerSession:
             reach=self._session.reach,
         )
 
-    @property
-    def samples_pending(self) -> int:
-        """Samples that were accumulated here and are not averaged yet."""
-        return self._session.peer.view(self._installation.clock.now()).samples
-
     # --- inside ------------------------------------------------------------------------------------------------------
 
     async def _begin(self) -> None:

@@ -252,7 +252,7 @@ def reports() -> dict[str, object]:
     notices = [Notice(place, 1_760_000_000.0 + 97 * place, *one) for place, one in enumerate(told, 1)]
     return {
         "history": GiftHistory(today=TODAY.isoformat(), days=gifts(), streak=7, kwh_cents=32),
-        "receipts": ReceiptList(receipts=rounds, kept=40, samples_pending=600, rounds=40, reduced=4_800_000),
+        "receipts": ReceiptList(receipts=rounds, kept=40, rounds=40, reduced=4_800_000),
         "machine": machine,
         "trust": TrustView(mine="0123 4567 89ab cdef 0123 4567 89ab cdef", organiser="89ab cdef " * 3 + "89ab cdef"),
         "activity": notices,

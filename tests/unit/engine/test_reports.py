@@ -97,9 +97,7 @@ def test_receipts_and_days_count_a_round_not_kept(installation, tmp_path):
         now=lambda: 5.0,
     )
     installation.key = GIVER
-    session = SimpleNamespace(
-        journal=journal, samples_pending=0, joined=SimpleNamespace(manifest=SimpleNamespace(id=bytes(32)))
-    )
+    session = SimpleNamespace(journal=journal, joined=SimpleNamespace(manifest=SimpleNamespace(id=bytes(32))))
     meter = GiftMeter(
         installation.days, lambda: GiftTotals(samples=journal.credit(GIVER.peer_id).samples), lambda: 10.0
     )
