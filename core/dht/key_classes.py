@@ -18,6 +18,21 @@ Validator = Callable[[Key, Record], bool]
 do."""
 
 
+def own_records(decode: Callable[[bytes], object]) -> Validator:
+    """Make the validator of keys under which each peer has one record, under no name but its own.
+
+    Args:
+        decode: Raises WireProblem for a value that is not valid.
+    """
+
+    def allows(key: Key, record: Record) -> bool:
+        del key
+        decode(record.value)
+        return record.subkey == record.owner
+
+    return allows
+
+
 def class_mark(name: str) -> bytes:
     """The last bytes of all keys of a class."""
     return sha256(b"potluck key class\n" + name.encode()).digest()[:CLASS_BYTES]

@@ -12,8 +12,7 @@ from core.base.machine import earliest
 from core.base.problems import WireProblem
 from core.base.trace import Trace
 from core.dht.events import Found
-from core.dht.key_classes import Validator, classed_key
-from core.dht.messages import Record
+from core.dht.key_classes import Validator, classed_key, own_records
 from core.dht.node import DhtNode
 from core.swarm.presence.membership import Membership
 from core.swarm.shards.holdings import SCHEMAS as SHARD_SCHEMAS
@@ -40,13 +39,7 @@ def lines_key(run: bytes) -> Key:
     return classed_key(LINES, run)
 
 
-def is_facts(key: Key, record: Record) -> bool:
-    """Whether a record may stand there: each peer's own facts, under no name but its own."""
-    del key
-    decode_facts(record.value)
-    return record.subkey == record.owner
-
-
+is_facts: Validator = own_records(decode_facts)
 SCHEMAS: Mapping[str, Validator] = MappingProxyType(
     {**PROGRESS_SCHEMAS, **SHARD_SCHEMAS, **THANKS_SCHEMAS, LINES: is_facts}
 )

@@ -18,8 +18,7 @@ from msgspec import Meta
 from core.base.data_source import SHARDS_MAX, SOURCES_MAX
 from core.base.ids import Key
 from core.base.wire import Schema
-from core.dht.key_classes import Validator, classed_key
-from core.dht.messages import Record
+from core.dht.key_classes import Validator, classed_key, own_records
 
 RANGE: Final = 2048
 """Number of shards whose holders stand under one key."""
@@ -74,12 +73,6 @@ def decode_holdings(value: bytes) -> int:
     return int.from_bytes(_SCHEMA.decode(value).bits, "little")
 
 
-def is_holdings(key: Key, record: Record) -> bool:
-    """Whether a record may stand under such a key: one of each peer, under no name but its own."""
-    del key
-    decode_holdings(record.value)
-    return record.subkey == record.owner
-
-
+is_holdings: Validator = own_records(decode_holdings)
 SCHEMAS: Mapping[str, Validator] = MappingProxyType({HOLDINGS: is_holdings})
 """What may stand under the keys of shards."""

@@ -18,13 +18,13 @@ import msgspec
 from msgspec import Meta
 
 from core.averaging.plan import Rates
-from core.base.ids import Key, PeerId
+from core.base.ids import PeerId
 from core.base.machine import earliest
 from core.base.problems import WireProblem
 from core.base.wire import Schema
 from core.dht.events import Found
-from core.dht.key_classes import Validator, classed_key
-from core.dht.messages import VALUE_BYTES_MAX, Record
+from core.dht.key_classes import Validator, classed_key, own_records
+from core.dht.messages import VALUE_BYTES_MAX
 from core.swarm.shards.news import ShardDirectory
 from core.swarm.words.outputs import Output
 
@@ -58,13 +58,7 @@ class ShardThanks(msgspec.Struct, frozen=True, array_like=True):
 _SCHEMA: Final = Schema(ShardThanks, named="thanks for shards", bytes_max=VALUE_BYTES_MAX)
 
 
-def is_thanks(key: Key, record: Record) -> bool:
-    """Whether a record may stand under the key: one of each member, under no name but its own."""
-    del key
-    _SCHEMA.decode(record.value)
-    return record.subkey == record.owner
-
-
+is_thanks: Validator = own_records(_SCHEMA.decode)
 SCHEMAS: Mapping[str, Validator] = MappingProxyType({THANKS: is_thanks})
 """What may stand under the key of thanks."""
 

@@ -13,8 +13,8 @@ from core.base.ids import Key
 from core.base.problems import WireProblem
 from core.base.state_header import ANCESTORS_MAX, MARK_BYTES
 from core.base.wire import Schema
-from core.dht.key_classes import Validator, classed_key
-from core.dht.messages import VALUE_BYTES_MAX, Record
+from core.dht.key_classes import Validator, classed_key, own_records
+from core.dht.messages import VALUE_BYTES_MAX
 from core.swarm.words.states import LINEAGE_BYTES, StateName
 
 Bytes32 = Annotated[bytes, Meta(min_length=LINEAGE_BYTES, max_length=LINEAGE_BYTES)]
@@ -107,12 +107,6 @@ def _printable(text: str) -> str:
     return "".join(letter if letter.isprintable() else "?" for letter in text)
 
 
-def is_report(key: Key, record: Record) -> bool:
-    """Whether a record may stand under a progress key: one report of each peer, under no name but its own."""
-    del key
-    decode_report(record.value)
-    return record.subkey == record.owner
-
-
+is_report: Validator = own_records(decode_report)
 SCHEMAS: Mapping[str, Validator] = MappingProxyType({PROGRESS: is_report})
 """What may stand under the swarm's keys."""
