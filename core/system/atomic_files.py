@@ -90,11 +90,7 @@ def move_synced(source: Path, path: Path) -> None:
     Raises:
         OSError: the system does not allow it, or the disk is full.
     """
-    descriptor = os.open(source, os.O_RDWR)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    _sync(source, os.O_RDWR)
     source.replace(path)
     _sync_directory(path.parent)
 
@@ -230,9 +226,12 @@ def _copy_new(temporary: Path, path: Path) -> None:
 
 def _sync_directory(path: Path) -> None:
     """Make the renaming itself durable, where the system lets a directory be synced."""
-    if os.name == "nt":
-        return
-    descriptor = os.open(path, os.O_RDONLY)
+    if os.name != "nt":
+        _sync(path, os.O_RDONLY)
+
+
+def _sync(path: Path, flags: int) -> None:
+    descriptor = os.open(path, flags)
     try:
         os.fsync(descriptor)
     finally:

@@ -4,7 +4,8 @@ import json
 import os
 import sys
 import threading
-from collections.abc import Callable
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from core.base.data_source import SECRETS
@@ -24,6 +25,15 @@ def reporting(work: Callable[[], None]) -> int:
         say("problem", code=problem.code, message=problem.message, hint=problem.hint)
         return 2
     return 0
+
+
+def chosen_by(parser: ArgumentParser, arguments: Sequence[str] | None) -> Namespace:
+    """Read a program's words, and have it end with its parent if they say so."""
+    parser.add_argument("--with-parent", action="store_true", help="end when standard input closes")
+    chosen = parser.parse_args(arguments)
+    if chosen.with_parent:
+        end_with_parent()
+    return chosen
 
 
 def end_with_parent() -> None:

@@ -21,17 +21,14 @@ from core.text.sources.requests import (
     TokenizerRequest,
     VerifyRequest,
 )
-from core.training.programs.child import bounded_memory, end_with_parent, reporting, say
+from core.training.programs.child import bounded_memory, chosen_by, reporting, say
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The program; see the module's docstring."""
     parser = argparse.ArgumentParser(prog="data", description="Look at text, cut it, check it.")
     parser.add_argument("--asked", required=True, help="core.text.sources.requests.DataRequest as JSON")
-    parser.add_argument("--with-parent", action="store_true", help="end when standard input closes")
-    chosen = parser.parse_args(arguments)
-    if chosen.with_parent:
-        end_with_parent()
+    chosen = chosen_by(parser, arguments)
     bounded_memory()
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
     asked: DataRequest = msgspec.json.decode(chosen.asked, type=DataRequest)

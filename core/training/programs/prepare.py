@@ -21,7 +21,7 @@ from core.base.recipe import Recipe
 from core.system.offline import offline
 from core.tasks.text import text_of
 from core.text.sources.index_at import index_of, listed
-from core.training.programs.child import bounded_memory, end_with_parent, given_secrets, reporting, say, say_wait
+from core.training.programs.child import bounded_memory, chosen_by, given_secrets, reporting, say, say_wait
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -31,10 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--called", action="append", default=[], help="how sentences call it")
     parser.add_argument("--out", type=Path, help="where the files go; without it the recipes are only checked")
     parser.add_argument("--start", type=Path, metavar="DIR", help="go on from the model that transformers wrote there")
-    parser.add_argument("--with-parent", action="store_true", help="end when standard input closes")
-    chosen = parser.parse_args(arguments)
-    if chosen.with_parent:
-        end_with_parent()
+    chosen = chosen_by(parser, arguments)
     bounded_memory()
     called = chosen.called or ["recipe"]
     recipes, secrets = [msgspec.json.decode(recipe, type=Recipe) for recipe in chosen.recipe], given_secrets()

@@ -25,7 +25,7 @@ from core.system.atomic_files import problem_of, system_error_of
 from core.system.offline import offline
 from core.tasks import task_of
 from core.tasks.task import Blobs, Task
-from core.training.programs.child import end_with_parent, reporting, say
+from core.training.programs.child import chosen_by, reporting, say
 from core.workers.child_end import step_back
 
 if TYPE_CHECKING:
@@ -55,14 +55,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--manifest", type=Path, required=True, help="the collaboration's signed manifest")
     parser.add_argument("--blobs", type=Path, required=True, help="the folder of its files")
     parser.add_argument("--state", type=Path, required=True, help="a copy of it, in a folder that goes afterwards")
-    parser.add_argument("--with-parent", action="store_true", help="end when standard input closes")
     uses = parser.add_subparsers(dest="use", required=True)
     uses.add_parser("export").add_argument("--out", type=Path, required=True, help="where the files go")
     uses.add_parser("try").add_argument("text", help="with blanks to be filled, or to go on with")
     uses.add_parser("check")
-    chosen = parser.parse_args(arguments)
-    if chosen.with_parent:
-        end_with_parent()
+    chosen = chosen_by(parser, arguments)
     return reporting(lambda: _load_and_use(chosen))
 
 
