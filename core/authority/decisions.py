@@ -9,6 +9,7 @@ from msgspec import Meta
 from core.authority.documents import BODY_BYTES_MAX
 from core.base.contact import Peer32
 from core.base.content import DIGEST_BYTES
+from core.base.ids import AccountId, PeerId, account_of
 from core.base.wire import Schema
 
 REVOKED_MAX: Final = 1000
@@ -64,6 +65,11 @@ class Decisions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Keys that no single moderator holds any longer, the latest last."""
     notices: Annotated[tuple[Announcement, ...], Meta(max_length=NOTICES_MAX)] = ()
     newcomers: Newcomers = Newcomers.INVITED
+
+    @property
+    def banned(self) -> frozenset[AccountId]:
+        """Accounts whose first key is revoked: no key of theirs has a pass that holds, known here or not."""
+        return frozenset(account_of(PeerId(key)) for key in self.revoked)
 
 
 SCHEMA: Final = Schema(Decisions, named="decisions", bytes_max=BODY_BYTES_MAX)

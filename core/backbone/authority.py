@@ -11,7 +11,7 @@ from cryptography.x509.oid import NameOID
 from core.backbone.signed_time import SignedTime, time_signed_bytes
 from core.base.bounds import USERNAME_BYTES_MAX
 from core.base.content import digest
-from core.base.ids import PeerId
+from core.base.ids import AccountId, PeerId, account_of
 from core.base.problems import BadInput, ProofProblem
 from core.base.signing import KeyPair
 from core.net.identity.passes import DEVICE_BYTES_MAX, PassRole, issuer_name, utc
@@ -38,7 +38,14 @@ class Authority:
         """The authority's certificate, DER: the root of trust of every connection in the collaboration."""
 
     def issue(
-        self, request: bytes, *, username: str, device: str, now: float, role: PassRole = PassRole.MEMBER
+        self,
+        request: bytes,
+        *,
+        username: str,
+        device: str,
+        now: float,
+        role: PassRole = PassRole.MEMBER,
+        account: AccountId | None = None,
     ) -> bytes:
         """A pass (DER) for the key that signed the certificate request, valid for `LIFETIME_S`.
 
@@ -48,6 +55,7 @@ class Authority:
             device: A name for the computer; cut to what fits.
             now: Unix seconds.
             role: What its holder may do.
+            account: Whose key it is; None, and left out, where it is an account's first.
 
         Raises:
             BadInput: the name cannot be used.
@@ -64,6 +72,8 @@ class Authority:
             names.append(x509.NameAttribute(NameOID.ORGANIZATIONAL_UNIT_NAME, label))
         if role is not PassRole.MEMBER:
             names.append(x509.NameAttribute(NameOID.TITLE, role))
+        if account not in {None, account_of(PeerId(key.public_bytes_raw()))}:
+            names.append(x509.NameAttribute(NameOID.USER_ID, account.hex()))
         serial = digest(key.public_bytes_raw() + int(now * 1000).to_bytes(8, "big"))[:8]
         certificate = (
             self._builder(serial)

@@ -7,11 +7,15 @@ from typing import NewType
 PeerId = NewType("PeerId", bytes)
 """A peer is its raw Ed25519 public key: 32 bytes."""
 
+AccountId = NewType("AccountId", bytes)
+"""A person, whose computers have a key each: 16 bytes, which follow from the key that was let in first."""
+
 Key = NewType("Key", bytes)
 """A point of the DHT's key space: 32 bytes (256 bits)."""
 
 PEER_ID_BYTES = 32
 KEY_BYTES = 32
+ACCOUNT_BYTES = 16
 
 
 def hashed_key(*parts: bytes) -> Key:
@@ -21,6 +25,11 @@ def hashed_key(*parts: bytes) -> Key:
         digest.update(len(part).to_bytes(4, "big"))
         digest.update(part)
     return Key(digest.digest())
+
+
+def account_of(key: PeerId) -> AccountId:
+    """The account whose first key this is: nobody finds another key with the same 128 bits."""
+    return AccountId(hashed_key(b"account", key)[:ACCOUNT_BYTES])
 
 
 def node_key(peer: PeerId) -> Key:

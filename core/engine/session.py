@@ -264,7 +264,9 @@ class VolunteerSession:
                 self.trainer.order(event)
             case _:
                 self.journal.take(event)
-                if isinstance(event, AuthorityDecided) and self._installation.key.peer_id in event.shut_out:
+                if isinstance(event, AuthorityDecided) and (
+                    self._session.peer.me in event.shut_out or self.joined.account in self.authority.decisions.banned
+                ):
                     self._end(shut_out())
         self._changed()
 

@@ -32,7 +32,7 @@ from core.backbone.welcome import (
     PassRequest,
 )
 from core.base.bounds import USERNAME_BYTES_MAX
-from core.base.ids import PeerId
+from core.base.ids import AccountId, PeerId
 from core.base.manifest import Manifest
 from core.base.problems import BadInput, NotTrusted, Problem, ProofProblem, RemoteProblem, ShutOut, WireProblem
 from core.base.signing import KeyPair
@@ -73,6 +73,8 @@ class JoinedCollaboration:
     """The backbone itself first."""
     name: str
     """This peer's name in the collaboration, as its pass has it."""
+    account: AccountId
+    """The person of this computer, as its pass has it."""
     names: dict[PeerId, str]
     """Names of others that the backbone has let in."""
     records: bytes
@@ -254,7 +256,8 @@ class Joining:
         check_manifest(kept.manifest)
         self._willing(kept.manifest)
         records = self.kept.newest_records(kept.manifest, b"", None)
-        if self._key.peer_id in records.shut_out(now() + kept.clock_ahead_s):
+        shut = records.shut_out(now() + kept.clock_ahead_s)
+        if self._key.peer_id in shut or kept.shown.account in records.decisions.banned:
             raise shut_out()
         # This computer's clock may be as wrong as it was, or have been set since.  The earlier time comes first: others
         # move a clock forward (`Clock.heard`), and never back.
@@ -278,6 +281,7 @@ class Joining:
             grant.certificate,
             grant.contacts,
             kept.shown.username,
+            kept.shown.account,
             {PeerId(peer): name for peer, name in grant.names},
             records,
             clock_ahead_s,

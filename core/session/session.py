@@ -191,7 +191,9 @@ class Session(Generic[P]):
         self._bind = bind
         port = await self.host.start(bind=bind, port=port)
         self.learn_records(self._records)
-        self.host.passes.revoked = self.authority.shut_out(self._clock.now())  # long ago: they know
+        self.host.passes.refuse(
+            self.authority.shut_out(self._clock.now()), self.authority.decisions.banned
+        )  # long ago: they know
         return port
 
     async def join(
@@ -300,9 +302,11 @@ class Session(Generic[P]):
             return
         match event:
             case AuthorityDecided(decisions=decisions, shut_out=revoked):
-                self.deliver(Revoked(revoked))
+                banned = decisions.banned
+                known = self.host.passes.known.items()
+                self.deliver(Revoked(revoked | {peer for peer, one in known if one.account in banned}))
                 later = asyncio.get_running_loop().call_later
-                later(PARTING_S, setattr, self.host.passes, "revoked", revoked)
+                later(PARTING_S, self.host.passes.refuse, revoked, banned)
                 left_s = max(0.0, decisions.passes_since + ROLLOVER_S - now)
                 later(left_s, setattr, self.host.passes, "since", decisions.passes_since)
                 if left_s:

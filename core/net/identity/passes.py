@@ -1,4 +1,4 @@
-"""Access passes: short-lived X.509 certificates for (username, peer key, device, role), issued by an authority.
+"""Access passes: short-lived X.509 certificates for (name, key, device, role, account), issued by an authority.
 
 They are the access tokens of S000 appendix I.5.  The issuer's name holds the manifest id, so the pass of one
 collaboration is refused by another even where both have the same authority.  Names are as short as may be: a pass has
@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import NameOID, SignatureAlgorithmOID
 
-from core.base.ids import PeerId
+from core.base.ids import ACCOUNT_BYTES, AccountId, PeerId, account_of
 from core.base.problems import NotTrusted, ProofProblem
 from core.base.signing import Ed25519Verifier, KeyPair
 
@@ -60,6 +60,13 @@ class Pass:
     expires: float
     """Last time of validity, Unix seconds."""
     role: PassRole = PassRole.MEMBER
+    further: AccountId | None = None
+    """The account, where the key is a further one of it; None: it is the account's first."""
+
+    @property
+    def account(self) -> AccountId:
+        """The person: all computers of one account count as one wherever people count."""
+        return account_of(self.peer) if self.further is None else self.further
 
     def check_time(self, now: float) -> None:
         """Check that the pass is valid now, give or take `CLOCK_TOLERANCE_S`.
@@ -140,6 +147,8 @@ class PassVerifier:
         """The newest pass of each peer that has shown one, who showed it last at the end."""
         self.revoked: frozenset[PeerId] = frozenset()
         """Peers whose passes hold no longer, by the newest records of the authority."""
+        self.banned: frozenset[AccountId] = frozenset()
+        """Accounts of which no pass holds any longer, of whatever key, by the same records."""
         self.since = 0.0
         """No pass holds that began before this, Unix seconds, by the same records."""
 
@@ -161,6 +170,15 @@ class PassVerifier:
             self.known.popitem(last=False)
         return found
 
+    def refuse(self, revoked: frozenset[PeerId], banned: frozenset[AccountId]) -> None:
+        """Take in whose passes hold no longer: those of these keys, and all of these accounts."""
+        self.revoked, self.banned = revoked, banned
+
+    def account(self, peer: PeerId) -> AccountId:
+        """A peer's account, as its newest pass says; of a peer that has shown none its key's own."""
+        found = self.known.get(peer)
+        return account_of(peer) if found is None else found.account
+
     def check(self, found: Pass, now: float) -> None:
         """Check that a pass that was read still holds.
 
@@ -172,7 +190,7 @@ class PassVerifier:
             ProofProblem: it has expired, or was revoked.
         """
         found.check_time(now)
-        if found.peer in self.revoked or found.begins < self.since:
+        if found.peer in self.revoked or found.account in self.banned or found.begins < self.since:
             raise ProofProblem(f"The pass of {found.username} was revoked.")
 
 
@@ -231,7 +249,17 @@ def _read(certificate: x509.Certificate, manifest_id: bytes) -> Pass:
         certificate.not_valid_before_utc.timestamp(),
         certificate.not_valid_after_utc.timestamp(),
         PassRole.BACKBONE if names.get(NameOID.TITLE) == PassRole.BACKBONE else PassRole.MEMBER,
+        _account(names.get(NameOID.USER_ID)),
     )
+
+
+def _account(said: str | None) -> AccountId | None:
+    if said is None:
+        return None
+    account = AccountId(bytes.fromhex(said))
+    if len(account) != ACCOUNT_BYTES:
+        raise ProofProblem("The pass names an account that cannot be.")
+    return account
 
 
 def utc(seconds: float) -> datetime:

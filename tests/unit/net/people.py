@@ -4,7 +4,7 @@ from collections.abc import Callable
 from itertools import count
 
 from core.backbone.authority import Authority
-from core.base.ids import PeerId, hashed_key
+from core.base.ids import PeerId, account_of, hashed_key
 from core.base.signing import KeyPair
 from core.base.trace import Trace
 from core.net.datagrams.envelope import Envelopes
@@ -25,8 +25,13 @@ SAME_KEY_OTHER_RUN = Authority(keys("authority"), OTHER_RUN)
 SAME_RUN_OTHER_KEY = Authority(keys("impostor"), RUN)
 
 
-def issue(name: str, *, authority: Authority = AUTHORITY, now: float = NOW, username: str = "") -> bytes:
-    return authority.issue(pass_request(keys(name)), username=username or name, device="test", now=now)
+def issue(
+    name: str, *, authority: Authority = AUTHORITY, now: float = NOW, username: str = "", first: str = ""
+) -> bytes:
+    """A pass of the computer `name`, which is a further one of the account of the computer `first`."""
+    account = account_of(keys(first).peer_id) if first else None
+    request = pass_request(keys(name))
+    return authority.issue(request, username=username or name, device="test", now=now, account=account)
 
 
 def verifier(authority: Authority = AUTHORITY, run: bytes = RUN) -> PassVerifier:

@@ -3,10 +3,12 @@ from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding
+from cryptography.x509.oid import NameOID
 from hypothesis import given
 from hypothesis import strategies as st
 
 from core.backbone.authority import LIFETIME_S, Authority
+from core.base.ids import account_of
 from core.base.problems import BadInput, NotTrusted, ProofProblem
 from core.net.identity.passes import PASS_BYTES_MAX, PassRole, pass_request, verify_authority, verify_pass
 from tests.unit.net.people import (
@@ -18,6 +20,7 @@ from tests.unit.net.people import (
     SAME_RUN_OTHER_KEY,
     issue,
     keys,
+    verifier,
 )
 
 
@@ -87,6 +90,56 @@ def test_a_pass_with_the_longest_names_fits():
     found = verify(der)
     assert found.username == "Ж" * 32
     assert found.device.startswith("computer computer")
+
+
+def test_a_further_computers_pass_with_the_longest_names_fits():
+    account = account_of(keys("ben").peer_id)
+    request = pass_request(keys("anna"))
+    der = AUTHORITY.issue(request, username="Ж" * 32, device="computer " * 20, now=NOW, account=account)
+    assert len(der) <= PASS_BYTES_MAX
+    assert verify(der).account == account
+
+
+def test_a_pass_without_an_account_is_of_its_keys_own():
+    anna = account_of(keys("anna").peer_id)
+    assert verify(issue("anna")).account == anna
+    assert issue("anna", first="anna") == issue("anna")
+    assert verify(issue("annas laptop", first="anna")).account == anna
+
+
+def test_a_request_cannot_ask_for_an_account():
+    wanted = x509.Name([x509.NameAttribute(NameOID.USER_ID, account_of(keys("ben").peer_id).hex())])
+    request = x509.CertificateSigningRequestBuilder().subject_name(wanted).sign(keys("eve").private_key, None)
+    der = AUTHORITY.issue(request.public_bytes(Encoding.DER), username="eve", device="", now=NOW)
+    assert verify(der).account == account_of(keys("eve").peer_id)
+
+
+@pytest.mark.parametrize("account", ["00", "00" * 17, "xy" * 16])
+def test_a_pass_of_an_account_that_cannot_be_is_refused(account):
+    names = [x509.NameAttribute(NameOID.COMMON_NAME, "anna"), x509.NameAttribute(NameOID.USER_ID, account)]
+    found = x509.load_der_x509_certificate(issue("anna"))
+    der = (
+        x509.CertificateBuilder(issuer_name=found.issuer, subject_name=x509.Name(names), public_key=found.public_key())
+        .serial_number(found.serial_number)
+        .not_valid_before(found.not_valid_before_utc)
+        .not_valid_after(found.not_valid_after_utc)
+        .sign(keys("authority").private_key, None)
+        .public_bytes(Encoding.DER)
+    )
+    with pytest.raises(ProofProblem):
+        verify(der)
+
+
+def test_a_banned_account_has_no_pass_by_any_key():
+    passes = verifier()
+    passes.read(issue("annas laptop", first="anna"), NOW)
+    passes.banned = frozenset({account_of(keys("anna").peer_id)})
+    for der in (issue("anna"), issue("annas laptop", first="anna"), issue("annas third", first="anna")):
+        with pytest.raises(ProofProblem, match="revoked"):
+            passes.read(der, NOW)
+    assert passes.read(issue("ben"), NOW).username == "ben"
+    assert passes.account(keys("annas laptop").peer_id) == passes.account(keys("anna").peer_id)
+    assert passes.account(keys("unknown").peer_id) == account_of(keys("unknown").peer_id)
 
 
 @pytest.mark.parametrize("name", ["", "   ", "a\nb", "x" * 65, "Ж" * 33])
