@@ -132,13 +132,19 @@ def _report(line: bytes) -> dict[str, Any]:
     return said if isinstance(said, dict) else {}
 
 
-async def end(process: asyncio.subprocess.Process) -> None:
-    """Close a child's standard input, and make sure that it ends."""
+async def end(process: asyncio.subprocess.Process, *, patience_s: float = END_S) -> None:
+    """Close a child's standard input, and make sure that it ends.
+
+    Args:
+        process: The child, which ends by itself when its input does.
+        patience_s: Time after which it is killed.
+    """
     if process.stdin is not None:
         process.stdin.close()
-    if process.returncode is None:
-        try:
-            await asyncio.wait_for(process.wait(), END_S)
-        except TimeoutError:
-            process.kill()
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(patience_s):
             await process.wait()
+    if process.returncode is None:
+        with contextlib.suppress(ProcessLookupError):
+            process.kill()
+        await process.wait()

@@ -23,6 +23,7 @@ from core.storage.paths import Home
 from core.system.atomic_files import make_directory
 from core.system.child_process import open_log, own_command
 from core.system.parent_watch import stop_on_signals
+from core.system.reports import end
 
 EXIT_APART = 1
 START_TIMEOUT_S = 60.0
@@ -128,7 +129,7 @@ async def _in_terminal(run: DemoRun) -> int:
             return 130
         done = await watching
     finally:
-        await _end(process)
+        await end(process, patience_s=GOODBYE_TIMEOUT_S)  # the engine says goodbye and ends, with all that it started
     say_done(run, done)
     return 0 if together(run, done) else EXIT_APART
 
@@ -150,17 +151,6 @@ async def _start(run: DemoRun) -> asyncio.subprocess.Process:
             stderr=log,
             start_new_session=os.name != "nt",
         )
-
-
-async def _end(process: asyncio.subprocess.Process) -> None:
-    """Close its stdin; the engine says goodbye and ends, with all that it started."""
-    assert process.stdin is not None
-    process.stdin.close()
-    try:
-        await asyncio.wait_for(process.wait(), 20.0)
-    except TimeoutError:
-        process.kill()
-        await process.wait()
 
 
 async def _watch(run: DemoRun, process: asyncio.subprocess.Process) -> DemoDone:

@@ -1,7 +1,6 @@
 """The engine's side of the senses: a child process that is kept alive, and what it last found."""
 
 import asyncio
-import contextlib
 import logging
 import os
 import subprocess
@@ -17,6 +16,7 @@ import msgspec
 from core.schedule.sensed import Sensed
 from core.schedule.senses.findings import KEPT_S
 from core.system.child_process import open_log, own_command
+from core.system.reports import end
 from core.system.restarts import Restarts
 
 LINE_BYTES_MAX: Final = 512 * 1024
@@ -96,9 +96,7 @@ class SensesChild:
         try:
             await self._read(process)
         finally:
-            assert process.stdin is not None
-            process.stdin.close()
-            await self._ended(process)
+            await end(process, patience_s=EXIT_TIMEOUT_S)
             self._keep_last_word()
         _LOG.warning("the process that watches this system has ended (%s)", process.returncode)
 
@@ -115,16 +113,6 @@ class SensesChild:
             if sensed is None:
                 return
             self._learn(sensed)
-
-    async def _ended(self, process: asyncio.subprocess.Process) -> None:
-        """Wait until it is gone; one that has its stdin closed ends by itself."""
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(EXIT_TIMEOUT_S):
-                await process.wait()
-        if process.returncode is None:
-            with contextlib.suppress(ProcessLookupError):
-                process.kill()
-            await process.wait()
 
     def _learn(self, said: Sensed) -> None:
         now = asyncio.get_running_loop().time()

@@ -1,13 +1,13 @@
 """Asks the system about the network that this computer is in."""
 
 import asyncio
-import contextlib
 import sys
 from collections.abc import Sequence
 from typing import Final
 
 from core.schedule.senses import linux, macos, windows
 from core.schedule.senses.findings import Ask, NetworkSense
+from core.system.reports import end
 
 ANSWER_S: Final = 8.0
 """PowerShell needs seconds to start."""
@@ -46,7 +46,4 @@ async def ask_program(words: Sequence[str], *, timeout_s: float = ANSWER_S) -> s
     except TimeoutError:
         return ""
     finally:
-        if process.returncode is None:
-            with contextlib.suppress(ProcessLookupError):
-                process.kill()
-            await process.wait()
+        await end(process, patience_s=0.0)
