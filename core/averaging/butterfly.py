@@ -296,7 +296,7 @@ class RunningRound:
         differed = doubted = frozenset[int]()
         if coordinator is not None:
             differed, doubted = coordinator.judgement.differed, coordinator.judgement.doubted
-        kinds = {Kind.LATE: gather.late | gone, Kind.DIFFERED: differed, Kind.DOUBTED: doubted}
+        kinds = {Kind.LATE: gather.late | gone | self._votes.liars, Kind.DIFFERED: differed, Kind.DOUBTED: doubted}
         return {kind: frozenset(self._plan.peers[member] for member in members) for kind, members in kinds.items()}
 
     def _outcome(self, vote: Vote | Commit, present: Sequence[int]) -> Outcome:

@@ -139,6 +139,9 @@ class Order(Message, frozen=True, tag="averaging.order"):
     """Prepare: all means are there, these make the key, now vote.  Empty before."""
     holders: Bits = b""
     """Members that hold all means: others that lack some ask them for retransmission."""
+    fingerprints: Fingerprints = ()
+    """Repair: the coordinator's vote under these nonces.  A member that has voted otherwise on some shares gives their
+    means up, and asks the coordinator for them."""
 
 
 class Status(Message, frozen=True, tag="averaging.status"):

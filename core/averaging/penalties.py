@@ -34,11 +34,13 @@ class Kind(Enum):
     REDUCING = "reducing"
     """Rounds have failed by a share of its."""
     LATE = "late"
-    """Its means came late, or as a helper it hung up before they were there.  Counted in rounds."""
+    """Its means came late, or were others than were committed, or as a helper it hung up before they were there.
+    Counted in rounds."""
     DIFFERED = "differed"
-    """It voted, with few others, for other means.  Counted in rounds that this peer led: only leaders hear votes."""
+    """It voted otherwise on means that this peer gave it, or with few others told other sums than a reducer says.
+    Counted in rounds that this peer led: only leaders hear votes."""
     DOUBTED = "doubted"
-    """It made means that others differed from.  Counted likewise."""
+    """It gave this peer other means than most, or made such as others' sums differ from.  Counted likewise."""
 
 
 Observations = Mapping[Kind, frozenset[PeerId]]
@@ -73,9 +75,9 @@ class Penalties:
 
     A peer that costs committed rounds time, each a little, is remembered for 4, 8, ... of them:
 
-    - Of two that hold other means, the one that made them and the one that says so, a leader cannot tell which of them
-      lies.  In its next rounds the one makes no means, and for the other's vote alone no share is made anew.  The liar
-      has lost the means to lie, and the other loses little.
+    - Of a reducer and a member that tell other sums, a leader cannot tell which of them lies.  In its next rounds the
+      one makes no means, and for the other's vote alone no share is made anew.  The liar has lost the means to lie, and
+      the other loses little.
     - A reducer whose means came late, or did not come, gets no share.
 
     A stranger, which has given no part that is in a committed round, gets no share and leads none, where others can

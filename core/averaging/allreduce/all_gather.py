@@ -34,6 +34,8 @@ class AllGather:
         patience_s = REDUCER_PATIENCE * (timetable.stall_s + timetable.chunk_s(max(context.shares.counts)))
         self.detector = FailureDetector(timetable, Stage.MEANS, patience_s=patience_s)
         self._repeated: set[tuple[int, int, int, int]] = set()
+        self.repairing: Members = frozenset()
+        """Members that this one, as the coordinator, gives means again."""
         self.holders: Members = frozenset()
         """Members that hold all means, as far as this one has been told."""
         self.late: Members = frozenset()
@@ -126,6 +128,8 @@ class AllGather:
             if lane.reducer in overdue and not lane.stalled:
                 self._context.trace.mark("averaging.reducer_late")
                 lane.stalled = True
+            if lane.repaired and not lane.gone:
+                continue
             if lane.reducer not in lagging:
                 lane.source = None
             elif lane.source is None or now >= lane.asked_at + self._timetable.lag_s:
@@ -143,6 +147,11 @@ class AllGather:
             for chunk in lane.requests()
         ]
 
+    def again(self, members: Members) -> None:
+        """These members may ask for all means once more: they are to take this member's, as the coordinator's."""
+        self.repairing |= members
+        self._repeated = {key for key in self._repeated if key[0] not in members}
+
     def repeat(self, member: int, request: Part) -> list[tuple[int, Mean]]:
         """Give a mean of another's share again, each chunk once to each member that asks, and not without end.
 
@@ -153,7 +162,8 @@ class AllGather:
         lane, shares = self._lanes[request.share], self._context.shares
         key = (member, request.share, request.version, request.chunk)
         most = REPEATED_MAX * shares.chunk_total
-        if not lane.has(request.chunk) or key in self._repeated or len(self._repeated) >= most:
+        full = len(self._repeated) >= most and member not in self.repairing
+        if not lane.has(request.chunk) or key in self._repeated or full:
             self._context.trace.mark("averaging.drop.request")
             return []
         self._repeated.add(key)

@@ -103,7 +103,7 @@ class AllReduce:
             self._context.trace.mark("averaging.drop.part")
             return []
         reducer = self.reducers.get(message.share)
-        if reducer is None:
+        if reducer is None or (reducer.complete and member in self.gather.repairing):
             return self._sends(self.gather.repeat(member, message))
         return self._sends(reducer.take(member, message.chunk, message.payload, now))
 

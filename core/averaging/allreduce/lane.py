@@ -35,6 +35,10 @@ class Lane:
         """Whether the reducer can be reached no more."""
         self.stalled = False
         """Whether the reducer is gone, or late with its means."""
+        self.repaired = False
+        """Whether the coordinator gives the means, in the reducer's place."""
+        self.direct = True
+        """Whether all means that are here are the reducer's own word."""
         self.source: int | None = None
         """Another member, which is asked for means that the reducer does not give."""
         self.moved_at = now
@@ -51,6 +55,12 @@ class Lane:
         self._contributors: list[Members | None] = [None] * self.count
         self.radii = [0.0] * self.count
         """The common radius of each mean's parts; 0: they were not clipped, or the mean is missing."""
+
+    def repair(self, coordinator: int, now: float) -> None:
+        """Give the means up, and ask the coordinator for its own: the parts have left before."""
+        self.restart(self.version, coordinator, now)
+        self.repaired, self._next = True, self.count
+        self.ask(coordinator, now)
 
     def lose_reducer(self) -> None:
         """The reducer can be reached no more: parts for it are lost."""
@@ -87,6 +97,8 @@ class Lane:
         """A member gave a mean: the reducer, or the source."""
         if member == self.reducer:
             self.moved_at = now
+        else:
+            self.direct = False
         if member == self.source:
             self.asked_at = now
 

@@ -51,6 +51,9 @@ class Coordinator:
         # A successor asks at once where all stand; the first coordinator has nothing to say yet.
         self._order_at = 0.0 if reports.rank else timetable.began_at + timetable.stall_s / HEARTBEATS
         self._overslept_until = 0.0
+        self._read_at = math.inf
+        """When all members have read that some are to take other means; unix seconds."""
+        self._was_read = False
         self._silence = FailureDetector(timetable, Stage.COMPLETE, patience_s=timetable.stall_s)
         self._late = FailureDetector(timetable, Stage.COMPLETE, patience_s=math.inf)
 
@@ -93,8 +96,14 @@ class Coordinator:
             self._remake(reports.hopeless())
             if not reports.undone:
                 self._prepare(reports.new_key())
+        if standing.phase is Phase.PREPARING and repaired(reports):
+            self._prepare(reports.new_key())
         if standing.phase is Phase.PREPARING and not reports.undone:
             ruling = self.judgement.on(reports.votes)
+            if ruling.repairs:
+                self._read_at, self._was_read = now + self._timetable.stall_s / HEARTBEATS, False
+                repair(reports, ruling.repairs)
+                self._changed()
             if ruling.commits:
                 standing.advance(Cue.AGREED)
             self.exclude(ruling.excluded)
@@ -106,8 +115,8 @@ class Coordinator:
             return None
         self._order_at = now + self._timetable.stall_s / HEARTBEATS
         round_, reports, live = self._shares.plan.round, self.reports, to_bits(self.reports.live)
-        holders = to_bits(reports.holders)
-        return Order(round_, reports.versions, reports.reducers, live, reports.key, holders)
+        holders, own = to_bits(reports.holders), reports.votes.get(self._me) if reports.repairing else None
+        return Order(round_, reports.versions, reports.reducers, live, reports.key, holders, own or ())
 
     def commit(self, present: Sequence[int]) -> Commit:
         """What all members hold.
@@ -140,10 +149,15 @@ class Coordinator:
         self._late.owe(undone if waits else frozenset(), now, few=True)
         late = frozenset(self._late.overdue(now))
         self.slow |= late
-        self.exclude(late | frozenset(self._silence.overdue(now)))
+        if now >= self._read_at:  # what comes from now on was said after that
+            repair(reports, reports.repairing)
+            self._read_at, self._was_read = math.inf, True
+        insisting = frozenset(reports.repairing & reports.votes.keys() if self._was_read else ())
+        self.judgement.differed |= insisting
+        self.exclude(late | insisting | frozenset(self._silence.overdue(now)))
 
     def _prepare(self, key: tuple[bytes, ...]) -> None:
-        self.reports.key = key
+        self.reports.key, self.reports.repairing, self._read_at = key, frozenset(), math.inf
         self.standing.advance(Cue.COMPLETE)
         self._changed()
 
@@ -172,6 +186,25 @@ class Coordinator:
         if shares and not self.judgement.pinned:
             for share in shares:
                 self.reports.remake(share)
-            self.reports.key = ()
+            self.reports.key, self.reports.repairing, self._read_at = (), frozenset(), math.inf
             self.standing.advance(Cue.REMADE)
             self._changed()
+
+
+def repair(reports: Reports, members: Members) -> None:
+    """These members are to take the coordinator's means: what they have voted so far counts no more.
+
+    Args:
+        reports: What the coordinator has been told.
+        members: Those members.
+    """
+    reports.repairing = members
+    for member in members:
+        reports.of.pop(member, None)
+
+
+def repaired(reports: Reports) -> bool:
+    """Whether all members that are in hold means again after a repair: then all vote anew, under another key."""
+    waited, of = reports.repairing & reports.needing, reports.of
+    new = all(member in of and of[member].nonce != reports.key[member] for member in waited)
+    return bool(reports.repairing) and new and reports.needing <= reports.holders

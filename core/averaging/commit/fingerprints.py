@@ -21,7 +21,7 @@ from core.averaging.allreduce.lane import Lanes
 from core.averaging.allreduce.vectors import RoundContext
 from core.averaging.commit.proof import Proof, vote_name
 from core.averaging.commit.reports import quorum
-from core.averaging.messages import FINGERPRINT_BYTES, NONCE_BYTES, Commit, to_bits
+from core.averaging.messages import FINGERPRINT_BYTES, NONCE_BYTES, Commit, Members, to_bits
 from core.averaging.plan import Plan
 from core.base.arrays import np
 from core.base.ids import hashed_key
@@ -73,14 +73,20 @@ class Fingerprints:
         self._secret = secret
         self.proof = proof
         self._made: Counter[int] = Counter()
+        self._repairs = 0
+        """Times that this member has given means up for the coordinator's."""
+        self._given_up: dict[int, tuple[Vote, int]] = {}
+        """By share, its last vote on means that their reducer gave it itself, and who that was."""
+        self.liars: Members = frozenset()
+        """Reducers that gave this member other means than the coordinator."""
         self._vote: Vote | None = None
         self._last: Vote | None = None
 
     @property
     def nonce(self) -> bytes:
         """This member's, for the versions that it holds."""
-        me = self._context.me.to_bytes(2, "big")
-        return hashed_key(b"nonce", self._secret, self._name, me, _packed(self._lanes.versions))[:NONCE_BYTES]
+        me, repairs = self._context.me.to_bytes(2, "big"), self._repairs.to_bytes(2, "big")
+        return hashed_key(b"nonce", self._secret, self._name, me, repairs, _packed(self._lanes.versions))[:NONCE_BYTES]
 
     @property
     def vote(self) -> Vote | None:
@@ -104,6 +110,25 @@ class Fingerprints:
             vote = self._last = replace(vote, sums=sums, signature=signature, made=made)
         self._vote = vote or self._vote
         return vote
+
+    def give_up(self, nonces: Sequence[bytes], fingerprints: Sequence[bytes]) -> list[int]:
+        """The shares of which the coordinator holds other means, for which this member has voted; no vote is left.
+
+        Args:
+            nonces: Those under which the coordinator has voted.
+            fingerprints: Its vote.
+        """
+        vote = self.vote
+        if vote is None or vote.nonces != nonces or len(vote.fingerprints) != len(fingerprints):
+            return []
+        pairs = enumerate(zip(vote.fingerprints, fingerprints, strict=True))
+        reducers, me = self._lanes.reducers, self._context.me
+        shares = [share for share, (own, other) in pairs if own and other and own != other and reducers[share] != me]
+        if shares:
+            self._given_up |= {s: (vote, reducers[s]) for s in shares if self._lanes[s].direct}
+            self._repairs += 1
+            self._vote = self._last = None
+        return shares
 
     def agrees(self, vote: Commit, *, by: int) -> bool:
         """Whether all have voted for the same means, as far as this member holds them; it casts no vote by that.
@@ -152,9 +177,16 @@ class Fingerprints:
         if self._made[by] >= VOTES_MAX:
             return None
         self._made[by] += 1
-        key = hashed_key(b"key", self._name, _packed(versions), *nonces)
+        for share, (before, reducer) in self._given_up.items():
+            if self._of(share, self._key(before.versions, before.nonces)) != before.fingerprints[share]:
+                self.liars |= {reducer}
+        self._given_up.clear()
+        key = self._key(versions, nonces)
         self._last = Vote(versions, tuple(nonces), tuple(self._of(s, key) for s in range(len(self._lanes))))
         return self._last
+
+    def _key(self, versions: Sequence[int], nonces: Sequence[bytes]) -> bytes:
+        return hashed_key(b"key", self._name, _packed(versions), *nonces)
 
     def _of(self, share: int, key: bytes) -> bytes:
         """The fingerprint of a share; empty where this member holds none of its means."""

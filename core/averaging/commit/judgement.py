@@ -17,6 +17,8 @@ class Ruling(NamedTuple):
     """Shares that other members are to make."""
     excluded: Members = frozenset()
     """Members that leave the round."""
+    repairs: Members = frozenset()
+    """Members that get the coordinator's means, where theirs differ."""
     commits: bool = False
     """Whether all hold the same means, and these are proven where they have to be."""
 
@@ -37,7 +39,9 @@ class Judgement:
         self._proof = proof
         self._trace = trace
         self._against: defaultdict[int, set[int]] = defaultdict(set)
-        """The reducers that each member has differed from."""
+        """The reducers that each member's sums have differed from."""
+        self._given: defaultdict[int, set[tuple[int, int]]] = defaultdict(set)
+        """The shares, with their versions, that the coordinator has given each member itself."""
         self._lacking: set[int] = set()
         """Shares that one reducer has made without members whose parts are in most others."""
         self.pinned = False
@@ -56,14 +60,33 @@ class Judgement:
         return Ruling(commits=True) if self._proof is None else self._unproven(self._proof, next(iter(votes.values())))
 
     def _unequal(self, votes: Mapping[int, tuple[bytes, ...]]) -> Ruling:
-        """Members hold other means than most; in a tie the coordinator is right."""
+        """Members hold other means than most; in a tie the coordinator is right.
+
+        Its reducer may have lied to a member, or another holder, or the member does.  Nobody can tell, so nobody is
+        named: the member gets the coordinator's own means, and lies where it votes otherwise on those too.  Where most
+        hold other means than the coordinator, it knows who gave them.
+        """
         self._trace.mark("averaging.means_differ")
-        common, _ = Counter(votes.values()).most_common(1)[0]
-        apart = frozenset(member for member, vote in votes.items() if vote != common)
-        shares = {m: [share for share, one in enumerate(votes[m]) if one != common[share]] for m in apart}
-        # Where as many stand on either side, the coordinator knows that it does not lie itself.
-        few = 2 * len(apart) < len(votes) or (2 * len(apart) == len(votes) and self._reports.me not in apart)
-        return self._between(shares, blamed=apart if few else frozenset())
+        reports = self._reports
+        own, anew, apart = votes[reports.me], set[int](), defaultdict[int, set[tuple[int, int]]](set)
+        for share, version in enumerate(reports.versions):
+            common, _ = Counter(vote[share] for vote in votes.values()).most_common(1)[0]
+            if own[share] != common:
+                anew.add(share)
+            else:
+                for member in (member for member, vote in votes.items() if vote[share] != common):
+                    apart[member].add((share, version))
+        self.doubted |= {reports.reducers[share] for share in anew - reports.second_hand}
+        insisting = frozenset(member for member, shares in apart.items() if shares & self._given[member])
+        self.differed |= insisting - self._ignored
+        # Less than half of the reducers lie to a member, so one that differs on more is not given everything again.
+        most = 0 if self.pinned else max(1.0, len(reports.made_by(reports.live)) / 2)
+        beyond = {member for member, shares in apart.items() if len(shares) > most}
+        excluded = insisting | beyond | (self._ignored & apart.keys())
+        repairs = frozenset[int]() if anew and not self.pinned else frozenset(apart.keys() - excluded)
+        for member in repairs:
+            self._given[member] |= apart[member]
+        return Ruling(tuple(sorted(anew)), excluded, repairs)
 
     def _unproven(self, proof: Proof, fingerprints: tuple[bytes, ...]) -> Ruling:
         """Sums do not prove the means, unless they do.

@@ -242,6 +242,8 @@ class RoundParticipant:
         if self._me not in live:
             self.abort("the others went on without this computer")
             return []
+        for share in self._votes.give_up(order.nonces, order.fingerprints):
+            self._data.lanes[share].repair(member, now)
         outputs = self._data.assign(order.versions, order.reducers, live, now)
         self._data.gather.holders = from_bits(order.holders) & live
         if order.nonces and order.versions == self._data.lanes.versions and not self._data.lacking:
@@ -307,8 +309,11 @@ class RoundParticipant:
         while mine.changes != changes:
             changes = mine.changes
             mine.note(self._me, self._status())
+            reports, repairing = mine.reports, mine.reports.repairing
+            reports.second_hand = frozenset(lane.share for lane in self._data.lanes if not lane.direct)
             mine.step(now)
-            reports = mine.reports
+            if reports.repairing - repairing:
+                self._data.gather.again(reports.repairing)
             if mine.changes != changes:
                 outputs += self._data.assign(reports.versions, reports.reducers, reports.live, now)
             voted = reports.votes.keys()

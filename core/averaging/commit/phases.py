@@ -2,9 +2,10 @@
 
 Each member tells the coordinator that it holds all means (ready).  When all that need the means do, the coordinator
 asks for their votes (prepare); each votes with fingerprints of its means and is then *in doubt*, for the round may be
-committed without its hearing of it.  When all votes are equal the coordinator commits.  Where they differ, a share is
-made anew by another reducer.  When the coordinator falls silent, the next in the plan's order takes over, asks all
-members where they stand, and keeps what its predecessor may have committed.
+committed without its hearing of it.  When all votes are equal the coordinator commits.  Where they differ, members take
+the coordinator's means and all vote again, or a share is made anew by another reducer.  When the coordinator falls
+silent, the next in the plan's order takes over, asks all members where they stand, and keeps what its predecessor may
+have committed.
 """
 
 from collections.abc import Mapping

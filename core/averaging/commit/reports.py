@@ -61,6 +61,10 @@ class Reports:
         self.live = live
         self.key: tuple[bytes, ...] = ()
         """The nonces under which votes are asked for; empty before."""
+        self.repairing: Members = frozenset()
+        """Members that hold other means than the coordinator, which gives them its own."""
+        self.second_hand: Members = frozenset()
+        """Shares of which the coordinator has means that their reducer did not give it itself."""
 
     def note(self, member: int, status: Status) -> bool:
         """Keep a member's word.
@@ -110,7 +114,7 @@ class Reports:
     @property
     def undone(self) -> Members:
         """Members that are in, need the means, and have not done what is asked of them."""
-        return self.needing - (self.votes.keys() if self.key else self.holders)
+        return self.needing - (self.votes.keys() - self.repairing if self.key else self.holders)
 
     def made_by(self, members: Members) -> tuple[int, ...]:
         """The shares that these members make."""

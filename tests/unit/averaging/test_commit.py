@@ -224,7 +224,9 @@ def test_successor_keeps_only_keys_with_every_nonce() -> None:
     assert reports.earlier_votes() == ({0, 1, 2}, key)
 
 
-def voted(*rounds: str, ignored: Members = frozenset(), rank: int = 0) -> Coordinator:
+def voted(
+    *rounds: str, ignored: Members = frozenset(), rank: int = 0, second_hand: Members = frozenset()
+) -> Coordinator:
     """A coordinator after rounds of votes, of all members: each letter is a share's fingerprint."""
     members = range(len(rounds[0].split()))
     shares = shares_of(len(members))
@@ -233,8 +235,10 @@ def voted(*rounds: str, ignored: Members = frozenset(), rank: int = 0) -> Coordi
     machine = Coordinator(
         Reports(shares, rank, shares.everybody), timetable=timetable, vote_ignored=ignored, trace=Trace()
     )
-    key = tuple(bytes([member]) * 8 for member in members)
-    for votes in rounds:
+    machine.reports.second_hand = second_hand
+    for number, votes in enumerate(rounds):
+        repaired = machine.reports.repairing
+        key = tuple(bytes([member + 16 * number * (member in repaired)]) * 8 for member in members)
         now = msgspec.structs.replace(start, versions=machine.reports.versions, reducers=machine.reports.reducers)
         words = [msgspec.structs.replace(now, nonce=key[member]) for member in members]
         if not rank:
@@ -248,50 +252,67 @@ def voted(*rounds: str, ignored: Members = frozenset(), rank: int = 0) -> Coordi
     return machine
 
 
-def test_share_is_remade_where_one_vote_differs() -> None:
+def test_member_with_another_vote_gets_the_coordinators_means() -> None:
     machine = voted("aaaa aaax aaaa aaaa")
     assert machine.reports.live == {0, 1, 2, 3}
-    assert machine.reports.versions == (0, 0, 0, 1)
-    assert machine.reports.reducers[3] != 3
-    assert machine.judgement.doubted == {3}
+    assert machine.reports.repairing == {1} == machine.reports.undone
+    assert not machine.reports.votes.keys() & {1}
+    assert (machine.judgement.differed, machine.judgement.doubted) == (frozenset(), frozenset()), "nobody can tell"
+    order = machine.order(1.0)
+    assert order is not None
+    assert order.fingerprints == (b"a",) * 4
 
 
-def test_member_that_differs_twice_is_excluded() -> None:
+def test_member_that_votes_otherwise_after_a_repair_is_excluded() -> None:
     machine = voted("aaaa aaax aaaa aaaa", "aaaa aaax aaaa aaaa")
     assert machine.reports.live == {0, 2, 3}
-    assert machine.reports.versions == (0, 0, 0, 1)
-    assert machine.judgement.doubted == {3}, "only of the maker of the first"
+    assert machine.reports.versions == (0, 0, 0, 0)
+    assert (machine.judgement.differed, machine.judgement.doubted) == ({1}, frozenset())
 
 
-def test_member_that_several_reducers_would_lie_to_is_excluded() -> None:
-    machine = voted("aaaa axax aaaa aaaa")
+def test_member_that_most_reducers_would_lie_to_is_excluded() -> None:
+    assert voted("aaaa axxa aaaa aaaa").reports.live == {0, 1, 2, 3}
+    machine = voted("aaaa xxxa aaaa aaaa")
     assert (machine.reports.live, machine.reports.versions) == ({0, 2, 3}, (0,) * 4)
+    assert not machine.judgement.differed
 
 
 def test_member_that_differs_from_a_possible_commit_is_excluded() -> None:
     machine = voted("aaaa aaaa aaax aaaa", rank=1)
     assert (machine.reports.live, machine.reports.versions) == ({0, 1, 3}, (0,) * 4)
+    assert not machine.judgement.differed
 
 
-def test_ignored_vote_excludes_its_member_and_doubts_the_maker() -> None:
+def test_ignored_vote_excludes_its_member_and_names_nobody() -> None:
     machine = voted("aaaa aaax aaaa aaaa", ignored=frozenset({1}))
     assert (machine.reports.live, machine.reports.versions) == ({0, 2, 3}, (0,) * 4)
-    assert machine.judgement.doubted == {3}
+    assert not machine.judgement.doubted
 
 
 @pytest.mark.parametrize(
-    ("votes", "differed"),
+    ("votes", "repaired", "doubted"),
     [
-        ("aaxaa", {2}),
-        ("aaxya", {2, 3}),
-        ("aaxyz", set()),  # three of five: the reducer has lied
-        ("aaxx", {2, 3}),  # two of four, the coordinator not among them
-        ("axxa", {1, 2}),  # in whatever order they vote
-        ("xaay", set()),  # two of four, and the coordinator is one of them
+        ("aaxaa", {2}, set()),
+        ("aaxya", {2, 3}, set()),
+        ("aaxyz", {2, 3, 4}, set()),
+        ("aaxx", {2, 3}, set()),  # in a tie the coordinator is right
+        ("axxa", {1, 2}, set()),  # in whatever order they vote
+        ("xaay", set(), {3}),  # most hold other means than the coordinator: its reducer lied to it
     ],
 )
-def test_minority_of_votes_is_remembered_as_differing(votes: str, differed: set[int]) -> None:
-    assert voted(" ".join("s" * (len(votes) - 1) + vote for vote in votes)).judgement.differed == differed
+def test_votes_for_other_means_name_the_coordinators_liar_only(
+    votes: str, repaired: set[int], doubted: set[int]
+) -> None:
+    machine = voted(" ".join("s" * (len(votes) - 1) + vote for vote in votes))
+    assert machine.reports.repairing == repaired
+    assert (machine.judgement.differed, machine.judgement.doubted) == (frozenset(), doubted)
+    assert sum(machine.reports.versions) == bool(doubted)
+
+
+def test_means_of_another_holder_name_no_reducer() -> None:
+    """The coordinator had asked another member for them."""
+    machine = voted("x" * 4 + " aaaa aaaa aaaa", second_hand=frozenset({0, 1, 2, 3}))
+    assert not machine.judgement.doubted
 
 
 @pytest.mark.parametrize("seed", range(6))
