@@ -16,6 +16,10 @@ HAPPENINGS: Final[Mapping[str, str]] = MappingProxyType(
             "{until}, and asks on."
         ),
         "engine.passed_over": "The address {where} in the link was passed over. {reason}",
+        "authority.notice": "The moderators say: {words}",
+        "authority.back": (
+            "The moderators have had everybody go back to epoch {epoch}; what came after it counts no more. {words}"
+        ),
         "embedded.again": (
             "This version of Potluck reads its text in another way, so the collaboration on this computer begins "
             "anew; the earlier one was kept in {folder}."

@@ -27,6 +27,8 @@ class ModerationAct(StrEnum):
     AGREE = "agree"
     """Change how many moderators have to agree."""
     SIGN = "sign"
+    GO_BACK = "go_back"
+    """Have everybody go back to a copy of the model; proposed by `potluck copies --back-to`."""
 
 
 class ModerationWish(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -49,6 +49,9 @@ def signed_wish(records: AuthorityRecords, signer: Signer, now: float, wish: Mod
             return new_holds(records, signer, now, hold=hold, release=key)
         case ModerationAct.ADD | ModerationAct.REMOVE | ModerationAct.AGREE:
             return _new_roles(records, signer, now, wish, find)
+        case ModerationAct.GO_BACK:
+            hint = "Where the copies lie, say: potluck copies --charter DIR --back-to N"
+            raise BadInput("This computer does not know the copies.", hint=hint)
         case _:
             return new_decisions(records, signer, now, **_fields(records.decisions, now, wish, find))
 

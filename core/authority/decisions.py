@@ -7,6 +7,7 @@ import msgspec
 from msgspec import Meta
 
 from core.authority.documents import BODY_BYTES_MAX
+from core.base.bounds import Epoch
 from core.base.contact import Peer32
 from core.base.content import DIGEST_BYTES
 from core.base.ids import AccountId, PeerId, account_of
@@ -21,6 +22,7 @@ PARDONED_MAX: Final = 64
 NOTICES_MAX: Final = 4
 WORDS_MAX: Final = 300
 Words = Annotated[str, Meta(max_length=WORDS_MAX)]
+_Digest = Annotated[bytes, Meta(min_length=DIGEST_BYTES, max_length=DIGEST_BYTES)]
 Second = Annotated[int, Meta(ge=0, lt=2**53)]
 """Unix seconds."""
 
@@ -39,6 +41,18 @@ class Announcement(msgspec.Struct, frozen=True, array_like=True):
     at: Second
     until: Second
     words: Words
+
+
+class GoBack(msgspec.Struct, frozen=True, kw_only=True):
+    """Everybody goes back to a copy of the model, as its derived root (`core.backbone.derived_root`)."""
+
+    epoch: Epoch
+    source: _Digest
+    """Lineage of the copy."""
+    root: _Digest
+    """Lineage of the root; states with another origin than its own count for nothing any more."""
+    digest: _Digest
+    """Root digest of the root's file."""
 
 
 class Decisions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -65,6 +79,8 @@ class Decisions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Keys that no single moderator holds any longer, the latest last."""
     notices: Annotated[tuple[Announcement, ...], Meta(max_length=NOTICES_MAX)] = ()
     newcomers: Newcomers = Newcomers.INVITED
+    back: GoBack | None = None
+    """None: all states that came from the first one count."""
 
     @property
     def banned(self) -> frozenset[AccountId]:

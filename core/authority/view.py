@@ -110,5 +110,7 @@ def _decision_changes(before: Decisions, after: Decisions, names: Names) -> Iter
     for one in after.notices:
         if one not in before.notices:
             yield DecisionChange(ModerationAct.NOTICE, words=one.words)
+    if after.back is not None and after.back != before.back:
+        yield DecisionChange(ModerationAct.GO_BACK, count=after.back.epoch)
     if after.newcomers is not before.newcomers:
         yield DecisionChange(ModerationAct.CLOSE if after.newcomers is Newcomers.CLOSED else ModerationAct.OPEN)

@@ -7,17 +7,27 @@ whatever clocks say, and wherever the charter is moved.
 
 import contextlib
 import logging
-from collections.abc import Iterable
-from contextlib import AbstractAsyncContextManager
+import os
 from dataclasses import dataclass
 from pathlib import Path
+from secrets import token_bytes, token_hex
 from typing import Final
 
 import msgspec
 
+from core.authority.decisions import GoBack
+from core.backbone.derived_root import derive_root
 from core.base.ids import PeerId
-from core.base.problems import Busy, Problem, RemoteProblem, WireProblem
-from core.base.state_header import HEADER_BYTES_MAX, StateHeader, epoch_of, header_of, names_digest, state_file_name
+from core.base.problems import BadInput, Damaged, Problem, RemoteProblem, WireProblem
+from core.base.state_header import (
+    HEADER_BYTES_MAX,
+    ORIGIN_BYTES,
+    StateHeader,
+    epoch_of,
+    header_of,
+    names_digest,
+    state_file_name,
+)
 from core.kept.state_files import DiskStateFile
 from core.ledger.credits import OTHERS
 from core.ledger.ledger import Ledger
@@ -25,17 +35,12 @@ from core.swarm.words.facts import StateKept
 from core.swarm.words.orders import Keep
 from core.swarm.words.states import StateName
 from core.system.atomic_files import make_directory, move_synced, problem_of, read_bounded, set_aside, write_atomic
-from core.system.file_lock import held
 
 _LOG = logging.getLogger(__name__)
 STATES: Final = "states"
-CHOSEN: Final = "chosen"
 LOSSES: Final = "losses.json"
 BYTES_MAX: Final = 64 * 1024
 """Upper bound on what is read of what stands beside the copies, bytes."""
-LOCK: Final = "copies.lock"
-LOCK_S: Final = 600.0
-"""A copy of the largest models takes no longer to be hashed and synced."""
 REFUSED: Final = "refused.safetensors"
 AGES: Final = 4
 """Ratio of the ages at which older copies are kept: the oldest of those that came 1 to 3 copies ago stays, of 4 to 15,
@@ -58,6 +63,11 @@ class KeptCopy:
         """Epoch of its state, according to the file's name."""
         return epoch_of(_split(self.path)[1]) or 0
 
+    @property
+    def lineage(self) -> str:
+        """Beginning of its state's lineage, 8 hex digits, according to the file's name."""
+        return _split(self.path)[1].split("-")[2].partition(".")[0]
+
 
 def kept_copies(folder: Path) -> list[KeptCopy]:
     """The copies in a folder, the first one first; what cannot be listed counts as none."""
@@ -67,21 +77,6 @@ def kept_copies(folder: Path) -> list[KeptCopy]:
         return []
     numbered = [(number, path) for number, name, path in found if number.isdecimal() and epoch_of(name) is not None]
     return sorted((KeptCopy(int(number), path) for number, path in numbered), key=lambda copy: copy.number)
-
-
-def changing_copies(folder: Path) -> AbstractAsyncContextManager[None]:
-    """Hold the lock of those who change copies: the backbone, and the command that goes back to one.
-
-    Args:
-        folder: The charter's.
-    """
-    busy = Busy("Another program changes the copies of the model.", hint="Try again in some minutes.")
-    return held(folder / LOCK, patience_s=LOCK_S, otherwise=busy)
-
-
-def next_number(folder: Path) -> int:
-    """The number of the next copy; that of a choice whose copy never came is nobody's."""
-    return 1 + max(chosen_copy(folder)[0], *(copy.number for copy in kept_copies(folder)), 0)
 
 
 def losses_of(folder: Path) -> dict[int, float]:
@@ -110,18 +105,31 @@ def note_loss(folder: Path, number: int, loss: float | None) -> None:
         _LOG.warning("the loss of a copy of the model is not noted: %s", problem)
 
 
-def chosen_copy(folder: Path) -> tuple[int, bool]:
-    """The number of the copy to which the organiser has gone back last, 0 for none; and whether all have followed."""
+def way_back(folder: Path, number: int) -> GoBack:
+    """What moderators sign to have everybody go back to a copy.
+
+    Args:
+        folder: Folder of the copies.
+        number: The copy's.
+
+    Raises:
+        BadInput: there is no such copy.
+        Damaged: it is not what was written.
+        NoSpace: the disk is full.
+        UserProblem: the system does not allow it.
+    """
+    copies = {copy.number: copy for copy in kept_copies(folder)}
+    if number not in copies:
+        raise BadInput(f"There is no copy {number}.", hint="List them with: potluck copies --charter DIR")
+    part = folder / f".root.{os.getpid()}-{token_hex(6)}"  # a backbone that starts deletes what is torn
     try:
-        number, _, followed = (read_bounded(folder / CHOSEN, BYTES_MAX) or b"0").partition(b" ")
-        return int(number), bool(followed)
-    except (ValueError, Problem) as error:
-        _LOG.warning("which copy of the model was chosen cannot be read: %s", error)
-        return 0, False
+        return derive_root(copies[number].path, part, token_bytes(ORIGIN_BYTES))
+    finally:
+        part.unlink(missing_ok=True)
 
 
 class KeptStates:
-    """Keeps copies of the model in a charter: the newest, a few older ones, and what the organiser chose.
+    """Keeps copies of the model in a charter: the newest, and a few older ones.
 
     Args:
         folder: The charter's.
@@ -131,45 +139,58 @@ class KeptStates:
     def __init__(self, folder: Path, *, manifest: bytes) -> None:
         self._folder = folder / STATES
         self._manifest = manifest.hex()
-        self._heeded = 0
-        """The copy that the organiser had chosen at the last look."""
+        self.wanted = frozenset[bytes]()
+        """Lineages of copies to which moderators have gone back, or may: these are not deleted."""
 
     def newest(self) -> StateKept | None:
         """The copy that was taken last, of those that are whole; None: there is none.  Damaged ones are set aside."""
-        copies, (number, followed) = self._numbered(), chosen_copy(self._folder)
-        self._heeded = number if number in copies else 0
-        return self._whole(sorted(copies.items(), reverse=True), chosen=0 if followed else self._heeded)
-
-    def _whole(self, copies: Iterable[tuple[int, Path]], *, chosen: int) -> StateKept | None:
-        """The first of these that is whole."""
-        for number, path in copies:
+        for _, path in sorted(self._numbered().items(), reverse=True):
             try:
                 header, file = _header(path), DiskStateFile(path, None)
                 if header is not None and names_digest(_split(path)[1], file.digest):
-                    return StateKept(_named(header), file, _credited(header), chosen=number == chosen)
+                    return StateKept(_named(header), file, _credited(header))
                 _LOG.warning("a damaged copy of the model is set aside as %s", set_aside(path).name)
             except (OSError, Problem) as error:  # newcomers are welcome even if a copy cannot be read
                 _LOG.warning("the copy of the model %s cannot be read: %s", path.name, error)
         return None
 
-    def chosen(self) -> StateKept | None:
-        """The copy to which the organiser has gone back since the last look; None: to none."""
-        number, followed = chosen_copy(self._folder)
-        copies = [copy for copy in self._numbered().items() if copy[0] == number]
-        if number == self._heeded or not copies:
-            return None
-        self._heeded = number
-        return None if followed else self._whole(copies, chosen=number)
+    def go_back(self, back: GoBack) -> StateKept | None:
+        """Make the derived root of a copy the newest one; None: it is there, or its copy is not here.
 
-    def followed(self) -> None:
-        """Note that all have gone back: a backbone that starts again does not have them go back once more.
+        Args:
+            back: What moderators have decided.
 
         Raises:
+            Damaged: the copy is not what was written, or leads to another root.
             NoSpace: the disk is full.
             UserProblem: the system does not allow it.
         """
-        if self._heeded and chosen_copy(self._folder) == (self._heeded, False):
-            write_atomic(self._folder / CHOSEN, b"%d followed" % self._heeded)
+        sources = []
+        for number, path in self._numbered().items():
+            with contextlib.suppress(OSError):
+                header = _header(path)
+                lineage = b"" if header is None else bytes.fromhex(header.lineage)
+                if lineage[-ORIGIN_BYTES:] == back.root[-ORIGIN_BYTES:]:
+                    return None
+                if lineage == back.source:
+                    sources.append((number, path))
+        if not sources:
+            return None
+        (source, path), part = sources[-1], self._folder / "root.part"
+        number = 1 + max(self._numbered())
+        try:
+            if derive_root(path, part, back.root[-ORIGIN_BYTES:]) != back:
+                raise Damaged(f"The copy {path.name} is not the one to which moderators want to go back.")
+            root = self._folder / f"{number:06d}-{state_file_name(back.epoch, back.root, back.digest)}"
+            move_synced(part, root)
+        except OSError as error:
+            raise problem_of(error, part) from error
+        finally:
+            part.unlink(missing_ok=True)
+        note_loss(self._folder, number, losses_of(self._folder).get(source))
+        header = _header(root)
+        assert header is not None
+        return StateKept(_named(header), DiskStateFile(root, back.digest), _credited(header))
 
     def keep(self, copy: Keep, loss: float | None = None) -> StateKept:
         """Take a copy into the folder, and delete those of which there are enough of about their age.
@@ -179,16 +200,13 @@ class KeptStates:
             loss: Its held-out loss; None: it was not measured.
 
         Raises:
-            Busy: the organiser has gone back to an earlier copy meanwhile.
             RemoteProblem: it calls itself otherwise than it was called, and is deleted.
             Damaged: it cannot be read.
             NoSpace: the disk is full.
             UserProblem: the system does not allow it.
         """
         location = Path(copy.location)
-        if chosen_copy(self._folder)[0] in self._numbered().keys() - {self._heeded}:
-            raise Busy("The organiser has gone back to an earlier copy meanwhile.")
-        number = next_number(self._folder)
+        number = 1 + max(self._numbered(), default=0)
         name = state_file_name(copy.name.epoch, copy.name.lineage, copy.digest)
         path = self._folder / f"{number:06d}-{name}"
         try:
@@ -230,8 +248,9 @@ class KeptStates:
         oldest = {ages[number]: number for number in sorted(numbered, reverse=True)}
         further = [number for number in numbered if epochs[number] > epochs[newest]]
         furthest = {ages[number]: number for number in sorted(further, key=lambda number: (epochs[number], -number))}
+        starts = {lineage.hex()[:8] for lineage in self.wanted}
         for number, path in numbered.items():
-            if number not in {*oldest.values(), *furthest.values(), self._heeded}:
+            if number not in {*oldest.values(), *furthest.values()} and KeptCopy(number, path).lineage not in starts:
                 with contextlib.suppress(OSError):  # Windows keeps what somebody reads; the next copy tries again
                     path.unlink()
 

@@ -12,13 +12,14 @@ from typing import Any
 import msgspec
 
 from core.api.snapshot import BACKBONE
+from core.authority.decisions import Decisions
 from core.authority.news import AuthorityDecided
 from core.averaging.receipts.exchange import Receipted
 from core.backbone.admission_log import AdmissionLog
 from core.backbone.authority import Authority
 from core.backbone.charter import Charter, merged_records, read_charter_records
 from core.backbone.copy_check import check_copy
-from core.backbone.kept_states import KeptStates, changing_copies
+from core.backbone.kept_states import KeptStates
 from core.backbone.link import Link, link_to
 from core.backbone.offers import USUAL, Offers
 from core.backbone.people import People
@@ -27,6 +28,7 @@ from core.backbone.remembered import RememberedContacts
 from core.backbone.welcome import KnownPeer, WelcomeDesk, presence
 from core.base.problems import Busy, Damaged, Problem, RemoteProblem
 from core.base.signing import SEED_BYTES, KeyPair
+from core.base.state_header import ORIGIN_BYTES
 from core.ledger.receipts import ReceiptLog
 from core.nat.relay import RelaySettings
 from core.net.admission import Admission
@@ -37,7 +39,7 @@ from core.net.listening import refusal
 from core.session.participant import Role, participant_of
 from core.session.session import Session
 from core.swarm.participant import Participant
-from core.swarm.words.facts import Help, StateKept, StateNotKept
+from core.swarm.words.facts import Help, StateNotKept
 from core.swarm.words.orders import CopyFailed, Keep
 from core.swarm.words.states import StateName
 from core.system.atomic_files import delete_torn, read_bounded, set_aside, write_atomic
@@ -126,10 +128,8 @@ class Backbone:
         self._help_bytes = offers.help_bytes
         self._receipts = ReceiptLog(charter.folder / RECEIPTS)
         self._states = KeptStates(charter.folder, manifest=charter.manifest.id)
-        self._fetched = asyncio.Queue[tuple[Keep, StateKept | None]]()
-        """Copies, each with what was chosen when it came."""
-        self._chosen: StateKept | None = None
-        """The copy to which everybody was told to go back last, since the start."""
+        self._fetched = asyncio.Queue[Keep]()
+        """Copies that are to be checked and taken."""
         self._copy_failed = ""
         """Why the last copy could not be taken: the log has it once."""
         self._key = backbone_key(charter.folder / "backbone.key")
@@ -223,7 +223,6 @@ class Backbone:
 
     async def _heed(self) -> None:
         """Tell the swarm what the organiser has decided meanwhile (`potluck revoke`), and note who is here."""
-        goes_back = False
         while True:
             await asyncio.sleep(HEED_S)
             now = self._clock.now()
@@ -231,13 +230,7 @@ class Backbone:
             self._people.look(view.peers.keys() - view.silent, now)
             try:
                 self._session.learn_records(await merged_records(self._charter, self._session.authority))
-                async with changing_copies(self._charter.folder):
-                    chosen = await asyncio.to_thread(self._states.chosen)
-                    if chosen is not None:
-                        self._go_back(chosen)
-                    elif goes_back and view.chosen is None:
-                        await asyncio.to_thread(self._states.followed)
-                goes_back = view.chosen is not None
+                await self._go_back()
             except Problem as problem:
                 _LOG.warning("what the organiser has decided is not read: %s", problem)
 
@@ -265,7 +258,7 @@ class Backbone:
     def _on_event(self, event: Any, now: float) -> None:
         del now
         if isinstance(event, Keep):
-            self._fetched.put_nowait((event, self._chosen))
+            self._fetched.put_nowait(event)
         elif isinstance(event, CopyFailed):
             if event.reason != self._copy_failed:
                 _LOG.warning("no copy of the model could be taken: %s", event.reason)
@@ -281,7 +274,7 @@ class Backbone:
     async def _keep_copies(self) -> None:
         """Check what was fetched, and take it into the charter, in a thread: a model may be large."""
         while True:
-            copy, chosen = await self._fetched.get()
+            copy = await self._fetched.get()
             check = await check_copy(self._charter, Path(copy.location))
             try:
                 if check.fault:
@@ -289,10 +282,9 @@ class Backbone:
                     _LOG.warning(REFUSED_COPY, copy.name.epoch, check.fault, aside)
                     self._session.deliver(StateNotKept(lied=True))
                     continue
-                async with changing_copies(self._charter.folder):
-                    if chosen is not self._chosen:
-                        raise Busy("It was fetched before everybody went back to an earlier one.")
-                    kept = await asyncio.to_thread(self._states.keep, copy, check.loss)
+                if self._undoes(copy.name):
+                    raise Busy("It was fetched before everybody went back to an earlier one.")
+                kept = await asyncio.to_thread(self._states.keep, copy, check.loss)
             except Problem as problem:
                 _LOG.warning("a copy of the model is not kept: %s", problem)
                 self._session.deliver(StateNotKept(lied=isinstance(problem, RemoteProblem)))
@@ -302,12 +294,24 @@ class Backbone:
                 self._people.read(kept)
                 self._session.deliver(kept)
 
-    def _go_back(self, chosen: StateKept) -> None:
-        """Stand on the copy that the organiser has chosen, and give it; what was fetched before is not kept."""
-        self._chosen = chosen
-        _LOG.info("everybody is to go back to the copy of epoch %d", chosen.name.epoch)
-        self._people.read(chosen)
-        self._session.deliver(chosen)
+    async def _go_back(self) -> None:
+        """Give the copy to which everybody goes back, once moderators have decided so.
+
+        Raises:
+            Damaged: the copy is not what was written; so does NoSpace, when the disk is full.
+        """
+        back = self._session.authority.decisions.back
+        proposed = (one.content.back for one in self._session.authority.proposals if isinstance(one.content, Decisions))
+        self._states.wanted = frozenset(one.source for one in (back, *proposed) if one is not None)
+        root = None if back is None else await asyncio.to_thread(self._states.go_back, back)
+        if root is not None:
+            _LOG.info("everybody goes back to the copy of epoch %d", root.name.epoch)
+            self._people.read(root)
+            self._session.deliver(root)
+
+    def _undoes(self, state: StateName) -> bool:
+        back = self._session.authority.decisions.back
+        return back is not None and state.origin != back.root[-ORIGIN_BYTES:]
 
 
 async def serve_backbone(

@@ -21,6 +21,8 @@ LEDGER_BYTES_MAX: Final = 800 * 1024
 """Upper bound on a ledger, bytes: all its rows and points with the greatest numbers.  It fits a frame to the engine."""
 MARK_BYTES: Final = 8
 """First bytes of a state's lineage, by which reports and files name its ancestors."""
+ORIGIN_BYTES: Final = 8
+"""Last bytes of a state's lineage: they stay as they are from state to state, and change when all go back to a copy."""
 ANCESTORS_MAX: Final = 16
 """Upper bound on the ancestors that a state's file names, and on the means."""
 HEADER_BYTES_MAX: Final = 4 * 1024 * 1024

@@ -36,8 +36,9 @@ from core.net.router.locator import Locator
 from core.net.stats import HostStats
 from core.net.traverse import Traverser
 from core.swarm.shards.exchange import ShardExchange
-from core.swarm.words.facts import Revoked, Seeds
+from core.swarm.words.facts import Revoked, Seeds, WayBack
 from core.swarm.words.messages import SHARD_MESSAGES
+from core.swarm.words.states import StateName
 
 PASS_RENEW_S: Final = 6 * 3600.0
 """How often a pass, valid for 24 hours, is renewed, at the latest."""
@@ -305,6 +306,8 @@ class Session(Generic[P]):
                 banned = decisions.banned
                 known = self.host.passes.known.items()
                 self.deliver(Revoked(revoked | {peer for peer, one in known if one.account in banned}))
+                if (back := decisions.back) is not None:
+                    self.deliver(WayBack(StateName(back.epoch, back.root), back.digest))
                 later = asyncio.get_running_loop().call_later
                 later(PARTING_S, self.host.passes.refuse, revoked, banned)
                 left_s = max(0.0, decisions.passes_since + ROLLOVER_S - now)

@@ -43,7 +43,7 @@ from core.swarm.trainer_side import TrainerSide
 from core.swarm.view import ParticipantView
 from core.swarm.words.answers import MeanOffered, StateOffered, TrainerAnswer, TrainerNews, TrainerReady
 from core.swarm.words.epoch import Phase
-from core.swarm.words.facts import Help, Revoked, Seeds, StateKept, StateNotKept
+from core.swarm.words.facts import Help, Revoked, Seeds, StateKept, StateNotKept, WayBack
 from core.swarm.words.fetched import CatchUpFailed, MeansFetched, StateFetched
 from core.swarm.words.messages import STATE_MESSAGES
 from core.swarm.words.orders import Changed
@@ -66,7 +66,7 @@ MachineEvent = (
     | ReachChanged
 )
 """What a participant's own machines report, and it acts on."""
-Fact = Help | Revoked | Seeds | StateKept | StateNotKept
+Fact = Help | Revoked | Seeds | StateKept | StateNotKept | WayBack
 """What its owner tells a participant."""
 ParticipantEvent = Received[Any] | Tick | Lost | Observed | NetworkEvent | TrainerAnswer | Fact | MachineEvent
 
@@ -318,6 +318,6 @@ class Participant:
                 return []
             case Seeds(contacts=contacts):
                 return self.dht.bootstrap(contacts, now)
-        assert self._trainer.epochs.phase is Phase.IDLE, "a peer with a trainer reduces anyway, and gives its states"
+        assert isinstance(fact, WayBack) or self._trainer.epochs.phase is Phase.IDLE, "a trainer gives its own states"
         self._beacon.hurry(now)
         return [*self._standby.told(fact, now), *self._consider(now), *self._beat(now)]

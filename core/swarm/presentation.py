@@ -104,5 +104,4 @@ class Presentation:
             trip_s=self._rounds.lines.own.trip_s,
             earned=membership.branches.known,
             plan=self._rounds.plan,
-            chosen=self._standby.chosen,
         )

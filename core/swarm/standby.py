@@ -13,7 +13,7 @@ from core.swarm.catching_up.keeper import StateKeeper
 from core.swarm.pace import EpochPace
 from core.swarm.presence.membership import Membership
 from core.swarm.rounds.rounds import Rounds, RoundVectors
-from core.swarm.words.facts import Help, StateKept, StateNotKept
+from core.swarm.words.facts import Help, StateKept, StateNotKept, WayBack
 from core.swarm.words.orders import Changed
 from core.swarm.words.outputs import Output
 from core.swarm.words.progress import StateCopy
@@ -25,8 +25,8 @@ OWN_VIEW_S: Final = 10.0
 """A helper does not go back to where the others stood before its own last round for this long."""
 DESERTED_S: Final = 60.0
 """Time without training by peers that were in rounds after which strangers are followed: newcomers, or the last."""
-CHOSEN_MAX_S: Final = 3600.0
-"""Upper bound on the time for which a peer stays at the state that the organiser has chosen, wherever others stand."""
+WAY_BACK_S: Final = 3600.0
+"""Time for which strangers are not followed from the copy to which all go back: to load it takes a while."""
 HELP_BYTES: Final = 10
 """For each number of the longest vector: the means of its share (4), and parts that wait (6)."""
 
@@ -59,9 +59,8 @@ class Standby:
         self._company_at = -math.inf
         """When anybody that was in rounds was last heard to train where it stands, unix seconds."""
         self._pace = EpochPace()
-        self.chosen: StateName | None = None
-        """The state that the organiser has chosen, while anybody that was in rounds stands elsewhere."""
-        self._chosen_at = 0.0
+        self._back_at = -math.inf
+        """When this peer went back to a copy, unix seconds."""
         self.name = None if settings.role == VOLUNTEER else settings.stood or self._first
         """Where it stands; None: it is to train, or knows of nobody."""
 
@@ -89,18 +88,23 @@ class Standby:
         self.name = self._led_at = None
         return list(self._catch_up.holds_state())
 
-    def told(self, fact: Help | StateKept | StateNotKept, now: float) -> list[Output]:
-        """Help with some memory from now on, or take note of a copy of the model."""
+    def told(self, fact: Help | StateKept | StateNotKept | WayBack, now: float) -> list[Output]:
+        """Help with some memory from now on, take note of a copy of the model, or go back to one."""
+        if isinstance(fact, WayBack):
+            return self._go_back(fact, now)
         if not isinstance(fact, Help):
             if isinstance(fact, StateKept):
                 self._membership.branches.earned(fact.credited)
             self.keeper.answered(fact, now)
-            return self.choose(fact.name, now) if isinstance(fact, StateKept) and fact.chosen else []
+            return []
         return self.help(fact.room_bytes, now)
 
-    def choose(self, name: StateName, now: float) -> list[Output]:
-        """Stand at a state that the organiser has chosen, until all that were in rounds have gone there."""
-        self.chosen, self._chosen_at, self.name = name, now, name
+    def _go_back(self, back: WayBack, now: float) -> list[Output]:
+        """Stand at the copy to which all go back, unless this peer is on the way on from there."""
+        self._membership.branches.back = back
+        if self.name is None or not back.undoes(self.name):
+            return []
+        self.name, self._back_at = back.root, now
         return self.keeper.drop(now)
 
     def help(self, room_bytes: int, now: float) -> list[Output]:
@@ -119,18 +123,11 @@ class Standby:
         kept = self.keeper.newest
         stands = [stand for stand in self._membership.stands(now) if stand.state.epoch or kept is None]
         branches = self._membership.branches
-        if self.chosen is not None:
-            there = branches.coming_from(self.chosen, stands)
-            met = [stand for stand in stands if stand.trains and branches.met(stand.peer)]
-            came = [stand for stand in met if stand in there]
-            if now - self._chosen_at > CHOSEN_MAX_S or (came and len(came) == len(met)):
-                self.chosen = None
-            stands = there
         if self.name is not None and branches.company(self.name, stands):
             self._company_at = now
             self._pace.saw(self.name.epoch, now)
         # Those who go back load its file for a while, and train nowhere: strangers do not lead away meanwhile.
-        loyal = self.chosen is not None or now - self._company_at < DESERTED_S
+        loyal = now - self._back_at < WAY_BACK_S or now - self._company_at < DESERTED_S
         if not loyal:  # strangers may call their state by any number
             furthest = self._pace.furthest(now)
             stands = [stand for stand in stands if stand.state.epoch <= furthest]

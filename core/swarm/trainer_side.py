@@ -91,11 +91,12 @@ class TrainerSide:
                 return []
             if offer is not None:
                 return self._fall_behind(offer, now)
-            if joins and not (rests and state.name.epoch == 0):
+            undone = self._catch_up.branches.undone(state.name)
+            if joins and not (rests and (undone or state.name.epoch == 0)):
                 self.epochs.advance(Cue.INFORMED, now)
                 return [Changed(), *self._carry_on(now)]
             if rests:
-                return []
+                return [Hold()] if undone else []
         if self.epochs.phase not in IN_STEP:
             return list(self._rounds.position(None, now=now))
         return self.contributing.consider(now)

@@ -35,7 +35,6 @@ class ParticipantView:
         trip_s: Time that a message takes to a member of its rounds and back; 0: not measured.
         earned: Peers that were in rounds with this one, or in the history of a copy that it keeps; the last one last.
         plan: Plan of the round that runs, or ran last; None: there was none.
-        chosen: The state to which the organiser has everybody go back, until all have come; None: there is none.
     """
 
     settings: ParticipantSettings
@@ -55,4 +54,3 @@ class ParticipantView:
     trip_s: float
     earned: tuple[PeerId, ...] = ()
     plan: Plan | None = None
-    chosen: StateName | None = None

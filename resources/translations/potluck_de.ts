@@ -2288,8 +2288,16 @@
    <translation>Das Modell, in Zahlen, Dateien, die das Projekt mit ihrem Fingerabdruck nennt, etwa ein Wortschatz, und Lerntext von den Adressen, die Sie vor dem Beitritt gesehen haben. Nie Programme: Neuer Code kommt nur mit einer neuen Version von Potluck, die Sie selbst installieren.</translation>
   </message>
   <message>
+   <source>The moderators have had everybody go back to epoch {epoch}; what came after it counts no more. {words}</source>
+   <translation>Die Moderatoren haben alle zu Epoche {epoch} zurückgehen lassen; was danach kam, zählt nicht mehr. {words}</translation>
+  </message>
+  <message>
    <source>The moderators let nobody new in at present.</source>
    <translation>Die Moderatoren lassen zurzeit niemanden neu herein.</translation>
+  </message>
+  <message>
+   <source>The moderators say: {words}</source>
+   <translation>Die Moderatoren sagen: {words}</translation>
   </message>
   <message>
    <source>The month's limit for the network is used up. Potluck continues with the next month.</source>

@@ -2,17 +2,14 @@
 
 import argparse
 import asyncio
-import shlex
 import time
 
-from core.backbone.charter import load_charter, only_command
-from core.backbone.chosen_copy import go_back
-from core.backbone.kept_states import STATES, KeptCopy, changing_copies, chosen_copy, kept_copies, losses_of
-from core.backbone.serve import LOCK
+from core.authority.changes import check_moderator, new_decisions
+from core.authority.view import outcome
+from core.backbone.charter import keep_document, load_charter, only_command, read_charter_records
+from core.backbone.kept_states import STATES, KeptCopy, kept_copies, losses_of, way_back
 from core.cli.printing.say import say_json
-from core.system.file_lock import is_held
-
-FOLLOWING, FOLLOWED = ", all are to go back to it", ", all have gone back to it"
+from core.net.clock import Clock
 
 
 def run(args: argparse.Namespace) -> int:
@@ -21,6 +18,7 @@ def run(args: argparse.Namespace) -> int:
     Raises:
         BadInput: there is no such copy, or no charter.
         Damaged: the copy is.
+        NotTrusted: the founder's key is not a moderator's any more.
     """
     return asyncio.run(_copies(args))
 
@@ -29,30 +27,35 @@ async def _copies(args: argparse.Namespace) -> int:
     charter = load_charter(args.charter.expanduser().absolute())
     folder = charter.folder / STATES
     if args.back_to is None:
-        (chosen, followed), losses = chosen_copy(folder), losses_of(folder)
+        back, losses = read_charter_records(charter).decisions.back, losses_of(folder)
+        root = "" if back is None else back.root.hex()[:8]
         for copy in kept_copies(folder):
-            told = "" if copy.number != chosen else FOLLOWED if followed else FOLLOWING
-            _say(copy, losses.get(copy.number), told=told, json=args.json)
+            _say(copy, losses.get(copy.number), chosen=copy.lineage == root, json=args.json)
         return 0
-    async with only_command(charter), changing_copies(charter.folder):
-        made = await asyncio.to_thread(go_back, folder, args.back_to)
-    runs = is_held(charter.folder / LOCK)
+    check_moderator(read_charter_records(charter), charter.authority.peer_id)
+    back = await asyncio.to_thread(way_back, folder, args.back_to)
+    async with only_command(charter):
+        records = read_charter_records(charter)
+        document = new_decisions(records, charter.authority, Clock().now(), back=back, words=args.words)
+        keep_document(charter, records, document)
+    what = outcome(records, document)
     if args.json:
-        say_json({"event": "gone_back", "copy": made.number, "epoch": made.epoch, "backbone_runs": runs})
-        return 0
-    print(f"All who hear the backbone are to go back to epoch {made.epoch}: it is the new copy {made.number} now.")
-    print("The backbone does so within seconds; potluck copies says when all have followed.")
-    if not runs:
-        print(f"No backbone runs: start it with potluck backbone --charter {shlex.quote(str(charter.folder))}")
+        say_json({"event": "gone_back", "copy": args.back_to, "epoch": back.epoch, "done": what.done, "id": what.id})
+    elif what.done:
+        print(f"Everybody goes back to epoch {back.epoch}, also those who are away now, when they come back.")
+        print("A backbone with this copy gives it, within seconds if it runs.")
+    else:
+        print(f"It is proposed to go back to epoch {back.epoch}.  Another moderator agrees with:")
+        print(f"  potluck moderate sign {what.id}")
     return 0
 
 
-def _say(copy: KeptCopy, loss: float | None, *, told: str, json: bool) -> None:
+def _say(copy: KeptCopy, loss: float | None, *, chosen: bool, json: bool) -> None:
     came = copy.path.stat().st_mtime
     if json:
         facts = {"copy": copy.number, "epoch": copy.epoch, "came": came, "loss": loss}
-        say_json({"event": "copy", **facts, "chosen": bool(told), "followed": told == FOLLOWED})
+        say_json({"event": "copy", **facts, "chosen": chosen})
         return
     moment = time.strftime("%Y-%m-%d %H:%M", time.localtime(came))
     measured = "" if loss is None else f", held-out loss {loss:.4g}"
-    print(f"{copy.number:>6}  epoch {copy.epoch}, {moment}{measured}{told}")
+    print(f"{copy.number:>6}  epoch {copy.epoch}, {moment}{measured}{', all went back to it' if chosen else ''}")

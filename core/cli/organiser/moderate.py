@@ -37,6 +37,7 @@ CHANGES: Final = {
     ModerationAct.ADD: "makes {name} a moderator",
     ModerationAct.REMOVE: "takes {name} from the moderators",
     ModerationAct.AGREE: "has {count} of them agree",
+    ModerationAct.GO_BACK: "has everybody go back to epoch {count}",
 }
 
 

@@ -193,10 +193,11 @@ def _add_revoke(commands: Commands) -> None:
 def _add_copies(commands: Commands) -> None:
     copies = commands.add_parser(
         "copies",
-        description="The copies of the model that a backbone has kept, the oldest first.  With --back-to all who hear "
-        "the backbone go back to one, also while they train.",
+        description="The copies of the model that a backbone has kept, the oldest first.  With --back-to everybody "
+        "goes back to one, also while they train, and who is away when they come back.",
     )
     copies.add_argument("--back-to", type=whole(1, 10**9), metavar="N", help="the copy from which everybody goes on")
+    copies.add_argument("--words", default="", metavar="TEXT", help="why, for everybody")
     _add_charter(copies)
     add_json(copies)
     copies.set_defaults(run=calling("core.cli.organiser.copies:run"))

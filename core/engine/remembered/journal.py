@@ -10,6 +10,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from core.authority.decisions import Decisions
 from core.authority.news import AuthorityDecided
 from core.averaging.receipts.exchange import Receipted
 from core.backbone.kept_pass import RECORDS
@@ -45,6 +46,10 @@ _LOG = logging.getLogger(__name__)
 class _Memory(msgspec.Struct, frozen=True, kw_only=True):
     contributed_s: Annotated[float, Meta(ge=0)] = 0.0
     contacts: Annotated[list[Contact], Meta(max_length=CONTACTS_MAX)] = []
+    decided: Annotated[int, Meta(ge=0)] = 0
+    """Number of the moderators' decisions of which the person was told."""
+    root: Annotated[str, Meta(pattern="^[0-9a-f]*$")] = ""
+    """Lineage of the copy to which everybody went back last, by these."""
 
 
 class Journal:
@@ -78,6 +83,8 @@ class Journal:
         self._failing_since = 0.0
         self._failures = 0
         self._receipts = ReceiptLog(receipts)
+        self.met = self._receipts.met()
+        """Peers that were in most rounds with this one before this start."""
         self.board = Board(board, target_samples=target_samples)
         """Who gave what, and the losses."""
         for notice in (self._receipts.notice, self.board.notice):
@@ -89,11 +96,6 @@ class Journal:
     def contacts(self) -> list[Contact]:
         """Peers that were there last time: seeds for this time."""
         return self._memory.contacts
-
-    @property
-    def met(self) -> tuple[PeerId, ...]:
-        """Peers that were in most rounds with this one."""
-        return self._receipts.met()
 
     @property
     def contributed_s(self) -> float:
@@ -138,10 +140,24 @@ class Journal:
             case Receipted(receipt=receipt):
                 if self._keep(lambda: self._receipts.append(receipt)):
                     self._dirty.set()
-            case AuthorityDecided(kept=kept):
+            case AuthorityDecided(decisions=decisions, kept=kept):
                 self._keep(lambda: write_atomic(self._path.with_name(RECORDS), kept))
+                self._tell_decided(decisions)
             case HeldoutLearned() | LedgerRead():
                 self.board.take(event)
+
+    def _tell_decided(self, decisions: Decisions) -> None:
+        """Tell the person, once, what moderators say, and that everybody goes back; a newcomer missed nothing."""
+        known, root = self._memory, "" if decisions.back is None else decisions.back.root.hex()
+        if decisions.number <= known.decided:
+            return
+        for notice in decisions.notices:
+            if notice.at > known.decided and self._now() < notice.until:
+                self._notices.tell("info", "authority.notice", words=notice.words)
+        if decisions.back is not None and root != known.root and known.contributed_s:
+            self._notices.tell("warning", "authority.back", epoch=decisions.back.epoch, words=decisions.words)
+        self._memory = msgspec.structs.replace(known, decided=decisions.number, root=root)
+        self._dirty.set()
 
     def _failed(self, reason: str) -> None:
         """A round failed; only that none has succeeded for a while is news for a person."""
@@ -177,7 +193,7 @@ class Journal:
     def save(self, contacts: Sequence[Contact]) -> None:
         """Save now.  A full disk is told once, not raised: the next save tries again."""
         known = list(contacts)[:CONTACTS_MAX] or self._memory.contacts
-        memory = _Memory(contributed_s=self.contributed_s, contacts=known)
+        memory = msgspec.structs.replace(self._memory, contributed_s=self.contributed_s, contacts=known)
 
         def write() -> None:
             self.board.save()

@@ -124,8 +124,11 @@ class CatchUp:
     def rests(self, mine: State, now: float) -> bool:
         """Whether it is useless to go on where most do not stand, though there is nothing to fetch just now.
 
-        A download has failed a short while ago, or a newcomer listens.  Who has a model goes on with it after a while.
+        A download has failed a short while ago, or a newcomer listens.  Who has a model goes on with it after a while,
+        unless all have gone back from it.
         """
+        if self.branches.undone(mine.name):
+            return True
         failed = self._retry_at is not None and self._retry_at > now
         failed = failed and (mine.name.epoch == 0 or now < self._failed_at + LISTEN_S)
         return self.choice.listens(now) or (failed and bool(self.choice.offers(mine, now)))

@@ -74,6 +74,8 @@ class StateChoice:
         Where the backbone that let a newcomer in knows of a later state, nobody at the first one counts for it.
         """
         stands = self._membership.stands(now)
+        if self._membership.branches.undone(mine.name):
+            return self._on_the_way_back(stands, now)
         missed = self._missed(mine.name, stands, now)
         if missed is not None:
             return [missed]
@@ -87,8 +89,6 @@ class StateChoice:
         name = self._membership.branches.head(None if model else mine.name, counted)
         there = [stand.peer for stand in stands if stand.state == name]
         offers = [] if name is None else self._promised(name, now)
-        if copy is None and given is not None and given.name == name:  # the backbone stands on a copy that was chosen
-            offers = [*(offer for offer in offers if offer.digest == given.digest), given]
         if copy is not None:  # equal states have equal files, and the backbone has said which
             offers = [offer for offer in offers if offer.name != copy.name or offer.digest == copy.digest]
         if nowhere := copy is None and name is None:
@@ -109,6 +109,17 @@ class StateChoice:
             return offers
         # It stays where it is, but its own file may be damaged.
         return self._promised(mine.name, now, held=mine.digest) if name is None or self.listens(now) else []
+
+    def _on_the_way_back(self, stands: Sequence[Stand], now: float) -> list[NewerState]:
+        """The files for one whose state was undone: where those stand that it knows or its backbone, else the root."""
+        back, given = self._membership.branches.back, self._copy(self._told())
+        assert back is not None
+        name = self._membership.branches.head(None, stands, loyal=True) or back.root
+        offers = self._promised(name, now)
+        if given is not None and not self._membership.branches.undone(given.name):
+            offers.append(given)
+        # Anybody may give the root: moderators have signed its digest.
+        return [offer for offer in offers if offer.name != back.root or offer.digest == back.digest]
 
     def _missed(self, mine: StateName, stands: Sequence[Stand], now: float) -> NewerState | None:
         """The backbone's copy, for one who comes back to where nobody gives a state; None: it is not further.

@@ -19,6 +19,7 @@ from typing import Final, NamedTuple
 from core.base.ids import PeerId
 from core.base.state_header import ANCESTORS_MAX
 from core.swarm.presence.ancestry import Ancestry, Stand, keep, most
+from core.swarm.words.facts import WayBack
 from core.swarm.words.orders import RoundRecord
 from core.swarm.words.states import State, StateName
 
@@ -96,8 +97,10 @@ class Branches:
         """The last one of ours that was committed."""
         self._guest_at = b""
         """Mark of the state that was taken from others."""
+        self.back: WayBack | None = None
+        """Where all go back to; None: no state was undone."""
         self._went_back = False
-        """Whether that state came from nowhere: it is a copy to which the organiser has everybody go back."""
+        """Whether that state came from nowhere: it is the root of a copy to which everybody goes back."""
         self.returns = True
         """Whether the state comes from this peer's own disk, and no other peer has shared a step since."""
 
@@ -157,11 +160,9 @@ class Branches:
         # A later state of which no common ancestor is known may have come from the own one.
         return mine.mark not in theirs and (other.epoch <= mine.epoch or not set(theirs).isdisjoint(ours))
 
-    def coming_from(self, root: StateName, stands: Iterable[Stand]) -> list[Stand]:
-        """Those that stand at a state, or at one that came from it, as far as the history is known."""
-        heard = list(stands)
-        self._ways.learn(heard)  # who is more than some steps further names the root no more
-        return [stand for stand in heard if root.mark in (*stand.ancestors, *self._ways.path(stand.state.mark))]
+    def undone(self, state: StateName) -> bool:
+        """Whether moderators have had everybody go back from a state."""
+        return self.back is not None and self.back.undoes(state)
 
     def company(self, mine: StateName, stands: Iterable[Stand]) -> bool:
         """Whether anybody that was in rounds trains on the branch of this state, as far as the history is known."""

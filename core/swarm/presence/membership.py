@@ -146,6 +146,7 @@ class Membership:
             for peer, member in self._members.items()
             if member.stand is not None
             and member.believed_after is None
+            and not self.branches.undone(member.stand.state)
             and not self.silent(peer, now)
             and now - member.stood_at < STANDS_S
             and self.branches.admitted(peer)

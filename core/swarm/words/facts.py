@@ -35,6 +35,23 @@ class Revoked:
 
 
 @dataclass(frozen=True, slots=True)
+class WayBack:
+    """Everybody goes back to a copy of the model: states with another origin than its count for nothing any more.
+
+    Attributes:
+        root: The state to which they go.
+        digest: Root digest of its file.
+    """
+
+    root: StateName
+    digest: bytes
+
+    def undoes(self, state: StateName) -> bool:
+        """Whether a state is one of those that count for nothing."""
+        return state.origin != self.root.origin
+
+
+@dataclass(frozen=True, slots=True)
 class Seeds:
     """Further peers through which the swarm may be found.
 
@@ -53,13 +70,11 @@ class StateKept:
         name: Its state.
         file: The copy.
         credited: Peers that have contributed to it, as its ledger says.
-        chosen: Whether the organiser wants everybody to go on from it.
     """
 
     name: StateName
     file: StateFile
     credited: tuple[PeerId, ...] = ()
-    chosen: bool = False
 
 
 @dataclass(frozen=True, slots=True)

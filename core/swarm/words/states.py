@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from core.base.ids import hashed_key
-from core.base.state_header import MARK_BYTES
+from core.base.state_header import MARK_BYTES, ORIGIN_BYTES
 from core.base.work import StateFields, StateFrame
 
 LINEAGE_BYTES = 32
@@ -20,16 +20,22 @@ class StateName:
 
     epoch: int
     lineage: bytes
-    """32 bytes: a hash of its parents and its round."""
+    """32 bytes: a hash of its parents and its round, and its origin."""
 
     @property
     def mark(self) -> bytes:
         """The beginning of its lineage, by which reports name the parent of a state."""
         return self.lineage[:MARK_BYTES]
 
+    @property
+    def origin(self) -> bytes:
+        """The end of its lineage, which all states have in common that came from one beginning."""
+        return self.lineage[-ORIGIN_BYTES:]
+
     def next(self, *, round_id: bytes, outcome: bytes) -> "StateName":
         """The state after a round with this outcome: equal for all members of the round."""
-        return StateName(self.epoch + 1, hashed_key(b"lineage", self.lineage, round_id, outcome))
+        hashed = hashed_key(b"lineage", self.lineage, round_id, outcome)
+        return StateName(self.epoch + 1, hashed[:-ORIGIN_BYTES] + self.origin)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,10 @@
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
+
+from core.authority.decisions import Announcement, Decisions, GoBack
+from core.authority.news import AuthorityDecided
 from core.averaging.receipts.exchange import Receipted
 from core.base.problems import NoSpace
 from core.control.notices import NoticeRing
@@ -83,3 +87,29 @@ def test_failing_rounds_are_told_once_after_a_minute(tmp_path):
     kept.take(done)
     fail(7, 10.0)
     assert notices.last == 2
+
+
+def test_what_moderators_decide_is_told_once(tmp_path):
+    notices = NoticeRing(lambda: 5.0)
+    kept = journal(tmp_path, notices)
+    back = GoBack(epoch=60, source=b"s" * 32, root=b"r" * 32, digest=b"d" * 32)
+    words = Announcement(3, 9, "Back on Monday")
+    decided = Decisions(number=4, back=back, notices=(words, Announcement(1, 2, "long ago")), words="It was noise.")
+    for _ in range(2):
+        kept.take(AuthorityDecided(decided, frozenset(), b"signed"))
+    assert [notice.text for notice in notices.since(0)] == ["The moderators say: Back on Monday"], (
+        "a newcomer lost nothing"
+    )
+    kept.contributing(on=True)
+    kept.save([])
+    assert (tmp_path / "records.signed").read_bytes() == b"signed"
+    moments = iter([6.0, 8.0, *[8.0] * 20])
+    again = journal(tmp_path, notices, lambda: next(moments))
+    again.contributing(on=True)
+    again.contributing(on=False)
+    later = msgspec.structs.replace(decided, number=6, back=msgspec.structs.replace(back, root=b"t" * 32))
+    for decisions in (decided, later, later):
+        again.take(AuthorityDecided(decisions, frozenset(), b"signed"))
+    assert [notice.text for notice in notices.since(1)] == [
+        "The moderators have had everybody go back to epoch 60; what came after it counts no more. It was noise."
+    ]
