@@ -35,7 +35,6 @@ Percent = Annotated[int, Meta(ge=0, le=100)]
 Mapping = Literal["none", "kept", "moved", "symmetric", "unknown"]
 """How a router maps this peer's port (RFC 4787): no router; endpoint-independent, the same port; endpoint-independent,
 another port; symmetric (a port for each destination); not known."""
-MAPPINGS: Final[tuple[Mapping, ...]] = ("none", "kept", "moved", "symmetric", "unknown")
 
 
 class Address(msgspec.Struct, frozen=True, array_like=True, order=True):

@@ -267,7 +267,7 @@ class Learner:
         return None if found is None else TrainerState.of(*found)
 
     def _save(self, epoch: int, lineage: bytes, *, ancestors: bytes, ledger: bytes, means: bytes) -> TrainerState:
-        saving = self._checkpoints.save_beside(
+        saving = self._checkpoints.save(
             epoch,
             lineage,
             ancestors=ancestors,

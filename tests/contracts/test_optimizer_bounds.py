@@ -39,9 +39,9 @@ def test_state_beyond_its_bounds_is_refused(name: str, width: int, tensor: str, 
     beyond = np.nextafter(edge, np.float32((-1) ** (end + 1) * np.inf))
     optimizer.state[tensor].view(-1)[-1] = float(edge if np.isfinite(edge) else np.finfo(np.float32).max)
     kept = checkpoints(tmp_path / "held", optimizer, flat)
-    kept.load(kept.save(1, MANIFEST).path)
+    kept.load(kept.save(1, MANIFEST).result().path)
     optimizer.state[tensor].view(-1)[-1] = float(beyond)
-    path = checkpoints(tmp_path / "given", optimizer, flat).save(2, MANIFEST).path
+    path = checkpoints(tmp_path / "given", optimizer, flat).save(2, MANIFEST).result().path
     optimizer.state[tensor].view(-1)[-1] = 0.0
     before = {key: held.clone() for key, held in optimizer.state.items()}
     with pytest.raises(Damaged, match="something else than this model's state"):
@@ -57,7 +57,7 @@ def test_no_honest_state_is_beyond_its_bounds(name: str, scale: float, tmp_path:
     for epoch in range(60):
         optimizer.step(scale * rising, taken=epoch, epoch=epoch)
     kept = checkpoints(tmp_path, optimizer, flat)
-    kept.load(kept.save(60, MANIFEST).path)
+    kept.load(kept.save(60, MANIFEST).result().path)
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if not name.startswith("sgd")])

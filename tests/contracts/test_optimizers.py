@@ -223,7 +223,7 @@ def test_state_begins_at_zero_and_keeps_its_tensors(name: str) -> None:
 def test_a_checkpoint_holds_the_state_by_name(name: str, tmp_path: Path) -> None:
     optimizer, flat = made(name)
     take(optimizer, flat, range(2))
-    kept = load_file(checkpoints(tmp_path, optimizer, flat).save(2, MANIFEST).path)
+    kept = load_file(checkpoints(tmp_path, optimizer, flat).save(2, MANIFEST).result().path)
     vectors = {key: tensor for key, tensor in optimizer.state.items() if tensor.shape == flat.values_N.shape}
     spans = {f"{key}/{span.name}": span.of(vector) for key, vector in vectors.items() for span in flat.spans}
     spans |= {key: tensor for key, tensor in optimizer.state.items() if key not in vectors}
@@ -235,7 +235,7 @@ def test_a_checkpoint_holds_the_state_by_name(name: str, tmp_path: Path) -> None
 def test_a_latecomer_with_the_checkpoint_steps_like_the_others(name: str, tmp_path: Path) -> None:
     (old, flat_old), (new, flat_new) = made(name), made(name)
     take(old, flat_old, range(4))
-    path = checkpoints(tmp_path / "old", old, flat_old).save(4, MANIFEST).path
+    path = checkpoints(tmp_path / "old", old, flat_old).save(4, MANIFEST).result().path
     checkpoints(tmp_path / "new", new, flat_new).load(path)
     for optimizer, flat in ((old, flat_old), (new, flat_new)):
         take(optimizer, flat, range(4, STEPS))

@@ -78,26 +78,6 @@ class Checkpoints:
         """Files that `load_newest` could not read, where they are now."""
 
     def save(
-        self, epoch: int, lineage: bytes, *, ancestors: bytes = b"", ledger: bytes = b"", means: bytes = b""
-    ) -> Saved:
-        """Write the state as it is now, then delete all but the newest two, and those of a later epoch.
-
-        A later epoch is there only after a state of an earlier one was loaded, because ours was abandoned.
-
-        Args:
-            epoch: Epoch of the state.
-            lineage: Lineage of the state.
-            ancestors: Marks of the states that led to it, the nearest first.
-            ledger: Who gave what up to there.
-            means: Digests of the means that led to it, the nearest first.
-
-        Raises:
-            NoSpace: the disk is full; the older states are untouched.
-            UserProblem: the system does not allow it.
-        """
-        return self.save_beside(epoch, lineage, ancestors=ancestors, ledger=ledger, means=means).result()
-
-    def save_beside(
         self,
         epoch: int,
         lineage: bytes,
@@ -107,16 +87,17 @@ class Checkpoints:
         means: bytes = b"",
         first: Callable[[], None] = lambda: None,
     ) -> Future[Saved]:
-        """Do what `save` does in a thread; the state is copied before this returns.
+        """Write the state as it is now, then delete all but the newest two, and those of a later epoch, in a thread.
 
-        The state before it is written first: at most one is on its way.
+        The state is copied before this returns.  The state before it is written first: at most one is on its way.  A
+        later epoch is there only after a state of an earlier one was loaded, because ours was abandoned.
 
         Args:
-            epoch: As for `save`.
-            lineage: As for `save`.
-            ancestors: As for `save`.
-            ledger: As for `save`.
-            means: As for `save`.
+            epoch: Epoch of the state.
+            lineage: Lineage of the state.
+            ancestors: Marks of the states that led to it, the nearest first.
+            ledger: Who gave what up to there.
+            means: Digests of the means that led to it, the nearest first.
             first: Called in the thread before the state is written; what it raises leaves the state unwritten.
 
         Returns:
@@ -145,7 +126,7 @@ class Checkpoints:
         Args:
             name: The header.
             digest: Root digest of their file.
-            first: As for `save_beside`.
+            first: As for `save`.
 
         Raises:
             Damaged: it is another file; nothing was written.

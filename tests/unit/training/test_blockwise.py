@@ -188,11 +188,15 @@ def test_eight_bit_state_survives_save_and_load(name: str, tmp_path: Path) -> No
     gradients = [torch.randn(flat_old.numel, generator=generator) for _ in range(6)]
     for taken in range(3):
         old.step(gradients[taken].clone(), taken=taken, epoch=taken)
-    saved = Checkpoints(tmp_path / "old", manifest=MANIFEST, parameters=flat_old, state=old.state).save(3, MANIFEST)
+    saved = (
+        Checkpoints(tmp_path / "old", manifest=MANIFEST, parameters=flat_old, state=old.state)
+        .save(3, MANIFEST)
+        .result()
+    )
     copies = Checkpoints(tmp_path / "new", manifest=MANIFEST, parameters=flat_new, state=new.state)
     copies.load(saved.path)
     assert all(torch.equal(tensor, new.state[key]) for key, tensor in old.state.items())
-    assert copies.save(3, MANIFEST).digest == saved.digest
+    assert copies.save(3, MANIFEST).result().digest == saved.digest
     for taken in range(3, 6):
         for optimizer in (old, new):
             optimizer.step(gradients[taken].clone(), taken=taken, epoch=taken)

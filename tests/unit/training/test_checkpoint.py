@@ -45,20 +45,20 @@ class Place:
 
 def test_round_trip_with_name_and_digest(tmp_path: Path) -> None:
     one, two = Place(tmp_path), Place(tmp_path / "other", seed=4)
-    saved = one.files.save(7, LINEAGES[7], ancestors=MARKS, ledger=b"who")
+    saved = one.files.save(7, LINEAGES[7], ancestors=MARKS, ledger=b"who").result()
     assert saved.path.name == f"state-00000007-{LINEAGES[7].hex()[:8]}-{saved.digest.hex()[:32]}.safetensors"
     assert saved.digest == root_digest(chunk_digests(file_chunks(saved.path)))
     name = two.files.load(saved.path)
     assert (name.epoch, bytes.fromhex(name.lineage), bytes.fromhex(name.manifest)) == (7, LINEAGES[7], MANIFEST)
     assert torch.equal(one.numbers(), two.numbers())
     assert (bytes.fromhex(name.ancestors), name.ledger) == (MARKS, b"who")
-    again = two.files.save(7, LINEAGES[7], ancestors=MARKS, ledger=b"who")
+    again = two.files.save(7, LINEAGES[7], ancestors=MARKS, ledger=b"who").result()
     assert again.path.read_bytes() == saved.path.read_bytes()
 
 
 def test_the_file_is_plain_safetensors_with_parameters_by_name(tmp_path: Path) -> None:
     place = Place(tmp_path)
-    tensors = load(place.files.save(1, LINEAGES[1]).path.read_bytes())
+    tensors = load(place.files.save(1, LINEAGES[1]).result().path.read_bytes())
     assert torch.equal(tensors["parameters/0.weight"].flatten(), place.flat.values_N[:96])
     assert {key.split("/")[0] for key in tensors} == {"parameters", "m", "v"}
 
@@ -68,7 +68,7 @@ def test_tensors_of_any_shape_and_type_round_trip_by_name(tmp_path: Path) -> Non
     flat = FlatParameters(SmallTask().model(0))
     codes, scales = torch.randint(256, (flat.numel,), dtype=torch.uint8), torch.rand(3)
     kept = Checkpoints(tmp_path, manifest=MANIFEST, parameters=flat, state={"m": codes, "m_scale": scales})
-    path = kept.save(1, LINEAGES[1]).path
+    path = kept.save(1, LINEAGES[1]).result().path
     assert {"m_scale", "m/0.weight", "m/0.bias"} <= load(path.read_bytes()).keys()
     state = {"m": torch.zeros_like(codes), "m_scale": torch.zeros_like(scales)}
     Checkpoints(tmp_path / "other", manifest=MANIFEST, parameters=flat, state=state).load(path)
@@ -99,7 +99,7 @@ def test_file_has_the_bytes_that_the_library_gives(tmp_path: Path) -> None:
 def test_state_is_saved_as_it_was_when_asked(tmp_path: Path) -> None:
     place = Place(tmp_path)
     before = place.numbers()
-    saving = place.files.save_beside(1, LINEAGES[1])
+    saving = place.files.save(1, LINEAGES[1])
     place.flat.values_N.add_(1)
     place.m.zero_()
     other = Place(tmp_path / "other", seed=1)
@@ -110,8 +110,8 @@ def test_state_is_saved_as_it_was_when_asked(tmp_path: Path) -> None:
 
 def test_states_are_written_one_after_the_other(tmp_path: Path) -> None:
     place = Place(tmp_path)
-    first = place.files.save_beside(1, LINEAGES[1])
-    second = place.files.save_beside(2, LINEAGES[2])
+    first = place.files.save(1, LINEAGES[1])
+    second = place.files.save(2, LINEAGES[2])
     assert first.done(), "at most one is on its way"
     assert [first.result().path, second.result().path] == sorted(tmp_path.iterdir())
 
@@ -119,15 +119,15 @@ def test_states_are_written_one_after_the_other(tmp_path: Path) -> None:
 def test_the_newest_two_are_kept(tmp_path: Path) -> None:
     place = Place(tmp_path)
     for epoch in range(5):
-        place.files.save(epoch, LINEAGES[epoch])
+        place.files.save(epoch, LINEAGES[epoch]).result()
     assert [name[6:14] for name in place.names()] == ["00000003", "00000004"]
 
 
 def test_abandoned_later_states_go_when_an_earlier_one_is_saved(tmp_path: Path) -> None:
     place = Place(tmp_path)
     for epoch in (3, 4):
-        place.files.save(epoch, LINEAGES[epoch])
-    place.files.save(3, LINEAGES[8])
+        place.files.save(epoch, LINEAGES[epoch]).result()
+    place.files.save(3, LINEAGES[8]).result()
     assert sorted(name[6:14] for name in place.names()) == ["00000003", "00000003"]
     found = Place(tmp_path).files.load_newest()
     assert found is not None
@@ -137,8 +137,8 @@ def test_abandoned_later_states_go_when_an_earlier_one_is_saved(tmp_path: Path) 
 @pytest.mark.parametrize("keep", [0, 1, 7, 8, 100, 2000])
 def test_a_torn_file_is_set_aside(tmp_path: Path, keep: int) -> None:
     place = Place(tmp_path)
-    place.files.save(1, LINEAGES[1])
-    path = place.files.save(2, LINEAGES[2]).path
+    place.files.save(1, LINEAGES[1]).result()
+    path = place.files.save(2, LINEAGES[2]).result().path
     path.write_bytes(path.read_bytes()[:keep])
     again = Place(tmp_path, seed=3)
     found = again.files.load_newest()
@@ -150,8 +150,8 @@ def test_a_torn_file_is_set_aside(tmp_path: Path, keep: int) -> None:
 
 def test_state_of_an_impossible_epoch_is_set_aside(tmp_path: Path) -> None:
     place = Place(tmp_path)
-    place.files.save(1, LINEAGES[1])
-    place.files.save(EPOCH_MAX + 1, LINEAGES[2])
+    place.files.save(1, LINEAGES[1]).result()
+    place.files.save(EPOCH_MAX + 1, LINEAGES[2]).result()
     found = place.files.load_newest()
     assert found is not None
     assert found[0].epoch == 1
@@ -160,7 +160,7 @@ def test_state_of_an_impossible_epoch_is_set_aside(tmp_path: Path) -> None:
 
 def test_all_files_damaged_means_none(tmp_path: Path) -> None:
     place = Place(tmp_path)
-    place.files.save(1, LINEAGES[1]).path.write_bytes(b"nothing")
+    place.files.save(1, LINEAGES[1]).result().path.write_bytes(b"nothing")
     again = Place(tmp_path)
     before = again.numbers()
     assert again.files.load_newest() is None
@@ -174,7 +174,7 @@ def test_file_that_fits_no_frame_is_refused(tmp_path: Path) -> None:
     place = Place(tmp_path)
     wrong = ["ancestors", "lineage", "manifest"]
     for field, said in [*((field, "00" * 200_000) for field in wrong), ("ancestors", "00" * 12)]:
-        data = place.files.save(2, LINEAGES[2]).path.read_bytes()
+        data = place.files.save(2, LINEAGES[2]).result().path.read_bytes()
         length = int.from_bytes(data[:8], "little")
         head = json.loads(data[8 : 8 + length])
         head["__metadata__"]["potluck"] = json.dumps({**json.loads(head["__metadata__"]["potluck"]), field: said})
@@ -187,7 +187,7 @@ def test_file_that_fits_no_frame_is_refused(tmp_path: Path) -> None:
 
 def test_what_a_killed_process_left_half_written_is_removed(tmp_path: Path) -> None:
     place = Place(tmp_path)
-    kept = place.files.save(1, LINEAGES[1]).path
+    kept = place.files.save(1, LINEAGES[1]).result().path
     ended = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, check=True)
     torn = tmp_path / f".{kept.name}.{int(ended.stdout)}-0123456789ab"
     torn.write_bytes(b"half")
@@ -197,7 +197,7 @@ def test_what_a_killed_process_left_half_written_is_removed(tmp_path: Path) -> N
 
 
 def changed(place: Place, how) -> Path:
-    data = place.files.save(2, LINEAGES[2]).path.read_bytes()
+    data = place.files.save(2, LINEAGES[2]).result().path.read_bytes()
     tensors = load(data)
     length = int.from_bytes(data[:8], "little")
     metadata = dict(json.loads(data[8 : 8 + length])["__metadata__"])
@@ -233,7 +233,7 @@ def test_file_that_is_not_this_models_state_changes_nothing(tmp_path: Path, how)
 def test_each_bit_that_the_disk_has_flipped_is_noticed(tmp_path: Path) -> None:
     place, chance = Place(tmp_path), Random(5)
     for _ in range(200):
-        path = place.files.save(1, LINEAGES[1]).path
+        path = place.files.save(1, LINEAGES[1]).result().path
         data = bytearray(path.read_bytes())
         data[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
         path.write_bytes(data)
@@ -246,7 +246,7 @@ def test_each_bit_that_the_disk_has_flipped_is_noticed(tmp_path: Path) -> None:
 
 def test_checkpoints_of_an_earlier_version_are_loaded(tmp_path: Path) -> None:
     place = Place(tmp_path)
-    path = place.files.save(1, LINEAGES[1]).path
+    path = place.files.save(1, LINEAGES[1]).result().path
     path.rename(tmp_path / f"state-00000001-{LINEAGES[1].hex()[:8]}.safetensors")
     assert Place(tmp_path, seed=3).files.load_newest() is not None
 
@@ -275,11 +275,11 @@ def test_fields_of_a_newer_version_are_ignored(tmp_path: Path) -> None:
 def test_ledger_too_large_for_a_frame_is_refused(tmp_path: Path) -> None:
     """The worker could not tell the engine of that state, neither now nor after a restart."""
     place = Place(tmp_path)
-    path = place.files.save(2, LINEAGES[2], ledger=bytes(LEDGER_BYTES_MAX)).path
+    path = place.files.save(2, LINEAGES[2], ledger=bytes(LEDGER_BYTES_MAX)).result().path
     told = Loaded(epoch=2, lineage=b"", digest=b"", checkpoint="c" * 5000, ledger=bytes(LEDGER_BYTES_MAX))
     assert len(encode_frame(told)) < FRAME_BYTES_MAX
     place.files.load(path, wanted=(2, LINEAGES[2]))
-    larger = place.files.save(2, LINEAGES[2], ledger=bytes(LEDGER_BYTES_MAX + 1)).path
+    larger = place.files.save(2, LINEAGES[2], ledger=bytes(LEDGER_BYTES_MAX + 1)).result().path
     with pytest.raises(Damaged):
         place.files.load(larger, wanted=(2, LINEAGES[2]))
 
@@ -294,15 +294,15 @@ def test_a_newer_format_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
 
 
 def test_a_state_of_another_collaboration_is_refused(tmp_path: Path) -> None:
-    path = Place(tmp_path, manifest=digest(b"another")).files.save(1, LINEAGES[1]).path
+    path = Place(tmp_path, manifest=digest(b"another")).files.save(1, LINEAGES[1]).result().path
     with pytest.raises(Damaged, match="another collaboration"):
         Place(tmp_path / "own").files.load(path)
 
 
 def test_a_full_disk_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     place = Place(tmp_path)
-    place.files.save(1, LINEAGES[1])
-    place.files.save(2, LINEAGES[2])
+    place.files.save(1, LINEAGES[1]).result()
+    place.files.save(2, LINEAGES[2]).result()
     names = place.names()
 
     def full(*_: object) -> int:
@@ -310,7 +310,7 @@ def test_a_full_disk_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(os, "write", full)
     with pytest.raises(NoSpace, match="disk is full"):
-        place.files.save(3, LINEAGES[3])
+        place.files.save(3, LINEAGES[3]).result()
     assert place.names() == names
 
 
@@ -330,7 +330,7 @@ def test_one_number_makes_a_state_not_finite(tmp_path: Path, number: float, plac
 def test_lack_of_files_sets_no_checkpoint_aside(tmp_path: Path) -> None:
     resource = pytest.importorskip("resource")
     place = Place(tmp_path)
-    place.files.save(1, LINEAGES[1])
+    place.files.save(1, LINEAGES[1]).result()
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     with Path(os.devnull).open() as spare:
         lowest = os.dup(spare.fileno())
