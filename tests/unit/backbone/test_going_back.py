@@ -75,7 +75,7 @@ def test_trainer_that_loads_the_derived_root_writes_the_same_file(charter: Path,
     folder = tmp_path / "other"
     files = Checkpoints(folder, manifest=MANIFEST.id, parameters=parameters, state=optimizer.state)
     name = files.load(made)
-    saved = files.save(name.epoch, bytes.fromhex(name.lineage), ledger=name.ledger)
+    saved = files.save(name.epoch, bytes.fromhex(name.lineage), ledger=name.ledger).result()
     assert saved.path.read_bytes() == made.read_bytes()
     assert names_digest(made.name.partition("-")[2], saved.digest)
 
