@@ -18,7 +18,7 @@ import msgspec
 from msgspec import Meta
 
 from core.authority.records import BUNDLE_BYTES_MAX, AuthorityRecords
-from core.backbone.welcome import GRANT_BYTES_MAX, PassGrant
+from core.backbone.desk_messages import GRANT_BYTES_MAX, PassGrant
 from core.base.ids import PeerId
 from core.base.manifest import MANIFEST_BYTES_MAX, Manifest, read_manifest
 from core.base.problems import NotTrusted, Problem, RemoteProblem

@@ -19,13 +19,14 @@ from core.backbone.admission_log import AdmissionLog
 from core.backbone.authority import Authority
 from core.backbone.charter import Charter, merged_records, read_charter_records
 from core.backbone.copy_check import check_copy
+from core.backbone.desk_messages import KnownPeer
 from core.backbone.kept_states import KeptStates
 from core.backbone.link import Link, link_to
 from core.backbone.offers import USUAL, Offers
 from core.backbone.people import People
 from core.backbone.ports import Ports, read_ports, write_ports
 from core.backbone.remembered import RememberedContacts
-from core.backbone.welcome import KnownPeer, WelcomeDesk, presence
+from core.backbone.welcome import WelcomeDesk, presence
 from core.base.problems import Busy, Damaged, Problem, RemoteProblem
 from core.base.signing import SEED_BYTES, KeyPair
 from core.base.state_header import ORIGIN_BYTES

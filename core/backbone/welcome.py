@@ -17,20 +17,32 @@ import asyncio
 import logging
 import ssl
 from collections.abc import Callable, Sequence
-from typing import Annotated, Final, TypeVar
+from typing import Final, TypeVar
 
 import msgspec
 from aiohttp import web
-from msgspec import Meta
 
 from core.authority.decisions import Newcomers
-from core.authority.records import BUNDLE_BYTES_MAX
 from core.backbone.admission_log import AdmissionLog, PlacesHeld, closed
 from core.backbone.authority import Authority, requested_key
 from core.backbone.charter import Charter, CharterRecords
+from core.backbone.desk_messages import (
+    CHECKS,
+    EARNED_MAX,
+    NAMES_MAX,
+    NEWER,
+    OLDER,
+    REQUEST_BYTES_MAX,
+    REQUESTS,
+    CollaborationNow,
+    InvitationCheck,
+    JoinRefusal,
+    KnownPeer,
+    PassGrant,
+    PassRequest,
+)
 from core.backbone.revocations import household_mark, shut_out
 from core.backbone.signed_time import TIME_NONCE_BYTES, TIMES
-from core.base.contact import HOST_CHARACTERS_MAX, Peer32
 from core.base.ids import PeerId
 from core.base.problems import BadInput, Busy, NotTrusted, Problem, ProofProblem, WireProblem
 from core.base.rate_limit import RateLimit, household
@@ -42,12 +54,6 @@ from core.swarm.view import ParticipantView
 
 _LOG = logging.getLogger(__name__)
 
-REQUEST_BYTES_MAX = 16 * 1024
-GRANT_BYTES_MAX = 2 * 1024 * 1024
-NAMES_MAX: Final = 500
-"""Names that come with a pass: 40 kB in each grant.  Of later ones a member learns from their passes."""
-EARNED_MAX: Final = 256
-"""Number of peers that come with a pass as those that were in rounds, the last ones."""
 REQUEST_S: Final = 5.0
 """Seconds for a request to arrive."""
 ASKED_PER_S: Final = 2.0
@@ -60,90 +66,16 @@ ADMITTED_BURST: Final = 32
 invents people gets 120 an hour."""
 
 
-class PassRequest(msgspec.Struct, frozen=True):
-    """What a newcomer, or a member whose pass is about to expire, sends."""
-
-    invite: Annotated[str, Meta(max_length=128)]
-    """The invitation's secret; a member that renews its pass needs none, since the request proves its key."""
-    csr: Annotated[bytes, Meta(max_length=4096)]
-    """X.509 certificate request (DER), signed with the peer's own key."""
-    username: Annotated[str, Meta(min_length=1, max_length=40)]
-    """The name that a newcomer wants; a member has its name already."""
-    device: Annotated[str, Meta(max_length=40)]
-    protocol: Annotated[int, Meta(ge=0, lt=2**53)] = 1
-    """The newcomer's `core.base.wire.PROTOCOL`; the first did not say so."""
-
-
-class InvitationCheck(msgspec.Struct, frozen=True):
-    """What a program sends for a person who looks at a link before they decide."""
-
-    invite: Annotated[str, Meta(max_length=128)]
-    protocol: Annotated[int, Meta(ge=0, lt=2**53)]
-    """Protocol version of the program."""
-    peer: Peer32 | None = None
-    """The computer that is about to ask for its first pass; a use of the invitation is held for it until then."""
-
-
-class CollaborationNow(msgspec.Struct, frozen=True):
-    """The collaboration at this moment, as the backbone sees it."""
-
-    computers: Annotated[int, Meta(ge=0, lt=2**31)] = 0
-    """Computers that are here; the backbone itself does not count."""
-    samples_per_s: Annotated[float, Meta(ge=0, lt=1e12)] = 0.0
-    """All of them together."""
-    epoch: Annotated[int, Meta(ge=0, lt=2**53)] = 0
-
-
 def presence(view: ParticipantView) -> CollaborationNow:
     """What a backbone's participant sees of its collaboration, for people who are not in it yet."""
     speeds = [report.samples_per_s for peer, report in view.peers.items() if peer not in view.silent]
     return CollaborationNow(len(speeds), sum(speeds), view.followed.epoch if view.followed is not None else 0)
 
 
-class KnownPeer(msgspec.Struct, frozen=True):
-    """Where a peer can be found."""
-
-    peer: Peer32
-    host: Annotated[str, Meta(min_length=1, max_length=HOST_CHARACTERS_MAX)]
-    port: Annotated[int, Meta(ge=1, le=65535)]
-
-
-class PassGrant(msgspec.Struct, frozen=True):
-    """The welcome desk's answer to a newcomer that it lets in."""
-
-    certificate: bytes
-    """The pass: an X.509 certificate (DER)."""
-    contacts: list[KnownPeer]
-    """Live peers to begin with; the first is the backbone."""
-    records: Annotated[bytes, Meta(max_length=BUNDLE_BYTES_MAX)] = b""
-    """What moderators have said, `AuthorityRecords.to_bytes`; empty: nothing."""
-    names: Annotated[list[tuple[Peer32, Annotated[str, Meta(max_length=40)]]], Meta(max_length=NAMES_MAX)] = []
-    """Names of those who were let in last: the leaderboard has rows of people who have left."""
-    earned: Annotated[list[Peer32], Meta(max_length=EARNED_MAX)] = []
-    """Peers that were in rounds, as far as the backbone knows: a newcomer knows nobody itself."""
-
-
-class JoinRefusal(msgspec.Struct, frozen=True):
-    """The welcome desk's answer to a newcomer that it turns away, worded for people."""
-
-    code: str
-    message: str
-    hint: str = ""
-
-
 TOO_OFTEN: Final = JoinRefusal(
     "too_often", "Too many computers at this address have asked to join.", "Wait for half a minute."
 )
 OUT_OF_ORDER: Final = JoinRefusal("busy", "The backbone lets nobody in at present.", "Tell the organiser.")
-NEWER: Final = "link.newer"
-"""Code of a refusal: the collaboration's protocol is newer than the newcomer's."""
-OLDER: Final = "link.older"
-REQUESTS: Final = Schema(PassRequest, named="a request for a pass", bytes_max=REQUEST_BYTES_MAX, form="json")
-CHECKS: Final = Schema(InvitationCheck, named="a question about an invitation", bytes_max=1024, form="json")
-GRANTS: Final = Schema(PassGrant, named="a pass with contacts", bytes_max=GRANT_BYTES_MAX, form="json")
-REFUSALS: Final = Schema(JoinRefusal, named="a refusal", bytes_max=GRANT_BYTES_MAX, form="json")
-
-
 Asked = TypeVar("Asked", InvitationCheck, PassRequest)
 
 

@@ -15,12 +15,7 @@ import msgspec
 
 from core.api.verdict import Verdict, not_connected
 from core.backbone.admission_log import NameTaken
-from core.backbone.kept_pass import MANIFEST, KeptPass, KeptPasses
-from core.backbone.link import Link
-from core.backbone.names import NAME_CHARS_MAX
-from core.backbone.revocations import shut_out
-from core.backbone.support import check_manifest
-from core.backbone.welcome import (
+from core.backbone.desk_messages import (
     GRANT_BYTES_MAX,
     GRANTS,
     NEWER,
@@ -31,6 +26,11 @@ from core.backbone.welcome import (
     PassGrant,
     PassRequest,
 )
+from core.backbone.kept_pass import MANIFEST, KeptPass, KeptPasses
+from core.backbone.link import Link
+from core.backbone.names import NAME_CHARS_MAX
+from core.backbone.revocations import shut_out
+from core.backbone.support import check_manifest
 from core.base.bounds import USERNAME_BYTES_MAX
 from core.base.ids import AccountId, PeerId
 from core.base.manifest import Manifest

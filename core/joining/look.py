@@ -8,16 +8,9 @@ from typing import Final
 import aiohttp
 import msgspec
 
+from core.backbone.desk_messages import GRANT_BYTES_MAX, NEWER, OLDER, REFUSALS, CollaborationNow, InvitationCheck
 from core.backbone.link import Link
 from core.backbone.support import FoundedEarlier, check_manifest
-from core.backbone.welcome import (
-    GRANT_BYTES_MAX,
-    NEWER,
-    OLDER,
-    REFUSALS,
-    CollaborationNow,
-    InvitationCheck,
-)
 from core.base.manifest import Manifest
 from core.base.problems import BadInput, RemoteProblem, WireProblem
 from core.base.wire import PROTOCOL, Schema

@@ -5,8 +5,8 @@ import pytest
 
 from core.averaging.bandwidth.records import LineFacts
 from core.averaging.receipts.receipt import Receipt
+from core.backbone.desk_messages import PassGrant, PassRequest
 from core.backbone.signed_time import SignedTime
-from core.backbone.welcome import PassGrant, PassRequest
 from core.ledger import ledger
 from core.nat.peer_record import PeerRecord
 from core.swarm.participant import Participant

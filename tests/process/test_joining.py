@@ -19,10 +19,11 @@ import pytest
 from core.backbone import charter as charters
 from core.backbone.admission_log import AdmissionLog
 from core.backbone.authority import Authority
+from core.backbone.desk_messages import KnownPeer, PassRequest
 from core.backbone.invitations import new_invitation, write_invitations
 from core.backbone.link import Link, parse_link
 from core.backbone.signed_time import SignedTime
-from core.backbone.welcome import ADMITTED_BURST, KnownPeer, PassRequest, WelcomeDesk
+from core.backbone.welcome import ADMITTED_BURST, WelcomeDesk
 from core.base.manifest import AveragingNumbers, Manifest, sign_manifest
 from core.base.problems import BadInput, NotTrusted, RemoteProblem
 from core.base.signing import KeyPair

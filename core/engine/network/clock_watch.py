@@ -11,7 +11,7 @@ from random import SystemRandom
 from typing import Final
 
 from core.api.numbers import lasting
-from core.backbone.welcome import KnownPeer
+from core.backbone.desk_messages import KnownPeer
 from core.base.contact import Contact
 from core.base.problems import NotTrusted, Problem
 from core.engine.installation import Installation

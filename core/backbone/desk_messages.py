@@ -1,0 +1,91 @@
+"""What newcomers and members ask of a welcome desk, and what it answers: bodies of its requests, JSON."""
+
+from typing import Annotated, Final
+
+import msgspec
+from msgspec import Meta
+
+from core.authority.records import BUNDLE_BYTES_MAX
+from core.base.contact import HOST_CHARACTERS_MAX, Peer32
+from core.base.wire import Schema
+
+REQUEST_BYTES_MAX = 16 * 1024
+GRANT_BYTES_MAX = 2 * 1024 * 1024
+NAMES_MAX: Final = 500
+"""Names that come with a pass: 40 kB in each grant.  Of later ones a member learns from their passes."""
+EARNED_MAX: Final = 256
+"""Number of peers that come with a pass as those that were in rounds, the last ones."""
+
+
+class PassRequest(msgspec.Struct, frozen=True):
+    """What a newcomer, or a member whose pass is about to expire, sends."""
+
+    invite: Annotated[str, Meta(max_length=128)]
+    """The invitation's secret; a member that renews its pass needs none, since the request proves its key."""
+    csr: Annotated[bytes, Meta(max_length=4096)]
+    """X.509 certificate request (DER), signed with the peer's own key."""
+    username: Annotated[str, Meta(min_length=1, max_length=40)]
+    """The name that a newcomer wants; a member has its name already."""
+    device: Annotated[str, Meta(max_length=40)]
+    protocol: Annotated[int, Meta(ge=0, lt=2**53)] = 1
+    """The newcomer's `core.base.wire.PROTOCOL`; the first did not say so."""
+
+
+class InvitationCheck(msgspec.Struct, frozen=True):
+    """What a program sends for a person who looks at a link before they decide."""
+
+    invite: Annotated[str, Meta(max_length=128)]
+    protocol: Annotated[int, Meta(ge=0, lt=2**53)]
+    """Protocol version of the program."""
+    peer: Peer32 | None = None
+    """The computer that is about to ask for its first pass; a use of the invitation is held for it until then."""
+
+
+class CollaborationNow(msgspec.Struct, frozen=True):
+    """The collaboration at this moment, as the backbone sees it."""
+
+    computers: Annotated[int, Meta(ge=0, lt=2**31)] = 0
+    """Computers that are here; the backbone itself does not count."""
+    samples_per_s: Annotated[float, Meta(ge=0, lt=1e12)] = 0.0
+    """All of them together."""
+    epoch: Annotated[int, Meta(ge=0, lt=2**53)] = 0
+
+
+class KnownPeer(msgspec.Struct, frozen=True):
+    """Where a peer can be found."""
+
+    peer: Peer32
+    host: Annotated[str, Meta(min_length=1, max_length=HOST_CHARACTERS_MAX)]
+    port: Annotated[int, Meta(ge=1, le=65535)]
+
+
+class PassGrant(msgspec.Struct, frozen=True):
+    """The welcome desk's answer to a newcomer that it lets in."""
+
+    certificate: bytes
+    """The pass: an X.509 certificate (DER)."""
+    contacts: list[KnownPeer]
+    """Live peers to begin with; the first is the backbone."""
+    records: Annotated[bytes, Meta(max_length=BUNDLE_BYTES_MAX)] = b""
+    """What moderators have said, `AuthorityRecords.to_bytes`; empty: nothing."""
+    names: Annotated[list[tuple[Peer32, Annotated[str, Meta(max_length=40)]]], Meta(max_length=NAMES_MAX)] = []
+    """Names of those who were let in last: the leaderboard has rows of people who have left."""
+    earned: Annotated[list[Peer32], Meta(max_length=EARNED_MAX)] = []
+    """Peers that were in rounds, as far as the backbone knows: a newcomer knows nobody itself."""
+
+
+class JoinRefusal(msgspec.Struct, frozen=True):
+    """The welcome desk's answer to a newcomer that it turns away, worded for people."""
+
+    code: str
+    message: str
+    hint: str = ""
+
+
+NEWER: Final = "link.newer"
+"""Code of a refusal: the collaboration's protocol is newer than the newcomer's."""
+OLDER: Final = "link.older"
+REQUESTS: Final = Schema(PassRequest, named="a request for a pass", bytes_max=REQUEST_BYTES_MAX, form="json")
+CHECKS: Final = Schema(InvitationCheck, named="a question about an invitation", bytes_max=1024, form="json")
+GRANTS: Final = Schema(PassGrant, named="a pass with contacts", bytes_max=GRANT_BYTES_MAX, form="json")
+REFUSALS: Final = Schema(JoinRefusal, named="a refusal", bytes_max=GRANT_BYTES_MAX, form="json")
