@@ -1,33 +1,34 @@
 """Keys that were let in, each with its invitation, household and name.
 
 One log in the charter, `admitted.log`, a line of JSON for each key, appended and synced before its first pass goes out.
-All else follows from it: how often an invitation was used, which name is taken, and which key may renew its pass
-without an invitation.  A name belongs to the key that got it first, and a key has one name.  What the organiser has
-revoked stands beside it (`core.backbone.revocations`), and is asked at each admission and each renewal.
+All else follows from it: how often an invitation was used, which name is taken, whose a key is, and which key may renew
+its pass without an invitation.  The first key of a person makes an account, to which the name belongs; further keys of
+the account have that name.  What the organiser has revoked stands beside it (`core.backbone.revocations`), and is asked
+at each admission and each renewal.
 
-What the worst newcomer gains: one name and one key for each use of an invitation; names that look like another's are
-refused.  What a member gains that renews its pass again and again: nothing but that pass.
+What the worst newcomer gains: one account for each use of an invitation; names that look like another's are refused.
+What a member gains that renews its pass again and again: nothing but that pass; what one gains that brings further
+computers: `KEYS_MAX` keys that count as one person.
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Final, NamedTuple
 
 import msgspec
 from msgspec import Meta
 
-from core.backbone.invitations import Invitation, found_in
+from core.backbone.accounts import KEYS_MAX, Accounts
+from core.backbone.invitations import DeviceInvitation, Invitation, found_in
 from core.backbone.names import check_name, looks
 from core.backbone.revocations import Revocations, shut_out
-from core.base.ids import PeerId
-from core.base.problems import BadInput, NotTrusted
+from core.base.ids import AccountId, PeerId
+from core.base.problems import BadInput, NotTrusted, ShutOut
 from core.system.atomic_files import append_synced, read_bounded
 
 ADMITTED: Final = "admitted.log"
 _BYTES_MAX: Final = 256 * 1024 * 1024
-
-
 HELD_S: Final = 180.0
 """How long a use is held: a collaboration's files are there by then on most lines."""
 HELD_MAX: Final = 4
@@ -67,7 +68,7 @@ class HeldUses:
         self._until.pop((invitation, peer), None)
 
 
-class Admitted(msgspec.Struct, frozen=True, kw_only=True):
+class Admitted(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A key that was let in."""
 
     key: Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
@@ -78,6 +79,23 @@ class Admitted(msgspec.Struct, frozen=True, kw_only=True):
     """When, Unix seconds."""
     household: str = ""
     """`core.backbone.revocations.household_mark` of where it asked; empty: an earlier version let it in."""
+    account: Annotated[str, Meta(pattern="^([0-9a-f]{32})?$")] = ""
+    """Whose further key it is; empty: it is the first of an account of its own."""
+    device: str = ""
+    """What the computer called itself."""
+    ended_by: Annotated[str, Meta(pattern="^([0-9a-f]{64})?$")] = ""
+    """The key of the same account that lets it in no more, by this second line of it; empty: it is let in."""
+
+
+class Newcomer(NamedTuple):
+    """Somebody who asks for a pass, and has proven to hold the key."""
+
+    key: PeerId
+    name: str
+    """The wanted one, which counts for the first key of an account, the first time."""
+    household: str = ""
+    """`core.backbone.revocations.household_mark` of where it asks."""
+    device: str = ""
 
 
 class BadInvitation(NotTrusted):
@@ -108,6 +126,19 @@ class PlacesHeld(BadInvitation):
         super().__init__("full", said, hint="Try again in some minutes, or ask the organiser for a new link.")
 
 
+class TooManyDevices(BadInvitation):
+    """An account has as many keys as it may."""
+
+    def __init__(self) -> None:
+        said = f"This account has {KEYS_MAX} computers, with those that were ended."
+        super().__init__("full", said, hint="Ask the organiser for a link of its own.")
+
+
+def ended_here() -> ShutOut:
+    """The problem that another computer of the same person has ended this one."""
+    return ShutOut("Another computer of your account has ended this one.", hint="Ask it for a link, with another key.")
+
+
 class NameTaken(BadInput):
     """The name belongs to another key."""
 
@@ -128,6 +159,8 @@ class AdmissionLog:
         self._path = folder / ADMITTED
         self._by_key: dict[PeerId, Admitted] = {}
         self._by_look: dict[str, PeerId] = {}
+        self.accounts = Accounts()
+        """Whose they are."""
         self._used: Counter[str] = Counter()
         self.revocations = Revocations(folder)
         self.held = HeldUses()
@@ -153,9 +186,10 @@ class AdmissionLog:
         return [(key, one.name) for key, one in list(self._by_key.items())[-at_most:]]
 
     def keys_of(self, name: str) -> list[PeerId]:
-        """The keys that people would call by this name: those written so, else the one that looks like it, or none."""
-        exact = [key for key, one in self._by_key.items() if one.name == name]
-        return exact or [key for key in [self._by_look.get(looks(name)[-1])] if key is not None]
+        """The keys of the person called so, the first one first; else of one whose name looks like it, or none."""
+        exact = [key for key, one in self._by_key.items() if one.name == name and key not in self.accounts.ended]
+        alike = self._by_look.get(looks(name)[-1])
+        return self.accounts.together(exact or ([] if alike is None else [alike]))
 
     def used(self, invitation: Invitation) -> int:
         """Number of keys that an invitation has let in."""
@@ -165,42 +199,45 @@ class AdmissionLog:
         """Whether an invitation lets anybody in."""
         return not invitation.has_expired(now) and not invitation.is_used_up(self.used(invitation))
 
-    def admit(
-        self, key: PeerId, name: str, *, invitations: list[Invitation], secret: str, now: float, household: str = ""
-    ) -> str:
+    def admit(self, who: Newcomer, *, invitations: Sequence[Invitation], secret: str, now: float) -> Admitted:
         """Let a key in, or let it in again.
 
         Args:
-            key: Its holder has proven to have it.
-            name: The wanted name, which counts only the first time.
+            who: Asks.
             invitations: Those that hold.
             secret: What the newcomer says; counts only the first time.
             now: Unix seconds.
-            household: Mark of the household from which a pass is asked (`core.backbone.revocations`).
 
         Returns:
-            The key's name.
+            The key's line.
 
         Raises:
-            ShutOut: the organiser has shut the key out, or the household of a new one.
+            ShutOut: the organiser has shut the person out, or the household of a new one; or the key was ended.
             NotTrusted: the invitation is wrong, used up, or has expired.
-            BadInput: the name cannot be used, or belongs to another key.
+            BadInput: the name cannot be used, or belongs to somebody else.
             NoSpace: the disk is full.
             UserProblem: who was shut out cannot be read.
         """
         self.revocations.refresh()
-        known = self.name_of(key)
-        if key in self.revocations.keys or (known is None and household in self.revocations.households):
+        shut, known, accounts = self.revocations.keys, self._by_key.get(who.key), self.accounts
+        if who.key in accounts.ended:
+            raise ended_here()
+        if who.key in shut or accounts.among(accounts.of(who.key), shut):
             raise shut_out()
         if known is not None:
             return known
-        invitation = self.valid(invitations, secret, now=now, peer=key)
-        self.enter(key, name, invitation=invitation.id, now=now, household=household)
-        self.held.release(invitation.id, key)
-        return name
+        if who.household in self.revocations.households:
+            raise shut_out()
+        invitation = self.valid(invitations, secret, now=now, peer=who.key)
+        account = invitation.account if isinstance(invitation, DeviceInvitation) else None
+        if account is not None and accounts.among(account, shut):
+            raise shut_out()
+        self.enter(who, invitation=invitation.id, now=now, account=account)
+        self.held.release(invitation.id, who.key)
+        return self._by_key[who.key]
 
     def valid(
-        self, invitations: list[Invitation], secret: str, *, now: float, peer: PeerId | None = None
+        self, invitations: Sequence[Invitation], secret: str, *, now: float, peer: PeerId | None = None
     ) -> Invitation:
         """The invitation with this secret, if it lets somebody in now.
 
@@ -226,31 +263,67 @@ class AdmissionLog:
             raise PlacesHeld
         return invitation
 
-    def enter(self, key: PeerId, name: str, *, invitation: str, now: float, household: str = "") -> None:
+    def enter(self, who: Newcomer, *, invitation: str, now: float, account: AccountId | None = None) -> None:
         """Write down a new key.
 
         Args:
-            key: The key.
-            name: Its name.
+            who: Whose it is.
             invitation: `Invitation.id`; empty: the backbone itself.
             now: Unix seconds.
-            household: Its mark.
+            account: Whose further key it is, which has that account's name; None: nobody's.
 
         Raises:
-            BadInput: the name cannot be used, or belongs to another key.
+            BadInput: the name cannot be used, or belongs to somebody else.
+            NotTrusted: the account has as many keys as it may.
             NoSpace: the disk is full.
         """
-        check_name(name)
-        if any(look in self._by_look for look in looks(name)):
-            raise NameTaken(f"The name {name!r} belongs to somebody else here.", hint="Choose another name.")
-        admission = Admitted(key=key.hex(), name=name, invitation=invitation, at=now, household=household)
+        name = who.name
+        if account is not None:
+            keys = self.accounts.keys(account)
+            if len(keys) >= KEYS_MAX:
+                raise TooManyDevices
+            name = self._by_key[keys[0]].name
+        else:
+            check_name(name)
+            if any(look in self._by_look for look in looks(name)):
+                raise NameTaken(f"The name {name!r} belongs to somebody else here.", hint="Choose another name.")
+        admission = Admitted(
+            key=who.key.hex(),
+            name=name,
+            invitation=invitation,
+            at=now,
+            household=who.household,
+            account="" if account is None else account.hex(),
+            device=who.device,
+        )
+        self._write(admission)
+
+    def end(self, key: PeerId, *, by: PeerId, now: float) -> None:
+        """Let a key in no more, by the word of another one of its account; once is enough.
+
+        Args:
+            key: It was let in.
+            by: The other one, whose holder has signed that.
+            now: Unix seconds.
+
+        Raises:
+            NoSpace: the disk is full.
+        """
+        if key not in self.accounts.ended:
+            self._write(msgspec.structs.replace(self._by_key[key], ended_by=by.hex(), at=now))
+
+    def _write(self, admission: Admitted) -> None:
         append_synced(self._path, b"\n" + msgspec.json.encode(admission))  # first the end of what may be half a line
         self._enter(admission)
 
     def _enter(self, admission: Admitted) -> None:
         key = PeerId(bytes.fromhex(admission.key))
-        if key not in self._by_key:
-            self._by_key[key] = admission
-            for look in looks(admission.name):
-                self._by_look.setdefault(look, key)
-            self._used[admission.invitation] += 1
+        if key in self._by_key:
+            if admission.ended_by:
+                self.accounts.ended.setdefault(key, admission.at)
+            return
+        self._by_key[key] = admission
+        self.accounts.enter(key, AccountId(bytes.fromhex(admission.account)) or None)
+        for look in looks(admission.name):
+            self._by_look.setdefault(look, key)
+        self._used[admission.invitation] += 1

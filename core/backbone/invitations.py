@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Meta
 
 from core.base.content import digest
+from core.base.ids import AccountId
 from core.base.problems import BadInput, Damaged
 from core.base.usual_link import LINK_DAYS, LINK_USES
 from core.system.atomic_files import read_bounded, write_atomic
@@ -48,6 +49,12 @@ class Invitation(msgspec.Struct, frozen=True, kw_only=True):
     def is_used_up(self, used: int) -> bool:
         """Whether it lets nobody in any more, after `used` uses."""
         return self.uses_max is not None and used >= self.uses_max
+
+
+class DeviceInvitation(Invitation, frozen=True, kw_only=True):
+    """Lets one further computer of an account in; no file has it, so a backbone that starts again forgets it."""
+
+    account: AccountId
 
 
 _Invitations = Annotated[list[Invitation], Meta(max_length=INVITATIONS_MAX)]

@@ -15,7 +15,7 @@ from core.api.snapshot import BACKBONE
 from core.authority.decisions import Decisions
 from core.authority.news import AuthorityDecided
 from core.averaging.receipts.exchange import Receipted
-from core.backbone.admission_log import AdmissionLog
+from core.backbone.admission_log import AdmissionLog, Newcomer
 from core.backbone.authority import Authority
 from core.backbone.charter import Charter, merged_records, read_charter_records
 from core.backbone.copy_check import check_copy
@@ -137,7 +137,7 @@ class Backbone:
         self._authority = Authority(charter.authority, charter.manifest.id)
         self._admission_log = AdmissionLog(charter.folder)
         if not self._admission_log.keys_of(BACKBONE_NAME):  # the name is nobody else's
-            self._admission_log.enter(self._key.peer_id, BACKBONE_NAME, invitation="", now=clock.now())
+            self._admission_log.enter(Newcomer(self._key.peer_id, BACKBONE_NAME), invitation="", now=clock.now())
         self._people = People(charter, self._admission_log)
         role = _role(bind, self._receipts)
         participant = participant_of(charter.manifest, role, keys=self._key, folder=charter.folder)

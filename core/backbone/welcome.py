@@ -23,7 +23,7 @@ import msgspec
 from aiohttp import web
 
 from core.authority.decisions import Newcomers
-from core.backbone.admission_log import AdmissionLog, PlacesHeld, closed
+from core.backbone.admission_log import AdmissionLog, Newcomer, PlacesHeld, closed
 from core.backbone.authority import Authority, requested_key
 from core.backbone.charter import Charter, CharterRecords
 from core.backbone.desk_messages import (
@@ -244,19 +244,21 @@ class WelcomeDesk:
             ProofProblem: it has not proven to hold the key.
             Damaged: the charter is unreadable; so does NoSpace, when the disk is full.
         """
-        key = requested_key(asked.csr)
+        key, accounts = requested_key(asked.csr), self._admission_log.accounts
         records, is_new = self._records.read(), self._admission_log.name_of(key) is None
-        if key in records.shut_out(now):
+        shut = records.shut_out(now)
+        if key in shut or (key not in records.roles.keys and accounts.among(accounts.of(key), shut)):
             raise shut_out()
         if is_new and records.decisions.newcomers is Newcomers.CLOSED:
             raise closed()
         if is_new and not self._admitted.admits(host, now):
             return None
         mark = household_mark(self._charter.authority.seed, host)
-        name = self._admission_log.admit(
-            key, asked.username, invitations=self._charter.invitations, secret=asked.invite, now=now, household=mark
+        who = Newcomer(key, asked.username, mark, asked.device)
+        one = self._admission_log.admit(who, invitations=self._charter.invitations, secret=asked.invite, now=now)
+        certificate = self._authority.issue(
+            asked.csr, username=one.name, device=asked.device, now=now, account=accounts.of(key)
         )
-        certificate = self._authority.issue(asked.csr, username=name, device=asked.device, now=now)
         names = [(bytes(peer), known) for peer, known in self._admission_log.newest_names(NAMES_MAX)]
         kept, earned = records.to_bytes(proposals=False), [bytes(peer) for peer in self.earned()[-EARNED_MAX:]]
         return PassGrant(certificate, list(self._contacts()), kept, names, earned)

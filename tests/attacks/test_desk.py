@@ -11,7 +11,7 @@ import pytest
 
 from core.authority.decisions import REVOKED_MAX
 from core.backbone import admission_log
-from core.backbone.admission_log import AdmissionLog
+from core.backbone.admission_log import AdmissionLog, Newcomer
 from core.backbone.charter import Charter, revoke
 from core.backbone.invitations import Invitation, new_invitation, write_invitations
 from core.backbone.link import Link
@@ -160,7 +160,7 @@ def test_nobody_gets_a_name_that_looks_like_anothers(
 ) -> None:
     """Whose name is taken gets it with digits; one that no pass can hold is refused."""
     charter = found(tmp_path)
-    AdmissionLog(charter.folder).enter(KeyPair.generate().peer_id, "Backbone", invitation="", now=NOW)
+    AdmissionLog(charter.folder).enter(Newcomer(KeyPair.generate().peer_id, "Backbone"), invitation="", now=NOW)
     if not defended:
         monkeypatch.setattr(admission_log, defence, replaced)
 

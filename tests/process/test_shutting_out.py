@@ -11,7 +11,7 @@ import pytest
 
 from core.__main__ import main
 from core.authority.decisions import REVOKED_MAX
-from core.backbone.admission_log import AdmissionLog
+from core.backbone.admission_log import AdmissionLog, Newcomer
 from core.backbone.charter import Charter, read_charter_records, revoke, revoked_keys
 from core.backbone.link import Link
 from core.base.ids import PeerId
@@ -170,7 +170,7 @@ def test_words_that_mean_nobody_shut_nobody_out(
     charter = found(tmp_path)
     log = AdmissionLog(charter.folder)
     for number, name in enumerate(("ada", "bob")):
-        log.enter(PeerId(bytes([number]) * 32), name, invitation=charter.invitations[0].id, now=NOW)
+        log.enter(Newcomer(PeerId(bytes([number]) * 32), name), invitation=charter.invitations[0].id, now=NOW)
     assert main(["revoke", "--charter", str(charter.folder), *words]) == 2
     assert said in capsys.readouterr().err
     assert not revoked_keys(charter)

@@ -3,7 +3,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from core.backbone.admission_log import ADMITTED, HELD_MAX, HELD_S, AdmissionLog, Admitted, NameTaken
+from core.backbone.admission_log import ADMITTED, HELD_MAX, HELD_S, AdmissionLog, Admitted, NameTaken, Newcomer
 from core.backbone.invitations import Invitation, new_invitation
 from core.backbone.names import usable_name
 from core.base.problems import BadInput, NotTrusted
@@ -13,7 +13,8 @@ OPEN = new_invitation()
 
 
 def admit(log: AdmissionLog, who: str, invitation: Invitation = OPEN, *, name: str = "", now: float = NOW) -> str:
-    return log.admit(id_of(who), name or who, invitations=[OPEN, invitation], secret=invitation.secret, now=now)
+    newcomer = Newcomer(id_of(who), name or who)
+    return log.admit(newcomer, invitations=[OPEN, invitation], secret=invitation.secret, now=now).name
 
 
 def test_invitation_lets_in_as_many_as_it_says(tmp_path: Path) -> None:
@@ -33,13 +34,13 @@ def test_expired_and_unknown_invitations_let_nobody_in(tmp_path: Path) -> None:
         admit(log, "bob", short, now=NOW + 61)
     for secret in ("", "guess", OPEN.secret[:-1], "\u00e9"):
         with pytest.raises(NotTrusted, match="not valid"):
-            log.admit(id_of("bob"), "bob", invitations=[OPEN], secret=secret, now=NOW)
+            log.admit(Newcomer(id_of("bob"), "bob"), invitations=[OPEN], secret=secret, now=NOW)
 
 
 def test_admitted_key_renews_without_an_invitation(tmp_path: Path) -> None:
     admit(AdmissionLog(tmp_path), "ada")
     log = AdmissionLog(tmp_path)
-    assert log.admit(id_of("ada"), "another", invitations=[], secret="", now=NOW + 1e6) == "ada"
+    assert log.admit(Newcomer(id_of("ada"), "another"), invitations=[], secret="", now=NOW + 1e6).name == "ada"
 
 
 @pytest.mark.parametrize("name", ["ada", "ADA", "Ada", "a da", "\uff41da"])
@@ -113,7 +114,7 @@ def test_names_admitted_before_a_rule_stay(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["Backbone\ufe0f", "B\u0430ckbone", "Backbone (you)", "\u1d00da"])
 def test_newcomer_cannot_pass_for_another(tmp_path: Path, name: str) -> None:
     log = AdmissionLog(tmp_path)
-    log.enter(id_of("me"), "Backbone", invitation="", now=NOW)
+    log.enter(Newcomer(id_of("me"), "Backbone"), invitation="", now=NOW)
     with pytest.raises(BadInput, match=r"cannot be used|mixes"):
         admit(log, "eve", name=name)
     if usable_name(name) == "Backbone":  # as the newcomer's own program asks

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from core.authority.decisions import REVOKED_MAX
-from core.backbone.admission_log import AdmissionLog
+from core.backbone.admission_log import AdmissionLog, Newcomer
 from core.backbone.charter import Charter, read_charter_records, revoke, revoked_keys
 from core.backbone.invitations import new_invitation
 from core.backbone.revocations import REVOKED, Revocation, Revocations, household_mark
@@ -24,7 +24,8 @@ def charter(tmp_path: Path) -> Charter:
 
 
 def admit(log: AdmissionLog, who: str, *, household: str = HOME) -> str:
-    return log.admit(id_of(who), who, invitations=[OPEN], secret=OPEN.secret, now=NOW, household=household)
+    newcomer = Newcomer(id_of(who), who, household)
+    return log.admit(newcomer, invitations=[OPEN], secret=OPEN.secret, now=NOW).name
 
 
 def test_revocation_outlasts_a_thousand_others(charter: Charter) -> None:
