@@ -12,7 +12,7 @@ computers: `KEYS_MAX` keys that count as one person.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Final, NamedTuple
 
@@ -199,7 +199,15 @@ class AdmissionLog:
         """Whether an invitation lets anybody in."""
         return not invitation.has_expired(now) and not invitation.is_used_up(self.used(invitation))
 
-    def admit(self, who: Newcomer, *, invitations: Sequence[Invitation], secret: str, now: float) -> Admitted:
+    def admit(
+        self,
+        who: Newcomer,
+        *,
+        invitations: Sequence[Invitation],
+        secret: str,
+        now: float,
+        held: Container[PeerId] = frozenset(),
+    ) -> Admitted:
         """Let a key in, or let it in again.
 
         Args:
@@ -207,6 +215,7 @@ class AdmissionLog:
             invitations: Those that hold.
             secret: What the newcomer says; counts only the first time.
             now: Unix seconds.
+            held: Keys that moderators keep out, whose people bring no further computers.
 
         Returns:
             The key's line.
@@ -230,7 +239,7 @@ class AdmissionLog:
             raise shut_out()
         invitation = self.valid(invitations, secret, now=now, peer=who.key)
         account = invitation.account if isinstance(invitation, DeviceInvitation) else None
-        if account is not None and accounts.among(account, shut):
+        if account is not None and (accounts.among(account, shut) or accounts.among(account, held)):
             raise shut_out()
         self.enter(who, invitation=invitation.id, now=now, account=account)
         self.held.release(invitation.id, who.key)

@@ -1,5 +1,6 @@
 """What newcomers and members ask of a welcome desk, and what it answers: bodies of its requests, JSON."""
 
+from enum import StrEnum
 from typing import Annotated, Final
 
 import msgspec
@@ -7,6 +8,7 @@ from msgspec import Meta
 
 from core.authority.records import BUNDLE_BYTES_MAX
 from core.base.contact import HOST_CHARACTERS_MAX, Peer32
+from core.base.signing import SIGNATURE_BYTES
 from core.base.wire import Schema
 
 REQUEST_BYTES_MAX = 16 * 1024
@@ -85,7 +87,65 @@ class JoinRefusal(msgspec.Struct, frozen=True):
 NEWER: Final = "link.newer"
 """Code of a refusal: the collaboration's protocol is newer than the newcomer's."""
 OLDER: Final = "link.older"
+
+
+class AccountAct(StrEnum):
+    """What a member asks of the desk about its own account."""
+
+    LIST = "list"
+    ADD = "add"
+    """Make an invitation for one further computer."""
+    END = "end"
+    """Let another computer of the account in no more."""
+
+
+class AccountRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """A member's, signed with its key; whose account it is, the desk knows."""
+
+    act: AccountAct
+    key: Peer32
+    ended: Annotated[bytes, Meta(max_length=32)] = b""
+    """Key of the computer that is ended; else empty."""
+    at: Annotated[float, Meta(ge=0, le=1e12)]
+    """When it was signed, Unix seconds of the backbone's clock."""
+    nonce: Annotated[bytes, Meta(min_length=16, max_length=16)]
+    signature: Annotated[bytes, Meta(max_length=SIGNATURE_BYTES)] = b""
+    """Over `signed_bytes`."""
+    protocol: Annotated[int, Meta(ge=0, lt=2**53)]
+
+    def signed_bytes(self, manifest_id: bytes) -> bytes:
+        """Bytes that the member signs: purpose, collaboration, and all that is asked."""
+        asked = (self.act.value, self.key, self.ended, self.at, self.nonce, self.protocol)
+        return b"potluck account 1\n" + manifest_id + msgspec.msgpack.encode(asked)
+
+
+class KnownDevice(msgspec.Struct, frozen=True):
+    """One computer of an account, as the desk knows it."""
+
+    key: Peer32
+    name: Annotated[str, Meta(max_length=80)]
+    """What it called itself; empty: an earlier version let it in."""
+    at: Annotated[float, Meta(ge=0, le=1e12)]
+    """When it was let in, Unix seconds."""
+    ended: bool = False
+
+
+class AccountAnswer(msgspec.Struct, frozen=True):
+    """An account as it is after what was asked."""
+
+    devices: Annotated[list[KnownDevice], Meta(max_length=64)]
+    """In the order in which they came."""
+    invite: Annotated[str, Meta(max_length=128)] = ""
+    """Secret of the invitation that was made."""
+    expires: Annotated[float, Meta(ge=0, le=1e12)] = 0.0
+    """When it ends, Unix seconds."""
+    told: bool = True
+    """False: peers are not told of the end, so that the last pass holds until its time is over."""
+
+
 REQUESTS: Final = Schema(PassRequest, named="a request for a pass", bytes_max=REQUEST_BYTES_MAX, form="json")
+ACCOUNTS: Final = Schema(AccountRequest, named="a question about an account", bytes_max=1024, form="json")
+ANSWERS: Final = Schema(AccountAnswer, named="an account", bytes_max=64 * 1024, form="json")
 CHECKS: Final = Schema(InvitationCheck, named="a question about an invitation", bytes_max=1024, form="json")
 GRANTS: Final = Schema(PassGrant, named="a pass with contacts", bytes_max=GRANT_BYTES_MAX, form="json")
 REFUSALS: Final = Schema(JoinRefusal, named="a refusal", bytes_max=GRANT_BYTES_MAX, form="json")

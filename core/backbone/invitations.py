@@ -67,7 +67,12 @@ def new_invitation(*, uses_max: int | None = None, expires: float | None = None)
         uses_max: Number of computers that it lets in; None: any number.
         expires: Last time of use, Unix seconds; None: it has no end.
     """
-    return Invitation(secret=secrets.token_urlsafe(24), uses_max=uses_max, expires=expires)
+    return Invitation(secret=new_secret(), uses_max=uses_max, expires=expires)
+
+
+def new_secret() -> str:
+    """192 random bits, in letters that a link can have."""
+    return secrets.token_urlsafe(24)
 
 
 def first_invitation(now: float, *, uses: int | None = None, days: int | None = None) -> Invitation:

@@ -6,6 +6,7 @@ GET  /v1/time/<nonce>  the time, signed by the authority for this nonce in hex (
 GET  /v1/blobs/<hex>   a blob; checked against its digest
 POST /v1/invitation    InvitationCheck in, CollaborationNow out: whether an invitation holds, and what goes on; a use is
                        held for a newcomer that names itself (core.backbone.admission_log)
+POST /v1/device        AccountRequest in, AccountAnswer out: a member's own computers (core.backbone.account_desk)
 POST /v1/pass          PassRequest in, PassGrant out: invitation and certificate request for a short-lived pass
 
 What the worst stranger gains: from one address so many answers about passes as `ASKED_PER_S` says, and so many new
@@ -23,10 +24,13 @@ import msgspec
 from aiohttp import web
 
 from core.authority.decisions import Newcomers
+from core.backbone.account_desk import AccountDesk
 from core.backbone.admission_log import AdmissionLog, Newcomer, PlacesHeld, closed
 from core.backbone.authority import Authority, requested_key
 from core.backbone.charter import Charter, CharterRecords
 from core.backbone.desk_messages import (
+    ACCOUNTS,
+    ANSWERS,
     CHECKS,
     EARNED_MAX,
     NAMES_MAX,
@@ -34,6 +38,7 @@ from core.backbone.desk_messages import (
     OLDER,
     REQUEST_BYTES_MAX,
     REQUESTS,
+    AccountRequest,
     CollaborationNow,
     InvitationCheck,
     JoinRefusal,
@@ -41,6 +46,7 @@ from core.backbone.desk_messages import (
     PassGrant,
     PassRequest,
 )
+from core.backbone.invitations import Invitation
 from core.backbone.revocations import household_mark, shut_out
 from core.backbone.signed_time import TIME_NONCE_BYTES, TIMES
 from core.base.ids import PeerId
@@ -76,7 +82,7 @@ TOO_OFTEN: Final = JoinRefusal(
     "too_often", "Too many computers at this address have asked to join.", "Wait for half a minute."
 )
 OUT_OF_ORDER: Final = JoinRefusal("busy", "The backbone lets nobody in at present.", "Tell the organiser.")
-Asked = TypeVar("Asked", InvitationCheck, PassRequest)
+Asked = TypeVar("Asked", InvitationCheck, PassRequest, AccountRequest)
 
 
 class WelcomeDesk:
@@ -105,6 +111,7 @@ class WelcomeDesk:
         self._admission_log = admission_log
         self._contacts = contacts
         self._records = CharterRecords(charter)
+        self._accounts = AccountDesk(charter, admission_log, self._records)
         self.presence: Callable[[], CollaborationNow] = CollaborationNow
         """Says what goes on in the collaboration; the owner of the desk may set it."""
         self.earned: Callable[[], Sequence[PeerId]] = list
@@ -130,6 +137,7 @@ class WelcomeDesk:
                 web.get(f"/v1/time/{{nonce:[0-9a-f]{{{2 * TIME_NONCE_BYTES}}}}}", self._time),
                 web.get("/v1/blobs/{digest:[0-9a-f]{64}}", self._blob),
                 web.post("/v1/invitation", self._invitation),
+                web.post("/v1/device", self._device),
                 web.post("/v1/pass", self._pass),
             ]
         )
@@ -193,7 +201,7 @@ class WelcomeDesk:
         peer, log = None if asked.peer is None else PeerId(asked.peer), self._admission_log
         if self._records.read().decisions.newcomers is Newcomers.CLOSED:
             raise closed()
-        invitation = log.valid(self._charter.invitations, asked.invite, now=now, peer=peer)
+        invitation = log.valid(self._invitations(now), asked.invite, now=now, peer=peer)
         if peer is not None and invitation.uses_max is not None and log.name_of(peer) is None:
             log.held.hold(invitation.id, peer, now)
 
@@ -214,6 +222,20 @@ class WelcomeDesk:
             return self._refuse(429, TOO_OFTEN)
         self._trace.mark("welcome.pass")
         return web.Response(body=msgspec.json.encode(grant), content_type="application/json")
+
+    async def _device(self, request: web.Request) -> web.Response:
+        asked = await self._received(request, ACCOUNTS, self._now())
+        if isinstance(asked, web.Response):
+            return asked
+        try:
+            answer = await self._accounts.answer(asked, self._now())
+        except (NotTrusted, BadInput, Busy) as problem:
+            status = 429 if isinstance(problem, Busy) else 403 if isinstance(problem, NotTrusted) else 400
+            return self._refuse(status, JoinRefusal(problem.code, problem.message, problem.hint))
+        except Problem as problem:
+            _LOG.warning("no account can be looked up: %s", problem)
+            return self._refuse(503, OUT_OF_ORDER)
+        return web.Response(body=ANSWERS.encode(answer), content_type="application/json")
 
     async def _received(self, request: web.Request, schema: Schema[Asked], now: float) -> Asked | web.Response:
         """What a stranger asks for, or the refusal of an unreadable, too frequent or other version's request."""
@@ -255,13 +277,17 @@ class WelcomeDesk:
             return None
         mark = household_mark(self._charter.authority.seed, host)
         who = Newcomer(key, asked.username, mark, asked.device)
-        one = self._admission_log.admit(who, invitations=self._charter.invitations, secret=asked.invite, now=now)
+        invitations = self._invitations(now)
+        one = self._admission_log.admit(who, invitations=invitations, secret=asked.invite, now=now, held=shut)
         certificate = self._authority.issue(
             asked.csr, username=one.name, device=asked.device, now=now, account=accounts.of(key)
         )
         names = [(bytes(peer), known) for peer, known in self._admission_log.newest_names(NAMES_MAX)]
         kept, earned = records.to_bytes(proposals=False), [bytes(peer) for peer in self.earned()[-EARNED_MAX:]]
         return PassGrant(certificate, list(self._contacts()), kept, names, earned)
+
+    def _invitations(self, now: float) -> list[Invitation]:
+        return [*self._charter.invitations, *self._accounts.invitations(now)]
 
     def _refuse(self, status: int, refusal: JoinRefusal) -> web.Response:
         self._trace.mark("welcome.refused")
