@@ -16,6 +16,7 @@ from core.api.snapshot import LossView, ProblemView
 METHODS = (
     "snapshot", "pause", "resume", "quit", "restart", "try_now", "show", "notices", "evaluate", "settings", "configure",
     "test_port", "history", "receipts", "machine", "trust", "activity", "moderation", "moderate",
+    "account",
 )  # fmt: skip
 """snapshot: the Snapshot now.  pause(what, until), resume(what, until): one of the person's switches
 (core.api.modes), computing where none is named; until: unix seconds, or for good.  quit: stop the engine.  restart:
@@ -29,7 +30,9 @@ SettingsView.  configure(Wish): change what is named, all of it or nothing; the 
 history(days): GiftHistory of the last days (core.api.reports).  receipts(since): a ReceiptList of the rounds after
 that unix second.  machine: the MachineView.  trust: the TrustView.  activity: the newest notices, those of earlier runs
 too.  moderation: the ModerationView.  moderate(ModerationWish): a decision of the moderator whose computer this is; the
-answer is a ModerationOutcome.  A hostile caller, who has this computer's user, could use its key without the engine."""
+answer is a ModerationOutcome.  account(AccountWish): the person's own computers, also after one was ended, or with a
+link for one more; the answer is an AccountView (core.api.account).  A hostile caller of either, who has this computer's
+user, could use its key without the engine."""
 
 ERROR_PARSE = -32700
 ERROR_REQUEST = -32600

@@ -1,6 +1,6 @@
 """A moderator's wishes as signed documents."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from core.api.moderation import ModerationAct, ModerationWish
 from core.authority.changes import banned, check_moderator, new_decisions, new_holds, new_roles, pardoned
@@ -16,8 +16,8 @@ from core.base.problems import BadInput, quoted
 from core.base.signing import Signer
 
 DAY_S = 24 * 3600
-Find = Callable[[str], PeerId]
-"""The key of a person; raises BadInput where nobody is called so."""
+Find = Callable[[str], Sequence[PeerId]]
+"""The keys of a person, the first of their account first; raises BadInput where nobody is called so."""
 
 
 def signed_wish(records: AuthorityRecords, signer: Signer, now: float, wish: ModerationWish, find: Find) -> Document:
@@ -28,7 +28,7 @@ def signed_wish(records: AuthorityRecords, signer: Signer, now: float, wish: Mod
         signer: The moderator.
         now: Unix seconds.
         wish: What they want.
-        find: Finds the key of a person.
+        find: Finds the keys of a person.
 
     Raises:
         BadInput: nobody is meant, or it cannot be done.
@@ -43,10 +43,9 @@ def signed_wish(records: AuthorityRecords, signer: Signer, now: float, wish: Mod
                 check_moderator(records, signer.peer_id)  # who shall become one may agree to that
             return records.seal.countersign(proposal.document, signer)
         case ModerationAct.HOLD | ModerationAct.RELEASE:
-            key = find(wish.who)
-            held = HeldPerson(key, int(now + wish.days * DAY_S), wish.words)
-            hold = held if wish.act is ModerationAct.HOLD else None
-            return new_holds(records, signer, now, hold=hold, release=key)
+            keys, until = find(wish.who), int(now + wish.days * DAY_S)
+            held = [HeldPerson(key, until, wish.words) for key in keys if wish.act is ModerationAct.HOLD]
+            return new_holds(records, signer, now, hold=held, release=keys)
         case ModerationAct.ADD | ModerationAct.REMOVE | ModerationAct.AGREE:
             return _new_roles(records, signer, now, wish, find)
         case ModerationAct.GO_BACK:
@@ -61,9 +60,9 @@ def _fields(known: Decisions, now: float, wish: ModerationWish, find: Find) -> d
     because: dict[str, object] = {"words": wish.words}
     match wish.act:
         case ModerationAct.BAN:
-            return because | banned(known, [find(wish.who)], now)
+            return because | banned(known, find(wish.who), now)
         case ModerationAct.PARDON:
-            return because | pardoned(known, [find(wish.who)])
+            return because | pardoned(known, find(wish.who))
         case ModerationAct.NOTICE:
             if not wish.words.strip():
                 raise BadInput("The notice says nothing.", hint="Give its words with --words.")
@@ -79,8 +78,11 @@ def _new_roles(records: AuthorityRecords, signer: Signer, now: float, wish: Mode
     people, threshold = list(roles.moderators), wish.count
     match wish.act:
         case ModerationAct.ADD:
-            name = wish.words.strip() or wish.who
-            people.append(Moderator(find(wish.who), name.encode()[:NAME_BYTES_MAX].decode(errors="ignore")))
+            name, (key, *more) = wish.words.strip() or wish.who, find(wish.who)
+            if more and key_of(wish.who) is None:
+                computers = f"{quoted(wish.who)} has {1 + len(more)} computers."
+                raise BadInput(computers, hint="Give the key of the one at which they moderate: potluck account")
+            people.append(Moderator(key_of(wish.who) or key, name.encode()[:NAME_BYTES_MAX].decode(errors="ignore")))
         case ModerationAct.REMOVE:
             gone = [one for one in people if wish.who in {one.name, one.key.hex()}]
             if not gone:

@@ -1,6 +1,6 @@
 """What a moderator signs: documents that follow those in force, with one thing changed."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 import msgspec
@@ -98,7 +98,7 @@ def new_roles(
 
 
 def new_holds(
-    records: AuthorityRecords, signer: Signer, now: float, *, hold: HeldPerson | None, release: PeerId
+    records: AuthorityRecords, signer: Signer, now: float, *, hold: Sequence[HeldPerson], release: Collection[PeerId]
 ) -> Document:
     """A moderator's holds, with one more or one less.
 
@@ -106,26 +106,26 @@ def new_holds(
         records: What is known.
         signer: The moderator.
         now: Unix seconds.
-        hold: A new one; one of the same key is replaced.
-        release: Key that is held no longer, of which `hold` may be a new one.
+        hold: New ones, of one person; those of the same keys are replaced.
+        release: Keys that are held no longer, of which `hold` may have new ones.
 
     Raises:
         BadInput: a moderator is meant, too many are held, or it would last too long.
         NotTrusted: the signer is not a moderator.
     """
     check_moderator(records, signer.peer_id)
-    if hold is not None and release in {*records.roles.keys, records.seal.founder}:
+    if hold and not {*records.roles.keys, records.seal.founder}.isdisjoint(release):
         raise BadInput("A moderator cannot be held.", hint="Propose another list of moderators.")
     known = records.holds.of(signer.peer_id)
     number = max(known.number + 1, int(now))
-    held = [one for one in known.held if one.key != release and one.until > now]
-    if hold is not None:
-        held.append(hold)
+    held = [one for one in known.held if one.key not in release and one.until > now]
+    if hold:
+        held += hold
         if len(held) > HELD_MAX:
             raise BadInput(
-                f"One moderator can hold {HELD_MAX} people at a time.", hint="Release one first, or ban them."
+                f"One moderator can hold {HELD_MAX} computers at a time.", hint="Release one first, or ban them."
             )
-        if hold.until > number + HOLD_S:
+        if hold[0].until > number + HOLD_S:
             raise BadInput("A hold lasts for 7 days at most.", hint="Ban them, which needs the others' signatures.")
     return records.seal.sign(DocumentKind.HOLDS, lists.SCHEMA.encode(Holds(number=number, held=tuple(held))), signer)
 

@@ -19,7 +19,7 @@ HOLD_S: Final = 7 * 24 * 3600
 
 
 class HeldPerson(msgspec.Struct, frozen=True, array_like=True):
-    """A person is kept out for some days."""
+    """A person's key is kept out for some days."""
 
     key: Peer32
     until: Second

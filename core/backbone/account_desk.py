@@ -13,13 +13,14 @@ request that somebody else repeats does nothing: its nonce is known as long as i
 import logging
 from typing import Final
 
+from core.api.account import AccountAct
 from core.authority.decisions import Newcomers
 from core.authority.records import AuthorityRecords
 from core.backbone.accounts import KEYS_MAX
 from core.backbone.admission_log import AdmissionLog, TooManyDevices, closed, ended_here
 from core.backbone.charter import Charter, CharterRecords, only_command, revoke
-from core.backbone.desk_messages import AccountAct, AccountAnswer, AccountRequest, KnownDevice
-from core.backbone.invitations import DeviceInvitation, new_secret
+from core.backbone.desk_messages import AccountAnswer, AccountRequest, KnownDevice
+from core.backbone.invitations import DeviceInvitation, Invitation, new_secret
 from core.backbone.revocations import shut_out
 from core.base.ids import AccountId, PeerId, account_of
 from core.base.problems import BadInput, Busy, NotTrusted, Problem
@@ -55,10 +56,14 @@ class AccountDesk:
         """Those of requests whose moment still counts, and until when, Unix seconds."""
         self._asked = RateLimit[AccountId](rate_per_s=ASKED_PER_S, burst=ASKED_BURST)
 
-    def invitations(self, now: float) -> list[DeviceInvitation]:
-        """Those for further computers that hold now."""
+    def invitations(self, now: float) -> list[Invitation]:
+        """The charter's, and those for further computers that hold now.
+
+        Raises:
+            Damaged: the charter is unreadable.
+        """
         self._links = {account: one for account, one in self._links.items() if not one.has_expired(now)}
-        return list(self._links.values())
+        return [*self._charter.invitations, *self._links.values()]
 
     async def answer(self, asked: AccountRequest, now: float) -> AccountAnswer:
         """Do what a member asks.
@@ -82,7 +87,6 @@ class AccountDesk:
                     raise closed()
                 if len(self._log.accounts.keys(account)) >= KEYS_MAX:
                     raise TooManyDevices
-                self.invitations(now)  # which forgets those that have ended
                 link = DeviceInvitation(secret=new_secret(), uses_max=1, expires=now + LINK_S, account=account)
                 self._links[account], invite, expires = link, link.secret, now + LINK_S
             case AccountAct.END:

@@ -40,9 +40,8 @@ class Accounts:
         return [key for key in self.keys(account) if key not in self.ended or account_of(key) == account]
 
     def together(self, keys: Iterable[PeerId]) -> list[PeerId]:
-        """These keys, with the lasting ones of the people who have them, person by person."""
-        people = dict.fromkeys((self.of(key), key) for key in keys)
-        return list(dict.fromkeys(each for account, key in people for each in (*self.lasting(account), key)))
+        """The lasting keys of the people who have these, person by person, and those that were never let in."""
+        return list(dict.fromkeys(each for key in keys for each in self.lasting(self.of(key)) or [key]))
 
     def among(self, account: AccountId, keys: Container[PeerId]) -> bool:
         """Whether a person is among those that some keys name."""

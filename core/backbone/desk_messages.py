@@ -1,11 +1,11 @@
 """What newcomers and members ask of a welcome desk, and what it answers: bodies of its requests, JSON."""
 
-from enum import StrEnum
 from typing import Annotated, Final
 
 import msgspec
 from msgspec import Meta
 
+from core.api.account import AccountAct
 from core.authority.records import BUNDLE_BYTES_MAX
 from core.base.contact import HOST_CHARACTERS_MAX, Peer32
 from core.base.signing import SIGNATURE_BYTES
@@ -87,16 +87,6 @@ class JoinRefusal(msgspec.Struct, frozen=True):
 NEWER: Final = "link.newer"
 """Code of a refusal: the collaboration's protocol is newer than the newcomer's."""
 OLDER: Final = "link.older"
-
-
-class AccountAct(StrEnum):
-    """What a member asks of the desk about its own account."""
-
-    LIST = "list"
-    ADD = "add"
-    """Make an invitation for one further computer."""
-    END = "end"
-    """Let another computer of the account in no more."""
 
 
 class AccountRequest(msgspec.Struct, frozen=True, kw_only=True):

@@ -25,7 +25,7 @@ from aiohttp import web
 
 from core.authority.decisions import Newcomers
 from core.backbone.account_desk import AccountDesk
-from core.backbone.admission_log import AdmissionLog, Newcomer, PlacesHeld, closed
+from core.backbone.admission_log import AdmissionLog, Newcomer, PlacesHeld, closed, ended_here
 from core.backbone.authority import Authority, requested_key
 from core.backbone.charter import Charter, CharterRecords
 from core.backbone.desk_messages import (
@@ -46,7 +46,6 @@ from core.backbone.desk_messages import (
     PassGrant,
     PassRequest,
 )
-from core.backbone.invitations import Invitation
 from core.backbone.revocations import household_mark, shut_out
 from core.backbone.signed_time import TIME_NONCE_BYTES, TIMES
 from core.base.ids import PeerId
@@ -201,7 +200,7 @@ class WelcomeDesk:
         peer, log = None if asked.peer is None else PeerId(asked.peer), self._admission_log
         if self._records.read().decisions.newcomers is Newcomers.CLOSED:
             raise closed()
-        invitation = log.valid(self._invitations(now), asked.invite, now=now, peer=peer)
+        invitation = log.valid(self._accounts.invitations(now), asked.invite, now=now, peer=peer)
         if peer is not None and invitation.uses_max is not None and log.name_of(peer) is None:
             log.held.hold(invitation.id, peer, now)
 
@@ -269,6 +268,8 @@ class WelcomeDesk:
         key, accounts = requested_key(asked.csr), self._admission_log.accounts
         records, is_new = self._records.read(), self._admission_log.name_of(key) is None
         shut = records.shut_out(now)
+        if key in accounts.ended:
+            raise ended_here()
         if key in shut or (key not in records.roles.keys and accounts.among(accounts.of(key), shut)):
             raise shut_out()
         if is_new and records.decisions.newcomers is Newcomers.CLOSED:
@@ -277,7 +278,7 @@ class WelcomeDesk:
             return None
         mark = household_mark(self._charter.authority.seed, host)
         who = Newcomer(key, asked.username, mark, asked.device)
-        invitations = self._invitations(now)
+        invitations = self._accounts.invitations(now)
         one = self._admission_log.admit(who, invitations=invitations, secret=asked.invite, now=now, held=shut)
         certificate = self._authority.issue(
             asked.csr, username=one.name, device=asked.device, now=now, account=accounts.of(key)
@@ -285,9 +286,6 @@ class WelcomeDesk:
         names = [(bytes(peer), known) for peer, known in self._admission_log.newest_names(NAMES_MAX)]
         kept, earned = records.to_bytes(proposals=False), [bytes(peer) for peer in self.earned()[-EARNED_MAX:]]
         return PassGrant(certificate, list(self._contacts()), kept, names, earned)
-
-    def _invitations(self, now: float) -> list[Invitation]:
-        return [*self._charter.invitations, *self._accounts.invitations(now)]
 
     def _refuse(self, status: int, refusal: JoinRefusal) -> web.Response:
         self._trace.mark("welcome.refused")

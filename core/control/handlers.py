@@ -8,6 +8,7 @@ from typing import Annotated, Any, NamedTuple
 import msgspec
 from msgspec import Meta
 
+from core.api.account import AccountWish
 from core.api.commands import (
     ERROR_METHOD,
     ERROR_PARAMS,
@@ -134,6 +135,7 @@ class Methods:
             "trust": Method(_NoParams, lambda _: intents.reports.trust()),
             "moderation": Method(_NoParams, lambda _: intents.moderation.view()),
             "moderate": Method(ModerationWish, intents.moderation.act),
+            "account": Method(AccountWish, intents.account.act),
             "activity": Method(_NoParams, lambda _: intents.reports.activity()),
         }
 

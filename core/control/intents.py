@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Protocol
 
+from core.api.account import AccountView, AccountWish
 from core.api.commands import ModelEvaluation
 from core.api.moderation import ModerationOutcome, ModerationView, ModerationWish
 from core.api.modes import UseSubject
@@ -40,6 +41,13 @@ class Moderators(Protocol):
         """Sign what a moderator wants, and hand it to the others."""
 
 
+class AccountHolder(Protocol):
+    """What a person does with their own computers."""
+
+    async def act(self, wish: AccountWish) -> AccountView:
+        """Ask the backbone for what the person wants."""
+
+
 class Intents(Protocol):
     """A person's possible intents.  A Problem that is raised becomes the client's answer."""
 
@@ -50,6 +58,10 @@ class Intents(Protocol):
     @property
     def moderation(self) -> Moderators:
         """What moderators see and do."""
+
+    @property
+    def account(self) -> AccountHolder:
+        """The person's own computers."""
 
     def snapshot(self) -> Snapshot:
         """The engine's whole present state, to be shown."""

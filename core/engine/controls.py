@@ -20,6 +20,7 @@ from core.engine.moderation import Moderation
 from core.engine.reports import EngineReports
 from core.engine.session import VolunteerSession
 from core.engine.shown.snapshots import Standpoint, take_snapshot, verdict_of
+from core.joining.account import OwnAccount
 from core.net.addresses.interfaces import is_loopback
 
 
@@ -76,6 +77,8 @@ class Controls:
         """What is told on demand only."""
         self.moderation = Moderation(life.installation, self._joined)
         """What moderators do."""
+        self.account = OwnAccount(life.installation.key, life.installation.clock.now, lambda: self._joined().place)
+        """What a person does with their own computers."""
 
     def snapshot(self) -> Snapshot:
         """The engine's whole state at this moment, as clients show it."""

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from core.api.moderation import ModerationOutcome, ModerationView, ModerationWish
 from core.authority.acts import key_of, signed_wish
 from core.authority.view import moderation_view, outcome
-from core.base.ids import PeerId
+from core.base.ids import PeerId, account_of
 from core.base.problems import BadInput, Problem, quoted
 from core.engine.installation import Installation
 from core.engine.session import VolunteerSession
@@ -44,9 +44,13 @@ class Moderation:
             raise Problem("Nothing has changed: you have signed that, or something else was decided meanwhile.")
         return outcome(session.authority, document)
 
-    def _find(self, said: str) -> PeerId:
-        named = [key for key, name in self._session().journal.board.names.items() if name == said]
-        found = key_of(said) or next(iter(named), None)
-        if found is None:
+    def _find(self, said: str) -> list[PeerId]:
+        """All keys of a person that are known here, those that others know by the account's first key first."""
+        session = self._session()
+        names, key = session.journal.board.names, key_of(said)
+        name = said if key is None else names.get(key, "")
+        found = [each for each, known in names.items() if name and known == name] or ([] if key is None else [key])
+        if not found:
             raise BadInput(f"Nobody here is called {quoted(said)}.", hint="Give a name of the leaderboard, or a key.")
-        return found
+        firsts = {session.passes.account(each) for each in found}
+        return sorted(found, key=lambda each: account_of(each) not in firsts)

@@ -71,7 +71,7 @@ class VolunteerSession:
     ) -> None:
         options, home, collaboration = installation.options, installation.options.home, joined.manifest.id.hex()
         self._installation = installation
-        self.joined = joined
+        self.joined, self.place = joined, (joining.link, joined.name)
         self._changed = changed
         folder = home.state(collaboration)
         self.journal = Journal(
@@ -97,6 +97,7 @@ class VolunteerSession:
             shards=self.shards.exchange,
         )
         self.authority, self.learn_records = self._session.authority, self._session.learn_records
+        self.passes = self._session.host.passes
         self.clock_watch = ClockWatch(installation, joining, self._session, end=self._end)
         self.data = DataWatch(installation.notices, installation.clock.now, shared=lambda: self.shards.tally)
         self.desk = DataDesk(installation.usage_policy.pace, self.shards)
@@ -195,7 +196,7 @@ class VolunteerSession:
 
     def seen(self, at: Standpoint) -> Standpoint:
         """What the engine knows, with what this session knows."""
-        trainer, stats, passes = self.trainer, self._session.stats, self._session.host.passes.known
+        trainer, stats, passes = self.trainer, self._session.stats, self.passes.known
         names = {peer: one.username for peer, one in passes.items()} | {self._session.peer.me: self.joined.name}
         self.journal.board.named(names)
         self.gift.count()
@@ -208,7 +209,7 @@ class VolunteerSession:
             relayed=self.journal.relayed,
             shared=self.shards.credits([*passes, self._session.peer.me], at.now),
             passes=passes,
-            revoked=self._session.host.passes.revoked,
+            revoked=self.passes.revoked,
             worker_pid=trainer.pid,
             loss=trainer.loss,
             data=self.data.view,

@@ -124,7 +124,8 @@ class Joining:
     ) -> None:
         self._willing = willing
         self._wall = wall
-        self._link = link
+        self.link = link
+        """Leads to the collaboration."""
         self._key = key
         self._folder = folder
         self._blobs = blobs
@@ -190,7 +191,7 @@ class Joining:
             NotTrusted: something is not what its digest or signature says, or the invitation is not valid.
             BadInput: what the backbone holds is not a manifest.
         """
-        delay_s, where = 0.5, self._link.where
+        delay_s, where = 0.5, self.link.where
         while True:
             try:
                 return await self.try_once(username=username, device=device, now=now)
@@ -204,7 +205,7 @@ class Joining:
 
     def _silence(self, error: Exception) -> str:
         """Why no backbone answers, and whose computer is the cause, as far as that is seen from here."""
-        if not any(has_way(each.host) for each in self._link.each):
+        if not any(has_way(each.host) for each in self.link.each):
             return "{whose} does not answer: this computer has no network."
         if isinstance(error, aiohttp.ClientConnectorDNSError) and error.errno == socket.EAI_NONAME:
             return "No computer is called {where}, as the link says. It is looked for again and again."
@@ -214,7 +215,7 @@ class Joining:
     async def try_once(self, *, username: str, device: str, now: Callable[[], float]) -> JoinedCollaboration:
         """Like `join`, but fails when the backbone does not answer."""
         let_in = partial(self._let_in, username=username, device=device, now=now)
-        return await at_first(self._link, now, let_in, passed_over=self._pass_over)
+        return await at_first(self.link, now, let_in, passed_over=self._pass_over)
 
     async def _let_in(
         self, to: Link, introduced: Introduced, *, username: str, device: str, now: Callable[[], float]
@@ -227,7 +228,7 @@ class Joining:
         write_atomic(self._folder / MANIFEST, introduced.signed)
         async with session_with(to, trusting(authority, proven)) as session:
             await self._hold_place(session)
-            await fetch_blobs(session, manifest.blobs.values(), self._blobs, or_elsewhere=bool(self._link.also))
+            await fetch_blobs(session, manifest.blobs.values(), self._blobs, or_elsewhere=bool(self.link.also))
             try:
                 grant = await self._ask_pass(session, username, device)
             except NameTaken:
@@ -290,7 +291,7 @@ class Joining:
 
     async def _hold_place(self, session: aiohttp.ClientSession) -> None:
         """Have the invitation wait while files come.  Whether it holds, the answer about the pass says."""
-        check = InvitationCheck(self._link.invite, PROTOCOL, self._key.peer_id)
+        check = InvitationCheck(self.link.invite, PROTOCOL, self._key.peer_id)
         async with session.post("/v1/invitation", data=msgspec.json.encode(check)):
             pass
 
@@ -298,7 +299,7 @@ class Joining:
         self.passed_over[where] = why.message if isinstance(why, Problem) else NOT_A_BACKBONE
 
     async def _ask_pass(self, session: aiohttp.ClientSession, username: str, device: str) -> PassGrant:
-        request = PassRequest(self._link.invite, pass_request(self._key), username, device, PROTOCOL)
+        request = PassRequest(self.link.invite, pass_request(self._key), username, device, PROTOCOL)
         async with session.post("/v1/pass", data=msgspec.json.encode(request)) as response:
             body = await read_answer(response, GRANT_BYTES_MAX)
             try:

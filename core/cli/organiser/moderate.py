@@ -106,9 +106,10 @@ class _CharterKey:
             keep_document(self._charter, records, document)
         return outcome(records, document)
 
-    def _find(self, said: str) -> PeerId:
-        found = key_of(said) or next(iter(self._log.keys_of(said)), None)
-        if found is None:
+    def _find(self, said: str) -> list[PeerId]:
+        key = key_of(said)
+        found = self._log.keys_of(said) if key is None else self._log.accounts.together([key])
+        if not found:
             raise BadInput(f"Nobody here is called {quoted(said)}.", hint="List people with: potluck people")
         return found
 
@@ -145,7 +146,7 @@ def _hold(held: HoldView) -> str:
 
 
 def _proposal(one: ProposalView) -> str:
-    what = ", ".join(map(_change, one.changes)) or "changes nothing"
+    what = ", ".join(dict.fromkeys(map(_change, one.changes))) or "changes nothing"
     why = f" ({one.words})" if one.words else ""
     by = f"{one.author} proposes on {_moment(one.at)}"
     return f"{one.id}: {by}: {what}{why}. Signed by {', '.join(one.signed)}; {_signatures(one.missing)} missing."

@@ -5,6 +5,7 @@ import asyncio
 import re
 import shlex
 import time
+from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime
 from ipaddress import ip_address
@@ -51,18 +52,19 @@ class _Choice:
 
     def keys(self) -> list[PeerId]:
         """The keys that are not shut out, or let in again, already; one that was named is shut out once more."""
-        revoked, admitted = revoked_keys(self.charter), AdmissionLog(self.charter.folder).admitted
+        revoked, log = revoked_keys(self.charter), AdmissionLog(self.charter.folder)
+        admitted = log.admitted
         if self.named:
             return [key for key in self.named if key in revoked or not self.undo]
-        return [
+        found = [
             key
             for key, one in admitted.items()
             if self.invitation in {None, one.invitation}
             and self.household in {None, one.household}
             and one.at >= self.since
             and one.name != BACKBONE_NAME
-            and (key in revoked) is self.undo
         ]
+        return [key for key in log.accounts.together(found) if (key in revoked) is self.undo]
 
     def door(self) -> str:
         """What else changes, in words: by a door that stays open the same people come in with other keys."""
@@ -103,7 +105,7 @@ async def _revoke(args: argparse.Namespace) -> int:
             print(clean(f"{one.name}: let in {at} by {one.invitation or 'no invitation'}, {one.key[:16]}"))
         print(door, end="\n" if door else "")
     question = f"{'Let' if args.undo else 'Shut'} these {len(keys)} computers {'in again' if args.undo else 'out'}?"
-    if len(keys) > 1 and not args.yes and not agrees(question):
+    if len(keys) > 1 and not choice.named and not args.yes and not agrees(question):
         print("Nothing has changed.")
         return 0
     async with only_command(charter):
@@ -119,13 +121,13 @@ async def _revoke(args: argparse.Namespace) -> int:
 def _tell(args: argparse.Namespace, choice: _Choice, keys: list[PeerId], *, number: int) -> None:
     """Say what was done, and by which open door the same person comes in with another key."""
     log, folder = AdmissionLog(choice.charter.folder), shlex.quote(str(choice.charter.folder))
-    for key in keys:
-        if args.json:
-            event = "let_in" if args.undo else "revoked"
-            say_json({"event": event, "key": key.hex(), "name": log.name_of(key), "number": number})
-        else:
-            done = "is let in again, once Potluck is started there" if args.undo else "is shut out"
-            print(f"{clean(log.name_of(key) or key.hex())} {done}: all peers learn it within a minute.")
+    for key in keys if args.json else ():
+        event = "let_in" if args.undo else "revoked"
+        say_json({"event": event, "key": key.hex(), "name": log.name_of(key), "number": number})
+    for name, computers in Counter(log.name_of(key) or key.hex() for key in keys if not args.json).items():
+        done = "is let in again, once Potluck is started there" if args.undo else "is shut out"
+        several = f", with {computers} computers" if computers > 1 else ""
+        print(f"{clean(name)} {done}{several}: all peers learn it within a minute.")
     one = log.admitted.get(choice.named[0]) if choice.named and not (args.json or args.undo) else None
     now, invitations = Clock().now(), choice.charter.invitations
     if one is not None and any(each.id == one.invitation and log.is_open(each, now) for each in invitations):
@@ -147,7 +149,8 @@ def _choice(args: argparse.Namespace, charter: Charter) -> _Choice:
 
 
 def _named(log: AdmissionLog, who: str) -> list[PeerId]:
-    keys = [PeerId(bytes.fromhex(who))] if _KEY.fullmatch(who) else log.keys_of(who)
+    key = PeerId(bytes.fromhex(who)) if _KEY.fullmatch(who) else None
+    keys = log.keys_of(who) if key is None else log.accounts.together([key])
     if not keys:
         raise BadInput(f"Nobody here is called {quoted(who)}.", hint="Give a name as the leaderboard has it, or a key.")
     return keys

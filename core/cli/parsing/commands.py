@@ -30,6 +30,7 @@ COMMANDS: Final[Mapping[str, CommandEntry]] = MappingProxyType(
         "join": CommandEntry("volunteer.collaborate", "take part in a collaboration"),
         "leave": CommandEntry("volunteer.collaborate", "take part in a collaboration no longer; its files stay"),
         "choose": CommandEntry("volunteer.collaborate", "give a collaboration that was joined the highest priority"),
+        "account": CommandEntry("volunteer.account_command", "your own computers: list them, add one, end one"),
         "collaborations": CommandEntry(
             "volunteer.collaborate", "the collaborations that were joined, by priority, and which one is served"
         ),

@@ -33,7 +33,7 @@ from core.control.notices import NoticeRing
 from core.control.service import ControlService
 from core.net.clock import Clock
 from core.storage.paths import Home
-from tests.unit.control.moderators import NobodyModerates
+from tests.unit.control.moderators import NobodyModerates, OneComputer
 
 CHANGE_S: Final = 0.25
 TARGET: Final = 100_000
@@ -82,6 +82,7 @@ class PretenceEngine:
         self._step = 0
         self.reports = PretenceReports()
         self.moderation = NobodyModerates()
+        self.account = OneComputer()
 
     def change(self) -> None:
         """Go on by one step: each peer's speed and samples are others."""

@@ -17,7 +17,7 @@ EVE = id_of("eve")
 
 def held(records: AuthorityRecords, by: str, whom: PeerId, *, days: float = 1.0, now: float = NOW) -> Document:
     hold = HeldPerson(whom, int(now + days * 24 * 3600), "noise")
-    return new_holds(records, keys(by), now, hold=hold, release=whom)
+    return new_holds(records, keys(by), now, hold=[hold], release=[whom])
 
 
 def test_one_moderator_holds_somebody_for_days():
@@ -25,7 +25,7 @@ def test_one_moderator_holds_somebody_for_days():
     records.take(held(records, "anna", EVE), NOW)
     assert records.shut_out(NOW) == {EVE}
     assert not records.shut_out(NOW + 24 * 3600)
-    records.take(new_holds(records, keys("anna"), NOW + 5, hold=None, release=EVE), NOW + 5)
+    records.take(new_holds(records, keys("anna"), NOW + 5, hold=[], release=[EVE]), NOW + 5)
     assert not records.shut_out(NOW + 5)
 
 

@@ -156,7 +156,7 @@ def test_end_of_a_hold_is_told():
     peer = news()
     peer.handle(Observed(EVE, "127.0.0.1", 9), NOW)
     hold = HeldPerson(EVE, int(NOW) + 60, "")
-    decided, *_ = peer.take(new_holds(peer.records, keys("authority"), NOW, hold=hold, release=EVE), NOW)
+    decided, *_ = peer.take(new_holds(peer.records, keys("authority"), NOW, hold=[hold], release=[EVE]), NOW)
     assert decided.shut_out == {EVE}
     told = [
         out for second in range(120) for out in peer.handle(Tick(), NOW + second) if isinstance(out, AuthorityDecided)

@@ -130,7 +130,7 @@ def test_who_is_no_moderator_signs_nothing():
     for make in (
         lambda: new_decisions(records, keys("authority"), NOW),
         lambda: new_roles(records, keys("eve"), NOW, moderators=[Moderator(EVE, "eve")], threshold=1),
-        lambda: new_holds(records, keys("eve"), NOW, hold=None, release=EVE),
+        lambda: new_holds(records, keys("eve"), NOW, hold=[], release=[EVE]),
     ):
         with pytest.raises(NotTrusted):
             make()

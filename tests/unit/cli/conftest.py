@@ -29,7 +29,7 @@ from core.control.service import ControlService
 from core.engine.limits.preferences import Preferences, view
 from core.storage.paths import Home
 from core.storage.settings import Settings
-from tests.unit.control.moderators import NobodyModerates
+from tests.unit.control.moderators import NobodyModerates, OneComputer
 
 TRAINING = verdicts.contributing("training", others=2, samples=400, target=1000, epoch=3)
 TRAINING_WORDS = "Training together with 2 others: 400 of 1 000 samples for epoch 4."
@@ -83,6 +83,7 @@ class CardboardEngine:
         self.quits: Callable[[], object] = lambda: None
         self.advice = ""
         self.moderation = NobodyModerates()
+        self.account = OneComputer()
         self.preferences = Preferences(home.settings_file, Settings(port=22_222))
 
     def snapshot(self) -> Snapshot:

@@ -8,7 +8,7 @@ import pytest
 
 from core.__main__ import main
 from core.backbone import charter as charters
-from core.backbone.admission_log import AdmissionLog
+from core.backbone.admission_log import AdmissionLog, Newcomer
 from core.backbone.kept_states import STATES
 from core.backbone.link import Link
 from core.base.content import digest
@@ -144,7 +144,7 @@ def test_bytes_that_are_no_text_are_a_sentence(
 def test_organiser_uses_the_newest_copy_of_the_charter(home: Home, tmp_path: Path) -> None:
     manifest, folder = named("one"), tmp_path / "charter"
     charters.found(folder, manifest, AUTHORITY)
-    AdmissionLog(folder).enter(PeerId(b"\1" * 32), "Ada", invitation="", now=0.0)
+    AdmissionLog(folder).enter(Newcomer(PeerId(b"\1" * 32), "Ada"), invitation="", now=0.0)
     (folder / STATES).mkdir()
     for path, number in zip(trained(tmp_path / "worker", manifest, 2), (12, 11), strict=True):
         path.rename(folder / STATES / f"{number:06d}-{path.name}")

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from core.__main__ import main
-from core.backbone.admission_log import AdmissionLog
+from core.backbone.admission_log import AdmissionLog, Newcomer
 from core.backbone.charter import Charter, read_charter_records, revoked_keys
 from core.backbone.revocations import Revocations
 from tests.process.swarm import found
@@ -24,7 +24,7 @@ def charter(tmp_path: Path) -> Charter:
 def folder(charter: Charter) -> Path:
     log = AdmissionLog(charter.folder)
     for name in ("eve", "ada", "bob"):
-        log.enter(id_of(name), name, invitation="", now=NOW)
+        log.enter(Newcomer(id_of(name), name), invitation="", now=NOW)
     return charter.folder
 
 

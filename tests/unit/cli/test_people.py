@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from core.__main__ import main
-from core.backbone.admission_log import AdmissionLog
+from core.backbone.admission_log import AdmissionLog, Newcomer
 from core.backbone.charter import Charter, read_charter_records, revoke
 from core.backbone.people import PEOPLE, PEOPLE_MAX, People, read_people
 from core.backbone.serve import BACKBONE_NAME, LOCK
@@ -33,7 +33,7 @@ def charter(tmp_path: Path) -> Charter:
     made = found(tmp_path, target_samples=64)
     log = AdmissionLog(made.folder)
     for key, name in ((PeerId(bytes([9]) * 32), BACKBONE_NAME), (ADA, "Ada"), (BOB, "Bob"), (EVE, "Eve")):
-        log.enter(key, name, invitation="", now=NOW)
+        log.enter(Newcomer(key, name), invitation="", now=NOW)
     return made
 
 

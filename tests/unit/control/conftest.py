@@ -14,7 +14,7 @@ from core.api.verdict import contributing
 from core.engine.limits.preferences import view
 from core.storage.paths import Home
 from core.storage.settings import Settings
-from tests.unit.control.moderators import NobodyModerates
+from tests.unit.control.moderators import NobodyModerates, OneComputer
 
 
 class CardboardReports:
@@ -61,6 +61,7 @@ class CardboardEngine:
         self.snapshots = 0
         self.reports = CardboardReports()
         self.moderation = NobodyModerates()
+        self.account = OneComputer()
 
     def snapshot(self) -> Snapshot:
         self.snapshots += 1

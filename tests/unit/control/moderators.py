@@ -1,5 +1,6 @@
-"""Moderators of an engine that is not one."""
+"""Moderators and the account of an engine that is not one."""
 
+from core.api.account import AccountView, AccountWish
 from core.api.moderation import ModerationOutcome, ModerationView, ModerationWish
 
 
@@ -13,3 +14,11 @@ class NobodyModerates:
     def act(self, wish: ModerationWish) -> ModerationOutcome:
         """Nothing comes of it."""
         return ModerationOutcome(done=False, id=wish.act, missing=1)
+
+
+class OneComputer:
+    """Has an account with nothing in it."""
+
+    async def act(self, wish: AccountWish) -> AccountView:
+        """The account stays as it is."""
+        return AccountView(name=wish.who, devices=())

@@ -1,0 +1,52 @@
+"""`potluck account`: a person's own computers in the collaboration that this one takes part in."""
+
+import argparse
+import time
+from typing import Final
+
+import msgspec
+
+from core.api.account import AccountAct, AccountView, AccountWish, DeviceView
+from core.cli.printing.say import say_json
+from core.cli.printing.tables import clean
+from core.control.one_call import call_once
+from core.storage.paths import Home
+
+ASKING_S: Final = 60.0
+"""Upper bound on the wait for the backbone, seconds: it is asked twice."""
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run `potluck account`; see `potluck account --help`.
+
+    Raises:
+        Problem: the engine's, or the backbone's.
+    """
+    wish = msgspec.convert({"act": args.act, "who": args.who[:100]}, AccountWish)
+    params = msgspec.to_builtins(wish)
+    view: AccountView = call_once(Home.find(args.home), "account", params, kind=AccountView, timeout_s=ASKING_S)
+    if args.json:
+        say_json({"event": "account", **msgspec.to_builtins(view)})
+    elif wish.act is AccountAct.ADD:
+        print("Open this link in Potluck on your other computer, or type there: potluck join LINK")
+        print(view.link)
+        print(f"It lets one computer in, until {_moment(view.until)}.")
+        print("Send it to nobody: the computer that opens it becomes yours, under your name.")
+    else:
+        print(clean(f"{view.name}: {len(view.devices)} of 10 computers."))
+        for one in view.devices:
+            print(clean(_line(one)))
+        if not view.told:
+            print("It gets no pass any more; the one that it has holds for up to 24 hours.")
+            print("To shut it out at once, ask the organiser or the moderators, and name its key.")
+    return 0
+
+
+def _line(one: DeviceView) -> str:
+    """One computer as a person reads it."""
+    said = " (this computer)" if one.is_me else " (ended)" if one.ended else ""
+    return f"  {one.name or 'a computer'}{said}: {one.key[:16]}, since {_moment(one.at)}"
+
+
+def _moment(at: float) -> str:
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(at))

@@ -1,0 +1,121 @@
+"""A person's own computers: a member asks a welcome desk about its account (`core.backbone.account_desk`)."""
+
+import secrets
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Final
+
+import msgspec
+
+from core.api.account import AccountAct, AccountView, AccountWish, DeviceView
+from core.backbone.desk_messages import ANSWERS, REFUSALS, AccountAnswer, AccountRequest, KnownDevice
+from core.backbone.link import Link
+from core.base.ids import PeerId
+from core.base.problems import BadInput, NotTrusted, Problem, RemoteProblem, ShutOut, WireProblem, quoted
+from core.base.signing import KeyPair
+from core.base.wire import PROTOCOL
+from core.joining.introduction import UNANSWERED, Introduced, at_first, read_answer, session_with, trusting
+
+ANSWER_BYTES_MAX: Final = 64 * 1024
+KEY_LETTERS_MIN: Final = 8
+"""Length of the beginning of a key that names a computer."""
+
+
+class OwnAccount:
+    """Answers a person about their account (`core.control.intents.AccountHolder`).
+
+    Args:
+        key: Key of this computer.
+        now: Unix seconds.
+        joined: The link to the collaboration that this computer is in, and its name there.
+    """
+
+    def __init__(self, key: KeyPair, now: Callable[[], float], joined: Callable[[], tuple[Link, str]]) -> None:
+        self._key = key
+        self._now = now
+        self._joined = joined
+
+    async def act(self, wish: AccountWish) -> AccountView:
+        """Ask the backbone for what a person wants.
+
+        Raises:
+            BadInput: no such computer is theirs.
+            NotTrusted: this computer may not do that.
+            Problem: no backbone answers.
+        """
+        (link, name), me, ended = self._joined(), self._key.peer_id, None
+        if wish.act is AccountAct.END:
+            known = await ask_account(link, self._key, self._now, AccountAct.LIST)
+            ended = _meant(known.devices, wish.who, me=me)
+        answer = await ask_account(link, self._key, self._now, wish.act, ended=ended)
+        devices = (DeviceView(one.name, one.key.hex(), one.at, one.key == me, one.ended) for one in answer.devices)
+        made = str(replace(link, invite=answer.invite)) if answer.invite else ""
+        return AccountView(name, tuple(devices), made, answer.expires, answer.told)
+
+
+async def ask_account(
+    link: Link, key: KeyPair, now: Callable[[], float], act: AccountAct, *, ended: PeerId | None = None
+) -> AccountAnswer:
+    """Ask the first backbone of a link that answers.
+
+    Args:
+        link: Leads to the collaboration.
+        key: Key of this computer, which is a member.
+        now: Unix seconds.
+        act: What is asked.
+        ended: Key of the computer that is ended, if one is.
+
+    Raises:
+        NotTrusted: this computer is no member, is shut out, or may not do that.
+        BadInput: no such computer is the account's.
+        Problem: no backbone answers, or it cannot do that now.
+    """
+
+    async def ask(to: Link, introduced: Introduced) -> AccountAnswer:
+        at = now() + introduced.clock_ahead_s
+        nonce = secrets.token_bytes(16)
+        asked = AccountRequest(act=act, key=key.peer_id, ended=ended or b"", at=at, nonce=nonce, protocol=PROTOCOL)
+        asked = msgspec.structs.replace(asked, signature=key.sign(asked.signed_bytes(link.manifest_id)))
+        async with (
+            session_with(to, trusting(introduced.authority, introduced.verifier(now))) as session,
+            session.post("/v1/device", data=msgspec.json.encode(asked)) as response,
+        ):
+            body = await read_answer(response, ANSWER_BYTES_MAX)
+            try:
+                if response.status == 200:
+                    return ANSWERS.decode(body)
+                refusal = REFUSALS.decode(body)
+            except WireProblem as error:
+                raise RemoteProblem(f"The backbone answered something unreadable ({response.status}).") from error
+        kinds: dict[int, type[Problem]] = {400: BadInput, 403: NotTrusted}
+        kind = ShutOut if refusal.code == ShutOut.code else kinds.get(response.status, RemoteProblem)
+        raise kind(refusal.message, hint=refusal.hint)
+
+    try:
+        return await at_first(link, now, ask)
+    except UNANSWERED as error:
+        if isinstance(error, Problem):
+            raise
+        raise Problem(f"No backbone answers at {link.where}.", hint="Try again later.") from error
+
+
+def _meant(devices: Sequence[KnownDevice], said: str, *, me: PeerId) -> PeerId:
+    """The key of the one computer that a person has named.
+
+    Raises:
+        BadInput: there is none, there are several, or it is this one.
+    """
+    hint = "List them with: potluck account"
+    by_key = len(said) >= KEY_LETTERS_MIN
+    found = [
+        PeerId(one.key)
+        for one in devices
+        if not one.ended and said and (one.name == said or (by_key and one.key.hex().startswith(said.lower())))
+    ]
+    if not found:
+        raise BadInput(f"None of your computers is called {quoted(said)}.", hint=hint)
+    if len(found) > 1:
+        raise BadInput(f"{len(found)} of your computers are called {quoted(said)}.", hint=f"Give a key. {hint}")
+    if found[0] == me:
+        raise BadInput("This is the computer that you are at.", hint="End it from another one, or leave.")
+    return found[0]
