@@ -136,7 +136,10 @@ class TooManyDevices(BadInvitation):
 
 def ended_here() -> ShutOut:
     """The problem that another computer of the same person has ended this one."""
-    return ShutOut("Another computer of your account has ended this one.", hint="Ask it for a link, with another key.")
+    return ShutOut(
+        "Another computer of your account has ended this one.",
+        hint="It can come in again by a new link, with another home (--home).",
+    )
 
 
 class NameTaken(BadInput):

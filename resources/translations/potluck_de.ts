@@ -400,6 +400,10 @@
    <translation>Ein anderes Potluck hat gerade den Schlüssel dieses Rechners erzeugt.</translation>
   </message>
   <message>
+   <source>Another computer of your account has ended this one.</source>
+   <translation>Ein anderer Computer Ihres Kontos hat diesen ausgeschlossen.</translation>
+  </message>
+  <message>
    <source>Another is chosen as in: potluck settings device cpu; several as in: potluck settings device cuda:0,cpu</source>
    <translation>Ein anderes wählt man so: potluck settings device cpu; mehrere so: potluck settings device cuda:0,cpu</translation>
   </message>
@@ -430,6 +434,10 @@
   <message>
    <source>Ask on a computer that trains.</source>
    <translation>Auf einem Rechner fragen, der trainiert.</translation>
+  </message>
+  <message>
+   <source>Ask the organiser for a link of its own.</source>
+   <translation>Bitten Sie den Organisator um einen eigenen Link dafür.</translation>
   </message>
   <message>
    <source>Ask the organiser for a new link.</source>
@@ -1026,6 +1034,10 @@
   <message>
    <source>It begins with the first step.</source>
    <translation>Sie beginnt mit dem ersten Schritt.</translation>
+  </message>
+  <message>
+   <source>It can come in again by a new link, with another home (--home).</source>
+   <translation>Er kann mit einem neuen Link und einem anderen Ordner (--home) wieder hereinkommen.</translation>
   </message>
   <message>
    <source>It computes</source>
@@ -2530,6 +2542,10 @@
   <message>
    <source>There is no setting {0}.</source>
    <translation>Es gibt keine Einstellung {0}.</translation>
+  </message>
+  <message>
+   <source>This account has {0} computers, with those that were ended.</source>
+   <translation>Dieses Konto hat {0} Computer, die ausgeschlossenen mitgezählt.</translation>
   </message>
   <message>
    <source>This can only be on or off.</source>
