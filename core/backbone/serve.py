@@ -243,11 +243,7 @@ class Backbone:
 
     def _new_pass(self) -> bytes:
         return self._authority.issue(
-            pass_request(self._key),
-            username=BACKBONE_NAME,
-            device="",
-            now=self._clock.now(),
-            role=PassRole.BACKBONE,
+            pass_request(self._key), username=BACKBONE_NAME, device="", now=self._clock.now(), role=PassRole.BACKBONE
         )
 
     def _contacts(self) -> list[KnownPeer]:
