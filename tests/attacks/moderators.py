@@ -223,7 +223,7 @@ class Town:
                 back = GoBack(epoch=1, source=bytes(32), root=self.random.randbytes(32), digest=bytes(32))
                 return new_decisions(records, pen, moment, back=back)
             case 3:
-                return new_holds(records, pen, moment, hold=HeldPerson(whom, int(moment) + 60, ""), release=whom)
+                return new_holds(records, pen, moment, hold=[HeldPerson(whom, int(moment) + 60, "")], release=[whom])
         people = [*records.roles.moderators]
         if len(people) > 4 and self.random.random() < 0.5:
             people.remove(self.random.choice(people))
