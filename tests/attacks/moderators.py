@@ -101,7 +101,9 @@ class Town:
         self.clocks: dict[PeerId, float] = {}
         self.queue: list[tuple[float, int, PeerId, Any]] = []
         self.order = itertools.count()
-        self.too_few = self.decided = 0
+        self.too_few = 0
+        self.seen: set[bytes] = set()
+        """Decisions that held anywhere."""
         self.ever: set[PeerId] = set()
         """All who were moderators at any time: the thief has the keys of those who are not any more."""
         for pen, trace in zip(self.pens[:PEERS], self.traces, strict=True):
@@ -129,7 +131,7 @@ class Town:
         ((in_force, _), most) = known.most_common(1)[0]
         newest = next(news.records for news in self.news.values() if news.records.in_force == in_force)
         dropped = sum(trace["authority.drop"] for trace in self.traces)
-        return TownResult(self.seed, self.too_few, PEERS - most, newest.roles.number, self.decided, dropped)
+        return TownResult(self.seed, self.too_few, PEERS - most, newest.roles.number, len(self.seen), dropped)
 
     # --- the world ---------------------------------------------------------------------------------------------------
 
@@ -166,6 +168,7 @@ class Town:
     def check(self, records: AuthorityRecords) -> None:
         """Read all that holds at a peer again, from its bytes, by who has really signed it."""
         documents = read_bundle(records.to_bytes(proposals=False))
+        self.seen.add(records.in_force[1])
         before = frozenset({self.founder.peer_id}), 1
         named = {digest(b"potluck roles 1\n" + one.body): one for one in documents if one.kind is DocumentKind.ROLES}
         decisions_named, in_force = b"", b""
@@ -202,9 +205,7 @@ class Town:
         moment = self.local(pen.peer_id, now)
         try:
             document = self.wish(news.records, pen, moment)
-            before = news.records.in_force
             self.perform(pen.peer_id, news.take(document, moment), now)
-            self.decided += news.records.in_force != before
         except Problem:
             return
 
