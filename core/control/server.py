@@ -13,7 +13,7 @@ from aiohttp import web
 from aiohttp.typedefs import Handler
 
 from core.api.commands import MESSAGE_BYTES_MAX
-from core.net.limits.connection_limit import ConnectionLimit
+from core.base.connection_limit import ConnectionLimit
 
 PATH = "/control"
 LOOPBACK = "127.0.0.1"

@@ -7,9 +7,9 @@ from pathlib import Path
 import aiohttp
 import pytest
 
+from core.base.connection_limit import ConnectionLimit
 from core.control.client import ControlClient
 from core.control.engine_file import NoAnswer, NotRunning
-from core.net.limits.connection_limit import ConnectionLimit
 from core.storage.paths import Home
 from tests.process.flood import flooded
 from tests.unit.control.conftest import CardboardEngine

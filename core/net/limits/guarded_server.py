@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Final
 
+from core.base.connection_limit import ConnectionLimit
 from core.base.rate_limit import household
-from core.net.limits.connection_limit import ConnectionLimit
 
 CONNECTIONS_MAX: Final = 256
 CONNECTIONS_OF_ONE_MAX: Final = 64

@@ -6,11 +6,11 @@ from random import Random
 from typing import Any
 
 from core.base.back_off import BackOff
+from core.base.connection_limit import ConnectionLimit
 from core.base.ids import PeerId
 from core.net.addresses.address_book import Address, AddressBook
 from core.net.addresses.ports import has_address
 from core.net.carriers.punch import Put, Rendezvous
-from core.net.limits.connection_limit import ConnectionLimit
 from core.net.links.link_maker import LinkMaker
 from core.net.links.peer_links import LinkOwner, PeerLinks
 from core.net.links.stream_terms import StreamTerms

@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.net.limits.connection_limit import ConnectionLimit
+from core.base.connection_limit import ConnectionLimit
 
 
 def entered(limit: ConnectionLimit[int], comings: list[tuple[int, str]]) -> list[int | None]:
