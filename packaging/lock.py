@@ -28,7 +28,7 @@ from environment import venv_python
 from steps import ROOT, SetupProblem
 
 WORDS = "Say what to do: python3 packaging/lock.py check, renew, upgrade, or torch LABEL"
-EXTRAS = {"run": ("train", "app"), "test": ("train", "app", "dev")}
+EXTRAS = {"run": ("train", "app"), "test": ("train", "app", "organiser", "dev")}
 SOURCE_ONLY = ("xcffib",)
 """Packages without wheels.  They are built with what `build.txt` locks; a new one here has to be looked at for that."""
 SYSTEMS = {
