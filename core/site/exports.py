@@ -1,0 +1,184 @@
+"""The same numbers for programs: JSON with its description (OpenAPI), tables (CSV), and Prometheus' text."""
+
+import csv
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from core.api.site_view import SiteDay, SiteNotice, SiteText, SiteView
+from core.api.snapshot import CurvePoint
+from core.api.version import VERSION
+
+API: Final = "/api/v1"
+_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
+"""A table program takes a cell that begins so for a formula."""
+
+
+class PublicCollaboration(msgspec.Struct, frozen=True, kw_only=True):
+    """What is learned, who looks after it, and how it stands now."""
+
+    id: str
+    name: str
+    summary: str
+    organiser: str
+    moderators: tuple[str, ...]
+    threshold: int
+    """Number of moderators who have to agree."""
+    open_to_newcomers: bool
+    link: str
+    """Without an invitation."""
+    at: float
+    """When the backbone looked, Unix seconds."""
+    computers: int
+    samples_per_s: float
+    epoch: int
+    last_epoch: int | None
+    target_samples: int
+    """Samples of one epoch."""
+    samples: int
+    texts: tuple[SiteText, ...]
+
+
+class BoardPerson(msgspec.Struct, frozen=True):
+    """Somebody whose samples have been counted."""
+
+    rank: int
+    name: str
+    """Empty: the moderators have shut this person out."""
+    samples: int
+    share: float
+    """Part of all samples, 0 to 1."""
+    epochs: int
+    reduced: int
+    """Numbers of means that this computer made for all."""
+
+
+class CopyOffer(msgspec.Struct, frozen=True):
+    """A copy of the model that can be downloaded."""
+
+    number: int
+    epoch: int
+    at: float
+    size_bytes: int
+    loss: float | None
+    """On held-out text; null: it was not measured."""
+    sha256: str
+    """Digest of the whole file; empty: it is not computed yet."""
+    path: str
+
+
+def collaboration_of(view: SiteView) -> PublicCollaboration:
+    """The collaboration of a view, without its people, days and copies."""
+    names = PublicCollaboration.__struct_fields__
+    return PublicCollaboration(**{name: getattr(view, name) for name in names})
+
+
+def board_of(view: SiteView) -> list[BoardPerson]:
+    """All people, who gave most first."""
+    total = max(view.samples, 1)
+    return [
+        BoardPerson(one.rank, one.name, one.samples, min(1.0, one.samples / total), one.epochs, one.reduced)
+        for one in view.people
+    ]
+
+
+def copies_of(view: SiteView, digests: Mapping[str, str]) -> list[CopyOffer]:
+    """The copies, the last one first.
+
+    Args:
+        view: What is shown.
+        digests: SHA-256 in hex, by the name of the file, as far as known.
+    """
+    return [
+        CopyOffer(
+            one.number, one.epoch, one.at, one.size_bytes, one.loss, digests.get(one.file, ""), f"/model/{one.number}"
+        )
+        for one in view.copies
+    ]
+
+
+def board_table(view: SiteView) -> str:
+    """All people as CSV, who gave most first."""
+    rows = ((one.rank, one.name, one.samples, f"{one.share:.6f}", one.epochs, one.reduced) for one in board_of(view))
+    return _table(("rank", "name", "samples", "share", "epochs", "reduced"), rows)
+
+
+def days_table(view: SiteView) -> str:
+    """All days as CSV, the first one first."""
+    rows = ((day.day, day.samples, day.epochs, day.computers, f"{day.computer_hours:.2f}") for day in view.days)
+    return _table(("day", "samples", "epochs", "computers", "computer_hours"), rows)
+
+
+def metrics(view: SiteView, served: Mapping[int, int]) -> str:
+    """Prometheus' text, version 0.0.4.
+
+    Args:
+        view: What is shown.
+        served: Number of answers since the start, by status.
+    """
+    newest = next((point.loss_heldout for point in reversed(view.curve) if point.loss_heldout is not None), None)
+    gauges: dict[str, tuple[str, float | None]] = {
+        "computers": ("Computers that are here.", view.computers),
+        "samples_per_second": ("Their joint speed.", view.samples_per_s),
+        "epoch": ("Epoch of the swarm.", view.epoch),
+        "samples": ("Samples counted in the newest copy of the model.", view.samples),
+        "people": ("People whose samples were counted.", len(view.people)),
+        "copies": ("OpenCopies of the model that are kept.", len(view.copies)),
+        "heldout_loss": ("The newest known loss on held-out text.", newest),
+        "seen_seconds": ("When the backbone looked last, Unix seconds.", view.at),
+    }
+    lines: list[str] = []
+    for name, (says, value) in gauges.items():
+        if value is not None:
+            lines += [f"# HELP potluck_{name} {says}", f"# TYPE potluck_{name} gauge", f"potluck_{name} {value!r}"]
+    lines += ["# HELP potluck_site_answers_total Answers of the page.", "# TYPE potluck_site_answers_total counter"]
+    lines += [f'potluck_site_answers_total{{status="{status}"}} {count}' for status, count in sorted(served.items())]
+    return "\n".join(lines) + "\n"
+
+
+_ANSWERS: Final[Mapping[str, tuple[Any, str]]] = {
+    "collaboration": (PublicCollaboration, "What is learned, who looks after it, and how it stands now"),
+    "board": (list[BoardPerson], "People whose samples have been counted, who gave most first"),
+    "curve": (list[CurvePoint], "Losses by epoch, the first one first"),
+    "days": (list[SiteDay], "Samples by day of UTC, the first one first"),
+    "copies": (list[CopyOffer], "OpenCopies of the model, the last one first"),
+    "notices": (list[SiteNotice], "What the moderators say to all, the last one first"),
+}
+_TABLES: Final = ("board", "days")
+
+
+def openapi() -> dict[str, Any]:
+    """The description of the API (OpenAPI 3.1)."""
+    types = [of for of, _ in _ANSWERS.values()]
+    schemas, components = msgspec.json.schema_components(types, ref_template="#/components/schemas/{name}")
+    paths = {
+        f"{API}/{name}": _path(name, says, {"application/json": {"schema": schema}})
+        for (name, (_, says)), schema in zip(_ANSWERS.items(), schemas, strict=True)
+    }
+    for name in _TABLES:
+        says = f"{_ANSWERS[name][1]}, as a table"
+        paths[f"{API}/{name}.csv"] = _path(f"{name}_table", says, {"text/csv": {"schema": {"type": "string"}}})
+    info = {"title": "A Potluck collaboration", "version": VERSION, "description": "Read only, for everybody."}
+    return {"openapi": "3.1.0", "info": info, "paths": paths, "components": {"schemas": components}}
+
+
+def _path(name: str, says: str, content: dict[str, Any]) -> dict[str, Any]:
+    unchanged = {"description": "Not modified, where If-None-Match names what the client has"}
+    responses = {"200": {"description": says, "content": content}, "304": unchanged}
+    return {"get": {"operationId": name, "summary": says, "responses": responses}}
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    made = io.StringIO()
+    writer = csv.writer(made)
+    writer.writerow(head)
+    for row in rows:
+        writer.writerow([_cell(each) for each in row])
+    return made.getvalue()
+
+
+def _cell(value: object) -> object:
+    """A cell that no table program takes for a formula."""
+    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
