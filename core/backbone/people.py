@@ -68,13 +68,18 @@ class People:
 
     def __init__(self, charter: Charter, log: AdmissionLog) -> None:
         self._path = charter.folder / PEOPLE
-        self._log = log
+        self.log = log
         self._revoked = frozenset(map(PeerId, read_charter_records(charter).decisions.revoked))
         self._here: dict[PeerId, float] = {}
         """When each came who is here."""
         self._stays = read_people(self._path)
         self._board = Board(charter.folder / BOARD, target_samples=charter.manifest.target_samples)
         self._gave = {peer for peer, row in self._board.ledger.rows.items() if row.samples}
+
+    @property
+    def board(self) -> Board:
+        """The ledger of the newest copy."""
+        return self._board
 
     def look(self, here: Collection[PeerId], now: float) -> None:
         """Note who has come and who has gone since the last look.
@@ -83,7 +88,7 @@ class People:
             here: Peers that report.
             now: Unix seconds.
         """
-        present = {peer for peer in here if self._log.name_of(peer) is not None}
+        present = {peer for peer in here if self.log.name_of(peer) is not None}
         gone, come = self._here.keys() - present, present - self._here.keys()
         for peer in sorted(gone):
             self._stay(peer, Stay(came=self._here.pop(peer), left=now))
@@ -114,7 +119,7 @@ class People:
         self._board.hold(ledger, kept.name.epoch)
         rows = self._board.ledger.rows
         for peer in sorted(peer for peer, row in rows.items() if row.samples and peer not in self._gave):
-            if self._log.name_of(peer) is not None:
+            if self.log.name_of(peer) is not None:
                 self._gave.add(peer)
                 _LOG.info("%s has contributed for the first time", self._called(peer))
         try:
@@ -130,7 +135,7 @@ class People:
 
     def _called(self, peer: PeerId) -> str:
         """Name and key: names come from members, whose printable letters alone were let in."""
-        return f"{self._log.name_of(peer) or 'somebody'} ({short(peer)})"
+        return f"{self.log.name_of(peer) or 'somebody'} ({short(peer)})"
 
     def _stay(self, peer: PeerId, stay: Stay) -> None:
         self._stays.pop(peer, None)

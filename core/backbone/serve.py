@@ -26,6 +26,7 @@ from core.backbone.offers import USUAL, Offers
 from core.backbone.people import People
 from core.backbone.ports import Ports, read_ports, write_ports
 from core.backbone.remembered import RememberedContacts
+from core.backbone.site_facts import SiteSources
 from core.backbone.welcome import WelcomeDesk, presence
 from core.base.problems import Busy, Damaged, Problem, RemoteProblem
 from core.base.signing import SEED_BYTES, KeyPair
@@ -126,7 +127,7 @@ class Backbone:
         self._bind = bind
         self._clock = clock
         self._wanted = ports
-        self._help_bytes = offers.help_bytes
+        self._offers = offers
         self._receipts = ReceiptLog(charter.folder / RECEIPTS)
         self._states = KeptStates(charter.folder, manifest=charter.manifest.id)
         self._fetched = asyncio.Queue[Keep]()
@@ -193,16 +194,18 @@ class Backbone:
         self.moved_from = kept.desk if kept.desk not in {0, desk_port} else 0
         write_ports(self._charter.folder, msgspec.structs.replace(wanted, peers=self._port, desk=desk_port))
         await self._session.join(self._remembered.contacts, address=wanted.host, mirrors=True)
-        if self._help_bytes:
-            self._session.deliver(Help(self._help_bytes))
+        if self._offers.help_bytes:
+            self._session.deliver(Help(self._offers.help_bytes))
         return link_to(wanted.hosts, desk_port, self._charter.manifest.id, self._open_invitation())
 
     async def serve(self, stop: asyncio.Event) -> None:
         """The backbone lets people in and keeps its own pass fresh until `stop` is set, then closes."""
+        known = SiteSources(self._charter, self._people, self._session.authority, self._desk.presence)
+        site = self._offers.show(known, self._clock.now)
         try:
             async with asyncio.TaskGroup() as group:
                 tasks = (self._session.run(), self._session.keep_pass(self._renewed), self._remember(), self._heed())
-                living = [group.create_task(task) for task in (*tasks, self._keep_copies())]
+                living = [group.create_task(task) for task in (*tasks, self._keep_copies(), site)]
                 await stop.wait()
                 for task in living:
                     task.cancel()

@@ -30,6 +30,7 @@ PARTS: Mapping[str, str] = MappingProxyType(
         "prepare": "core.training.programs.prepare",
         "reader": "core.reading.__main__",
         "senses": "core.schedule.senses.__main__",
+        "site": "core.site.__main__",
         "use-model": "core.training.programs.use",
         "worker": "core.training.__main__",
     }

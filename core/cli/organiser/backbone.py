@@ -11,6 +11,7 @@ from core.backbone.link import Link, read_hosts
 from core.backbone.offers import Offers
 from core.backbone.ports import Ports, read_ports
 from core.backbone.serve import Backbone, serve_backbone
+from core.backbone.site_process import SiteAddress
 from core.cli.printing.say import say_json
 from core.cli.printing.tables import clean
 from core.cli.running import EVERYWHERE, MIB, log_to_stderr
@@ -35,13 +36,16 @@ def run(args: argparse.Namespace) -> int:
         )
     ports = Ports(args.port, args.desk_port, hosts[0], hosts[1:])
     shards = None if args.shards is None else args.shards.expanduser().absolute()
-    offers = Offers(help_bytes=args.averaging_memory * MIB, shards=shards)
+    site = None if args.site is None else SiteAddress(args.site_bind, args.site)
+    if site is not None:
+        site.check()
+    offers = Offers(help_bytes=args.averaging_memory * MIB, shards=shards, site=site)
 
     def made() -> Backbone:
         clock = Clock(authority=True)
         return Backbone(charter=charter, bind=bind, clock=clock, ports=ports, offers=offers)
 
-    say = _say_link if args.json else partial(_tell_link, charter)
+    say = _say_link if args.json else partial(_tell_link, charter, site)
     asyncio.run(serve_backbone(charter, made, with_parent=args.with_parent, say=say))
     return 0
 
@@ -50,7 +54,7 @@ def _say_link(link: Link) -> None:
     say_json({"event": "listening", "link": str(link)})
 
 
-def _tell_link(charter: Charter, link: Link) -> None:
+def _tell_link(charter: Charter, site: SiteAddress | None, link: Link) -> None:
     """Say to a person what runs, and what comes next."""
     folder = shlex.quote(str(charter.folder))
     print(f"The backbone of {clean(charter.manifest.name)} runs at {link.where}. It takes part, and trains nothing.")
@@ -60,6 +64,8 @@ def _tell_link(charter: Charter, link: Link) -> None:
     for each in link.each:
         print(f"{each.host} can be reached {SAID[reach(each.host)]}.")
     print(f"Ports that a router forwards: {link.port} (TCP), {peers} (TCP and UDP)")
+    if site is not None:
+        print(f"Its page:                     {site}")
     print(f"More links, or fewer:         potluck invite --charter {folder}")
     print(f"To shut somebody out:         potluck revoke --charter {folder} NAME")
     print("To stop it:                   Ctrl-C; its key, its ports and its links stay.", flush=True)

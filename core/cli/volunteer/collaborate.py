@@ -149,6 +149,14 @@ def _add_backbone(commands: Commands) -> None:
     port = whole(0, 65_535)
     backbone.add_argument("--port", type=port, metavar="N", default=0, help="port for peers (default: kept)")
     backbone.add_argument("--desk-port", type=port, metavar="N", default=0, help="port that the link names (the same)")
+    site = "serve the page of the collaboration to browsers, on this computer (default: off; PORT is 8420)"
+    backbone.add_argument("--site", type=whole(1, 65_535), metavar="PORT", nargs="?", const=8420, help=site)
+    backbone.add_argument(
+        "--site-bind",
+        metavar="ADDRESS",
+        default="127.0.0.1",
+        help="address at which the page is served (default: loopback)",
+    )
     backbone.set_defaults(run=calling("core.cli.organiser.backbone:run"))
 
 
