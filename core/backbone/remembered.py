@@ -1,4 +1,4 @@
-"""Where peers were last time, so that a backbone that starts again finds its swarm."""
+"""What a backbone that starts again has of its last run: its own key, and where peers were."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,13 +8,34 @@ import msgspec
 from msgspec import Meta
 
 from core.base.contact import Contact
-from core.base.problems import Problem
+from core.base.problems import Damaged, Problem
+from core.base.signing import SEED_BYTES, KeyPair
 from core.system.atomic_files import read_bounded, set_aside, write_atomic
 
 CONTACTS_MAX = 64
 BYTES_MAX = 64 * 1024
 
 _Contacts = Annotated[list[Contact], Meta(max_length=CONTACTS_MAX)]
+
+
+def backbone_key(path: Path) -> KeyPair:
+    """The backbone's own identity; made at the first start, kept so that links stay valid.
+
+    Raises:
+        Damaged: the file is unreadable; it was set aside.
+    """
+    try:
+        seed = read_bounded(path, SEED_BYTES)
+    except ValueError:
+        seed = b""
+    if seed is None:
+        key = KeyPair.generate()
+        write_atomic(path, key.seed)
+        return key
+    if len(seed) != SEED_BYTES:
+        aside = set_aside(path)
+        raise Damaged("The backbone's key is damaged.", hint=f"It was kept as {aside.name}; start again for a new one.")
+    return KeyPair(seed)
 
 
 class RememberedContacts:

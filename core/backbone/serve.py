@@ -25,11 +25,10 @@ from core.backbone.link import Link, link_to
 from core.backbone.offers import USUAL, Offers
 from core.backbone.people import People
 from core.backbone.ports import Ports, read_ports, write_ports
-from core.backbone.remembered import RememberedContacts
+from core.backbone.remembered import RememberedContacts, backbone_key
 from core.backbone.site_facts import SiteSources
 from core.backbone.welcome import WelcomeDesk, presence
-from core.base.problems import Busy, Damaged, Problem, RemoteProblem
-from core.base.signing import SEED_BYTES, KeyPair
+from core.base.problems import Busy, Problem, RemoteProblem
 from core.base.state_header import ORIGIN_BYTES
 from core.ledger.receipts import ReceiptLog
 from core.nat.relay import RelaySettings
@@ -44,7 +43,7 @@ from core.swarm.participant import Participant
 from core.swarm.words.facts import Help, StateNotKept
 from core.swarm.words.orders import CopyFailed, Keep
 from core.swarm.words.states import StateName
-from core.system.atomic_files import delete_torn, read_bounded, set_aside, write_atomic
+from core.system.atomic_files import delete_torn
 from core.system.file_lock import held
 from core.system.parent_watch import stop_on_signals, watch_parent
 
@@ -70,26 +69,6 @@ BACKBONE_RELAY = RelaySettings(
     held_bytes=64 * 1024 * 1024,
 )
 """More than a volunteer carries: in a young collaboration the backbone is the only relay that there is."""
-
-
-def backbone_key(path: Path) -> KeyPair:
-    """The backbone's own identity; made at the first start, kept so that links stay valid.
-
-    Raises:
-        Damaged: the file is unreadable; it was set aside.
-    """
-    try:
-        seed = read_bounded(path, SEED_BYTES)
-    except ValueError:
-        seed = b""
-    if seed is None:
-        key = KeyPair.generate()
-        write_atomic(path, key.seed)
-        return key
-    if len(seed) != SEED_BYTES:
-        aside = set_aside(path)
-        raise Damaged("The backbone's key is damaged.", hint=f"It was kept as {aside.name}; start again for a new one.")
-    return KeyPair(seed)
 
 
 def _taken(bind: str, port: int) -> bool:
