@@ -137,6 +137,8 @@ class Board:
     ) -> list[LeaderboardRow]:
         """The leaderboard: the first `limit` rows, and mine if it is further down.  Equal samples share a rank.
 
+        All computers of one name, which is an account's, share a row: it has the key of the one that gave most.
+
         Args:
             me: Whose row is marked.
             relayed: Bytes that peers have carried for others, as far as this computer's receipts say.
@@ -149,28 +151,34 @@ class Board:
         total = sum(row.samples for row in rows.values())
         for peer in (OTHERS, *without):
             rows.pop(peer, None)
-        names = {peer: self._names.get(peer) or short(peer) for peer in rows}
-        ordered = sorted(rows.items(), key=lambda one: (-one[1].samples, -one[1].reduced, names[one[0]], one[0]))
+        people: dict[str | PeerId, list[PeerId]] = {}  # a key without a name is nobody else's, whatever they are called
+        for peer in sorted(rows, key=lambda peer: (-rows[peer].samples, peer)):
+            people.setdefault(self._names.get(peer) or peer, []).append(peer)
+        sums = [
+            (self._names.get(peers[0]) or short(peers[0]), peers, sum((rows[peer] for peer in peers), LedgerRow()))
+            for peers in people.values()
+        ]
+        ordered = sorted(sums, key=lambda one: (-one[2].samples, -one[2].reduced, one[0], one[1]))
         standings: list[LeaderboardRow] = []
         rank, samples_before = 0, -1
-        for place, (peer, row) in enumerate(ordered, start=1):
+        for place, (name, peers, row) in enumerate(ordered, start=1):
             if row.samples != samples_before:
                 rank, samples_before = place, row.samples
-            if place <= limit or peer == me:
+            if place <= limit or me in peers:
                 standings.append(
                     LeaderboardRow(
                         rank=rank,
-                        peer=short(peer),
-                        name=names[peer],
-                        is_me=peer == me,
+                        peer=short(peers[0]),
+                        name=name,
+                        is_me=me in peers,
                         samples=row.samples,
                         share=row.samples / total if total else 0.0,
                         epochs=row.epochs,
                         rounds=row.rounds,
                         reduced=row.reduced,
-                        relayed_bytes=relayed.get(peer, 0),
-                        shared_bytes=shared.get(peer, 0),
-                        revoked=peer in revoked,
+                        relayed_bytes=sum(relayed.get(peer, 0) for peer in peers),
+                        shared_bytes=sum(shared.get(peer, 0) for peer in peers),
+                        revoked=all(peer in revoked for peer in peers),
                     )
                 )
         return standings

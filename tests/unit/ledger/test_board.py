@@ -3,6 +3,7 @@
 import pytest
 
 from core.averaging.receipts.receipt import Deed
+from core.base.ids import short
 from core.ledger.board import Board
 from core.ledger.ledger import Ledger, LedgerRow
 from tests.unit.ledger.test_ledger import PEERS, TARGET, record
@@ -28,6 +29,20 @@ def test_standings(board):
     assert sorted(ranked[1:]) == [(2, 10, False), (2, 10, False), (2, 10, True)]
     assert sum(row.share for row in standings) == pytest.approx(1)
     assert [row.is_me for row in board.standings(ME, relayed={}, limit=1)] == [False, True]
+
+
+def test_computers_of_one_name_share_a_row(board):
+    held(board, 10, 20, 25, 5).named({PEERS[0]: "Ada", PEERS[3]: "Ada", PEERS[1]: "Ada", PEERS[2]: "Ben"})
+    ada, ben = board.standings(ME, relayed={PEERS[1]: 7, PEERS[3]: 2}, revoked={PEERS[1]})
+    assert (ada.name, ada.samples, ada.epochs, ada.relayed_bytes, ada.is_me) == ("Ada", 35, 3, 9, True)
+    assert (ben.name, ben.samples, ben.is_me) == ("Ben", 25, False)
+    assert not ada.revoked, "one of the person's computers was ended"
+    assert board.standings(ME, relayed={}, revoked=PEERS)[0].revoked
+
+
+def test_name_like_a_key_takes_no_row(board):
+    held(board, 10, 70).named({PEERS[0]: short(PEERS[1])})
+    assert [row.samples for row in board.standings(ME, relayed={})] == [70, 10]
 
 
 def test_who_only_passes_on_is_on_the_board(board):
