@@ -5,14 +5,14 @@ from collections import OrderedDict
 from collections.abc import Callable
 from statistics import median_low
 
-from core.base.ids import PeerId
+from core.base.ids import AccountId
 
 STEP_S = 30.0
 """Differences below this are left alone, seconds: half of what a datagram's time may be off by."""
 OPINION_S = 30.0
 """How long another peer's clock counts, seconds: peers that are here answer more often."""
 PEERS_MIN = 2
-"""Number of peers that must have answered before they set this clock: one may lie."""
+"""Number of people whose computers must have answered before they set this clock: one may lie."""
 PEERS_MAX = 64
 """Number of peers whose clocks are remembered; the one whose answer is oldest is forgotten first."""
 
@@ -51,8 +51,8 @@ class Clock:
         self._authority = authority
         self._steady = steady
         self._offset = wall() - steady()
-        self._opinions: OrderedDict[PeerId, tuple[float, float]] = OrderedDict()
-        """By peer: when it answered, and the offset that its clock has, both by the steady clock."""
+        self._opinions: OrderedDict[AccountId, tuple[float, float]] = OrderedDict()
+        """By account: when it answered, and the offset that its clock has, both by the steady clock."""
 
     def now(self) -> float:
         """The present time in Unix seconds."""
@@ -71,19 +71,19 @@ class Clock:
         """
         self._offset += ahead_s
 
-    def heard(self, peer: PeerId, ahead_s: float) -> None:
+    def heard(self, account: AccountId, ahead_s: float) -> None:
         """Note the clock of another peer, and follow the peers forward if at least half of them are ahead.
 
         The lower median decides, so that less than half of those that answered cannot move this clock beyond what one
         of the others says.
 
         Args:
-            peer: The peer, which has signed its time in answer to this one.
+            account: Account of a peer that has signed its time in answer to this one; its last answer counts.
             ahead_s: How far its clock is ahead of this one, seconds.
         """
         at = self._steady()
-        self._opinions[peer] = (at, self._offset + ahead_s)
-        self._opinions.move_to_end(peer)
+        self._opinions[account] = (at, self._offset + ahead_s)
+        self._opinions.move_to_end(account)
         if len(self._opinions) > PEERS_MAX:
             self._opinions.popitem(last=False)
         if ahead_s <= STEP_S:

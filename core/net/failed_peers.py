@@ -7,16 +7,16 @@ failed at the messages of most peers ends instead, since its own state must be w
 What the worst sender gains: a member ends no host with messages at which the host fails, however many links, addresses
 and messages it uses, since its key counts once; unless one leaves the machine so broken that it fails at others' too,
 who are then blamed for it.  No such message is known.  Colluding members end one with `PEERS_MIN` keys that are also
-more than all other peers that the host heard within `WINDOW_S`; a key is whatever has a pass, so several devices of one
-account count as several.
+more than all other people that the host heard within `WINDOW_S`: the keys of one account count once.
 What a failed message left in the machine is not undone: where a timer fails of it, the host ends as after any mistake.
 """
 
 from collections import OrderedDict
+from collections.abc import Callable
 from typing import Final
 
 from core.base.back_off import BackOff
-from core.base.ids import PeerId
+from core.base.ids import AccountId, PeerId, account_of
 from core.base.trace import Trace
 
 EXCLUDED_S: Final = 10.0
@@ -26,7 +26,7 @@ EXCLUDED_MAX_S: Final = 3600.0
 WINDOW_S: Final = 60.0
 """Failures this far apart do not end a host together, seconds: every present peer speaks several times meanwhile."""
 PEERS_MIN: Final = 3
-"""Least number of peers at whose messages the host fails before it ends: two may be one person's computers."""
+"""Least number of people at whose messages the host fails before it ends."""
 PEERS_MAX: Final = 4096
 """Number of peers remembered as heard; the one heard longest ago is forgotten first."""
 
@@ -36,10 +36,12 @@ class FailedPeers:
 
     Args:
         trace: Counts the messages.
+        account: Whose key a peer's is.
     """
 
-    def __init__(self, trace: Trace) -> None:
+    def __init__(self, trace: Trace, account: Callable[[PeerId], AccountId] = account_of) -> None:
         self._trace = trace
+        self._account = account
         self._back_off = BackOff[PeerId](
             first=EXCLUDED_S, longest=EXCLUDED_MAX_S, decay=EXCLUDED_MAX_S, things_max=PEERS_MAX
         )
@@ -75,5 +77,6 @@ class FailedPeers:
         self._trace.mark("net.drop.failed")
         self._back_off.fail(peer, now)
         self._failed = {one: at for one, at in self._failed.items() if now - at < WINDOW_S} | {peer: now}
-        heard = {one for one, at in self._heard.items() if now - at < WINDOW_S} - self._failed.keys()
-        return len(self._failed) >= PEERS_MIN and len(self._failed) > len(heard)
+        failed = set(map(self._account, self._failed))
+        heard = {self._account(one) for one, at in self._heard.items() if now - at < WINDOW_S} - failed
+        return len(failed) >= PEERS_MIN and len(failed) > len(heard)

@@ -75,7 +75,7 @@ class Host:
             pass_der=admission.pass_der,
             passes=self.passes,
             nonce=lambda: token_bytes(NONCE_BYTES),
-            heard=clock.heard,
+            heard=lambda peer, ahead_s: clock.heard(self.passes.account(peer), ahead_s),
         )
         self.tasks = BackgroundTasks()
         self.address_book = AddressBook()
@@ -87,7 +87,7 @@ class Host:
             planes=self._planes,
             report=owner.event,
             failed=self.tasks.stop,
-            failed_peers=FailedPeers(self._trace),
+            failed_peers=FailedPeers(self._trace, self.passes.account),
         )
         self._port = DatagramPort(
             envelopes=self._envelopes,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.base.ids import PeerId
+from core.base.ids import PeerId, account_of
 from core.base.trace import Trace
 from core.net import failed_peers
 from core.net.failed_peers import EXCLUDED_MAX_S, EXCLUDED_S, PEERS_MIN, WINDOW_S, FailedPeers
@@ -43,6 +43,12 @@ def test_failures_end_a_host_that_hears_fewer_others(heard, ends):
         peers.heard(peer(number), NOW)
     verdicts = [peers.failed(peer(number), NOW) for number in range(PEERS_MIN)]
     assert verdicts == [False] * (PEERS_MIN - 1) + [ends]
+
+
+def test_computers_of_one_person_end_no_host():
+    peers = FailedPeers(Trace(), lambda one: account_of(peer(1) if one < peer(10) else one))
+    assert not any(peers.failed(peer(number), NOW) for number in range(2 * PEERS_MIN))
+    assert [peers.failed(peer(number), NOW) for number in (11, 12)] == [False, True]
 
 
 def test_failures_far_apart_end_no_host():
