@@ -65,7 +65,7 @@ def offers_of(verdict: Verdict) -> tuple[Offer, ...]:
             return _LEAVE, _AGAIN
         case VerdictCode.PROBLEM, _:
             return (_LOOK_BACK,)
-        case VerdictCode.NOT_CONNECTED, "offline":
+        case VerdictCode.NOT_CONNECTED, "offline" | "pass_ended":
             return _TRY, _CHECK
         case VerdictCode.NOT_CONNECTED, "no_network":
             return (_CHECK,)

@@ -273,7 +273,7 @@ def activity_of(verdict: Verdict) -> Activity:
             return Activity.PROBLEM
         case VerdictCode.NOT_CONNECTED, reason if reason.startswith(DATA):
             return Activity.WAITING
-        case VerdictCode.NOT_CONNECTED, "offline" | "no_network":
+        case VerdictCode.NOT_CONNECTED, "offline" | "no_network" | "pass_ended":
             return Activity.TRAINING
         case VerdictCode.CONTRIBUTING, "assisting":
             return Activity.HELPING

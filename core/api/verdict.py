@@ -1,7 +1,6 @@
 """The verdict: what Potluck is doing, as a code with arguments, decided here and shown by everything that tells people.
 
-The engine decides and puts the verdict into each snapshot; where no engine answers, window and command line decide by
-the same function.  Headline and sentence follow from the verdict alone.
+The engine puts it into each snapshot; where none answers, window and command line decide by the same function.
 """
 
 import math
@@ -128,6 +127,9 @@ SENTENCES: Final[Mapping[tuple[VerdictCode, str], str]] = MappingProxyType(
         ),
         (VerdictCode.NOT_CONNECTED, "no_network"): (
             "This computer has no network: it trains alone, and its work may not be kept."
+        ),
+        (VerdictCode.NOT_CONNECTED, "pass_ended"): (
+            "{whose} does not answer and this computer's pass has ended: it trains alone, and its work may not be kept."
         ),
         (VerdictCode.NOT_CONNECTED, "stopped"): "Potluck is not running: nothing is computed.",
         (VerdictCode.NOT_CONNECTED, "killed"): "Potluck ended unexpectedly: nothing is computed.",
@@ -312,9 +314,7 @@ def _counted(verdict: Verdict, translate: Callable[[str], str]) -> str:
 
 def _pieces(verdict: Verdict, translate: Callable[[str], str]) -> str:
     """How far a download is; empty while its size is not known."""
-    if "total" not in verdict.args:
-        return ""
-    return translate(", {done} of {total} pieces are here").format_map(verdict.args)
+    return translate(", {done} of {total} pieces are here").format_map(verdict.args) if "total" in verdict.args else ""
 
 
 def _stage(sentence: str, values: Mapping[str, str | int]) -> str:

@@ -1,6 +1,7 @@
 """The authority of a collaboration: whose word lets a peer in."""
 
 from datetime import UTC, datetime
+from typing import Final
 
 from cryptography import x509
 from cryptography.exceptions import UnsupportedAlgorithm
@@ -16,7 +17,8 @@ from core.base.problems import BadInput, ProofProblem
 from core.base.signing import KeyPair
 from core.net.identity.passes import DEVICE_BYTES_MAX, PassRole, issuer_name, utc
 
-LIFETIME_S = 24 * 3600.0
+LIFETIME_S: Final = 4 * 24 * 3600.0
+"""Members go on for a long weekend without any desk."""
 # The authority's own certificate is always the same bytes: fixed dates, fixed serial, deterministic signature.
 _BEGIN = datetime(2020, 1, 1, tzinfo=UTC)
 _END = datetime(2120, 1, 1, tzinfo=UTC)

@@ -210,6 +210,7 @@ class VolunteerSession:
             shared=self.shards.credits([*passes, self._session.peer.me], at.now),
             passes=passes,
             revoked=self.passes.revoked,
+            pass_ends=self._session.host.pass_ends,
             worker_pid=trainer.pid,
             loss=trainer.loss,
             data=self.data.view,

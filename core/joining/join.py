@@ -256,10 +256,13 @@ class Joining:
             return None
         check_manifest(kept.manifest)
         self._willing(kept.manifest)
-        records = self.kept.newest_records(kept.manifest, b"", None)
+        records = self.kept.newest_records(kept.manifest, kept.grant.records, None)
         shut = records.shut_out(now() + kept.clock_ahead_s)
         if self._key.peer_id in shut or kept.shown.account in records.decisions.banned:
             raise shut_out()
+        self._ended = kept.shown.begins < records.decisions.passes_since
+        if self._ended:
+            return None
         # This computer's clock may be as wrong as it was, or have been set since.  The earlier time comes first: others
         # move a clock forward (`Clock.heard`), and never back.
         for ahead_s in sorted((kept.clock_ahead_s + self._wall_ahead_s(now), 0.0)):

@@ -21,6 +21,7 @@ from core.net.datagrams.datagrams import DatagramPort
 from core.net.datagrams.envelope import NONCE_BYTES, Envelopes
 from core.net.datagrams.mirror_port import MirrorPort
 from core.net.failed_peers import FailedPeers
+from core.net.identity.passes import pass_end
 from core.net.identity.tls import Credentials
 from core.net.limits.pace import Pace
 from core.net.links.links import Links
@@ -99,6 +100,8 @@ class Host:
         )
         self._links: Links | None = None
         self._listening: Listening | None = None
+        self.pass_ends = pass_end(admission.pass_der)
+        """When the pass ends that is shown now, Unix seconds: others hear this peer no longer."""
         self._open = AsyncExitStack()
         """What is closed at the end."""
         self._life: asyncio.Task[None] | None = None
@@ -187,6 +190,7 @@ class Host:
         """Show another pass from now on; open links stay."""
         self._credentials.renew(pass_der)
         self._envelopes.renew(pass_der)
+        self.pass_ends = pass_end(pass_der)
 
     # --- what its owner does -----------------------------------------------------------------------------------------
 

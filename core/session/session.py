@@ -40,8 +40,8 @@ from core.swarm.words.facts import Revoked, Seeds, WayBack
 from core.swarm.words.messages import SHARD_MESSAGES
 from core.swarm.words.states import StateName
 
-PASS_RENEW_S: Final = 6 * 3600.0
-"""How often a pass, valid for 24 hours, is renewed, at the latest."""
+PASS_RENEW_S: Final = 3 * 3600.0
+"""How often a pass is renewed, at the latest: when the last desk goes, most of its four days are left."""
 PARTING_S: Final = 5.0
 """Seconds for which a peer that is shut out can still ask for the list that says so; then its pass holds no longer.
 One that was shut out before this peer started has no such time."""

@@ -3864,6 +3864,10 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
    <translation>{watts} W beim Rechnen</translation>
   </message>
   <message>
+   <source>{whose} does not answer and this computer's pass has ended: it trains alone, and its work may not be kept.</source>
+   <translation>{whose} antwortet nicht, und der Pass dieses Rechners ist abgelaufen: Er trainiert allein, und seine Arbeit geht vielleicht verloren.</translation>
+  </message>
+  <message>
    <source>{whose} does not answer, nor does any other: this computer trains alone, and its work may not be kept.</source>
    <translation>{whose} antwortet nicht, und auch sonst keiner: Dieser Rechner trainiert allein, und seine Arbeit geht vielleicht verloren.</translation>
   </message>

@@ -242,7 +242,7 @@ def test_notice_of_a_verdict_is_worded_by_its_code():
 def test_rests_and_lost_connections_offer_an_action(code, reason):
     offers = offers_of(verdicts.Verdict(code=code, reason=reason))
     rests = code is VerdictCode.RESTING and reason not in {"finished", "ended", "left"}
-    lost = code is VerdictCode.NOT_CONNECTED and reason in {"offline", "no_network"}
+    lost = code is VerdictCode.NOT_CONNECTED and reason in {"offline", "no_network", "pass_ended"}
     assert bool(offers) == (rests or lost or code is VerdictCode.PROBLEM)
 
 

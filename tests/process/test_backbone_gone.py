@@ -1,4 +1,4 @@
-"""The backbone goes for good after the first minute: those whom it has let in restart, and train together.
+"""The backbone goes for good after the first minute: those whom it has let in restart, and train together, for days.
 
 With POTLUCK_LONG=1 four volunteers restart, each alone and then all at once; else one of two does.
 """
@@ -14,11 +14,13 @@ import pytest
 
 from core.api.snapshot import Activity, Snapshot, activity_of
 from core.api.verdict import VerdictCode
+from tests.process.false_clock import FalseClock
 from tests.process.swarm import Collaboration, Volunteer, collaboration, found
 
 pytestmark = pytest.mark.process
 LONG = bool(os.environ.get("POTLUCK_LONG"))
 NAMES = ("ada", "bob", "cleo", "dora") if LONG else ("ada", "bob")
+HOUR_S = 3600.0
 TRAINING_S = 30.0 if LONG else 120.0  # the promise is measured alone; other tests share the cores here
 
 
@@ -77,5 +79,44 @@ def test_volunteers_restart_and_train_without_any_backbone(tmp_path: Path) -> No
             assert max(map(max, took)) < TRAINING_S, took
             log = await asyncio.to_thread((running["ada"].home.logs / "notices.log").read_text)
             assert "No backbone answers" in log
+
+    asyncio.run(run())
+
+
+@pytest.mark.long
+def test_volunteers_train_for_three_days_without_any_desk(tmp_path: Path) -> None:
+    """All desks are gone for 72 hours of all clocks; both restart and train; the day after their passes have ended."""
+    charter, ports = found(tmp_path, target_samples=256), _ports(len(NAMES))
+    clocks = {name: FalseClock(tmp_path, name) for name in NAMES[:2]}
+
+    async def run() -> None:
+        async with collaboration(charter, tmp_path) as swarm:
+
+            def started() -> dict[str, Volunteer]:
+                return {n: swarm.join(n, "--port", str(ports[n]), program=one.program) for n, one in clocks.items()}
+
+            async def train(running: dict[str, Volunteer], epoch: int) -> list[Snapshot]:
+                others = {name: set(running) - {name} for name in running}
+                return await asyncio.gather(*(one.until(_trains_with(others[n], epoch)) for n, one in running.items()))
+
+            seen = await train(running := started(), 1)
+            assert swarm.backbone is not None
+            swarm.backbone.kill()
+            swarm.backbone.wait()
+            for name, one in running.items():
+                one.kill()
+                clocks[name].set(72 * HOUR_S)
+            swarm.volunteers.clear()
+            seen = await train(running := started(), 1 + max(news.epoch for news in seen))
+            for clock in clocks.values():
+                clock.set(72 * HOUR_S, steady_s=25 * HOUR_S)
+            ended = [one.until(lambda news: news.verdict.reason == "pass_ended") for one in running.values()]
+            assert all("pass has ended" in news.sentence for news in await asyncio.gather(*ended))
+            for name, one in running.items():
+                one.kill()
+                clocks[name].set(97 * HOUR_S)
+            swarm.volunteers.clear()
+            waits = [one.until(lambda news: "does not hold now" in news.sentence) for one in started().values()]
+            assert all("Waiting for the backbone" in news.sentence for news in await asyncio.gather(*waits))
 
     asyncio.run(run())

@@ -35,7 +35,7 @@ from core.engine.shown.hints import upload_hint
 from core.engine.text.data_watch import source_views
 from core.ledger.board import Board
 from core.nat.reachability import OwnReach, Reachability
-from core.net.identity.passes import Pass, PassRole
+from core.net.identity.passes import CLOCK_TOLERANCE_S, Pass, PassRole
 from core.swarm.presentation import HELPING
 from core.swarm.view import ParticipantView
 from core.swarm.words.epoch import Phase
@@ -84,6 +84,8 @@ class Standpoint:
     """Passes that peers have shown: names and roles come from there."""
     revoked: frozenset[PeerId] = frozenset()
     """Peers that the organiser has shut out."""
+    pass_ends: float | None = None
+    """When this computer's own pass ends, Unix seconds; None: it has none yet."""
     worker_pid: int | None = None
     loss: LossView | None = None
     device: str = ""
@@ -193,8 +195,10 @@ def _doing(at: Standpoint, participant: ParticipantView) -> Verdict:
         case Activity.JOINING:
             return verdicts.starting(activity.value)
     reach = _heard(at)
+    named = at.manifest.organiser_named if at.manifest is not None else {}
+    if at.pass_ends is not None and at.now > at.pass_ends + CLOCK_TOLERANCE_S:
+        return verdicts.not_connected("pass_ended", **named)
     if reach is not None and reach.standing is Reachability.OFFLINE:
-        named = at.manifest.organiser_named if at.manifest is not None else {}
         return verdicts.not_connected("offline" if reach.has_way else "no_network", **named)
     if activity is Activity.TRAINING and at.data is not None and at.data.waiting:
         return verdicts.no_data(at.data.code, at.data.args)

@@ -218,6 +218,11 @@ def verify_authority(der: bytes, authority_id: PeerId) -> None:
         )
 
 
+def pass_end(der: bytes) -> float:
+    """When a pass ends that an authority has given to this peer, Unix seconds."""
+    return x509.load_der_x509_certificate(der).not_valid_after_utc.timestamp()
+
+
 def authority_id_of(der: bytes) -> PeerId:
     """The key in an authority's certificate that has been checked (`verify_authority`)."""
     key = x509.load_der_x509_certificate(der).public_key()

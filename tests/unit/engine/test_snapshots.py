@@ -1,5 +1,7 @@
 """The words in which the engine's state is told."""
 
+from dataclasses import replace
+
 import msgspec
 import pytest
 
@@ -129,6 +131,16 @@ def test_whose_line_is_dead_is_said(*, has_way, reason, said):
     assert said in snapshot.sentence
     assert snapshot.activity is Activity.TRAINING
     assert (snapshot.reach.sentence == "This computer has no network.") is not has_way
+
+
+@pytest.mark.parametrize("reach", [None, OwnReach(Reachability.OFFLINE)])
+def test_computer_whose_pass_has_ended_says_so(reach):
+    there = at(participant=seen(), manifest=MANIFEST, reach=reach, pass_ends=10.0)
+    assert take_snapshot(there).verdict.reason != "pass_ended"
+    snapshot = take_snapshot(replace(there, now=71.0))
+    assert snapshot.verdict.reason == "pass_ended"
+    assert "o's computer does not answer and this computer's pass has ended" in snapshot.sentence
+    assert snapshot.activity is Activity.TRAINING
 
 
 @pytest.mark.parametrize("organiser", ["its founder", "this computer"])
