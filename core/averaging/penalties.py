@@ -37,7 +37,7 @@ class Kind(Enum):
     """Its means came late, or were others than were committed, or as a helper it hung up before they were there.
     Counted in rounds."""
     DIFFERED = "differed"
-    """It voted otherwise on means that this peer gave it, or with few others told other sums than a reducer says.
+    """It voted otherwise on means that this peer gave it, or told other sums than follow from the share that it made.
     Counted in rounds that this peer led: only leaders hear votes."""
     DOUBTED = "doubted"
     """It gave this peer other means than most, or made such as others' sums differ from.  Counted likewise."""
@@ -76,8 +76,8 @@ class Penalties:
     A peer that costs committed rounds time, each a little, is remembered for 4, 8, ... of them:
 
     - Of a reducer and a member that tell other sums, a leader cannot tell which of them lies.  In its next rounds the
-      one makes no means, and for the other's vote alone no share is made anew.  The liar has lost the means to lie, and
-      the other loses little.
+      one makes no means: it loses nothing but work.  For the vote of a member of whose lie it knows itself no share is
+      made anew.
     - A reducer whose means came late, or did not come, gets no share.
 
     A stranger, which has given no part that is in a committed round, gets no share and leads none, where others can

@@ -9,7 +9,7 @@ import pytest
 
 from tests.attacks.means.accusers import MEMBERS, other_means
 from tests.attacks.means.accusers import played as accused
-from tests.attacks.means.lies import REDUCERS, SENDERS, Lie
+from tests.attacks.means.lies import FRAMES, REDUCERS, SENDERS, Lie
 from tests.attacks.means.luck import BadLuck
 from tests.attacks.means.problem import Noise, Problem
 from tests.attacks.means.projections import Along
@@ -60,6 +60,16 @@ def test_false_votes_name_no_honest_reducer() -> None:
     assert not counts.wronged.keys() & {"differed", "doubted", "late"}
     assert not counts.false
     assert not counts.split
+
+
+def test_reducers_that_frame_a_member_are_named_alone() -> None:
+    """Two of them had that member excluded, and its silence hid the lie of the third: false means were committed."""
+    counts = Series(Group(members=8, liars=3, lie=FRAMES), problem=Noise(1, NUMEL)).run(6 * ROUNDS).counts
+    assert counts.named["doubted"]
+    assert not counts.wronged
+    assert not counts.stayed["all"]
+    assert not counts.lacking
+    assert not counts.false
 
 
 def test_reducer_that_leaves_all_others_out_loses_its_share() -> None:

@@ -107,7 +107,7 @@ class Coordinator:
             if ruling.commits:
                 standing.advance(Cue.AGREED)
             self.exclude(ruling.excluded)
-            self._remake(ruling.anew)
+            self._remake(ruling.anew, ruling.own)
 
     def order(self, now: float) -> Order | None:
         """The round as it stands, when it is to be said: after a change, or as a heartbeat."""
@@ -175,8 +175,8 @@ class Coordinator:
             self._prepare(key)  # under the same key the votes that were cast still count
         self._changed()
 
-    def _remake(self, shares: Sequence[int]) -> None:
-        """Have the means of shares made anew by other members; never such as may be committed already.
+    def _remake(self, shares: Sequence[int], own: Members = frozenset()) -> None:
+        """Have the means of shares made anew by other members, or by this one; never such as may be committed already.
 
         Where these are lost with their reducer, or not proven, nobody that is left can finish the round.
         """
@@ -185,7 +185,7 @@ class Coordinator:
             self.standing.advance(Cue.TOO_FEW)
         if shares and not self.judgement.pinned:
             for share in shares:
-                self.reports.remake(share)
+                self.reports.remake(share, by=self._me if share in own else None)
             self.reports.key, self.reports.repairing, self._read_at = (), frozenset(), math.inf
             self.standing.advance(Cue.REMADE)
             self._changed()

@@ -19,6 +19,8 @@ class Ruling(NamedTuple):
     """Members that leave the round."""
     repairs: Members = frozenset()
     """Members that get the coordinator's means, where theirs differ."""
+    own: Members = frozenset()
+    """Those of the shares that are made anew which the coordinator makes itself."""
     commits: bool = False
     """Whether all hold the same means, and these are proven where they have to be."""
 
@@ -38,8 +40,8 @@ class Judgement:
         self._ignored = vote_ignored
         self._proof = proof
         self._trace = trace
-        self._against: defaultdict[int, set[int]] = defaultdict(set)
-        """The reducers that each member's sums have differed from."""
+        self._disputed: Members = frozenset()
+        """Shares of which a reducer and a member have told other sums."""
         self._given: defaultdict[int, set[tuple[int, int]]] = defaultdict(set)
         """The shares, with their versions, that the coordinator has given each member itself."""
         self._lacking: set[int] = set()
@@ -125,28 +127,25 @@ class Judgement:
             for member in differing:
                 apart.setdefault(member, []).append(share)
         self.doubted |= liars
-        ruling = self._between(apart, blamed=frozenset(apart), anew=anew)
+        ruling = self._between(apart, anew)
         return ruling._replace(excluded=ruling.excluded.union(*again.values()) - {reports.me})
 
-    def _between(self, shares: Mapping[int, Iterable[int]], *, blamed: Members, anew: Iterable[int] = ()) -> Ruling:
-        """Members say otherwise than the reducers of some shares: either these have lied, or those members do.
+    def _between(self, shares: Mapping[int, Iterable[int]], anew: Iterable[int]) -> Ruling:
+        """Members tell other sums than the reducers of some shares: either these have lied, or those members do.
 
-        A member is excluded that would have several reducers lie to it, whose vote is ignored, or that differs from
-        what may be committed already.  For others the share is made anew, and for the coordinator, which knows that it
-        does not lie.
+        Nobody can tell, so no such member is named: the share is made anew, the second time by the coordinator itself.
+        It knows that a member lies which differs from its own word.
 
         Args:
             shares: Those of each such member.
-            blamed: Those of them that may well be the ones that lie.
             anew: Further shares that are made anew.
         """
-        makers = {m: frozenset(self._reports.reducers[share] for share in shares[m]) for m in shares}
-        for member, named in makers.items():
-            self._against[member] |= named
-        others = shares.keys() - {self._reports.me}
-        lying = frozenset(member for member in others if self.pinned or len(self._against[member]) > 1)
-        excluded = lying | (self._ignored & shares.keys())
-        self.differed |= blamed - self._ignored
-        self.doubted |= frozenset[int]().union(*(makers[member] for member in shares.keys() - lying))
-        again = {share for member in shares.keys() - excluded for share in shares[member]}
-        return Ruling(tuple(sorted({*anew, *again})), excluded)
+        reports = self._reports
+        makers = {m: frozenset(reports.reducers[share] for share in shares[m]) for m in shares}
+        insisting = frozenset(member for member in shares if reports.me in makers[member])
+        excluded = frozenset(shares) if self.pinned else insisting | (self._ignored & shares.keys())
+        self.differed |= insisting - self._ignored
+        self.doubted |= frozenset[int]().union(*(makers[member] for member in shares.keys() - excluded))
+        again = frozenset(share for member in shares.keys() - excluded for share in shares[member])
+        own, self._disputed = again & self._disputed, self._disputed | again
+        return Ruling(tuple(sorted({*anew, *again})), excluded, own=own)

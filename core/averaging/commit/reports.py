@@ -155,11 +155,12 @@ class Reports:
                 found.append(share)
         return found
 
-    def remake(self, share: int) -> None:
-        """Have the means of a share made anew by another member, best by one that has not tried before."""
+    def remake(self, share: int, *, by: int | None = None) -> None:
+        """Have the means of a share made anew, by a certain member or best by one that has not tried before."""
         old = self.reducers[share]
         self._tried[share] |= {old}
-        reducer = min(self.live - {old} or {old}, key=lambda member: self._reluctance(member, share))
+        best = min(self.live - {old} or {old}, key=lambda member: self._reluctance(member, share))
+        reducer = best if by is None else by
         self._set(share, max(self.versions[share] + 1, self.rank << RANK_SHIFT), reducer)
 
     def _set(self, share: int, version: int, reducer: int) -> None:

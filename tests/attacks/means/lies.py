@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from core.averaging.aggregators import NO_FACTS, CenteredClip, PartFacts
 from core.averaging.butterfly import Butterfly
-from core.averaging.messages import Mean, Part
+from core.averaging.messages import SUMS, Mean, Part, Status
 from core.averaging.weights import LEAD
 from core.base.machine import Received, Send
 from tests.sim.rounds.hostile import Hostile, Kind, KnownGroup
@@ -114,6 +114,24 @@ def withholds(part: int) -> Kind:
     return kind
 
 
+def frames(machine: Butterfly, group: KnownGroup) -> Hostile:
+    """A reducer that says the first member's sums are what would make those of its false means add up."""
+    del group
+
+    def alter(send: Send[Any], _: float) -> list[Send[Any]]:
+        status = send.message
+        if not isinstance(status, Status):
+            return [send]
+        made = []
+        for share, told in status.made:
+            sums = np.frombuffer(told, dtype="<f4").reshape(-1, SUMS).copy()
+            sums[0] -= sums.sum(axis=0)
+            made.append((share, sums.tobytes()))
+        return [Send(send.to, msgspec.structs.replace(status, made=tuple(made)))]
+
+    return Hostile(machine, alter)
+
+
 def _everybody(group: KnownGroup) -> frozenset[int]:
     return frozenset(range(len(group.peers))) - {group.place}
 
@@ -140,6 +158,9 @@ REDUCERS: Final = (
     Lie(name="withholds from every other", kind=withholds(2)),
 )
 """Reducers that lie."""
+
+FRAMES: Final = Lie(name="frames one", change=lambda mean, _own, _number: mean * np.float32(1.3), kind=frames)
+"""A reducer that has another member blamed for its lie."""
 
 SENDERS: Final = (
     Lie(

@@ -78,6 +78,18 @@ def test_a_member_that_tells_false_sums_is_left_behind(members: int, change: str
             assert end.outcome.seen[Kind.DIFFERED] == {round_.plan.peers[liar]}
 
 
+def test_false_sums_are_known_at_the_second_making() -> None:
+    """Another reducer cannot be told from the member: the coordinator makes the share itself, and knows."""
+    round_ = clipped_round(8)
+    coordinator, liar, share = round_.plan.leaders[0], 5, 6  # members before the coordinator make shares anew first
+    corrupt(round_, liar, telling(round_, liar, in_share(share, -1.0)))
+    round_.run()
+    ends = honest_ends(round_, frozenset({liar}))
+    assert {end.outcome.versions[share] for end in ends} == {2}
+    seen = ends[others(round_, liar).index(coordinator)].outcome.seen
+    assert seen[Kind.DIFFERED] == {round_.plan.peers[liar]}
+
+
 def test_a_coordinator_that_proves_nothing_commits_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Judgement, "on", lambda *_: Ruling(commits=True))
     round_ = clipped_round(4)
