@@ -125,7 +125,7 @@ def metrics(view: SiteView, served: Mapping[int, int]) -> str:
         "epoch": ("Epoch of the swarm.", view.epoch),
         "samples": ("Samples counted in the newest copy of the model.", view.samples),
         "people": ("People whose samples were counted.", len(view.people)),
-        "copies": ("OpenCopies of the model that are kept.", len(view.copies)),
+        "copies": ("Copies of the model that are kept.", len(view.copies)),
         "heldout_loss": ("The newest known loss on held-out text.", newest),
         "seen_seconds": ("When the backbone looked last, Unix seconds.", view.at),
     }
@@ -143,7 +143,7 @@ _ANSWERS: Final[Mapping[str, tuple[Any, str]]] = {
     "board": (list[BoardPerson], "People whose samples have been counted, who gave most first"),
     "curve": (list[CurvePoint], "Losses by epoch, the first one first"),
     "days": (list[SiteDay], "Samples by day of UTC, the first one first"),
-    "copies": (list[CopyOffer], "OpenCopies of the model, the last one first"),
+    "copies": (list[CopyOffer], "Copies of the model, the last one first"),
     "notices": (list[SiteNotice], "What the moderators say to all, the last one first"),
 }
 _TABLES: Final = ("board", "days")

@@ -127,6 +127,7 @@ def test_front_page_says_what_goes_on():
     text = page("/", view())
     for said in ("Three languages", "Ada Lovelace", "computers here", ">11<", ">73.4<", "Back on Monday", LINK):
         assert said in text
+    assert "has founded it. <bdi>Ada</bdi>, <bdi>Ben</bdi> and <bdi>Cleo</bdi> moderate it" in " ".join(text.split())
     assert "Held-out loss 6 at epoch 0, 2.5 at epoch 240" in text
     assert "1\u202f000 samples from" not in text
     assert "1 000 samples from 2026-11-20 to 2026-11-26" in text
