@@ -6,6 +6,7 @@ from types import MappingProxyType
 from PySide6.QtCore import QObject, Signal
 
 from app.engine.intents import Intents
+from core.api.moderation import ModerationView
 from core.api.reports import GiftHistory, MachineView, ReceiptList, TrustView
 from core.api.settings import Wish
 from core.api.snapshot import Notice
@@ -16,6 +17,7 @@ KINDS: Mapping[str, object] = MappingProxyType(
         "receipts": ReceiptList,
         "machine": MachineView,
         "trust": TrustView,
+        "moderation": ModerationView,
         "activity": list[Notice],
     }
 )
@@ -36,6 +38,10 @@ class Reports(QObject):
     def ask(self, method: str, params: Wish | None = None) -> None:
         """Have `came` emitted for one of KINDS, if an engine is there."""
         self._intents.ask(method, params)
+
+    def sign(self, proposal: str) -> None:
+        """Agree to a proposal of moderators."""
+        self._intents.ask("moderate", {"act": "sign", "who": proposal})
 
     def put(self, method: str, answer: object) -> None:
         """The engine has answered."""
@@ -66,6 +72,12 @@ class Reports(QObject):
         """The keys; None: not told yet."""
         answer = self._answers.get("trust")
         return answer if isinstance(answer, TrustView) else None
+
+    @property
+    def moderation(self) -> ModerationView | None:
+        """Who decides, and what waits for signatures; None: not told yet."""
+        answer = self._answers.get("moderation")
+        return answer if isinstance(answer, ModerationView) else None
 
     @property
     def activity(self) -> list[Notice]:

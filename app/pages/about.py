@@ -10,6 +10,7 @@ from app.licences import bundled
 from app.pages.asking import AskingPage
 from app.pages.page import GAP
 from app.views.facts import Facts
+from app.views.moderators import Moderators
 from app.widgets.labels import card, label, sentence
 from app.words import about_text, data_text, text
 from core.api.snapshot import Snapshot
@@ -23,7 +24,7 @@ class AboutPage(AskingPage):
 
     def __init__(self, store: Store, reports: Reports) -> None:
         tr = text.tr
-        super().__init__(store, reports, tr("About and trust"), {"trust": None})
+        super().__init__(store, reports, tr("About and trust"), {"trust": None, "moderation": None})
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setAccessibleName(tr("About and trust"))
         self.facts = Facts(
@@ -47,6 +48,12 @@ class AboutPage(AskingPage):
         compare.setText(tr("Compare a fingerprint with the one that its owner shows you: it cannot be imitated."))
         column.addWidget(compare)
         self.column.addWidget(frame)
+        self._deciders, column = card(margin=2 * GAP, spacing=GAP)
+        self.moderators = Moderators()
+        self.moderators.signing.connect(reports.sign)
+        column.addWidget(self.moderators)
+        self._deciders.hide()
+        self.column.addWidget(self._deciders)
         frame, column = card(margin=2 * GAP, spacing=GAP // 2)
         for title, words in about_text.about():
             column.addWidget(label(title, bold=True))
@@ -92,3 +99,7 @@ class AboutPage(AskingPage):
         trust = self.reports.trust
         if trust is not None:
             self.facts.show_values({"organiser_key": trust.organiser, "my_key": trust.mine})
+        moderation = self.reports.moderation
+        self._deciders.setVisible(moderation is not None)
+        if moderation is not None:
+            self.moderators.show_view(moderation)

@@ -26,6 +26,7 @@ from app.views.closing import ClosingQuestion
 from app.views.tray import Tray
 from app.words import text
 from core.api.commands import ModelEvaluation
+from core.api.moderation import ModerationOutcome
 from core.api.snapshot import ProblemView
 from core.api.verdict import NO_ENTRY, VerdictCode
 
@@ -167,6 +168,8 @@ class Application(QObject):
             self.window.settings.show_answer(method, result)
         elif method in reports.KINDS:
             self.window.reports.put(method, result)
+        elif isinstance(result, ModerationOutcome):
+            self.window.reports.ask("moderation")
         elif isinstance(result, ModelEvaluation):
             self.window.status.tell(text.evaluated(result))
 

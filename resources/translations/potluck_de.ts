@@ -1464,6 +1464,10 @@
    <translation>Niemand heißt hier {0}.</translation>
   </message>
   <message>
+   <source>Nobody new is let in at present.</source>
+   <translation>Zurzeit kommt niemand neu herein.</translation>
+  </message>
+  <message>
    <source>Nobody uses it from afar.</source>
    <translation>Niemand nutzt ihn aus der Ferne.</translation>
   </message>
@@ -1976,12 +1980,20 @@
    <translation>Anteil</translation>
   </message>
   <message>
+   <source>Sign</source>
+   <translation>Unterschreiben</translation>
+  </message>
+  <message>
    <source>Signatures do not fit</source>
    <translation>Unterschriften passen nicht</translation>
   </message>
   <message>
    <source>Signed by nobody else</source>
    <translation>Nicht bezeugt</translation>
+  </message>
+  <message>
+   <source>Signed by {names}; {count} missing, until {until}.</source>
+   <translation>Unterschrieben von {names}; es fehlen noch {count}, bis {until}.</translation>
   </message>
   <message>
    <source>Some of the shards that {0} lists do not lie beside it, or have changed.</source>
@@ -2544,6 +2556,10 @@
    <translation>Es gibt keine Einstellung {0}.</translation>
   </message>
   <message>
+   <source>They say: {words}</source>
+   <translation>Sie sagen: {words}</translation>
+  </message>
+  <message>
    <source>This account has {0} computers, with those that were ended.</source>
    <translation>Dieses Konto hat {0} Computer, die ausgeschlossenen mitgezählt.</translation>
   </message>
@@ -3084,6 +3100,10 @@
    <translation>Während der Rechner benutzt wird</translation>
   </message>
   <message>
+   <source>Who decides</source>
+   <translation>Wer entscheidet</translation>
+  </message>
+  <message>
    <source>Who is here</source>
    <translation>Wer da ist</translation>
   </message>
@@ -3094,6 +3114,10 @@
   <message>
    <source>Who may take part</source>
    <translation>Wer mitmachen darf</translation>
+  </message>
+  <message>
+   <source>Why: {words}</source>
+   <translation>Warum: {words}</translation>
   </message>
   <message>
    <source>With no hour left, Potluck would never work.</source>
@@ -3264,12 +3288,20 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
    <translation>für Text, der unterwegs gelesen wird, und Stücke davon, die für andere aufgehoben werden</translation>
   </message>
   <message>
+   <source>go back to the model of epoch {count}</source>
+   <translation>zurück zum Modell der Epoche {count}</translation>
+  </message>
+  <message>
    <source>has come to its end</source>
    <translation>ist zu Ende</translation>
   </message>
   <message>
    <source>have called</source>
    <translation>haben</translation>
+  </message>
+  <message>
+   <source>have {count} of them agree</source>
+   <translation>{count} von ihnen müssen zustimmen</translation>
   </message>
   <message>
    <source>how collaborations that you join from now on call this computer</source>
@@ -3296,6 +3328,18 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
    <translation>wer es gegründet hat</translation>
   </message>
   <message>
+   <source>let newcomers in by invitations again</source>
+   <translation>Neue kommen wieder mit Einladung herein</translation>
+  </message>
+  <message>
+   <source>let nobody new in</source>
+   <translation>niemand Neues kommt herein</translation>
+  </message>
+  <message>
+   <source>let {name} in again</source>
+   <translation>{name} wieder hereinlassen</translation>
+  </message>
+  <message>
    <source>letter frequencies</source>
    <translation>Buchstabenhäufigkeiten</translation>
   </message>
@@ -3306,6 +3350,10 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   <message>
    <source>loss{unit} by epoch; lower is better</source>
    <translation>Verlust{unit}; weniger ist besser</translation>
+  </message>
+  <message>
+   <source>make {name} a moderator</source>
+   <translation>{name} wird Moderator</translation>
   </message>
   <message>
    <source>min</source>
@@ -3400,8 +3448,20 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
    <translation>Anteil</translation>
   </message>
   <message>
+   <source>shut out {name}</source>
+   <translation>{name} ausschließen</translation>
+  </message>
+  <message>
+   <source>take {name} from the moderators</source>
+   <translation>{name} ist kein Moderator mehr</translation>
+  </message>
+  <message>
    <source>taken by the processor, or by the card that computes</source>
    <translation>Leistung des Prozessors oder der Karte, die rechnet</translation>
+  </message>
+  <message>
+   <source>tell everybody: {words}</source>
+   <translation>allen sagen: {words}</translation>
   </message>
   <message>
    <source>the backbone and other volunteers</source>
@@ -3620,8 +3680,16 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
    <translation>zusammen {all} Beispiele in der Sekunde, davon {mine} auf diesem Rechner</translation>
   </message>
   <message>
+   <source>{author} proposes: {changes}.</source>
+   <translation>{author} schlägt vor: {changes}.</translation>
+  </message>
+  <message>
    <source>{collaboration} goes on by itself when it does.</source>
    <translation>{collaboration} geht von selbst weiter, sobald er antwortet.</translation>
+  </message>
+  <message>
+   <source>{count} computers are shut out.</source>
+   <translation>{count} Computer sind ausgeschlossen.</translation>
   </message>
   <message>
    <source>{days} days in a row</source>
@@ -3680,6 +3748,18 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
    <translation>{money} in Ihrer Währung</translation>
   </message>
   <message>
+   <source>{names} decides alone who is shut out, and whether everybody goes back to an earlier model.</source>
+   <translation>{names} entscheidet allein, wer ausgeschlossen wird und ob alle zu einem früheren Modell zurückgehen.</translation>
+  </message>
+  <message>
+   <source>{names}: each of them decides alone.</source>
+   <translation>{names}: Jeder von ihnen entscheidet allein.</translation>
+  </message>
+  <message>
+   <source>{names}: {count} of them have to agree.</source>
+   <translation>{names}: {count} von ihnen müssen zustimmen.</translation>
+  </message>
+  <message>
    <source>{name} (comes first)</source>
    <translation>{name} (hat Vorrang)</translation>
   </message>
@@ -3698,6 +3778,14 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   <message>
    <source>{name} alone: {loss}</source>
    <translation>{name} allein: {loss}</translation>
+  </message>
+  <message>
+   <source>{name} is held until {until}.</source>
+   <translation>{name} bleibt bis {until} draußen.</translation>
+  </message>
+  <message>
+   <source>{name} is held until {until}: {words}</source>
+   <translation>{name} bleibt bis {until} draußen: {words}</translation>
   </message>
   <message>
    <source>{name} is {samples} behind.</source>

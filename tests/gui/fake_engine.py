@@ -28,7 +28,7 @@ from core.api.verdict import contributing, paused
 
 TOKEN = "a-token-for-tests"
 TARGET = 2048
-REPORTS = frozenset(("history", "receipts", "machine", "trust", "activity"))
+REPORTS = frozenset(("history", "receipts", "machine", "trust", "activity", "moderation"))
 """What pages ask by themselves."""
 
 

@@ -31,6 +31,7 @@ REPORTS: Final = {
     "receipts": {"since": 0},
     "machine": {},
     "trust": {},
+    "moderation": {},
     "activity": {},
     "settings": {},
 }

@@ -18,6 +18,7 @@ from app.words.page_text import notice
 from app.words.text import count
 from core.api import verdict as verdicts
 from core.api.hints import Hint
+from core.api.numbers import amount
 from core.api.reports import DayGift, GiftHistory
 from core.api.snapshot import Notice
 from core.api.turns import PassedOver, WhyNot
@@ -267,3 +268,30 @@ def test_overruling_a_rule_asks_the_engine(told, examples):
     ((method, wish),) = told.calls
     assert method == "resume"
     assert wish["until"] > 0
+
+
+def test_about_says_who_decides_and_signs_what_waits(told):
+    page = open_page(told, "about")
+    QTest.qWait(50)
+    said = words(page)
+    assert "Ada, Bob (you), Cleo: 2 of them have to agree." in said
+    assert f"Ada proposes: shut out Eve; go back to the model of epoch {amount(1200)}. Why: Noise since Sunday." in said
+    assert "Mallory is held until" in said
+    assert "Nobody new is let in at present." in said
+    assert [*page.moderators.buttons] == ["6c844cc1"], "what is signed here needs no button"
+    signed = []
+    page.moderators.signing.connect(signed.append)
+    QTest.keyClick(page.moderators.buttons["6c844cc1"], Qt.Key.Key_Space)
+    assert signed == ["6c844cc1"]
+
+
+def test_who_is_no_moderator_signs_nothing(told, examples):
+    view = msgspec.structs.replace(examples.moderation(), moderates=False)
+    told.window.reports.put("moderation", view)
+    page = open_page(told, "about")
+    assert not page.moderators.buttons
+    first = view.moderators[:1]
+    alone = msgspec.structs.replace(view, moderators=first, threshold=1, proposals=(), holds=(), notices=())
+    told.window.reports.put("moderation", alone)
+    assert "Ada decides alone" in words(page)
+    assert "Mallory" not in words(page)
