@@ -56,7 +56,7 @@ class SiteAddress:
             why = error
         if why is not None:
             said = f"The page cannot be served at {place(self.host, self.port)}: {why.strerror}."
-            raise Busy(said, hint="Choose another port: --site PORT")
+            raise Busy(said, hint="Choose another one: --site PORT --site-bind ADDRESS")
 
 
 async def keep_site(address: SiteAddress, facts: SiteFacts, now: Callable[[], float], random: Random) -> None:

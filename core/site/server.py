@@ -23,6 +23,9 @@ from core.site.copies import CACHED, FRESH_S, HEADERS, Download, OpenCopies
 from core.site.pages import Made, PageMatter, Pages
 
 _LOG = logging.getLogger(__name__)
+_NOBODY: Final = logging.getLogger(f"{__name__}.visitors")
+"""Writes nothing: no record is kept of visitors."""
+_NOBODY.disabled = True
 
 CONNECTIONS_MAX: Final = 256
 CONNECTIONS_OF_ONE_MAX: Final = 64
@@ -82,7 +85,7 @@ class SiteServer:
         )
         self._old: set[asyncio.BaseTransport] = set()
         """Connections that get their last answer."""
-        self._answering = web.Server(self._answer, access_log=None, keepalive_timeout=IDLE_S, lingering_time=0.0)
+        self._answering = web.Server(self._answer)
 
     def show(self, view: SiteView) -> None:
         """Serve this from now on; what is kept ready stays until it is old."""
@@ -98,7 +101,9 @@ class SiteServer:
         return await asyncio.get_running_loop().create_server(self._connection, host, port, backlog=CONNECTIONS_MAX)
 
     def _connection(self) -> asyncio.Protocol:
-        return _BoundedConnection(self._answering(), self._limit, self._old, self._downloads)
+        loop = asyncio.get_running_loop()
+        inner = _Answering(self._answering, loop=loop, access_log=_NOBODY, keepalive_timeout=IDLE_S, lingering_time=0.0)
+        return _BoundedConnection(inner, self._limit, self._old, self._downloads)
 
     async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
         try:
@@ -106,7 +111,8 @@ class SiteServer:
         except ConnectionError:
             raise  # whoever asked has gone
         except Exception:  # noqa: BLE001 - a mistake in one page costs that page
-            _LOG.exception("an answer has failed: %s", request.path[:80])
+            if not self._is_ready(("", 500)):
+                _LOG.exception("an answer has failed: %s", request.path[:80])
             response = self._refused(500, request)
         self._served[response.status] += 1
         return response
@@ -128,24 +134,25 @@ class SiteServer:
 
     def _made(self, path: str, page: int) -> _Ready | None:
         """The answer at an address, made anew where it is older than `FRESH_S`; None: there is none."""
-        now = self._clock()
-        known = self._ready.get((path, page))
-        if known is not None and now < known.until:
-            return known
+        if self._is_ready((path, page)):
+            return self._ready[path, page]
         made = self._pages.made(path, PageMatter(self._view, self._copies.digests, self._served), page=page)
         if made is None:
             return None
         tag = f'"{blake2b(made.body, digest_size=12).hexdigest()}"'
-        self._ready[path, page] = ready = _Ready(made, tag, now + FRESH_S)
+        self._ready[path, page] = ready = _Ready(made, tag, self._clock() + FRESH_S)
         while len(self._ready) > READY_MAX:
             self._ready.popitem(last=False)
         return ready
 
+    def _is_ready(self, key: tuple[str, int]) -> bool:
+        return key in self._ready and self._clock() < self._ready[key].until
+
     def _refused(self, status: int, request: web.BaseRequest) -> web.Response:
-        now, key = self._clock(), ("", status)
-        if key not in self._ready or self._ready[key].until <= now:
+        key = ("", status)
+        if not self._is_ready(key):
             made = self._pages.error(status, *REFUSALS[status], self._view)
-            self._ready[key] = _Ready(made, "", now + FRESH_S)
+            self._ready[key] = _Ready(made, "", self._clock() + FRESH_S)
         made = self._ready[key].made
         headers = {**HEADERS, **UNCACHED, "Content-Type": made.kind}
         response = web.Response(body=made.body, status=status, headers=headers)
@@ -172,6 +179,23 @@ class SiteServer:
             return self._refused(404, request)
         finally:
             self._downloads.discard(transport)
+
+
+class _Answering(web.RequestHandler):
+    """Reads requests; aiohttp's own writes a line of the log for bytes that are none, and repeats them."""
+
+    __slots__ = ()
+
+    def handle_error(
+        self, request: web.BaseRequest, status: int = 500, exc: BaseException | None = None, message: str | None = None
+    ) -> web.StreamResponse:
+        """Refuse what is not a request, and end its connection."""
+        del exc, message
+        if request.writer.output_size > 0:
+            raise ConnectionError("an answer has begun")
+        response = web.Response(status=status, text="This is not a request.\n", headers={**HEADERS, **UNCACHED})
+        response.force_close()
+        return response
 
 
 class _BoundedConnection(asyncio.Protocol):

@@ -91,4 +91,4 @@ def test_port_of_another_program_is_told_at_once(tmp_path: Path) -> None:
         done = subprocess.run([*CORE, *words], capture_output=True, text=True, check=False, env=ENVIRONMENT, timeout=60)
     assert done.returncode == 2
     assert "The page cannot be served at 127.0.0.1" in done.stderr
-    assert "Choose another port" in done.stderr
+    assert "Choose another one: --site PORT" in done.stderr

@@ -203,6 +203,23 @@ def test_strange_request_ends_its_connection_only(tmp_path: Path, said: bytes, m
     serve(test, tmp_path)
 
 
+def test_nonsense_is_neither_repeated_nor_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    async def test(here: Running) -> None:
+        for said in (b"GET / HTTP/1.1\r\nHost: x\r\nodd header\r\n\r\n", b"odd\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n"):
+            reader, writer = await asyncio.open_connection("127.0.0.1", here.port)
+            writer.write(said)
+            answer = (await reader.read()).decode()
+            assert " 400 " in answer.splitlines()[0]
+            assert "odd" not in answer
+            assert "aiohttp" not in answer
+            for name, value in HEADERS.items():
+                assert f"{name}: {value}" in answer
+            writer.close()
+
+    serve(test, tmp_path)
+    assert not caplog.records
+
+
 def test_silent_connections_make_way_and_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server, "LIFE_S", 4.0)
 
