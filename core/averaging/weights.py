@@ -7,9 +7,9 @@ counted, over that time.  What a peer is *believed*, in samples, is the time sin
     its earned speed                      if that is more than `LEAD` times the median of all that have one
     GROWTH times its earned speed,        otherwise, up to that; a newcomer has earned `NEWCOMER` times the median
 
-The believed samples of all decide whether the target batch is reached.  No claim of others lowers what a peer has
-earned, so nobody holds up others by claiming little; and a liar makes a round begin early by its `LEAD` at most, as
-long as fewer than half of the members lie.
+A person's new computers share what one newcomer is believed.  The believed samples of all decide whether the target
+batch is reached.  No claim of others lowers what a peer has earned, so nobody holds up others by claiming little; and a
+liar makes a round begin early by its `LEAD` at most, as long as fewer than half of the members lie.
 
 At a state that this peer's last round has not led to, as at the very start, nobody's time is known.  There a peer is
 believed up to `LEAD` times the median claim, and twice as much for each `WAITS_S` without a round, so that no claims,
@@ -26,14 +26,15 @@ others' weights by `TOLERANCE`.
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from statistics import median
 from typing import Final
 
 import msgspec
 
 from core.averaging.plan import Member, Plan
-from core.base.ids import PeerId
+from core.base.ids import AccountId, PeerId, account_of
 from core.base.problems import RemoteProblem
 
 GROWTH: Final = 3.0
@@ -61,10 +62,13 @@ class EarnedSpeeds:
 
     Args:
         share: Upper bound on a member's share of all weights, in the manifest; 1: every claim is believed.
+        account: Whose key a peer's is.
     """
 
-    def __init__(self, share: float = 0.0) -> None:
+    def __init__(self, share: float = 0.0, account: Callable[[PeerId], AccountId] = account_of) -> None:
         self._trusts = share >= 1
+        self.account = account
+        """Whose key a peer's is."""
         self._speeds: dict[PeerId, float] = {}
         self._state: State | None = None
         """Where the last of these rounds has led."""
@@ -100,8 +104,10 @@ class EarnedSpeeds:
         earned = {peer: self._speeds.get(peer, 0.0) for peer in peers}
         known = [speed for speed in earned.values() if speed > 0]
         middle = median(known) if known else math.inf
+        first = NEWCOMER * middle
+        new = Counter(self.account(peer) for peer, speed in earned.items() if speed < first)
         return {
-            peer: max(speed, min(GROWTH * max(speed, NEWCOMER * middle), LEAD * middle))
+            peer: max(speed, min(GROWTH * max(speed, first / max(1, new[self.account(peer)])), LEAD * middle))
             for peer, speed in earned.items()
         }
 

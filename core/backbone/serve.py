@@ -5,6 +5,7 @@ import logging
 import socket
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from random import SystemRandom
 from typing import Any
@@ -119,7 +120,7 @@ class Backbone:
         if not self._admission_log.keys_of(BACKBONE_NAME):  # the name is nobody else's
             self._admission_log.enter(Newcomer(self._key.peer_id, BACKBONE_NAME), invitation="", now=clock.now())
         self._people = People(charter, self._admission_log)
-        role = _role(bind, self._receipts)
+        role = replace(_role(bind, self._receipts), account=self._admission_log.accounts.of)
         participant = participant_of(charter.manifest, role, keys=self._key, folder=charter.folder)
         self._session: Session[Participant] = Session(
             participant,

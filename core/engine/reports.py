@@ -22,7 +22,7 @@ from core.api.reports import (
     TrustView,
 )
 from core.api.snapshot import Notice
-from core.base.ids import PeerId, fingerprint
+from core.base.ids import AccountId, PeerId, account_of, fingerprint
 from core.base.problems import Problem
 from core.engine.installation import Installation
 from core.engine.remembered.notice_file import NoticeFile
@@ -71,9 +71,10 @@ class EngineReports:
             return ReceiptList()
         folder = self._installation.options.home.receipts(session.joined.manifest.id.hex())
         found = await asyncio.to_thread(_newest, folder, since)
+        people = session.passes.account
         credit = session.journal.credit(me)
         return ReceiptList(
-            receipts=tuple(receipt_view(one, me) for one in found),
+            receipts=tuple(receipt_view(one, me, people) for one in found),
             kept=session.journal.receipts_kept,
             samples=credit.samples,
             rounds=credit.rounds,
@@ -118,15 +119,24 @@ class EngineReports:
         return (await asyncio.to_thread(NoticeFile(path).read))[-NOTICES_MAX:]
 
 
-def receipt_view(checked: CheckedReceipt, me: PeerId) -> ReceiptView:
-    """One round as a page shows it."""
+def receipt_view(
+    checked: CheckedReceipt, me: PeerId, account: Callable[[PeerId], AccountId] = account_of
+) -> ReceiptView:
+    """One round as a page shows it.
+
+    Args:
+        checked: Its receipt.
+        me: Key of this computer.
+        account: Whose key a member's is: the signature of another computer of the same person proves nothing.
+    """
     statement = checked.receipt.statement
     mine = checked.credits.get(me, Credit())
     signers = {one.member for one in checked.receipt.attestations}
+    others = {account(PeerId(each)) for each in signers} - {account(me)}
     if checked.problem:
         verdict = "invalid"
     elif mine.samples:
-        verdict = "accepted" if signers - {me} else "alone"
+        verdict = "accepted" if others else "alone"
     else:
         verdict = "helped" if mine.reduced or mine.relayed_bytes else "nothing"
     return ReceiptView(

@@ -85,6 +85,7 @@ class VolunteerSession:
         self.journal.board.named(joined.names)
         role = _role(installation)
         role = replace(role, met=(*joined.earned, *self.journal.met), backbone=joined.backbone)
+        role = replace(role, account=lambda peer: self.passes.account(peer))  # noqa: PLW0108 - they are made below
         participant = participant_of(joined.manifest, role, keys=installation.key, folder=folder)
         deliver = lambda told: self._session.deliver(told)  # noqa: E731, PLW0108 - the session is made below
         self.shards = shared_shards(joined, participant, installation, deliver=deliver)

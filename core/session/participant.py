@@ -1,10 +1,11 @@
 """The participant of a collaboration, as its manifest and this computer's role have it."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from random import SystemRandom
 
-from core.base.ids import PeerId
+from core.base.ids import AccountId, PeerId, account_of
 from core.base.manifest import Manifest
 from core.base.signing import Ed25519Verifier, KeyPair
 from core.kept.state_files import DiskStateSink
@@ -30,6 +31,7 @@ class Role:
         stood: Where the last of these rounds led, for one that holds no state.
         keeps: Whether it keeps copies of the model.
         backbone: The one that let it in.
+        account: Whose key a peer's is.
     """
 
     name: str
@@ -41,6 +43,7 @@ class Role:
     stood: StateName | None = None
     keeps: bool = False
     backbone: PeerId | None = None
+    account: Callable[[PeerId], AccountId] = account_of
 
 
 def participant_of(manifest: Manifest, role: Role, *, keys: KeyPair, folder: Path) -> Participant:
@@ -65,6 +68,7 @@ def participant_of(manifest: Manifest, role: Role, *, keys: KeyPair, folder: Pat
             last_epoch=manifest.last_epoch_within(role.last_epoch),
             keeps=role.keeps,
             backbone=role.backbone,
+            account=role.account,
             relay=None if is_loopback(role.bind) else role.relay,
         ),
         signer=keys,

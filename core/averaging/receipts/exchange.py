@@ -20,7 +20,7 @@ from core.averaging.receipts.receipt import (
     is_modest,
     is_signed,
 )
-from core.base.ids import PeerId
+from core.base.ids import AccountId, PeerId, account_of
 from core.base.machine import Lost, Received, Send, Tick, earliest
 from core.base.signing import Signer, Verifier
 from core.base.trace import Trace
@@ -80,19 +80,23 @@ class _Signing:
         """Wait no longer for a member, nor, without the leader that bundles, for any other."""
         self.gone |= self.others if member == self.leader else {member}
 
-    def finish(self) -> Receipted:
+    def finish(self, account: Callable[[PeerId], AccountId]) -> Receipted:
         """Make the receipt of what is there.
 
         Only the leader can have committed something else to others than to this peer: each finishes with the leader's
         Commit only.  One member that signs something else may as well be the liar; the leader's own signature is proof.
+
+        Args:
+            account: Whose key a member's is: the words of one person's computers count once.
         """
         receipt = Receipt(self.statement, _in_order(self.signatures), _in_order(self.contradictions))
         apart = self.contradictions.keys() & self.witnesses
         proven = self.led_by in apart
-        half = len(apart) > 1 and 2 * len(apart) >= len(self.witnesses) - 1
+        others, all_ = len(set(map(account, apart))), len(set(map(account, self.witnesses)))
+        half = others > 1 and 2 * others >= all_ - 1
         if self.led_by is None or not (proven or half):
             return Receipted(receipt)
-        return Receipted(receipt, self.led_by, proven or 2 * len(apart) > len(self.witnesses))
+        return Receipted(receipt, self.led_by, proven or 2 * others > all_)
 
 
 Outputs = list[Send[Attested] | Receipted]
@@ -115,6 +119,8 @@ class Attesting:
         self._plan: Plan | None = None
         self._early: dict[PeerId, Attested] = {}
         self._signed: dict[bytes, _Signing] = {}
+        self.account: Callable[[PeerId], AccountId] = account_of
+        """Whose key a member's is."""
         self.carried: Callable[[], Mapping[PeerId, int]] = dict
         """Asked once a round: bytes that each relay has carried for this peer since it was asked last."""
 
@@ -212,7 +218,7 @@ class Attesting:
         for round_, current in list(self._signed.items()):
             if current.complete or now >= current.until:
                 del self._signed[round_]
-                done = current.finish()
+                done = current.finish(self.account)
                 if current.leader == self._me:
                     signed = done.receipt.attestations
                     bundles = [signed[start : start + BUNDLE_MAX] for start in range(0, len(signed), BUNDLE_MAX)]

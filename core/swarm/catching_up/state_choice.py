@@ -9,7 +9,7 @@ from typing import Final
 
 from core.base.back_off import BackOff
 from core.base.bounds import FOLLOWED_EPOCH_MAX
-from core.base.ids import PeerId
+from core.base.ids import AccountId, PeerId
 from core.swarm.presence.ancestry import Stand
 from core.swarm.presence.membership import Membership
 from core.swarm.words.progress import ProgressReport
@@ -96,7 +96,8 @@ class StateChoice:
             waits = model or (told is None and self._membership.backbone is not None)
         else:
             # A lone stranger may be a liar, and a state without a file may get one.
-            waits = not offers or (len(there) == 1 and not self._membership.branches.met(there[0]))
+            branches = self._membership.branches
+            waits = not offers or (len(set(map(branches.account, there))) == 1 and not any(map(branches.met, there)))
         offers += [] if copy is None else [copy]
         if mine.name.epoch > 0 or not waits:
             self._listens_since = None
@@ -159,11 +160,13 @@ class StateChoice:
             return []
         trains = {stand.peer for stand in self._membership.stands(now) if stand.trains}
         promised: defaultdict[bytes, list[PeerId]] = defaultdict(list)
-        backed = Counter([held] if held else ())
+        people: defaultdict[bytes, set[AccountId]] = defaultdict(set)
         for peer, report in sorted(self._membership.live().items()):
             if report.digest and report.state == name:
                 promised[report.digest].append(peer)
-                backed[report.digest] += peer in trains
+                if peer in trains:
+                    people[report.digest].add(self._membership.branches.account(peer))
+        backed = Counter({file: len(behind) for file, behind in people.items()}) + Counter([held] if held else ())
         # The held file counts once, for this peer; without one, a file needs at least one that trains behind it.
         least = backed[held]
         found = [NewerState(name, file, tuple(peers)) for file, peers in promised.items() if backed[file] > least]

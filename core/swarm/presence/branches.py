@@ -2,21 +2,21 @@
 
 After a partition there are several states that nobody can put in order by looking at them: an epoch's number costs its
 sender nothing, and a pass little.  What costs something is a round: a peer that was in one with this peer has computed
-for the model that this peer holds.  So each peer that reports counts once, for the state on which it stands and for
-all that led there, and from every state the history goes on to the child with the greatest `Weight`: GHOST
-(Sompolinsky and Zohar 2015, "Secure high-rate transaction processing in Bitcoin", section 3), with the newest word of
-each peer in place of work (Buterin et al. 2020, "Combining GHOST and Casper", section 4.3).  Peers that were in no
-round with this one, however many they are, lead away neither those who know each other nor those who hear the
+for the model that this peer holds.  So each person counts once, by the computer that stands where most of theirs do,
+for that state and for all that led there, and from every state the history goes on to the child with the greatest
+`Weight`: GHOST (Sompolinsky and Zohar 2015, "Secure high-rate transaction processing in Bitcoin", section 3), with the
+newest word of each in place of work (Buterin et al. 2020, "Combining GHOST and Casper", section 4.3).  Peers that were
+in no round with this one, however many they are, lead away neither those who know each other nor those who hear the
 backbone.
 """
 
 from collections import Counter, OrderedDict, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import Final, NamedTuple
 
-from core.base.ids import PeerId
+from core.base.ids import AccountId, PeerId, account_of
 from core.base.state_header import ANCESTORS_MAX
 from core.swarm.presence.ancestry import Ancestry, Stand, keep, most
 from core.swarm.words.facts import WayBack
@@ -86,10 +86,19 @@ class Branches:
     Args:
         met: Peers that were in rounds with this one before.
         backbone: The one that let this peer in; None: it is not known.
+        account: Whose key a peer's is.
     """
 
-    def __init__(self, met: Iterable[PeerId] = (), *, backbone: PeerId | None = None) -> None:
+    def __init__(
+        self,
+        met: Iterable[PeerId] = (),
+        *,
+        backbone: PeerId | None = None,
+        account: Callable[[PeerId], AccountId] = account_of,
+    ) -> None:
         self._backbone = backbone
+        self.account = account
+        """Whose key a peer's is."""
         self._ways = Ancestry()
         self._known: OrderedDict[PeerId, None] = OrderedDict.fromkeys(met)
         self._passes: OrderedDict[PeerId, None] = OrderedDict()
@@ -196,7 +205,7 @@ class Branches:
         guest = mine is not None and mine.mark == self._guest_at
         judged = any(stand.peer == self._backbone for stand in heard)
         self._ways.learn(heard)
-        for stand in heard:
+        for stand in one_each(heard, self.account, self._known):
             # A guest knows nobody here yet: those whose state it took stand in, unless the backbone judges.
             hosts = guest and not judged and mine is not None and mine.mark in self._ways.path(stand.state.mark)
             known = stand.trains and (hosts or stand.peer in self._known)
@@ -222,6 +231,24 @@ class Branches:
             return found
         # A state that led to this peer's own asks for no move, unless it may go back.
         return None if found.mark in (self._ways.path(mine.mark)[:1] if back else self._ways.path(mine.mark)) else found
+
+
+def one_each(
+    stands: Sequence[Stand], account: Callable[[PeerId], AccountId], known: Container[PeerId]
+) -> Iterable[Stand]:
+    """One stand of each person among those that train, and one among the others: known, and where most of theirs are.
+
+    Args:
+        stands: Those of all their computers.
+        account: Whose key a peer's is.
+        known: Peers that were in rounds with this one.
+    """
+    people: defaultdict[tuple[AccountId, bool], list[Stand]] = defaultdict(list)
+    for stand in stands:
+        people[account(stand.peer), stand.trains].append(stand)
+    for said in people.values():
+        at = Counter(stand.state for stand in said)
+        yield max(said, key=lambda stand: (stand.peer in known, at[stand.state], stand.state))
 
 
 def heaviest(

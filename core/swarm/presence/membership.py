@@ -58,7 +58,7 @@ class Membership:
 
     Args:
         met: Peers that were in rounds with this one before.
-        earned: Bounds the samples and speeds that are believed; None: nothing is known, and all are.
+        earned: Bounds samples and speeds, and knows whose a key is; None: nothing is known, and all are believed.
         backbone: The one that let this peer in: it tells where the model is, and where to stand; None: it is not known.
     """
 
@@ -71,7 +71,7 @@ class Membership:
         self.patience = Patience()
         """Says which peers are strangers, whose samples are not counted on."""
         self._members: dict[PeerId, _Member] = {}
-        self.branches = Branches(met, backbone=backbone)
+        self.branches = Branches(met, backbone=backbone, account=self._earned.account)
         """Which of the states on which they stand is followed."""
         self.revoked: frozenset[PeerId] = frozenset()
         """Peers whose passes hold no longer: whatever they, or others for them, still publish is not heard."""

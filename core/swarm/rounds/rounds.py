@@ -132,7 +132,7 @@ class Rounds:
         """To be told where others stand: a round that failed here may have led there."""
         self.attesting = Attesting(signer=signer, verifier=verifier, trace=trace)
         """Its `Receipted` goes on to the owner."""
-        self.attesting.carried = carried or dict
+        self.attesting.carried, self.attesting.account = carried or dict, settings.account
         self.reduces = True
         """Whether this peer wants a share to reduce; one that others reach through relays only does not."""
         self.samples_per_s = 0.0
@@ -143,7 +143,7 @@ class Rounds:
         """What is known of everybody's lines."""
         self.failures = FailureRate()
         """How often peers have failed in rounds of ours."""
-        self.earned = EarnedSpeeds(settings.averaging.weight_share_max)
+        self.earned = EarnedSpeeds(settings.averaging.weight_share_max, settings.account)
         """How much of what peers say of their samples is believed."""
         self.penalties = Penalties(self._identity.peer_id, round_timeout_s=settings.averaging.round_timeout_s)
         """Penalties of members to which failed rounds are attributed, or that cost successful ones time."""

@@ -1,8 +1,9 @@
 """What a participant is told at birth."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from core.base.ids import PeerId
+from core.base.ids import AccountId, PeerId, account_of
 from core.base.manifest import AveragingNumbers
 from core.nat.relay import RelaySettings
 from core.swarm.words.states import StateName
@@ -24,6 +25,7 @@ class ParticipantSettings:
         last_epoch: Take no part in epochs beyond this one; None: in all.
         keeps: Keep copies of the model, for when nobody trains.
         backbone: Tells this peer where such a copy is; None: nobody does.
+        account: Whose key a peer's is, as far as that is known: all computers of one person count as one.
         relay: What it carries for others; None: all are on this computer, and nobody has to be found through routers.
     """
 
@@ -38,4 +40,5 @@ class ParticipantSettings:
     last_epoch: int | None = None
     keeps: bool = False
     backbone: PeerId | None = None
+    account: Callable[[PeerId], AccountId] = account_of
     relay: RelaySettings | None = None

@@ -22,7 +22,7 @@ from core.averaging.weights import (
     equal_bounds,
 )
 from core.base.bounds import SAMPLES_MAX
-from core.base.ids import PeerId, hashed_key
+from core.base.ids import PeerId, account_of, hashed_key
 from core.base.problems import RemoteProblem
 from tests.unit.averaging.pump import make_plan, peer_ids
 
@@ -125,6 +125,18 @@ def test_claim_beyond_what_was_earned_is_cut() -> None:
     honest = {A: 100, B: 120, C: 80}
     swarm.rounds(3, {**honest, LIAR: 90})
     assert swarm.counted({**honest, LIAR: SAMPLES_MAX}) == {**honest, LIAR: int(GROWTH * 90)}
+
+
+def test_new_computers_of_one_person_share_a_newcomers_part() -> None:
+    swarm, honest, many = Swarm(), {A: 100, B: 120, C: 80}, [PeerId(bytes([200 + number]) * 32) for number in range(5)]
+    swarm.earned = EarnedSpeeds(account=lambda peer: account_of(many[0] if peer in many else peer))
+    swarm.rounds(3, honest)
+    claims = honest | dict.fromkeys(many, 1000)
+    one = swarm.counted({**honest, many[0]: 1000})[many[0]]
+    assert sum(swarm.counted(claims)[peer] for peer in many) <= one + len(many)
+    swarm.earned = EarnedSpeeds()
+    swarm.rounds(3, honest)
+    assert [swarm.counted(claims)[peer] for peer in many] == [one] * len(many), "people of their own"
 
 
 def test_newcomer_counts_little_and_for_more_with_each_round() -> None:

@@ -26,6 +26,7 @@ from core.schedule.sensed import Sensed, SensedGpu
 from core.storage.paths import Home
 from core.storage.settings import Settings
 from core.swarm.words.orders import LedgerRead
+from tests.unit.net.people import verifier
 
 GIVER, OTHER, REDUCER, IDLE = (KeyPair(bytes([number]) * 32) for number in range(1, 5))
 
@@ -97,7 +98,8 @@ def test_receipts_and_days_count_a_round_not_kept(installation, tmp_path):
         now=lambda: 5.0,
     )
     installation.key = GIVER
-    session = SimpleNamespace(journal=journal, joined=SimpleNamespace(manifest=SimpleNamespace(id=bytes(32))))
+    joined = SimpleNamespace(manifest=SimpleNamespace(id=bytes(32)))
+    session = SimpleNamespace(journal=journal, joined=joined, passes=verifier())
     meter = GiftMeter(
         installation.days, lambda: GiftTotals(samples=journal.credit(GIVER.peer_id).samples), lambda: 10.0
     )

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from itertools import pairwise
 
+from core.base.ids import account_of
 from core.swarm.presence.branches import Branches
 from core.swarm.words.states import StateName
 from tests.unit.swarm.histories import MINE, OURS, THEIRS, after, chain, member, peer, stand
@@ -82,3 +83,28 @@ def test_backbone_follows_no_strangers_while_it_has_company() -> None:
         ahead = [*passes, stand(1, after(MINE), MINE)]
         assert member(*OURS, met=[1]).head(MINE, ahead, trains=False, loyal=True) == after(MINE)
         assert member(*OURS, met=[1]).head(false, [*passes, stand(1, MINE)], trains=False, back=True) == MINE
+
+
+def test_computers_of_one_person_have_one_voice() -> None:
+    """Ten of them lead nobody away from two people, whether or not one of theirs was in a round."""
+    false = after(MINE, "another")
+    for met in ([], [1, 2], [1, 2, 10]):
+        branches = Branches(map(peer, met), account=lambda one: account_of(min(one, peer(10))))
+        for before, name in pairwise(OURS):
+            branches.led(before, name)
+        friends, many = [stand(number, MINE, OURS[-2]) for number in (1, 2)], range(10, 20)
+        newest = after(MINE)
+        ahead = [stand(number, newest, MINE) for number in (1, 2)]
+        assert branches.head(MINE, [*ahead, *(stand(number, false, MINE) for number in many)]) == newest
+        assert branches.head(MINE, [*friends, *(stand(number, false, MINE) for number in many)]) is None
+
+
+def test_person_counts_where_most_of_their_computers_stand() -> None:
+    newest, other = after(MINE), after(MINE, "another")
+    branches = Branches(account=lambda one: account_of(max(one, peer(3))) if one > peer(1) else account_of(one))
+    for before, name in pairwise(OURS):
+        branches.led(before, name)
+    mine = [stand(1, newest, MINE), stand(2, other, MINE), stand(3, newest, MINE)]
+    assert branches.head(MINE, mine) is None, "two people go two ways"
+    branches.earned([peer(2)])
+    assert branches.head(MINE, mine) == other, "who was in a round speaks for the person"
