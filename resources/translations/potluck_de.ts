@@ -401,7 +401,7 @@
   </message>
   <message>
    <source>Another computer of your account has ended this one.</source>
-   <translation>Ein anderer Computer Ihres Kontos hat diesen ausgeschlossen.</translation>
+   <translation>Ein anderer Rechner desselben Kontos hat diesen ausgeschlossen.</translation>
   </message>
   <message>
    <source>Another is chosen as in: potluck settings device cpu; several as in: potluck settings device cuda:0,cpu</source>
@@ -437,7 +437,7 @@
   </message>
   <message>
    <source>Ask the organiser for a link of its own.</source>
-   <translation>Bitten Sie den Organisator um einen eigenen Link dafür.</translation>
+   <translation>Mit einem eigenen Link vom Organisator kommt dieser Rechner herein.</translation>
   </message>
   <message>
    <source>Ask the organiser for a new link.</source>
@@ -2561,7 +2561,7 @@
   </message>
   <message>
    <source>This account has {0} computers, with those that were ended.</source>
-   <translation>Dieses Konto hat {0} Computer, die ausgeschlossenen mitgezählt.</translation>
+   <translation>Dieses Konto hat {0} Rechner, die ausgeschlossenen mitgezählt.</translation>
   </message>
   <message>
    <source>This can only be on or off.</source>

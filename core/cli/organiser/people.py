@@ -22,10 +22,11 @@ NOT_RUNNING = "No backbone runs on this charter: this is what the last one has s
 
 
 class Person(msgspec.Struct, frozen=True):
-    """A key that was let in, or that has given something."""
+    """An account that was let in, with all its computers."""
 
     name: str
     key: str
+    """The first one of the account."""
     here: bool
     came: float | None
     """When the last stay began, Unix seconds; None: was never seen."""
@@ -35,6 +36,8 @@ class Person(msgspec.Struct, frozen=True):
     share: float
     """Part of all samples, 0 to 1."""
     revoked: bool
+    computers: int
+    """Number of its keys, without those that it has ended itself."""
 
 
 class _Kept:
@@ -58,14 +61,20 @@ class _Kept:
         """All but the backbone: those here first, then those who gave most."""
         stays, rows = read_people(self.folder / PEOPLE), self.board.ledger.rows
         total = sum(row.samples for row in rows.values())
-        people = []
-        for key, name in self.log.newest_names(ROWS_MAX):
-            stay, samples = stays.get(key), rows.get(key, LedgerRow()).samples
+        people, accounts = [], self.log.accounts
+        names = {accounts.of(key): name for key, name in self.log.newest_names(ROWS_MAX) if name != BACKBONE_NAME}
+        for account, name in names.items():
+            keys, lasting = accounts.keys(account), accounts.lasting(account)
+            samples = sum(rows.get(key, LedgerRow()).samples for key in keys)
+            known = [stays[key] for key in keys if key in stays]
+            # Of several computers the one counts that is here, or was here last.
+            stay = max(known, key=lambda one: (one.left is None, one.left or one.came), default=None)
             came, left = (None, None) if stay is None else (stay.came, stay.left)
             here = self.runs and stay is not None and left is None
             share = samples / total if total else 0.0
-            if name != BACKBONE_NAME:
-                people.append(Person(name, key.hex(), here, came, left, samples, share, key in self.revoked))
+            revoked = all(key in self.revoked for key in lasting)
+            computers = sum(key not in accounts.ended for key in keys)
+            people.append(Person(name, keys[0].hex(), here, came, left, samples, share, revoked, computers))
         return sorted(people, key=lambda one: (not one.here, -one.samples, one.name))
 
 
@@ -83,7 +92,7 @@ def run(args: argparse.Namespace) -> int:
     here = sum(one.here for one in people)
     print(f"{amount(here)} of {amount(len(people))} are here." if kept.runs else NOT_RUNNING)
     for one in people:
-        print(clean(f"{one.name}{' (shut out)' if one.revoked else ''}: {_when(one)}; {_gave(one)}"))
+        print(clean(f"{one.name}{_computers(one)}{' (shut out)' if one.revoked else ''}: {_when(one)}; {_gave(one)}"))
     if households := len(kept.log.revocations.households):
         are = "households are" if households > 1 else "household is"
         print(f"{amount(households)} {are} shut out: nobody new comes in from there.")
@@ -105,6 +114,10 @@ def leaderboard(args: argparse.Namespace) -> None:
     if not kept.runs:
         print(NOT_RUNNING, file=sys.stderr)
     print(leaderboard_text(standings))
+
+
+def _computers(one: Person) -> str:
+    return f", {one.computers} computers" if one.computers > 1 else ""
 
 
 def _when(one: Person) -> str:

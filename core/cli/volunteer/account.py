@@ -37,8 +37,7 @@ def run(args: argparse.Namespace) -> int:
         for one in view.devices:
             print(clean(_line(one)))
         if not view.told:
-            print("It gets no pass any more; the one that it has holds for up to 4 days.")
-            print("To shut it out at once, ask the organiser or the moderators, and name its key.")
+            print("It gets no pass any more.  Peers are not told, so that the one it has holds for up to 4 days.")
     return 0
 
 

@@ -4,9 +4,10 @@ import msgspec
 import pytest
 
 from core.backbone.admission_log import ADMITTED, HELD_MAX, HELD_S, AdmissionLog, Admitted, NameTaken, Newcomer
-from core.backbone.invitations import Invitation, new_invitation
+from core.backbone.invitations import DeviceInvitation, Invitation, new_invitation
 from core.backbone.names import usable_name
-from core.base.problems import BadInput, NotTrusted
+from core.base.ids import account_of
+from core.base.problems import BadInput, NotTrusted, ShutOut
 from tests.unit.net.people import NOW, id_of
 
 OPEN = new_invitation()
@@ -120,3 +121,43 @@ def test_newcomer_cannot_pass_for_another(tmp_path: Path, name: str) -> None:
     if usable_name(name) == "Backbone":  # as the newcomer's own program asks
         with pytest.raises(NameTaken):
             admit(log, "eve", name=usable_name(name))
+
+
+def test_further_keys_have_the_accounts_name(tmp_path: Path) -> None:
+    log, ada = AdmissionLog(tmp_path), account_of(id_of("ada"))
+    admit(log, "ada")
+    link = DeviceInvitation(secret="s" * 32, uses_max=1, expires=NOW + 60, account=ada)
+    assert admit(log, "laptop", link, name="another name") == "ada"
+    for read in (log, AdmissionLog(tmp_path)):
+        assert read.keys_of("ada") == read.keys_of("ADA") == [id_of("ada"), id_of("laptop")]
+        assert (read.accounts.of(id_of("laptop")), read.accounts.of(id_of("eve"))) == (ada, account_of(id_of("eve")))
+        assert admit(read, "laptop") == "ada"
+        with pytest.raises(NameTaken):
+            admit(read, "eve", name="ada")
+
+
+def test_key_that_was_ended_stays_out(tmp_path: Path) -> None:
+    log, ada = AdmissionLog(tmp_path), account_of(id_of("ada"))
+    admit(log, "ada")
+    for name in ("laptop", "tablet"):
+        log.enter(Newcomer(id_of(name), "", device=name), invitation="", now=NOW, account=ada)
+    log.end(id_of("laptop"), by=id_of("ada"), now=NOW)
+    log.end(id_of("laptop"), by=id_of("tablet"), now=NOW + 1)
+    assert len((tmp_path / ADMITTED).read_bytes().split()) == 4, "once is enough"
+    for read in (log, AdmissionLog(tmp_path)):
+        with pytest.raises(ShutOut, match="Another computer"):
+            admit(read, "laptop")
+        assert read.keys_of("ada") == [id_of("ada"), id_of("tablet")]
+        assert not read.accounts.among(ada, {id_of("laptop")}), "which is held against no other one"
+        assert read.accounts.among(ada, {id_of("tablet")})
+    log.end(id_of("ada"), by=id_of("tablet"), now=NOW)
+    assert log.keys_of("ada") == [id_of("ada"), id_of("tablet")], "bans are written down by the first key"
+    assert admit(log, "tablet") == "ada"
+
+
+def test_log_of_an_earlier_version_is_read(tmp_path: Path) -> None:
+    line = {"key": id_of("ada").hex(), "name": "ada", "invitation": "3fa2b1c0", "at": NOW, "household": "ab"}
+    (tmp_path / ADMITTED).write_bytes(b"\n" + msgspec.json.encode(line))
+    log = AdmissionLog(tmp_path)
+    assert log.accounts.of(id_of("ada")) == account_of(id_of("ada"))
+    assert log.keys_of("ada") == [id_of("ada")]

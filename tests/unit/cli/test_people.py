@@ -15,7 +15,7 @@ from core.backbone.admission_log import AdmissionLog, Newcomer
 from core.backbone.charter import Charter, read_charter_records, revoke
 from core.backbone.people import PEOPLE, PEOPLE_MAX, People, read_people
 from core.backbone.serve import BACKBONE_NAME, LOCK
-from core.base.ids import PeerId
+from core.base.ids import PeerId, account_of
 from core.base.problems import Busy
 from core.kept.state_files import DiskStateFile
 from core.ledger.ledger import Ledger, LedgerRow
@@ -133,3 +133,22 @@ def test_people_and_board_are_shown_with_and_without_a_backbone(charter, capsys)
     assert main(["leaderboard", "--charter", folder, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["leaderboard"][0]["samples"] == 30
     assert main(["people", "--charter", folder + "-nowhere"]) == 2
+
+
+def test_person_with_several_computers_is_one_line(charter, capsys):
+    log = AdmissionLog(charter.folder)
+    log.enter(Newcomer(STRANGER, "", device="laptop"), invitation="", now=NOW, account=account_of(ADA))
+    people = seen(charter)
+    people.look({STRANGER}, NOW)
+    people.look(set(), NOW + 60)
+    people.read(copy(charter, ada=30, stranger=10))
+    assert main(["people", "--charter", str(charter.folder)]) == 0
+    ada = capsys.readouterr().out.splitlines()[1]
+    assert ada.startswith("Ada, 2 computers: last here")
+    assert ada.endswith("40 samples, 100.0% of all")
+    assert main(["leaderboard", "--charter", str(charter.folder), "--json"]) == 0
+    (row,) = json.loads(capsys.readouterr().out)["leaderboard"]
+    assert (row["name"], row["samples"]) == ("Ada", 40)
+    revoke(charter, log.keys_of("ada"), now=NOW)
+    main(["people", "--charter", str(charter.folder)])
+    assert "Ada, 2 computers (shut out)" in capsys.readouterr().out
