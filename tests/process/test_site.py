@@ -1,6 +1,7 @@
 """The page of a collaboration as a process beside a real backbone, and in a real browser."""
 
 import asyncio
+import contextlib
 import json
 import signal
 import socket
@@ -43,8 +44,12 @@ async def until(holds: Callable[[], object], *, within_s: float = LONGEST_S) -> 
 
 
 def site_of(backbone: int) -> psutil.Process | None:
-    children = psutil.Process(backbone).children()
-    return next((one for one in children if "core.site" in one.cmdline()), None)
+    """The page's process of a backbone, while it runs."""
+    for one in psutil.Process(backbone).children():
+        with contextlib.suppress(psutil.Error):
+            if "core.site" in one.cmdline():
+                return one
+    return None
 
 
 def test_name_is_on_board_and_killed_page_comes_back(tmp_path: Path) -> None:

@@ -1,72 +1,18 @@
 """What the page is told follows from what the backbone knows, and fits its frame."""
 
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
-from core.api.site_view import LENGTH_BYTES, PEOPLE_MAX, VIEW_BYTES_MAX, SitePerson, SiteView
+from core.api.site_view import PEOPLE_MAX, SitePerson
 from core.api.snapshot import CurvePoint
-from core.authority.changes import new_decisions
 from core.authority.decisions import Announcement, Newcomers
-from core.authority.records import AuthorityRecords
-from core.backbone import charter as charters
 from core.backbone.admission_log import ADMITTED, AdmissionLog, Admitted, Newcomer
-from core.backbone.desk_messages import CollaborationNow
 from core.backbone.kept_states import STATES, note_loss
-from core.backbone.people import People
-from core.backbone.ports import Ports, write_ports
-from core.backbone.site_facts import SiteFacts, SiteSources
 from core.base.data_source import DataSource
-from core.base.ids import PeerId
-from core.base.manifest import Manifest
 from core.base.state_header import state_file_name
 from core.ledger.credits import OTHERS
-from core.ledger.ledger import Ledger, LedgerRow
-
-NOW = 1_795_676_400.0
-
-
-def key(number: int) -> PeerId:
-    return PeerId((number + 1).to_bytes(32, "big"))
-
-
-@dataclass
-class Desk:
-    """A charter with who was let in, and its page."""
-
-    charter: charters.Charter
-    log: AdmissionLog
-    people: People
-    authority: AuthorityRecords
-    facts: SiteFacts
-
-    def view(self, now: float = NOW) -> SiteView:
-        data = self.facts.frame(now)
-        assert int.from_bytes(data[:LENGTH_BYTES], "big") == len(data) - LENGTH_BYTES <= VIEW_BYTES_MAX
-        return msgspec.msgpack.decode(data[LENGTH_BYTES:], type=SiteView)
-
-    def gave(self, samples: dict[PeerId, int], epoch: int = 1, points: tuple[CurvePoint, ...] = ()) -> None:
-        rows = {peer: LedgerRow(count, 1, 1, 0) for peer, count in samples.items()}
-        self.people.board.hold(Ledger(rows, points).to_bytes(), epoch)
-
-    def decide(self, **changes: Any) -> None:
-        self.authority.take(new_decisions(self.authority, self.charter.authority, NOW, **changes), NOW)
-
-
-def desk(folder: Path, *names: str, **changes: Any) -> Desk:
-    authority = charters.new_authority()
-    fields = {"name": "Letters", "organiser": "Ada", "task": "gpt", "target_samples": 8, **changes}
-    charter = charters.found(folder / "charter", Manifest(authority=authority.peer_id.hex(), **fields), authority)
-    write_ports(charter.folder, Ports(40_001, 40_002, "potluck.example.org", ("10.0.0.1",)))
-    log = AdmissionLog(charter.folder)
-    for number, name in enumerate(("Backbone", *names)):
-        log.enter(Newcomer(key(number), name), invitation="abc" if number else "", now=NOW)
-    people = People(charter, log)
-    records = AuthorityRecords(charter.manifest.authority_id, charter.manifest.id)
-    sources = SiteSources(charter, people, records, lambda: CollaborationNow(3, 12.5, 7))
-    return Desk(charter, log, people, records, SiteFacts(sources))
+from tests.unit.backbone.site_desk import NOW, desk, key
 
 
 def test_new_collaboration_has_nothing_but_its_name(tmp_path: Path) -> None:
