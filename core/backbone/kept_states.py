@@ -128,6 +128,30 @@ def way_back(folder: Path, number: int) -> GoBack:
         part.unlink(missing_ok=True)
 
 
+def begin_with(folder: Path, source: Path, *, manifest: bytes) -> KeptCopy:
+    """Make the state of another collaboration the first copy of a new one, under a name of its own.
+
+    Args:
+        folder: Folder of the copies, which holds none.
+        source: The state, whole.
+        manifest: Id of the new collaboration.
+
+    Raises:
+        Damaged: it is not a state.
+        NoSpace: the disk is full.
+        UserProblem: the system does not allow it.
+    """
+    make_directory(folder)
+    part = folder / "root.part"
+    try:
+        root = derive_root(source, part, manifest[-ORIGIN_BYTES:], manifest=manifest)
+        path = folder / f"{1:06d}-{state_file_name(root.epoch, root.root, root.digest)}"
+        move_synced(part, path)
+    except OSError as error:
+        raise problem_of(error, part) from error
+    return KeptCopy(1, path)
+
+
 class KeptStates:
     """Keeps copies of the model in a charter: the newest, and a few older ones.
 

@@ -17,6 +17,9 @@ MANIFEST_BYTES_MAX = 64 * 1024
 SEED_MAX: Final = 2**53 - 1
 FOUNDER: Final = "its founder"
 """In the place of an organiser's name that nobody has said."""
+PREDECESSOR: Final = "predecessor.json"
+"""Name of the blob that is the canonical text of the manifest from whose model a collaboration goes on: its digest is
+that collaboration's id.  Earlier versions fetch the file, and pass over it."""
 NOBODY: Final = frozenset({FOUNDER, "this computer"})
 """Organisers without a name: also that of the demo's recipes."""
 """JSON of all languages has whole numbers up to this one."""
@@ -144,6 +147,11 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     def organiser_named(self) -> dict[str, str]:
         """The organiser's name, for sentences about the organiser's computer; nothing where there is none."""
         return {} if self.organiser in NOBODY else {"organiser": self.organiser}
+
+    @property
+    def predecessor(self) -> str:
+        """Id of the collaboration from whose model this one goes on, hex; empty: it began with a model of its own."""
+        return self.blobs.get(PREDECESSOR, "")
 
     @property
     def sources(self) -> tuple[DataSource, ...]:

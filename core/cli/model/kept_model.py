@@ -73,7 +73,9 @@ def kept_model(args: argparse.Namespace) -> KeptModel:
         called = f" called {quoted(args.collaboration, 60)}" if args.collaboration else ""
         raise BadInput(
             f"This computer has taken part in no collaboration{called}, and trained none alone.",
-            hint="Take part with: potluck join LINK, or try it out with: potluck demo",
+            hint="See those of this computer with: potluck collaborations"
+            if called
+            else "Take part with: potluck join LINK, or try it out with: potluck demo",
         )
     if len(found) > 1:
         raise BadInput(
@@ -83,12 +85,13 @@ def kept_model(args: argparse.Namespace) -> KeptModel:
     return found[0]
 
 
-def newest_state(kept: KeptModel, into: Path) -> KeptState:
+def newest_state(kept: KeptModel, into: Path, *, origin: bytes = b"") -> KeptState:
     """A copy of the newest state that is whole, for the original may be deleted by an engine that trains.
 
     Args:
         kept: The collaboration.
         into: The folder that the copy goes to.
+        origin: Of another origin no state counts; empty: any.
 
     Raises:
         BadInput: there is no state yet.
@@ -102,7 +105,10 @@ def newest_state(kept: KeptModel, into: Path) -> KeptState:
             copy = into / _state_name(path)
             try:
                 shutil.copyfile(path, copy)
-                return _checked(copy, kept.manifest)
+                state = _checked(copy, kept.manifest)
+                if bytes.fromhex(state.header.lineage).endswith(origin):
+                    return state
+                copy.unlink()
             except FileNotFoundError:
                 continue
             except (WireProblem, Damaged):

@@ -1,18 +1,32 @@
-"""`potluck invite`, and what it shares with other commands of an organiser at the folder of a collaboration."""
+"""`potluck invite`, and what commands of an organiser share at the folder of a collaboration, such as its beginning."""
 
 import argparse
 import asyncio
+import contextlib
 import shlex
-from collections.abc import Sequence
+import shutil
+import socket
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
+from core.api.numbers import amount
 from core.backbone.admission_log import AdmissionLog
 from core.backbone.charter import Charter, load_charter, only_command
 from core.backbone.invitations import DAY_S, Invitation, first_invitation, write_invitations
 from core.backbone.link import link_to, read_hosts
-from core.backbone.ports import read_ports
-from core.base.problems import BadInput
+from core.backbone.ports import Ports, read_ports
+from core.base.ids import fingerprint
+from core.base.problems import BadInput, Busy
+from core.base.usual_link import LINK_DAYS
 from core.cli.printing.say import say_json
+from core.net.addresses.hosts import SAID, Reach, reach
 from core.net.clock import Clock
+from core.system.atomic_files import make_directory, problem_of
+from core.system.file_lock import held
+
+LOCK_S = 1.0
 
 
 def run_invite(args: argparse.Namespace) -> int:
@@ -73,3 +87,119 @@ def _say(args: argparse.Namespace, invitation: Invitation, *, link: str, used: i
     lasts = "without an end" if days is None else f"for {days:.1f} days more" if days > 0 else "expired"
     print(f"{invitation.id}  lets in {most}, has let in {used}, {lasts}")
     print(f"          {link or 'Start the backbone once, then list the invitations: the link names its address.'}")
+
+
+@dataclass(frozen=True, slots=True)
+class Founded:
+    """What was founded, and what was found out on the way, for programs and for people."""
+
+    charter: Charter
+    facts: dict[str, Any]
+    said: str
+
+
+def invitation(args: argparse.Namespace) -> Invitation:
+    """The first one, as the options have it."""
+    return first_invitation(Clock().now(), uses=args.uses, days=args.days)
+
+
+def check_free(folder: Path) -> None:
+    """Refuse a place where something is."""
+    if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
+        raise BadInput(
+            f"{folder} is there already; nothing in it was changed.",
+            hint="Choose another name, or name another folder with --charter.",
+        )
+
+
+@contextlib.asynccontextmanager
+async def workplace(folder: Path) -> AsyncIterator[Path]:
+    """A folder beside the charter's, for one command at a time; what one that was killed has left there goes."""
+    work = folder.with_name(f".{folder.name}.founding")
+    lock = work.with_name(f"{work.name}.lock")
+    busy = Busy(f"Another command founds {folder.name} there.", hint="Wait for it, or name another folder: --charter.")
+    make_directory(folder.parent)
+    async with held(lock, patience_s=LOCK_S, otherwise=busy):
+        try:
+            shutil.rmtree(work, ignore_errors=True)
+            make_directory(work)
+            yield work
+        finally:
+            shutil.rmtree(work, ignore_errors=True)
+            with contextlib.suppress(OSError):  # Windows keeps a file that is open
+                lock.unlink()
+
+
+def move(charter: Path, folder: Path) -> None:
+    """Give a whole charter its place, where nothing is.
+
+    Raises:
+        BadInput: another collaboration has been founded there meanwhile.
+    """
+    try:
+        if folder.exists():
+            folder.rmdir()
+        charter.rename(folder)
+    except OSError as error:
+        check_free(folder)
+        raise problem_of(error, folder) from error
+
+
+def say(args: argparse.Namespace, done: Founded, ports: Ports) -> None:
+    """Say what was founded, and what comes next."""
+    charter, manifest = done.charter, done.charter.manifest
+    invitation = charter.invitations[0]
+    link = link_of(charter, invitation)
+    command = f"potluck backbone --charter {shlex.quote(str(charter.folder))}"
+    command += "" if ports.host else " --host ADDRESS"
+    if args.json:
+        facts = {"charter": str(charter.folder), "collaboration": manifest.id.hex(), "link": link, "command": command}
+        facts["fingerprint"] = fingerprint(manifest.authority_id)
+        facts |= {"host": ports.host, "reach": reach(ports.host) if ports.host else ""}
+        lasts = {"uses_max": invitation.uses_max, "expires": invitation.expires}
+        at = {"peers": ports.peers, "desk": ports.desk}
+        asked = {"ports": at, "also": ports.also, "invitation": lasts}
+        say_json({"event": "founded", **facts, **asked, **done.facts})
+        return
+    print(f"Founded {manifest.name} in {charter.folder}.\n{done.said}")
+    print(f"Fingerprint of its key, for volunteers to compare: {fingerprint(manifest.authority_id)}")
+    print(f"\nNext, where others can reach it:  {command}")
+    print(f"Then hand out the link:           {link or 'that command prints it'}")
+    print(f"It lets in {_lasting(args, invitation)}; more links: potluck invite --help")
+    for host in ports.hosts:
+        print(f"{host} can be reached {SAID[reach(host)]}.")
+    if Reach.ANYWHERE in map(reach, ports.hosts):
+        print(f"A router must forward to this computer: port {ports.desk} (TCP), port {ports.peers} (TCP and UDP).")
+
+
+def _lasting(args: argparse.Namespace, invitation: Invitation) -> str:
+    days = LINK_DAYS if args.days is None else args.days
+    most = "any number of computers" if invitation.uses_max is None else f"{amount(invitation.uses_max)} computers"
+    return f"{most}, {f'for {amount(days)} days' if days else 'without an end'}"
+
+
+def place(args: argparse.Namespace, name: str) -> Path:
+    """Where the charter of a collaboration of this name goes."""
+    return (args.charter or Path(_folder(name))).expanduser().absolute()
+
+
+def _folder(name: str) -> str:
+    """A name for a folder that needs no quotes."""
+    letters = "".join(letter if letter.isalnum() or letter in "-_" else "-" for letter in name.lower())
+    return letters.strip("-") or "collaboration"
+
+
+def ports_of(args: argparse.Namespace) -> Ports:
+    """Where the backbone is to be found, as the options have it."""
+    hosts = read_hosts(args.host)
+    peers, desk = _free_ports(2)
+    return Ports(peers=peers, desk=args.desk_port or desk, host="".join(hosts[:1]), also=hosts[1:])
+
+
+def _free_ports(count: int) -> list[int]:
+    """Ports that nothing listens at now: a backbone keeps them as long as nothing takes them meanwhile."""
+    with contextlib.ExitStack() as stack:
+        made = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for each in made:
+            each.bind(("", 0))
+        return [int(each.getsockname()[1]) for each in made]

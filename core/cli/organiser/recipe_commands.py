@@ -20,7 +20,12 @@ def _add_found(commands: Commands) -> None:
         "say what a volunteer needs.  Without a recipe it asks.",
     )
     _add_recipe(found, optional=True)
+    add_home(found)
     _add_start(found)
+    words = "go on from the model of a collaboration that this computer took part in, or of the charter in a folder"
+    found.add_argument("--go-on", default="", metavar="NAME", help=words)
+    words = "with --go-on: where shards of its text lie that Potluck has not kept here"
+    found.add_argument("--shards", type=Path, metavar="DIR", help=words)
     found.add_argument("--name", default="", help="what the collaboration is called (default: as the recipe says)")
     found.add_argument("--organiser", default="", metavar="NAME", help="who runs it, for its volunteers to know")
     found.add_argument("--summary", default="", metavar="WORDS", help="what it is for, in a sentence")
@@ -32,7 +37,11 @@ def _add_found(commands: Commands) -> None:
     found.add_argument(
         "--desk-port", type=whole(1, 65_535), metavar="N", help="port that the link names (default: a free one, kept)"
     )
-    found.set_defaults(run=calling("core.cli.organiser.found:run"))
+    found.set_defaults(run=_run_found)
+
+
+def _run_found(args: argparse.Namespace) -> int:
+    return calling(f"core.cli.organiser.{'go_on' if args.go_on else 'found'}:run")(args)
 
 
 def _add_plan(commands: Commands) -> None:

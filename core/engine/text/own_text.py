@@ -142,14 +142,19 @@ def _bring(index_file: Path, folder: Path) -> bool:
     make_directory(folder)
     try:
         for path in shards:
-            try:
-                os.link(path, folder / path.name)
-            except OSError:
-                shutil.copyfile(path, folder / path.name)
+            link_or_copy(path, folder / path.name)
         shutil.copyfile(index_file, folder / INDEX_FILE)
     except OSError as error:
         raise problem_of(error, folder) from error
     return True
+
+
+def link_or_copy(path: Path, to: Path) -> None:
+    """Link a file to another place, or copy it where the disk knows no links."""
+    try:
+        os.link(path, to)
+    except OSError:
+        shutil.copyfile(path, to)
 
 
 async def _cut(source: DataSource, folder: Path, stage: Stage) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import pytest
 
 import resources
 from core.base.problems import BadInput, Busy
-from core.cli.organiser import found
+from core.cli.organiser import charter, found
 from core.cli.program import parser
 from core.net.clock import Clock
 
@@ -134,7 +134,7 @@ def test_what_came_meanwhile_is_not_replaced(tmp_path: Path) -> None:
     place.mkdir()
     (place / "manifest.json").write_text("precious")
     with pytest.raises(BadInput, match="is there already"):
-        found.move(made, place)
+        charter.move(made, place)
     assert [path.name for path in place.iterdir()] == ["manifest.json"]
 
 
@@ -203,12 +203,12 @@ def test_who_waited_founds_alone(tmp_path: Path) -> None:
 
     async def run() -> None:
         async with contextlib.AsyncExitStack() as second, contextlib.AsyncExitStack() as third:
-            async with found.workplace(tmp_path / "ours"):
-                waiting = asyncio.create_task(second.enter_async_context(found.workplace(tmp_path / "ours")))
+            async with charter.workplace(tmp_path / "ours"):
+                waiting = asyncio.create_task(second.enter_async_context(charter.workplace(tmp_path / "ours")))
                 await asyncio.sleep(0.2)
             work = await waiting
             with pytest.raises(Busy, match="Another command founds ours"):
-                await third.enter_async_context(found.workplace(tmp_path / "ours"))
+                await third.enter_async_context(charter.workplace(tmp_path / "ours"))
             assert work.is_dir()
 
     asyncio.run(run())
