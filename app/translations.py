@@ -1,6 +1,6 @@
 """Brings the translations of the window up to date: `python -m app.translations`.
 
-All sentences that the window shows are found in the program's text.  For each language `potluck_*.ts` keeps what is
+All sentences that people are told are found in the program's text.  For each language `potluck_*.ts` keeps what is
 translated, loses what the program says no more, and has what is new marked as unfinished; Qt's lrelease makes a `.qm`
 of it, which the window reads.  A translator edits the `.ts`, by hand or with Qt Linguist, and runs this again.
 """
@@ -11,61 +11,36 @@ import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "resources" / "translations"
-TEMPLATES = FOLDER / "templates.txt"
 CONTEXT = "potluck"
-MARKS = frozenset(("tr", "later", "translate"))
-"""Functions whose argument is a sentence in English."""
-SPOKEN = (
-    "app/shell/screen.py", "core/api/week.py", "core/backbone/admission_log.py", "core/joining/introduction.py",
-    "core/joining/join.py", "core/backbone/kept_pass.py", "core/backbone/link.py", "core/joining/look.py",
-    "core/backbone/names.py", "core/backbone/revocations.py", "core/backbone/welcome.py",
-    "core/cli/engine/doctor.py", "core/cli/engine/doctor_senses.py", "core/cli/volunteer/joining.py",
-    "core/cli/model/kept_model.py", "core/cli/model/model_process.py", "core/control/connection.py",
-    "core/control/handlers.py", "core/engine",
-    "core/nat/reachability.py", "core/net/listening.py", "core/storage/identity.py",
-    "core/system/atomic_files.py", "core/system/keep_awake.py", "core/system/startup.py",
-    "core/training/conversation.py", "core/training/devices/devices.py", "core/training/__main__.py",
-    "core/training/devices/micro_batch.py", "core/training/replay.py",
-    "core/training/learner.py", "core/training/standstill.py", "core/workers/evaluations.py",
-    "core/workers/helper.py", "core/workers/trainer.py", "core/workers/worker.py",
-)  # fmt: skip
-"""Where engine and commands make sentences that the window shows."""
-SENTENCE = re.compile(r"\A[A-Z][^\n]* [^\n]*(?:[.…]|: potluck [^\n]+)\Z")
-TEMPLATE = re.compile(r"\A(?:[A-Z]|\{0\}[^\n{}]{12})[^\n]*[.…]\Z")
-"""A sentence with values inside, which `app.words.values` finds again in what was said."""
-LITERAL_LEAST = 9
-"""Letters of a template that are not values: fewer would fit what means something else."""
-FIELD = re.compile(r"\{\w+\}")
-"""A sentence that is nothing but a value."""
+WORDS = frozenset(("later", "translate", "progress"))
+"""Functions whose first argument is a sentence in English."""
+FILLED = frozenset(("tr", "Sentence"))
+"""The same, with its values after it."""
+SPOKEN = "Spoken"
+"""The exception whose texts are sentences, and of those below it."""
+VIEW = frozenset(("hint", "advice"))
+"""Fields of structures whose texts are sentences."""
+SENTENCES = frozenset(("message", "hint", "sentence", "advice", "text", "note"))
+"""Names of arguments that are sentences there."""
 TABLES = frozenset(
     ("SENTENCES", "HEADLINES", "HEADLINES_BY_REASON", "HAPPENINGS", "HINTS", "WORDS", "STALLED", "LEFT_OUT")
 )
 """Names of the tables of core/api that have sentences by code."""
 PHRASES = (
-    "processor", "nats", "blanks", "letters", "word frequencies", "the word before", "letter frequencies",
-    "the letter before", "this computer left the round", "the round's time is over",
-    "the others went on without this computer", "the others finished the round without this computer",
-    "the coordinator has committed another mean than this computer holds", "the others are in another round",
-    "the contributions together have too few samples", "this computer's own contribution came too late",
-    "no member is left to coordinate the round", "too few members are left", "too few contributions are left",
-    "the state has changed", "the leader was lost", "the leader cancelled it", "no plan came",
-    "no contribution arrived", "Reading text", "Reading the model", "Training the tokenizer", "Counting words",
-    "Counting words, and pairs of them", "Ready", "{whose} is not ready yet: {why}", "{whose} does not answer.",
-    "{whose} does not answer: this computer has no network.", "Potluck at home", "its founder",
+    "Potluck at home",
     "A small language model learns to fill in missing words in the documentation that came with Python.",
     "A small GPT learns to write, letter by letter, as in the documentation that came with Python.",
-    "by cable", "by Wi-Fi", "by mobile radio", "in a way not known", "through a router", "with no router in sight",
-    "is used by another program", "does not answer", "is not usable", "ahead of", "behind", "the beginning",
-    "the last key or touch", "the battery", "programs that fill the screen", "remote desktop", "the processor's heat",
-    "have called", "called, some time ago,", "Potluck runs.", "There is no screen here.",
-    "Without one, use the command line: potluck demo --headless",
-)  # fmt: skip
-"""Words of tasks (units, guesses, simple models, steps of preparing), a device, the demo, failed rounds and values."""
+)
+"""Words of the collaborations that come along, which are an organiser's words elsewhere."""
+FIELD = re.compile(r"\{\w+\}|")
+"""A sentence that is nothing, or nothing but a value."""
 
 
 def main() -> int:
@@ -75,7 +50,6 @@ def main() -> int:
         The exit code: 1 where something is left.
     """
     found, left = sentences(), 0
-    TEMPLATES.write_text("".join(f"{one}\n" for one in templates()), "utf-8", newline="\n")
     for file in sorted(FOLDER.glob("*.ts")):
         known = translations(file)
         file.write_text(catalogue(found, known, language=file.stem.partition("_")[2]), "utf-8", newline="\n")
@@ -88,43 +62,44 @@ def main() -> int:
 
 
 def sentences(root: Path = ROOT) -> list[str]:
-    """Every sentence that the window may show, in English, sorted."""
-    found = set(PHRASES)
-    for file in (root / "app").rglob("*.py"):
-        found |= set(marked(_tree(file)))
-    for file in (root / "core" / "api").glob("*.py"):
-        found |= set(marked(_tree(file))) | set(tabled(_tree(file)))
-    for tree in _spoken_trees(root):
-        found |= set(spoken(tree))
-    found |= set(templates(root))
-    return sorted(sentence for sentence in found if not FIELD.fullmatch(sentence))
+    """Every sentence that people may be told, in English, sorted."""
+    found, modules = set(PHRASES), trees(root)
+    for telling in tellings(modules):
+        found |= {str(text.value) for texts in telling.texts for text in texts if isinstance(text, ast.Constant)}
+    for tree in modules:
+        found |= set(tabled(tree))
+    return sorted(sentence for sentence in found - {CONTEXT} if not FIELD.fullmatch(sentence))
 
 
-def templates(root: Path = ROOT) -> list[str]:
-    """Every sentence of engine and commands that has values inside: `{0}` stands for the first one."""
-    found = {said for tree in _spoken_trees(root) for node in ast.walk(tree) if (said := templated(node))}
-    return sorted(found)
+def trees(root: Path = ROOT) -> list[ast.Module]:
+    """All modules of the program."""
+    return [ast.parse(file.read_text("utf-8")) for part in ("app", "core") for file in (root / part).rglob("*.py")]
 
 
-def templated(node: ast.AST) -> str:
-    """The template of an f-string; empty: it is not a sentence."""
-    if not isinstance(node, ast.JoinedStr):
-        return ""
-    parts = [str(one.value) if isinstance(one, ast.Constant) else None for one in node.values]
-    if any(part is not None and set("{}") & set(part) for part in parts):
-        return ""
-    numbers = itertools.count()
-    said = "".join(f"{{{next(numbers)}}}" if part is None else part for part in parts)
-    literal = sum(letter.isalpha() for part in parts for letter in part or "")
-    return said if literal >= LITERAL_LEAST and TEMPLATE.match(said) else ""
+class Telling(NamedTuple):
+    """A call that makes sentences."""
+
+    call: ast.Call
+    given: list[ast.expr]
+    """Its arguments that are sentences."""
+    texts: list[list[ast.Constant | ast.JoinedStr]]
+    """What each of them may be; an f-string is not a sentence, and can only be refused."""
+    values: list[ast.expr] | None
+    """What stands in their fields; None: this call does not take it."""
 
 
-def marked(tree: ast.AST) -> Iterator[str]:
-    """Sentences that are arguments of `tr` and its like."""
-    for node in ast.walk(tree):
-        match node:
-            case ast.Call(func=called, args=[ast.Constant(value=str(sentence))]) if _name(called) in MARKS:
-                yield sentence
+def tellings(modules: Sequence[ast.Module]) -> Iterator[Telling]:
+    """Every call that makes sentences, also out of words that have a name there."""
+    spoken, views = _spoken(modules)
+    marks = WORDS | FILLED
+    for nodes, named in itertools.chain.from_iterable(map(_scopes, modules)):
+        for node in nodes:
+            if isinstance(node, ast.Call) and (name := _name(node.func)) in spoken | views | marks:
+                place = 0 if name in marks else None if name in views else _place(node, named)
+                given = node.args if name in views else [] if place is None else node.args[place : place + 1]
+                given = given + [one.value for one in node.keywords if one.arg in SENTENCES and name not in marks]
+                texts = [[text for text in _texts(one, named) if name in marks or _is_sentence(text)] for one in given]
+                yield Telling(node, given, texts, None if place is None or name in WORDS else node.args[place + 1 :])
 
 
 def tabled(tree: ast.AST) -> Iterator[str]:
@@ -134,18 +109,6 @@ def tabled(tree: ast.AST) -> Iterator[str]:
             for inner in ast.walk(node.value):
                 if isinstance(inner, ast.Dict):
                     yield from (str(value.value) for value in inner.values if isinstance(value, ast.Constant))
-
-
-def spoken(tree: ast.AST) -> Iterator[str]:
-    """Plain strings that are whole sentences, from a capital letter to a full stop; docstrings do not count."""
-    passed_over: set[ast.AST] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Expr):
-            passed_over.add(node.value)
-        elif isinstance(node, ast.JoinedStr):
-            passed_over.update(ast.walk(node))
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in passed_over:
-            yield from SENTENCE.findall(node.value)
 
 
 def translations(file: Path) -> dict[str, str]:
@@ -187,14 +150,76 @@ def release(source: Path) -> None:
     subprocess.run([str(program), "-silent", str(source), "-qm", str(source.with_suffix(".qm"))], check=True)
 
 
-def _spoken_trees(root: Path) -> Iterator[ast.Module]:
-    for place in SPOKEN:
-        for file in [root / place] if place.endswith(".py") else sorted((root / place).rglob("*.py")):
-            yield _tree(file)
+def _spoken(modules: Sequence[ast.Module]) -> tuple[set[str], set[str]]:
+    """Names of the exceptions below `SPOKEN`, and of the structures that have a field of `VIEW`."""
+    classes = [node for tree in modules for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+    spoken = {SPOKEN}
+    while more := {one.name for one in classes if spoken & set(map(_name, one.bases))} - spoken:
+        spoken |= more
+    return spoken, {one.name for one in classes if VIEW & {ast.unparse(part).partition(":")[0] for part in one.body}}
 
 
-def _tree(file: Path) -> ast.Module:
-    return ast.parse(file.read_text("utf-8"))
+def _place(call: ast.Call, named: Mapping[str, list[ast.expr]]) -> int | None:
+    """Where the message stands among the arguments of an exception, which may have a code before it."""
+    places = (at for at, one in enumerate(call.args) if any(map(_is_sentence, _texts(one, named))))
+    return next(places, None)
+
+
+def _scopes(tree: ast.Module) -> Iterator[tuple[list[ast.AST], dict[str, list[ast.expr]]]]:
+    """All nodes of a module that are in no function, and those of each function, with what names may stand for."""
+    functions = list(_functions(tree))
+    within = {id(node) for function in functions for node in ast.walk(function)}
+    outside = [node for node in ast.walk(tree) if id(node) not in within]
+    yield outside, _named(outside)
+    for function in functions:
+        nodes = list(ast.walk(function))
+        yield nodes, _named(outside) | _named(nodes)
+
+
+def _functions(node: ast.AST) -> Iterator[ast.AST]:
+    """The functions in it that are in no other one."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield child
+        else:
+            yield from _functions(child)
+
+
+def _named(nodes: Sequence[ast.AST]) -> dict[str, list[ast.expr]]:
+    """What names may stand for that are given there."""
+    found: dict[str, list[ast.expr]] = defaultdict(list)
+    for node in nodes:
+        match node:
+            case ast.Assign(targets=[ast.Tuple(elts=names)], value=ast.Tuple(elts=values)):
+                for name, value in zip(names, values, strict=False):
+                    found[_name(name)].append(value)
+            case ast.Assign(targets=[name], value=value) | ast.AnnAssign(target=name, value=ast.expr() as value):
+                found[_name(name)].append(value)
+    return found
+
+
+def _texts(node: ast.AST, named: Mapping[str, list[ast.expr]]) -> Iterator[ast.Constant | ast.JoinedStr]:
+    """The texts that an argument may be; what is found in a name is looked at as it is."""
+    match node:
+        case ast.Constant(value=str()) | ast.JoinedStr():
+            yield node
+        case ast.IfExp(body=one, orelse=other):
+            yield from (text for each in (one, other) for text in _texts(each, named))
+        case ast.BoolOp(values=parts) | ast.Dict(values=parts):
+            yield from (text for each in parts for text in _texts(each, named))
+        case ast.Name(id=name):
+            yield from (text for each in named.get(name, ()) for text in _texts(each, {}))
+        case ast.Subscript(value=ast.Name(id=name)):
+            yield from (text for each in named.get(name, ()) for text in _texts(each, {}))
+        case ast.Call(func=ast.Attribute(value=table, attr="get"), args=[_, other]):
+            yield from (text for each in (table, other) for text in _texts(each, named))
+
+
+def _is_sentence(text: ast.Constant | ast.JoinedStr) -> bool:
+    """Codes have no blanks, and what only a log tells begins with a small letter."""
+    first = text.values[0] if isinstance(text, ast.JoinedStr) else text
+    words = str(first.value) if isinstance(first, ast.Constant) else "A value"
+    return not words[:1].islower() and (" " in words or "{" in words or first is not text)
 
 
 def _name(node: ast.AST) -> str:

@@ -4,6 +4,7 @@ import msgspec
 from PySide6.QtCore import QObject, Signal
 
 from app.commands.line_command import LineCommand
+from core.api.sentence import Said
 
 
 class Checked(msgspec.Struct, frozen=True):
@@ -14,6 +15,7 @@ class Checked(msgspec.Struct, frozen=True):
     """"fine", "note" or "problem"."""
     sentence: str = ""
     advice: str = ""
+    said: Said = ()
 
 
 class DoctorCommand(QObject):

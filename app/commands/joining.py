@@ -8,6 +8,7 @@ import msgspec
 from app.commands.line_command import LineCommand
 from app.words import text
 from core.api.look import LinkLook
+from core.api.sentence import Said
 from core.api.settings import Wish
 from core.api.snapshot import ProblemView
 from core.api.turns import WhyNot
@@ -39,13 +40,14 @@ class Answer(msgspec.Struct, frozen=True):
     code: str = ""
     message: str = ""
     hint: str = ""
+    said: Said = ()
     look: LinkLook | None = None
     """What the link leads to, where that was asked."""
 
     @property
     def problem(self) -> ProblemView | None:
         """Why it could not be done; None: it was."""
-        return ProblemView(self.code, self.message, self.hint) if self.event in {"", "problem"} else None
+        return ProblemView(self.code, self.message, self.hint, self.said) if self.event in {"", "problem"} else None
 
 
 class KeptLink(msgspec.Struct, frozen=True):

@@ -9,6 +9,7 @@ from msgspec import Meta
 
 from app.commands.line_command import LineCommand
 from app.words import text
+from core.api.sentence import Said
 from core.api.snapshot import ProblemView
 
 TEXT_LETTERS_MAX: Final = 500
@@ -33,13 +34,14 @@ class ModelAnswer(msgspec.Struct, frozen=True):
     code: str = ""
     message: str = ""
     hint: str = ""
+    said: Said = ()
 
     @property
     def problem(self) -> ProblemView | None:
         """Why there is no answer; None: there is one."""
         if self.event in {"filled", "continued"}:
             return None
-        return ProblemView(self.code, self.message, self.hint)
+        return ProblemView(self.code, self.message, self.hint, self.said)
 
 
 def ask_model(command: LineCommand, asked: str, told: Callable[[ModelAnswer], object]) -> None:

@@ -1,5 +1,6 @@
 """Starts the engine as a process of its own, which outlives the window, and tells how that went."""
 
+import contextlib
 import os
 import shutil
 import subprocess
@@ -8,9 +9,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import BinaryIO
 
+import msgspec
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from app.words import text
+from core.api.sentence import Sentence, Spoken
+from core.api.snapshot import ProblemView
 
 LOG_BYTES_MAX = 1024 * 1024
 TAIL_BYTES = 8192
@@ -30,7 +34,7 @@ OR_ALONE = "--or-embedded"
 
 def engine_command(home: Path) -> list[str]:
     """How to start an engine on `home`, in the collaboration that was joined last."""
-    return [*own_program(), "engine", "--home", str(home), "--stay"]
+    return [*own_program(), "engine", "--home", str(home), "--stay", "--json"]
 
 
 class EngineProcess(QObject):
@@ -42,7 +46,7 @@ class EngineProcess(QObject):
     """
 
     died = Signal()
-    """The process ended by itself; `code` and `last_line` say how."""
+    """The process ended by itself; `code` and `last_words` say how."""
 
     def __init__(self, home: Path, command: Sequence[str], parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -138,17 +142,21 @@ class EngineProcess(QObject):
             self._looking.stop()
             self.died.emit()
 
-    def last_line(self) -> str:
-        """The last thing that the engine said in this run, shortened."""
+    def last_words(self) -> Sentence:
+        """The last thing that the engine said in this run, shortened where it is not the problem that ended it."""
         try:
             with self._log.open("rb") as log:
                 size = log.seek(0, os.SEEK_END)
                 log.seek(max(self._log_start, size - TAIL_BYTES))
                 lines = log.read(TAIL_BYTES).decode("utf-8", "replace").split("\n")
         except OSError:
-            return ""
+            return Sentence("")
+        for line in reversed(lines):
+            with contextlib.suppress(msgspec.DecodeError):
+                told = msgspec.json.decode(line, type=ProblemView)
+                return Spoken(told.message, hint=told.hint, said=told.said).whole
         last = next((line.strip() for line in reversed(lines) if line.strip()), "")
-        return last.removeprefix("potluck: ")[:300]
+        return Sentence(last[:300])
 
 
 def _detached() -> int:

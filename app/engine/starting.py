@@ -105,7 +105,7 @@ class Starter(QObject):
         elif not self._tried:
             self.start()
         elif code == REFUSED:
-            self._store.miss(not_connected("refused", why=self._process.last_line()))
+            self._store.miss(not_connected("refused", why=self._process.last_words()))
         elif self._reason == "stopped" and not code:
             self._store.miss(absence("stopped", self._process.home))
         elif not self._again.isActive():

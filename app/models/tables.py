@@ -74,7 +74,7 @@ def _peer_icon(row: PeerView) -> str:
 
 def _standing_name(row: LeaderboardRow) -> str:
     named = text.name(row.name, row.peer, row.is_me)
-    return text.tr("{name} (shut out)").format(name=named) if row.revoked else named
+    return text.tr("{name} (shut out)", named) if row.revoked else named
 
 
 def _standing_whole(row: LeaderboardRow) -> str:

@@ -105,12 +105,12 @@ def _finding(found: Checked) -> QWidget:
     sign = {"fine": "finished", "problem": "problem"}.get(found.level, "note")
     grid.addWidget(Picture(sign, 1.2), 0, 0, alignment=Qt.AlignmentFlag.AlignTop)
     said = sentence()
-    said.setText(text.one_line(text.tr(found.sentence)))
+    said.setText(text.one_line(text.told(found.sentence, found.said)))
     said.setAccessibleName(f"{page_text.level(found.level)}: {said.text()}")
     grid.addWidget(said, 0, 1)
     if found.advice:
         advice = sentence(tone="muted")
-        advice.setText(text.one_line(text.tr(found.advice)))
+        advice.setText(text.one_line(text.told(found.advice, found.said)))
         grid.addWidget(advice, 1, 1)
     grid.setColumnStretch(1, 1)
     return whole

@@ -64,7 +64,7 @@ class ModelPage(Page):
         self._collaboration.setText(text.collaboration(snapshot))
         self._step.setText(page_text.step(snapshot))
         self._speeds.setText(page_text.speeds(snapshot))
-        self._data.setText(text.tr("Text: {flow}").format(flow=data_text.flow(snapshot.data)))
+        self._data.setText(text.tr("Text: {flow}", data_text.flow(snapshot.data)))
         self._guesses.setText(text.guessing(meaning) or page_text.unmeasured())
         self.sentences.show_filled(meaning.filled)
         self._model.follow(snapshot.peers)

@@ -11,6 +11,7 @@ from app.engine.store import Store
 from app.views.actions import Actions
 from app.words import text
 from core.api import verdict as verdicts
+from core.api.sentence import later
 from core.api.verdict import Verdict, VerdictCode
 
 
@@ -47,14 +48,14 @@ def _change(setting: str, actions: Actions) -> None:
     actions.rule_asked.emit(setting)
 
 
-_NOW: Final = Offer(text.later("Contribute now for 1 hour"), lambda actions: actions.snooze.insist.trigger())
-_LOOK_BACK: Final = Offer(text.later("See what happened"), lambda actions: actions.pages["activity"].trigger())
-_TRY: Final = Offer(text.later("Try now"), lambda actions: actions.try_asked.emit())
-_CHECK: Final = Offer(text.later("Check this computer"), lambda actions: actions.check_asked.emit())
-_LEAVE: Final = Offer(text.later("Leave it"), lambda actions: actions.leave_asked.emit())
-_AGAIN: Final = Offer(text.later("Ask again"), lambda actions: actions.try_asked.emit())
-_LIMITS: Final = text.later("Change the limits…")
-_RULE: Final = text.later("Change this rule…")
+_NOW: Final = Offer(later("Contribute now for 1 hour"), lambda actions: actions.snooze.insist.trigger())
+_LOOK_BACK: Final = Offer(later("See what happened"), lambda actions: actions.pages["activity"].trigger())
+_TRY: Final = Offer(later("Try now"), lambda actions: actions.try_asked.emit())
+_CHECK: Final = Offer(later("Check this computer"), lambda actions: actions.check_asked.emit())
+_LEAVE: Final = Offer(later("Leave it"), lambda actions: actions.leave_asked.emit())
+_AGAIN: Final = Offer(later("Ask again"), lambda actions: actions.try_asked.emit())
+_LIMITS: Final = later("Change the limits…")
+_RULE: Final = later("Change this rule…")
 OFFERS_MAX: Final = 2
 
 

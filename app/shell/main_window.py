@@ -226,7 +226,7 @@ class MainWindow(QMainWindow):
 
     def _joined(self, answer: Answer) -> None:
         """The person has joined; an engine that runs goes there, else one is started."""
-        self.status.tell(text.tr("You take part in {name}.").format(name=text.plain(answer.name)))
+        self.status.tell(text.tr("You take part in {name}.", text.plain(answer.name)))
         if not answer.running:
             self.start_asked.emit()
 

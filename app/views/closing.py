@@ -29,8 +29,9 @@ class ClosingQuestion(QObject):
             tr(
                 "Without its window Potluck goes on as it is. {place} "
                 "When you quit, nothing is computed any more.\n\n"
-                "Your answer is remembered. You can change it in the menu Potluck, When the window closes."
-            ).format(place=place)
+                "Your answer is remembered. You can change it in the menu Potluck, When the window closes.",
+                place,
+            )
         )
         self.hide = self.box.addButton(tr("&Close the window"), QMessageBox.ButtonRole.AcceptRole)
         self.quit = self.box.addButton(tr("&Quit Potluck"), QMessageBox.ButtonRole.DestructiveRole)

@@ -35,7 +35,7 @@ class Leaving(QObject):
         tr = text.tr
         self.box = box = QMessageBox(self._over.window())
         box.setWindowTitle("Potluck")
-        known = tr("Leave {collaboration}?").format(collaboration=text.plain(name))
+        known = tr("Leave {collaboration}?", text.plain(name))
         box.setText(known if name else tr("Leave this collaboration?"))
         box.setInformativeText(tr("Its link is forgotten then, its files stay."))
         self.yes = box.addButton(tr("Lea&ve it"), QMessageBox.ButtonRole.DestructiveRole)

@@ -65,7 +65,7 @@ class HoursPage(QWidget):
         try:
             read_week(self.words.text())
         except BadWeek as bad:
-            self.field.show_problem(ProblemView("setting.hours", bad.message, bad.hint))
+            self.field.show_problem(ProblemView("setting.hours", bad.message, bad.hint, bad.said))
 
     def _choose(self, week: Week) -> None:
         self.table.show_week(week)

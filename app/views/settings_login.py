@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QComboBox, QGridLayout
 from app.commands.line_command import LineCommand
 from app.widgets.field import Field
 from app.words import text
+from core.api.sentence import Said, later
 from core.api.snapshot import ProblemView
 
 
@@ -18,6 +19,7 @@ class _Told(msgspec.Struct, frozen=True):
     code: str = ""
     message: str = ""
     hint: str = ""
+    said: Said = ()
 
 
 class LoginField:
@@ -67,8 +69,8 @@ class LoginField:
         except msgspec.DecodeError:
             told = _Told()
         if not told.startup:
-            said = told.message or text.tr("What starts at login could not be found out.")
-            self.field.show_problem(ProblemView(told.code, text.tr(said), text.tr(told.hint)) if lines else None)
+            message = told.message or later("What starts at login could not be found out.")
+            self.field.show_problem(ProblemView(told.code, message, told.hint, told.said) if lines else None)
             return False
         self._kept = told.startup
         self.box.setCurrentIndex(max(0, self.box.findData(told.startup)))

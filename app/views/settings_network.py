@@ -68,8 +68,8 @@ class NetworkPage(QWidget):
         self.relay.setChecked(view.relay)
         self.port.setValue(view.port)
         used = "" if view.month_used_bytes is None else text.size(view.month_used_bytes)
-        self.fields["month_bytes"].say(text.tr("{used} used so far").format(used=used) if used else "")
-        self.fields["port"].say(text.tr(view.note) or text.tr("where others call this computer"))
+        self.fields["month_bytes"].say(text.tr("{used} used so far", used) if used else "")
+        self.fields["port"].say(text.told(view.note, view.said) or text.tr("where others call this computer"))
         self._tested.clear()
         self.test.setEnabled(True)
 
@@ -87,7 +87,7 @@ class NetworkPage(QWidget):
 
     def show_test(self, tested: PortTest) -> None:
         """Show the result of a port test, with advice."""
-        self._say_test(f"{text.tr(tested.sentence)} {text.tr(tested.advice)}")
+        self._say_test(f"{text.told(tested.sentence, tested.said)} {text.told(tested.advice, tested.said)}")
 
     def show_test_failed(self, problem: ProblemView) -> None:
         """Say why the port could not be tested."""

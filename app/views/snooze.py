@@ -12,11 +12,12 @@ from app.engine.intents import Intents
 from app.engine.store import Store
 from app.words import text
 from core.api.modes import UseMode, UseSubject, UseSwitch
+from core.api.sentence import later
 from core.api.verdict import VerdictCode
 
 HOUR_S = 3600
 ALONE: Final[Mapping[UseSubject, str]] = MappingProxyType(
-    {"gpu": text.later("&Graphics card"), "network": text.later("N&etwork")}
+    {"gpu": later("&Graphics card"), "network": later("N&etwork")}
 )
 """What can be paused while the rest goes on, as far as that can."""
 

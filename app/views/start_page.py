@@ -139,7 +139,7 @@ class StartPage(QWidget):
     def _show_next(self) -> None:
         """Count down to the next look, while somebody sees it."""
         now = QDateTime.currentMSecsSinceEpoch() / 1000
-        said = next_try(self._verdict, now, text.tr) if self._verdict is not None else ""
+        said = next_try(self._verdict, now).told(text.tr) if self._verdict is not None else ""
         self._next.setText(said)
         self._next.setVisible(bool(said))
         if bool(said) != self._count.isActive():

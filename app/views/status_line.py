@@ -60,7 +60,7 @@ class StatusLine(QFrame):
         if snapshot is not None and verdict.reason != SHUT_OUT:
             parts.append(text.here(snapshot))
         self._words.setText("  ·  ".join(parts))
-        self.setAccessibleName(text.tr("Status: {words}").format(words=", ".join(parts)))
+        self.setAccessibleName(text.tr("Status: {words}", ", ".join(parts)))
 
     def show_news(self, notice: Notice) -> None:
         """Say what just happened, for a while; not what the sentence on top of the window says already."""

@@ -9,10 +9,11 @@ from app.looks.theme import Theme
 from app.widgets.bars import Bars
 from app.widgets.labels import label, sentence
 from app.words import text
+from core.api.sentence import later
 
 BLANKS = 3
 """Number of blanks whose words are shown with bars."""
-EXAMPLE = text.later("This function returns the ___ of a file.")
+EXAMPLE = later("This function returns the ___ of a file.")
 
 
 class TryBox(QWidget):
@@ -38,7 +39,7 @@ class TryBox(QWidget):
         self.said.setAccessibleName(tr("What the model says"))
         self._titles = [label(bold=True) for _ in range(BLANKS)]
         self.said.hide()
-        self.bars = [Bars(theme, tr("Words for blank {number}").format(number=n + 1)) for n in range(BLANKS)]
+        self.bars = [Bars(theme, tr("Words for blank {number}", n + 1)) for n in range(BLANKS)]
         title = label(tr("Try it"), bold=True)
         title.setBuddy(self.line)
         self._build(title)
@@ -77,7 +78,7 @@ class TryBox(QWidget):
             rows = shown[place] if place < len(shown) else []
             bars.show_rows(rows)
             bars.setVisible(bool(rows))
-            self._titles[place].setText(text.tr("Blank {number}").format(number=place + 1))
+            self._titles[place].setText(text.tr("Blank {number}", place + 1))
             self._titles[place].setVisible(bool(rows) and len(shown) > 1)
 
     def _build(self, title: QLabel) -> None:

@@ -53,11 +53,11 @@ class Banner(QFrame):
         self.setVisible(problem is not None)
         if problem is None:
             return
-        self._message.setText(text.tr(problem.message))
-        self._hint.setText(text.tr(problem.hint))
+        self._message.setText(text.told(problem.message, problem.said))
+        self._hint.setText(text.told(problem.hint, problem.said))
         self._hint.setVisible(bool(problem.hint))
         self._close.setVisible(can_close)
-        self.setAccessibleName(text.tr("Problem: {message}").format(message=self._message.text()))
+        self.setAccessibleName(text.tr("Problem: {message}", self._message.text()))
         self.setAccessibleDescription(self._hint.text())
         if news:
             QAccessible.updateAccessibility(QAccessibleEvent(self, QAccessible.Event.Alert))

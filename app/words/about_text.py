@@ -48,12 +48,12 @@ def grouped(digest: str) -> str:
 def made_with(libraries: list[tuple[str, str]]) -> str:
     """The libraries and their licences."""
     said = ", ".join(f"{name} ({licence})" if licence else name for name, licence in libraries)
-    return tr("It is made with other free software: {libraries}.").format(libraries=said) if said else ""
+    return tr("It is made with other free software: {libraries}.", said) if said else ""
 
 
 def version(number: str) -> str:
     """The program and its version."""
-    return tr("Potluck {version}").format(version=number)
+    return tr("Potluck {version}", number)
 
 
 def licence() -> str:

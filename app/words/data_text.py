@@ -15,19 +15,19 @@ def trouble(snapshot: Snapshot) -> str:
         return ""
     if not runs_short(view, snapshot.me.samples_per_s):
         return ""
-    stalled = one_line(why_stalled(view.code, view.args, tr))
-    return tr("{stalled} Training goes on with what is here.").format(stalled=stalled)
+    stalled = one_line(why_stalled(view.code, view.args).told(tr))
+    return tr("{stalled} Training goes on with what is here.", stalled)
 
 
 def flow(view: DataView | None) -> str:
     """What is read, how fast, and what lies ready."""
     if view is None:
         return tr("None is read now.")
-    ready = tr("{rows} samples lie ready").format(rows=count(view.rows_ready))
+    ready = tr("{rows} samples lie ready", count(view.rows_ready))
     if view.code:
-        return f"{one_line(why_stalled(view.code, view.args, tr))} {ready}."
-    rate = tr("{size} a second").format(size=size(round(view.rate_bytes_s)))
-    reading = tr("reading {name}").format(name=one_line(view.reading)) if view.reading else ""
+        return f"{one_line(why_stalled(view.code, view.args).told(tr))} {ready}."
+    rate = tr("{size} a second", size(round(view.rate_bytes_s)))
+    reading = tr("reading {name}", one_line(view.reading)) if view.reading else ""
     return ", ".join(part for part in (reading, rate, ready) if part)
 
 
@@ -35,12 +35,10 @@ def kept(view: DataView | None) -> str:
     """What of it lies on the disk, and what of that is for others."""
     if view is None:
         return ""
-    here = tr("{size} here for training").format(size=size(view.stored_bytes))
+    here = tr("{size} here for training", size(view.stored_bytes))
     if not view.shared_bytes:
         return here
-    shared = tr("{size} kept for others, {given} given to them").format(
-        size=size(view.shared_bytes), given=size(view.given_bytes)
-    )
+    shared = tr("{size} kept for others, {given} given to them", size(view.shared_bytes), size(view.given_bytes))
     return f"{here}, {shared}"
 
 
@@ -50,10 +48,7 @@ def sources(found: Sequence[SourceView]) -> str:
     if len(found) == 1:
         return next(named)
     shares = (percent(source.share) for source in found)
-    return "; ".join(
-        tr("{share} from {source}").format(share=share, source=source)
-        for share, source in zip(shares, named, strict=True)
-    )
+    return "; ".join(tr("{share} from {source}", share, source) for share, source in zip(shares, named, strict=True))
 
 
 def rights(found: Sequence[SourceView]) -> str:

@@ -32,8 +32,8 @@ def facts(look: LinkLook) -> list[tuple[str, str, str]]:
         ("account", tr("Account"), tr("None is needed: the link lets you in.")),
     ]
     if look.refusal is not None:
-        words = text.one_line(f"{tr(look.refusal.message)} {tr(look.refusal.hint)}")
-        rows.append(("refusal", tr("Refused the last time"), tr("{why} It is asked again.").format(why=words)))
+        words = text.one_line(look.refusal.problem.whole.told(tr))
+        rows.append(("refusal", tr("Refused the last time"), tr("{why} It is asked again.", words)))
     if look.sources:
         rows.append(("sources", tr("Where its text comes from"), data_text.sources(look.sources)))
         rows.append(("rights", tr("Licence and credit"), data_text.rights(look.sources)))
@@ -41,7 +41,7 @@ def facts(look: LinkLook) -> list[tuple[str, str, str]]:
         asks = ", ".join(hosts)
         if look.estimate.data_day_bytes is not None:
             day = text.size(round(look.estimate.data_day_bytes))
-            asks = tr("{hosts}, about {size} a day").format(hosts=asks, size=day)
+            asks = tr("{hosts}, about {size} a day", asks, day)
         rows.append(("hosts", tr("Reads from"), asks))
     if look.folder:
         only = tr("The folder {folder} of this computer; only a start in a terminal allows it: potluck engine --text")
@@ -68,11 +68,11 @@ def estimate(cost: JoinEstimate) -> str:
     """The sentence that adds up share, power and traffic; what is not known is said to be unknown."""
     known = []
     if cost.share is not None:
-        known.append(tr("{share} of this collaboration").format(share=text.percent(cost.share)))
+        known.append(tr("{share} of this collaboration", text.percent(cost.share)))
     if cost.watts is not None:
-        known.append(tr("{watts} W while it computes").format(watts=amount(cost.watts)))
+        known.append(tr("{watts} W while it computes", amount(cost.watts)))
     if cost.day_bytes is not None:
-        known.append(tr("{size} a day").format(size=text.size(round(cost.day_bytes))))
+        known.append(tr("{size} a day", text.size(round(cost.day_bytes))))
     unknown = [
         word
         for word, value in (
@@ -82,17 +82,17 @@ def estimate(cost: JoinEstimate) -> str:
         )
         if value is None
     ]
-    said = [tr("About {known}: an estimate.").format(known=", ".join(known))] if known else []
-    said += [tr("Known after the start only: {unknown}.").format(unknown=", ".join(unknown))] if unknown else []
+    said = [tr("About {known}: an estimate.", ", ".join(known))] if known else []
+    said += [tr("Known after the start only: {unknown}.", ", ".join(unknown))] if unknown else []
     return " ".join(said)
 
 
 def _beside(needed: int | None, beside: str, size: int) -> str:
     have = beside.format(size=text.size(size))
     if needed is None:
-        return tr("Not known before the start; {have}").format(have=have)
-    said = tr("About {needed}; {have}").format(needed=text.size(needed), have=have)
-    return tr("{said}. That is too little.").format(said=said) if needed > size else said
+        return tr("Not known before the start; {have}", have)
+    said = tr("About {needed}; {have}", text.size(needed), have)
+    return tr("{said}. That is too little.", said) if needed > size else said
 
 
 def _line(look: LinkLook) -> str:
@@ -106,7 +106,7 @@ def _line(look: LinkLook) -> str:
     }[computer.metered]
     if cost.epoch_bytes is None:
         return cost_words
-    return tr("Up to {size} each way in an epoch. {cost}").format(size=text.size(cost.epoch_bytes), cost=cost_words)
+    return tr("Up to {size} each way in an epoch. {cost}", text.size(cost.epoch_bytes), cost_words)
 
 
 def _reach(look: LinkLook) -> str:

@@ -8,6 +8,7 @@ from app.words.text import count, decimal, duration, one_line, per_hundred, per_
 from core.api.happenings import HAPPENINGS, happening
 from core.api.numbers import amount
 from core.api.reports import DayGift, GiftHistory, MachineView, ReceiptList, ReceiptView
+from core.api.sentence import Sentence, recalled
 from core.api.snapshot import Activity, LeaderboardRow, LossView, Mine, Notice, Snapshot
 from core.api.turns import WORDS, WhyNot
 from core.api.verdict import SENTENCES, SHUT_OUT, Verdict, VerdictCode, headline, sentence
@@ -19,12 +20,12 @@ def moment(unix_s: float) -> str:
     today = datetime.now().astimezone().date() == when.date()
     if today:
         return f"{when:%H:%M}"
-    return tr("{day} {month} {clock}").format(day=when.day, month=_month(when), clock=f"{when:%H:%M}")
+    return tr("{day} {month} {clock}", when.day, _month(when), f"{when:%H:%M}")
 
 
 def stale(unix_s: float) -> str:
     """Above what an engine said that is gone."""
-    return tr("Not connected: this is what was known at {moment}.").format(moment=moment(unix_s))
+    return tr("Not connected: this is what was known at {moment}.", moment(unix_s))
 
 
 # Home
@@ -35,18 +36,18 @@ def reason(verdict: Verdict) -> str:
     if verdict.code is VerdictCode.CONTRIBUTING and verdict.reason in {"training", "averaging"}:
         others = verdict.args.get("others", 0)
         company = {0: tr("alone for now"), 1: tr("together with one other")}.get(
-            int(others), tr("together with {others} others").format(others=others)
+            int(others), tr("together with {others} others", others)
         )
         if verdict.reason == "averaging":
-            return tr("Putting everyone's work into the model, {company}.").format(company=company)
-        return tr("Training {company}.").format(company=company)
+            return tr("Putting everyone's work into the model, {company}.", company)
+        return tr("Training {company}.", company)
     if verdict.code is VerdictCode.RESTING and verdict.reason == "finished":
         return tr("Finished: that was the last step that was asked for.")
     if verdict.code is VerdictCode.RESTING and verdict.reason == "ended":
         return tr("Finished: the model has reached the end of its schedule. Nothing is computed.")
-    said = sentence(verdict, tr)
+    said = sentence(verdict).told(tr)
     if verdict.code is VerdictCode.PROBLEM:
-        said = f"{said} {tr(str(verdict.args.get('hint', '')))}"
+        said = f"{said} {recalled(str(verdict.args.get('hint', '')), verdict.said).told(tr)}"
     return one_line(said)
 
 
@@ -60,8 +61,11 @@ def pot(snapshot: Snapshot) -> str:
         return mine.format(mine=count(snapshot.me.samples_pending))
     if snapshot.epoch_samples >= target:
         return tr("The pot is full: everyone's samples become the next step of the model.")
-    return tr("{samples} of {target} samples for the model's next step, {mine} from this computer").format(
-        samples=count(snapshot.epoch_samples), target=count(target), mine=count(snapshot.me.samples_pending)
+    return tr(
+        "{samples} of {target} samples for the model's next step, {mine} from this computer",
+        count(snapshot.epoch_samples),
+        count(target),
+        count(snapshot.me.samples_pending),
     )
 
 
@@ -69,8 +73,10 @@ def guesses(meaning: LossView) -> str:
     """What the model can do, in words; empty until it was measured."""
     if meaning.score is None or meaning.score.right is None:
         return ""
-    return tr("It fills {right} {guesses} right, in text that it has never seen.").format(
-        right=per_hundred(meaning.score.right), guesses=one_line(tr(meaning.guesses))
+    return tr(
+        "It fills {right} {guesses} right, in text that it has never seen.",
+        per_hundred(meaning.score.right),
+        one_line(tr(meaning.guesses)),
     )
 
 
@@ -82,11 +88,11 @@ def unmeasured() -> str:
 def gift(today: DayGift) -> str:
     """What came of a day's time, in plain units."""
     if today.samples:
-        said = tr("{samples} samples went into steps of the model.").format(samples=count(today.samples))
+        said = tr("{samples} samples went into steps of the model.", count(today.samples))
     else:
         said = tr("Nothing went into a step of the model yet today.")
     traffic = tr("{sent} sent, {received} received.")
-    power = tr(" About {kwh} kWh.").format(kwh=decimal(amount(kwh, decimals=2))) if (kwh := _kwh(today)) else ""
+    power = tr(" About {kwh} kWh.", decimal(amount(kwh, decimals=2))) if (kwh := _kwh(today)) else ""
     return f"{said} {traffic.format(sent=size(today.bytes_sent), received=size(today.bytes_received))}{power}"
 
 
@@ -102,16 +108,14 @@ def days(seconds: list[float]) -> str:
     """A row of days in words."""
     active = sum(one > 0 for one in seconds)
     if not active:
-        return tr("No contribution in the last {days} days yet.").format(days=len(seconds))
-    return tr("{duration} on {active} of {days} days").format(
-        duration=duration(sum(seconds)), active=active, days=len(seconds)
-    )
+        return tr("No contribution in the last {days} days yet.", len(seconds))
+    return tr("{duration} on {active} of {days} days", duration(sum(seconds)), active, len(seconds))
 
 
 def day(one: date) -> str:
     """A day as Tue 24 Nov."""
     name = QLocale().dayName(one.isoweekday(), QLocale.FormatType.ShortFormat)
-    return tr("{name} {day} {month}").format(name=name, day=one.day, month=_month(one))
+    return tr("{name} {day} {month}", name, one.day, _month(one))
 
 
 def _month(one: date) -> str:
@@ -123,7 +127,7 @@ def _month(one: date) -> str:
 
 def why_not(name: str, why: WhyNot) -> str:
     """Why a collaboration that was joined is not served."""
-    return tr("{name} {reason}.").format(name=plain(name), reason=tr(WORDS[why]))
+    return tr("{name} {reason}.", plain(name), tr(WORDS[why]))
 
 
 def passed_over(snapshot: Snapshot) -> str:
@@ -136,8 +140,11 @@ def passed_over(snapshot: Snapshot) -> str:
 
 def all_given(me: Mine) -> str:
     """What the model counts of this computer, and the time that it gave."""
-    return tr("In the model: {samples} samples of {epochs} rounds, in {duration} of contributing").format(
-        samples=count(me.samples), epochs=count(me.epochs), duration=duration(me.contributing_s)
+    return tr(
+        "In the model: {samples} samples of {epochs} rounds, in {duration} of contributing",
+        count(me.samples),
+        count(me.epochs),
+        duration(me.contributing_s),
     )
 
 
@@ -145,19 +152,19 @@ def pending(me: Mine) -> str:
     """What was computed and has not become part of the model."""
     if not me.samples_pending:
         return ""
-    return tr("{samples} more are computed and wait for the next round.").format(samples=count(me.samples_pending))
+    return tr("{samples} more are computed and wait for the next round.", count(me.samples_pending))
 
 
 def device(me: Mine) -> str:
     """What this computer computes on."""
-    return tr("Computed on: {device}").format(device=one_line(tr(me.device))) if me.device else ""
+    return tr("Computed on: {device}", one_line(tr(me.device))) if me.device else ""
 
 
 def streak(days_in_a_row: int) -> str:
     """Days in a row with a gift; empty where there is none."""
     if days_in_a_row < 2:
         return ""
-    return tr("{days} days in a row").format(days=count(days_in_a_row))
+    return tr("{days} days in a row", count(days_in_a_row))
 
 
 def credit(receipts: ReceiptList, me: Mine) -> str:
@@ -173,9 +180,7 @@ def credit(receipts: ReceiptList, me: Mine) -> str:
         averaged = tr("Averaged {numbers} numbers for everybody in {rounds} rounds.")
         said.append(averaged.format(numbers=count(receipts.reduced), rounds=count(receipts.rounds)))
     if receipts.relayed_bytes:
-        said.append(
-            tr("Passed on {size} for computers that cannot be called.").format(size=size(receipts.relayed_bytes))
-        )
+        said.append(tr("Passed on {size} for computers that cannot be called.", size(receipts.relayed_bytes)))
     return " ".join(said)
 
 
@@ -184,14 +189,12 @@ def energy(history: GiftHistory) -> str:
     kwh = _kwh(*history.days)
     if not kwh:
         return ""
-    said = [tr("About {kwh} kWh").format(kwh=decimal(amount(kwh, decimals=2)))]
+    said = [tr("About {kwh} kWh", decimal(amount(kwh, decimals=2)))]
     if history.kwh_cents:
-        said.append(
-            tr("{money} in your money").format(money=decimal(amount(kwh * history.kwh_cents / 100, decimals=2)))
-        )
+        said.append(tr("{money} in your money", decimal(amount(kwh * history.kwh_cents / 100, decimals=2))))
     if history.kwh_grams:
         kilos = decimal(amount(kwh * history.kwh_grams / 1000, decimals=2))
-        said.append(tr("{kilos} kg of carbon dioxide").format(kilos=kilos))
+        said.append(tr("{kilos} kg of carbon dioxide", kilos))
     return ", ".join(said)
 
 
@@ -222,8 +225,8 @@ def receipt(row: ReceiptView) -> str:
         "nothing": tr("It arrived too late or not at all: the round went on without it. The connection may be slow."),
         "invalid": tr("The receipt is not what its members signed: somebody or the disk has changed it."),
     }
-    signed = tr("Epoch {epoch}, signed by {signed} of {members}.").format(
-        epoch=count(row.epoch), signed=count(row.signed), members=count(row.members)
+    signed = tr(
+        "Epoch {epoch}, signed by {signed} of {members}.", count(row.epoch), count(row.signed), count(row.members)
     )
     return f"{words.get(row.verdict, '')} {signed}".strip()
 
@@ -237,14 +240,15 @@ def machine(view: MachineView) -> dict[str, str]:
         "name": view.name,
         "system": view.system,
         "processor": view.processor,
-        "threads": tr("{used} of {all}").format(used=view.threads_used, all=view.threads),
+        "threads": tr("{used} of {all}", view.threads_used, view.threads),
         "device": tr(view.device),
-        "memory": tr("{used} used by Potluck; {free} of {all} free").format(
-            used=size(view.memory_used_bytes), free=size(view.memory_free_bytes), all=size(view.memory_bytes)
+        "memory": tr(
+            "{used} used by Potluck; {free} of {all} free",
+            size(view.memory_used_bytes),
+            size(view.memory_free_bytes),
+            size(view.memory_bytes),
         ),
-        "disk": tr("{used} used by Potluck; {free} free").format(
-            used=size(view.disk_used_bytes), free=size(view.disk_free_bytes)
-        ),
+        "disk": tr("{used} used by Potluck; {free} free", size(view.disk_used_bytes), size(view.disk_free_bytes)),
         "home": view.home,
     }
 
@@ -260,10 +264,8 @@ def findings(levels: list[str]) -> str:
         return tr("The check could not be run. On the command line it is: potluck doctor")
     problems = levels.count("problem")
     if problems:
-        return tr("{number} of {all} checks found something that has to be mended.").format(
-            number=problems, all=len(levels)
-        )
-    return tr("Potluck can work here: {all} checks, no problem.").format(all=len(levels))
+        return tr("{number} of {all} checks found something that has to be mended.", problems, len(levels))
+    return tr("Potluck can work here: {all} checks, no problem.", len(levels))
 
 
 # Activity
@@ -274,15 +276,13 @@ def notice(row: Notice) -> str:
     kind, _, rest = row.code.partition(".")
     code, _, reason = rest.partition(".")
     if kind == "verdict" and code == VerdictCode.CONTRIBUTING:
-        return f"{headline(Verdict(code=VerdictCode.CONTRIBUTING), tr)}."
-    try:
-        if kind == "verdict" and code in set(VerdictCode) and (VerdictCode(code), reason) in SENTENCES:
-            return one_line(sentence(Verdict(code=VerdictCode(code), reason=reason, args=row.args), tr))
-        if row.code in HAPPENINGS:
-            return one_line(happening(row.code, row.args, tr))
-    except (KeyError, ValueError):  # another version's arguments
-        pass
-    return one_line(tr(row.text))
+        return f"{headline(Verdict(code=VerdictCode.CONTRIBUTING)).told(tr)}."
+    made = recalled(row.text, row.said)
+    if kind == "verdict" and code in set(VerdictCode) and (VerdictCode(code), reason) in SENTENCES:
+        made = sentence(Verdict(code=VerdictCode(code), reason=reason, args=row.args, said=row.said))
+    if row.code in HAPPENINGS:
+        made = happening(row.code, row.args, row.said)
+    return one_line((made if str(made) == row.text else Sentence(row.text)).told(tr))
 
 
 # Model
@@ -291,19 +291,21 @@ def notice(row: Notice) -> str:
 def axis(meaning: LossView) -> str:
     """What a curve shows, and in which direction it is good."""
     unit = f" ({tr(meaning.unit)})" if meaning.unit else ""
-    return tr("loss{unit} by epoch; lower is better").format(unit=unit)
+    return tr("loss{unit} by epoch; lower is better", unit)
 
 
 def speeds(snapshot: Snapshot) -> str:
     """How fast it goes, together and here."""
-    return tr("{all} samples a second together, {mine} of them on this computer").format(
-        all=per_second(snapshot.samples_per_s), mine=per_second(snapshot.me.samples_per_s)
+    return tr(
+        "{all} samples a second together, {mine} of them on this computer",
+        per_second(snapshot.samples_per_s),
+        per_second(snapshot.me.samples_per_s),
     )
 
 
 def step(snapshot: Snapshot) -> str:
     """How far the model is."""
-    return tr("Epoch {epoch}").format(epoch=count(snapshot.epoch))
+    return tr("Epoch {epoch}", count(snapshot.epoch))
 
 
 # People
@@ -314,7 +316,7 @@ def place(rows: list[LeaderboardRow]) -> str:
     mine = next((row for row in rows if row.is_me), None)
     if mine is None:
         return tr("You are not on the leaderboard yet: it counts what has become part of the model.")
-    said = [tr("You are number {rank} of {all}.").format(rank=count(mine.rank), all=count(len(rows)))]
+    said = [tr("You are number {rank} of {all}.", count(mine.rank), count(len(rows)))]
     above = next((row for row in rows if row.rank == mine.rank - 1), None)
     below = next((row for row in rows if row.rank == mine.rank + 1), None)
     if above is not None:

@@ -5,33 +5,40 @@ All go through `tr`, so that a translation is a Qt catalogue of the context "pot
 
 import html
 import math
+from collections.abc import Iterable
 
 from PySide6.QtCore import QCoreApplication, QLocale
 
-from app.words.values import translated
 from core.api import numbers
 from core.api import verdict as verdicts
 from core.api.commands import ModelEvaluation
 from core.api.hints import hint_sentence
 from core.api.numbers import amount
+from core.api.sentence import Sentence, recalled
 from core.api.snapshot import BACKBONE, HELPER, VOLUNTEER, Activity, CurvePoint, LossView, ProblemView, Snapshot
 from core.api.verdict import Verdict
 
 NOTHING = "–"  # noqa: RUF001 - the dash of an empty cell
 
 
-def tr(sentence: str) -> str:
+def tr(sentence: str, *values: object) -> str:
     """The sentence in the person's language.
 
-    Also for what engine and commands say, where a whole sentence of theirs, or one with values inside, is known.
+    Args:
+        sentence: In English, perhaps with fields.
+        values: What stands in the fields, in the order in which they come first.
     """
-    said = QCoreApplication.translate("potluck", sentence) if sentence else ""
-    return said if said != sentence else translated(sentence, QCoreApplication.translate)
+    return Sentence(sentence, *values).told(lambda text: QCoreApplication.translate("potluck", text) if text else "")
 
 
-def later(sentence: str) -> str:
-    """The sentence in English, for a table: `tr` translates it where it is shown."""
-    return sentence
+def told(text: str, said: Iterable[Sentence]) -> str:
+    """What engine or a command tells, in the person's language.
+
+    Args:
+        text: In English.
+        said: How it is made, where it has values.
+    """
+    return recalled(text, said).told(tr)
 
 
 # Numbers
@@ -45,7 +52,7 @@ def decimal(number: str) -> str:
 def count(number: int) -> str:
     """12 288; from ten million on 12.3 M."""
     if abs(number) >= 10_000_000:
-        return tr("{number} M").format(number=decimal(amount(number / 1e6, decimals=1)))
+        return tr("{number} M", decimal(amount(number / 1e6, decimals=1)))
     return amount(number)
 
 
@@ -94,7 +101,7 @@ def loss(value: float, unit: str = "") -> str:
 
 def per_hundred(share: float) -> str:
     """A share of guesses: "35 of 100"."""
-    return tr("{number} of 100").format(number=round(100 * share))
+    return tr("{number} of 100", round(100 * share))
 
 
 # What is happening
@@ -124,18 +131,18 @@ def role(value: str) -> str:
 
 def headline(verdict: Verdict) -> str:
     """What Potluck is doing, in a word or two."""
-    return verdicts.headline(verdict, tr)
+    return verdicts.headline(verdict).told(tr)
 
 
 def sentence(verdict: Verdict) -> str:
     """What Potluck is doing, and why."""
-    return one_line(verdicts.sentence(verdict, tr))
+    return one_line(verdicts.sentence(verdict).told(tr))
 
 
 def name(person: str, peer: str, is_me: bool) -> str:  # noqa: FBT001 - a field of the row
     """A peer's name in a table."""
     shown = plain(person) or plain(peer)
-    return tr("{name} (you)").format(name=shown) if is_me else shown
+    return tr("{name} (you)", shown) if is_me else shown
 
 
 def one_line(words: str) -> str:
@@ -159,9 +166,7 @@ def collaboration(snapshot: Snapshot) -> str:
     known = snapshot.collaboration
     if known is None:
         return ""
-    return tr("{name}, organised by {organiser}").format(
-        name=plain(tr(known.name)), organiser=plain(tr(known.organiser))
-    )
+    return tr("{name}, organised by {organiser}", plain(tr(known.name)), plain(tr(known.organiser)))
 
 
 def window_title(snapshot: Snapshot | None, *, far: str = "") -> str:
@@ -198,14 +203,14 @@ def here(snapshot: Snapshot) -> str:
     if not snapshot.peers:
         return tr("nobody here yet")
     number = snapshot.volunteers
-    trains = tr("1 volunteer here") if number == 1 else tr("{number} volunteers here").format(number=count(number))
-    return f"{trains}, {tr('{number} always on').format(number=count(on))}" if (on := snapshot.always_on) else trains
+    trains = tr("1 volunteer here") if number == 1 else tr("{number} volunteers here", count(number))
+    return f"{trains}, {tr('{number} always on', count(on))}" if (on := snapshot.always_on) else trains
 
 
 def reach(snapshot: Snapshot) -> str:
     """How other volunteers reach this computer, and what would help; empty where all are on this computer."""
     known = snapshot.reach
-    return one_line(f"{tr(known.sentence)} {tr(known.advice)}") if known is not None else ""
+    return one_line(f"{told(known.sentence, known.said)} {told(known.advice, known.said)}") if known is not None else ""
 
 
 def hint(snapshot: Snapshot) -> str:
@@ -216,7 +221,7 @@ def hint(snapshot: Snapshot) -> str:
 def baseline(name: str, value: float, unit: str = "") -> str:
     """What a model reaches that knows only one thing."""
     known = tr(name)
-    return tr("{name} alone: {loss}").format(name=known[:1].upper() + known[1:], loss=loss(value, unit))
+    return tr("{name} alone: {loss}", known[:1].upper() + known[1:], loss(value, unit))
 
 
 def chart(points: list[CurvePoint], meaning: LossView) -> str:
@@ -240,12 +245,15 @@ def guessing(meaning: LossView) -> str:
     """How much the model guesses right, beside models that know only one thing; empty until measured here."""
     if meaning.score is None or meaning.score.right is None or meaning.epoch is None:
         return ""
-    said = tr("{right} {guesses} right at epoch {epoch}").format(
-        right=per_hundred(meaning.score.right), guesses=one_line(tr(meaning.guesses)), epoch=count(meaning.epoch)
+    said = tr(
+        "{right} {guesses} right at epoch {epoch}",
+        per_hundred(meaning.score.right),
+        one_line(tr(meaning.guesses)),
+        count(meaning.epoch),
     )
     for name, score in meaning.baselines.items():
         if score.right is not None:
-            said += tr("; {name} alone {right}").format(name=one_line(tr(name)), right=per_hundred(score.right))
+            said += tr("; {name} alone {right}", one_line(tr(name)), per_hundred(score.right))
     return said
 
 
@@ -264,12 +272,12 @@ def evaluated(seen: ModelEvaluation) -> str:
 
 def problem(view: ProblemView) -> str:
     """What is wrong, and what to do, on one line."""
-    return one_line(f"{tr(view.message)} {tr(view.hint)}")
+    return one_line(f"{told(view.message, view.said)} {told(view.hint, view.said)}")
 
 
 def left(name: str) -> str:
     """The person has left a collaboration."""
-    return tr("You have left {collaboration}. What you gave stays in its model.").format(collaboration=plain(name))
+    return tr("You have left {collaboration}. What you gave stays in its model.", plain(name))
 
 
 def engine_away() -> ProblemView:
@@ -286,17 +294,17 @@ def not_ended() -> ProblemView:
 
 def disk_full(folder: str) -> str:
     """There is no room for an engine's files."""
-    return tr("The disk is full: Potluck has no room for its files in {folder}. Free at least 200 MB there.").format(
-        folder=one_line(folder)
+    return tr(
+        "The disk is full: Potluck has no room for its files in {folder}. Free at least 200 MB there.", one_line(folder)
     )
 
 
 def engine_not_started(why: str) -> str:
     """The system did not allow starting an engine."""
-    return tr("The engine could not be started: {why}.").format(why=why)
+    return tr("The engine could not be started: {why}.", why)
 
 
 def not_written(path: str, why: str) -> str:
     """The system did not allow writing in the home: in the words of `core.system.atomic_files`."""
-    hint = "Check that the folder belongs to you and is not read-only."
-    return tr(f"{one_line(path)} could not be written: {why}. {hint}")
+    hint = tr("Check that the folder belongs to you and is not read-only.")
+    return f"{tr('{path} could not be written: {error}.', one_line(path), why)} {hint}"

@@ -39,7 +39,7 @@ ERROR_REQUEST = -32600
 ERROR_METHOD = -32601
 ERROR_PARAMS = -32602
 ERROR_PROBLEM = -32000
-"""A Problem: error.data is {"code", "message", "hint"}."""
+"""A Problem: error.data is a `ProblemView`."""
 
 MESSAGE_BYTES_MAX = 64 * 1024
 """From a client; the engine's snapshots may be larger."""

@@ -7,6 +7,8 @@ from typing import Final
 
 import msgspec
 
+from core.api.sentence import Sentence
+
 
 class DataCode(StrEnum):
     """Why data do not flow, or what of it was left out."""
@@ -188,27 +190,24 @@ def runs_short(view: DataView, samples_per_s: float) -> bool:
     return bool(view.code) and view.rows_ready <= samples_per_s * SOON_S
 
 
-def why_stalled(code: str, args: Mapping[str, str | int], translate: Callable[[str], str] = str) -> str:
+def why_stalled(code: str, args: Mapping[str, str | int]) -> Sentence:
     """The sentence of a code of `STALLED`; one of another version is told by its name.
 
     Args:
         code: Why nothing more comes.
         args: What the sentence is made of.
-        translate: Gives a sentence with its fields in braces in the person's language.
     """
-    template = STALLED.get(code)
-    return f"Data stalled: {code}." if template is None else translate(template).format_map(told(args))
+    return Sentence.named(STALLED.get(code, f"Data stalled: {code}."), told(args))
 
 
-def what_left_out(code: str, args: Mapping[str, str | int]) -> str:
+def what_left_out(code: str, args: Mapping[str, str | int]) -> Sentence:
     """The sentence of a code of `LEFT_OUT`; one of another version is told by its name.
 
     Args:
         code: Why some of the text is not read.
         args: What the sentence is made of.
     """
-    template = LEFT_OUT.get(code)
-    return f"Left out of the data: {code}." if template is None else template.format_map(told(args))
+    return Sentence.named(LEFT_OUT.get(code, f"Left out of the data: {code}."), told(args))
 
 
 def told(args: Mapping[str, str | int]) -> dict[str, str | int]:

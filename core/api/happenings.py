@@ -1,11 +1,12 @@
 """Sentences of an engine's log by code: the engine fills their fields in English, the window in its language."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Final
 
 from core.api.data_state import LEFT_OUT, STALLED
 from core.api.numbers import amount
+from core.api.sentence import Sentence, recalled
 
 HAPPENINGS: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -54,18 +55,15 @@ HAPPENINGS: Final[Mapping[str, str]] = MappingProxyType(
 """By the code of a notice."""
 
 
-def happening(code: str, args: Mapping[str, str | int], translate: Callable[[str], str] = str) -> str:
+def happening(code: str, args: Mapping[str, str | int], said: Iterable[Sentence] = ()) -> Sentence:
     """The sentence of a notice.
 
     Args:
         code: One of HAPPENINGS.
         args: What it is made of.  A reason is translated, names are not.
-        translate: Gives a sentence with its fields in braces in the person's language.
-
-    Raises:
-        KeyError: the code is unknown, or an argument is missing.
+        said: How a reason is made.
     """
-    said = {name: amount(value) if isinstance(value, int) else value for name, value in args.items()}
-    if "reason" in said:
-        said["reason"] = translate(said["reason"])
-    return translate(HAPPENINGS[code]).format_map(said)
+    values: dict[str, object] = {name: amount(each) if isinstance(each, int) else each for name, each in args.items()}
+    if "reason" in args:
+        values["reason"] = recalled(str(args["reason"]), said)
+    return Sentence.named(HAPPENINGS[code], values)

@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Meta
 
 from core.api.places import collaborations_file
+from core.api.sentence import Said, Spoken
 from core.api.verdict import NO_ENTRY, Verdict, VerdictCode, no_answer, not_connected, resting
 
 LINKS_MAX: Final = 100
@@ -30,9 +31,12 @@ class KeptRefusal(msgspec.Struct, frozen=True):
 
     message: _Text
     hint: _Text = ""
+    said: Annotated[Said, Meta(max_length=2)] = ()
 
-    def __str__(self) -> str:
-        return f"{self.message} {self.hint}".strip()
+    @property
+    def problem(self) -> Spoken:
+        """The same, for those who tell it."""
+        return Spoken(self.message, hint=self.hint, said=self.said)
 
 
 class KeptLinks(msgspec.Struct, frozen=True):
@@ -85,7 +89,7 @@ def absence(reason: str, home: Path) -> Verdict:
     if kept is not None and kept.left and not kept.links:
         return resting("left", collaboration=kept.left)
     refusal = None if kept is None else kept.in_the_way
-    return not_connected(reason) if refusal is None else not_connected("refused", why=str(refusal))
+    return not_connected(reason) if refusal is None else not_connected("refused", why=refusal.problem.whole)
 
 
 def without_screen(home: Path) -> str:

@@ -4,6 +4,7 @@ import msgspec
 
 from core.api.modes import SUBJECTS, UseSwitch
 from core.api.rules import UseRules
+from core.api.sentence import Said
 
 RATE_BYTES_S_MIN = 5000.0
 """With less, nobody could stay in a swarm (core.net.limits.pace.SMALLEST_BYTES_S)."""
@@ -83,6 +84,7 @@ class SettingsView(UseRules, frozen=True, kw_only=True):
     """How the leaderboard is to call this computer; empty: as the system does."""
     note: str = ""
     """A sentence on settings that take effect later; empty: all are in force."""
+    said: Said = ()
 
 
 class PortTest(msgspec.Struct, frozen=True, kw_only=True):
@@ -96,3 +98,4 @@ class PortTest(msgspec.Struct, frozen=True, kw_only=True):
     tcp: bool | None = None
     """Whether calls over TCP get through; None: not known."""
     udp: bool | None = None
+    said: Said = ()

@@ -13,6 +13,7 @@ from core.api.hints import Hint
 from core.api.modes import Switches, UseSubject
 from core.api.reports import DayGift
 from core.api.score import Filled, Score
+from core.api.sentence import Said
 from core.api.turns import PassedOver
 from core.api.verdict import DATA, Verdict, VerdictCode
 
@@ -46,6 +47,7 @@ class ProblemView(msgspec.Struct, frozen=True):
     code: str
     message: str
     hint: str = ""
+    said: Said = ()
 
 
 class LossView(msgspec.Struct, frozen=True):
@@ -122,6 +124,7 @@ class ReachView(msgspec.Struct, frozen=True):
     sentence: str
     advice: str = ""
     """Sentence on what would improve reachability; empty if nothing is needed."""
+    said: Said = ()
 
 
 class PeerView(msgspec.Struct, frozen=True, kw_only=True):
@@ -218,7 +221,7 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def sentence(self) -> str:
         """The verdict as a sentence in plain words."""
-        return verdicts.sentence(self.verdict)
+        return str(verdicts.sentence(self.verdict))
 
     @property
     def problem(self) -> ProblemView | None:
@@ -226,7 +229,8 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
         if self.verdict.code is not VerdictCode.PROBLEM:
             return None
         words = self.verdict.args
-        return ProblemView(self.verdict.reason, str(words.get("message", "")), str(words.get("hint", "")))
+        message, hint = (str(words.get(name, "")) for name in ("message", "hint"))
+        return ProblemView(self.verdict.reason, message, hint, self.verdict.said)
 
     @property
     def activity(self) -> Activity:
@@ -294,3 +298,5 @@ class Notice(msgspec.Struct, frozen=True):
     """Its kind, such as "round.left"; of a verdict "verdict", its code and its reason, with dots; empty: none."""
     args: dict[str, str | int] = {}
     """What a verdict's sentence is made of."""
+    said: Said = ()
+    """How the text, or what of `args` is a sentence, is made."""

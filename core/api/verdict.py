@@ -4,7 +4,7 @@ The engine puts it into each snapshot; where none answers, window and command li
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
@@ -13,6 +13,7 @@ import msgspec
 
 from core.api.data_state import DataCode, why_stalled
 from core.api.numbers import amount
+from core.api.sentence import Said, Sentence, in_series, parted, recalled
 
 
 class VerdictCode(StrEnum):
@@ -42,8 +43,11 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     until: float | None = None
     """Unix seconds at which a rest ends, or the others are looked for again; None: no moment is known."""
     args: dict[str, str | int] = {}
+    said: Said = ()
+    """How those arguments are made that are sentences themselves."""
 
 
+Args = Mapping[str, str | int]
 NO_ENTRY: Final = "no_entry"
 """Reason of `NO_ANSWER`: an engine lives, and refuses who asks."""
 SENTENCES: Final[Mapping[tuple[VerdictCode, str], str]] = MappingProxyType(
@@ -211,9 +215,9 @@ def paused(reason: str = "", *, until: float | None = None, **args: str | int) -
     return Verdict(code=VerdictCode.PAUSED, reason=reason, until=until, args=args)
 
 
-def starting(reason: str, **args: str | int) -> Verdict:
+def starting(reason: str, **args: str | int | Sentence) -> Verdict:
     """Nothing is computed yet."""
-    return Verdict(code=VerdictCode.STARTING, reason=reason, args=args)
+    return _with_sentences(VerdictCode.STARTING, reason, args)
 
 
 def changing(*, contributing: bool) -> Verdict:
@@ -226,14 +230,19 @@ def no_answer(reason: str = "") -> Verdict:
     return Verdict(code=VerdictCode.NO_ANSWER, reason=reason)
 
 
-def not_connected(reason: str, **args: str | int) -> Verdict:
+def not_connected(reason: str, **args: str | int | Sentence) -> Verdict:
     """No engine runs, or the engine does not reach the others."""
-    return Verdict(code=VerdictCode.NOT_CONNECTED, reason=reason, args=args)
+    return _with_sentences(VerdictCode.NOT_CONNECTED, reason, args)
 
 
-def problem(code: str, message: str, hint: str = "") -> Verdict:
+def problem(code: str, message: str | Sentence, hint: str | Sentence = "") -> Verdict:
     """Something is wrong, in the words of what found it."""
-    return Verdict(code=VerdictCode.PROBLEM, reason=code, args={"message": message, "hint": hint})
+    return _with_sentences(VerdictCode.PROBLEM, code, {"message": message, "hint": hint})
+
+
+def _with_sentences(code: VerdictCode, reason: str, args: Mapping[str, str | int | Sentence]) -> Verdict:
+    plain, said = parted(args)
+    return Verdict(code=code, reason=reason, args=plain, said=said)
 
 
 def no_data(code: str, args: Mapping[str, str | int]) -> Verdict:
@@ -247,104 +256,93 @@ def no_data(code: str, args: Mapping[str, str | int]) -> Verdict:
         return starting("data")
     if code in {DataCode.NO_ANSWER, DataCode.NO_MEMBER}:
         return not_connected(f"{DATA}{code}", **args)
-    return Verdict(
-        code=VerdictCode.PROBLEM, reason=f"{DATA}{code}", args={**args, "message": why_stalled(code, args), "hint": ""}
+    return _with_sentences(
+        VerdictCode.PROBLEM, f"{DATA}{code}", {**args, "message": why_stalled(code, args), "hint": ""}
     )
 
 
-def headline(verdict: Verdict, translate: Callable[[str], str] = str) -> str:
+def headline(verdict: Verdict) -> Sentence:
     """The verdict in a word or two."""
     if verdict.code is VerdictCode.NOT_CONNECTED and verdict.reason.startswith(DATA):
-        return translate("Waiting for text")
-    return translate(HEADLINES_BY_REASON.get(verdict.reason) or HEADLINES[verdict.code])
+        return Sentence("Waiting for text")
+    return Sentence(HEADLINES_BY_REASON.get(verdict.reason) or HEADLINES[verdict.code])
 
 
-def sentence(verdict: Verdict, translate: Callable[[str], str] = str) -> str:
-    """The verdict as a plain sentence: what is happening, and why.
-
-    Args:
-        verdict: As it was decided.
-        translate: Gives a sentence with its fields in braces in the person's language.
-    """
+def sentence(verdict: Verdict) -> Sentence:
+    """What is happening, and why, in words."""
+    args = verdict.args
     if verdict.reason.startswith(DATA):
-        return why_stalled(verdict.reason.removeprefix(DATA), verdict.args, translate)
+        return why_stalled(verdict.reason.removeprefix(DATA), args)
     if verdict.code is VerdictCode.PROBLEM:
-        return translate(str(verdict.args.get("message", "")))
+        return recalled(str(args.get("message", "")), verdict.said)
     template = SENTENCES.get((verdict.code, verdict.reason))
     if template is None:
-        return _counted(verdict, translate)
-    made: dict[str, str | int] = {"pieces": _pieces(verdict, translate), "moment": _moment(verdict, translate)}
-    made["whose"] = _whose(verdict, translate)
-    made |= {name: translate(str(verdict.args[name])) for name in WHOLE if name in verdict.args}
-    if "stage" in made:
-        stage = _stage(str(made["stage"]), {**verdict.args, **made})
-        made["stage"] = f"{stage} {_goes_on(verdict, translate)}".rstrip()
-    return translate(template).format_map({**verdict.args, **made})
+        return _counted(verdict)
+    pieces = Sentence.named(", {done} of {total} pieces are here" if "total" in args else "", args)
+    made: dict[str, object] = {**args, "pieces": pieces, "moment": _moment(args), "whose": _whose(args)}
+    made |= {name: recalled(str(args[name]), verdict.said) for name in WHOLE if name in args}
+    if "stage" in args:
+        made["stage"] = _stage(str(args["stage"]), made)
+    return Sentence.named(template, made)
 
 
-def next_try(verdict: Verdict, now: float, translate: Callable[[str], str] = str) -> str:
+def next_try(verdict: Verdict, now: float) -> Sentence:
     """When the others are looked for again; empty: that is not known.
 
     Args:
         verdict: As it was decided.
         now: Unix seconds.
-        translate: As for `sentence`.
     """
     if verdict.code is not VerdictCode.NOT_CONNECTED or verdict.until is None:
-        return ""
+        return Sentence("")
     left_s = math.ceil(verdict.until - now)
-    return translate("Next try in {seconds} s.").format(seconds=left_s) if left_s > 0 else translate("Trying now…")
+    return Sentence("Next try in {seconds} s.", left_s) if left_s > 0 else Sentence("Trying now…")
 
 
-def _counted(verdict: Verdict, translate: Callable[[str], str]) -> str:
+def _counted(verdict: Verdict) -> Sentence:
     """The sentences about samples and company, which depend on numbers."""
     numbers = {name: value for name, value in verdict.args.items() if isinstance(value, int)}
     others, samples, target, epoch = (numbers.get(name, 0) for name in ("others", "samples", "target", "epoch"))
-    alone, one = translate("alone for now"), translate("together with one other")
-    company = {0: alone, 1: one}.get(others, translate("together with {others} others").format(others=others))
-    words = {"company": company, "epoch": epoch + 1, "target": amount(target), "samples": amount(samples)}
+    company = Sentence("together with {others} others", others)
+    if others < 2:
+        company = Sentence("together with one other" if others else "alone for now")
     if verdict.reason == "averaging":
-        meanwhile = translate(" while training goes on") if numbers.get("overlaps") else ""
-        told = translate("Averaging {company}{meanwhile}: everyone's work becomes epoch {epoch} of the model.")
-        return told.format(meanwhile=meanwhile, **words)
+        meanwhile = Sentence(" while training goes on" if numbers.get("overlaps") else "")
+        told = "Averaging {company}{meanwhile}: everyone's work becomes epoch {epoch} of the model."
+        return Sentence(told, company, meanwhile, epoch + 1)
     if samples >= target:
-        return translate("Training {company}: all {target} samples for epoch {epoch} are gathered.").format(**words)
-    return translate("Training {company}: {samples} of {target} samples for epoch {epoch}.").format(**words)
+        gathered = "Training {company}: all {target} samples for epoch {epoch} are gathered."
+        return Sentence(gathered, company, amount(target), epoch + 1)
+    training = "Training {company}: {samples} of {target} samples for epoch {epoch}."
+    return Sentence(training, company, amount(samples), amount(target), epoch + 1)
 
 
-def _pieces(verdict: Verdict, translate: Callable[[str], str]) -> str:
-    """How far a download is; empty while its size is not known."""
-    return translate(", {done} of {total} pieces are here").format_map(verdict.args) if "total" in verdict.args else ""
+def _stage(stage: str, values: Mapping[str, object]) -> Sentence:
+    """What is prepared or waited for, how far it is, and what happens without anybody's doing."""
+    made = Sentence.named(stage, {"where": "", "why": "", **values})
+    if "percent" in values:
+        made = Sentence("{stage} ({percent} %)", made, values["percent"])
+    if "collaboration" in values:
+        goes_on = Sentence("{collaboration} goes on by itself when it does.", values["collaboration"])
+        made = in_series((made, goes_on), " ")
+    return made
 
 
-def _stage(sentence: str, values: Mapping[str, str | int]) -> str:
-    """What is prepared or waited for, and how far it is; other braces in it stay as they are."""
-    for name in ("whose", "where", "why"):
-        sentence = sentence.replace(f"{{{name}}}", str(values.get(name, "")))
-    return f"{sentence} ({values['percent']} %)" if "percent" in values else sentence
-
-
-def _whose(verdict: Verdict, translate: Callable[[str], str]) -> str:
+def _whose(args: Args) -> Sentence:
     """Whose computer a link leads to, as far as that is known."""
     words = {
-        (True, True): translate("{organiser}'s computer ({where})"),
-        (True, False): translate("{organiser}'s computer"),
-        (False, True): translate("The computer at {where}"),
-        (False, False): translate("The organiser's computer"),
+        (True, True): "{organiser}'s computer ({where})",
+        (True, False): "{organiser}'s computer",
+        (False, True): "The computer at {where}",
+        (False, False): "The organiser's computer",
     }
-    return words["organiser" in verdict.args, "where" in verdict.args].format_map(verdict.args)
+    return Sentence.named(words["organiser" in args, "where" in args], args)
 
 
-def _goes_on(verdict: Verdict, translate: Callable[[str], str]) -> str:
-    """What happens without anybody's doing."""
-    known = "collaboration" in verdict.args
-    return translate("{collaboration} goes on by itself when it does.").format_map(verdict.args) if known else ""
-
-
-def _moment(verdict: Verdict, translate: Callable[[str], str]) -> str:
+def _moment(args: Args) -> Sentence:
     """When a rest ends: "at 20:00", "on Saturday at 07:00"; without a clock time only other hours end it."""
-    if "clock" not in verdict.args:
-        return translate("with other hours")
-    if "day" not in verdict.args:
-        return translate("at {clock}").format_map(verdict.args)
-    return translate("on {day} at {clock}").format(day=translate(str(verdict.args["day"])), clock=verdict.args["clock"])
+    if "clock" not in args:
+        return Sentence("with other hours")
+    if "day" not in args:
+        return Sentence("at {clock}", args["clock"])
+    return Sentence("on {day} at {clock}", Sentence(str(args["day"])), args["clock"])

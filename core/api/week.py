@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from core.api.sentence import Sentence, Spoken
+
 HOUR_MINUTES: Final = 60
 DAY_MINUTES: Final = 24 * HOUR_MINUTES
 WEEK_MINUTES: Final = 7 * DAY_MINUTES
@@ -17,22 +19,15 @@ TEXT_MAX: Final = 4000
 EXAMPLE: Final = "mon-fri 20:00-07:00, sat sun"
 
 _GROUPS: Final = (("weekdays", 0, 5), ("weekend", 5, 7), ("weekends", 5, 7), ("daily", 0, 7))
+_HINT: Final = Sentence("Write it like this: {example}", EXAMPLE)
 _TIMES: Final = re.compile(r"(\d{1,2})(?::(\d{2}))?-(\d{1,2})(?::(\d{2}))?")
-_HINT: Final = f"Write it like this: {EXAMPLE}"
 
 
-class BadWeek(ValueError):  # noqa: N818 - the same kind of word as core.base.problems
-    """A description that cannot be read.
+class BadWeek(Spoken, ValueError):  # noqa: N818 - as its base says
+    """A description that cannot be read."""
 
-    Args:
-        message: What is wrong, as a sentence.
-        hint: What to do.
-    """
-
-    def __init__(self, message: str, hint: str = _HINT) -> None:
-        super().__init__(f"{message} {hint}")
-        self.message = message
-        self.hint = hint
+    def __init__(self, message: str, /, *values: object, hint: str | Sentence = _HINT) -> None:
+        super().__init__(message, *values, hint=hint)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +105,7 @@ def read_week(text: str) -> Week:
     if words in {"", "never", "none"}:
         raise BadWeek(
             "With no hour left, Potluck would never work.",
-            "Leave at least one hour, or pause Potluck with its switch.",
+            hint="Leave at least one hour, or pause Potluck with its switch.",
         )
     minutes = bytearray(WEEK_MINUTES)
     for part in re.split(r"[,;]", words):
@@ -162,7 +157,9 @@ def _mark(minutes: bytearray, words: Sequence[str]) -> None:
             times.append(found)
             continue
         if times and not days:
-            raise BadWeek(f"{_shown(word)} comes after the times.", f"Say the days first, as in: {EXAMPLE}")
+            raise BadWeek(
+                "{word} comes after the times.", _shown(word), EXAMPLE, hint="Say the days first, as in: {example}"
+            )
         if times:
             _open(minutes, days, times)
             days, times = [], []
@@ -188,14 +185,15 @@ def _times(word: str) -> tuple[int, int] | None:
         return None
     found = _TIMES.fullmatch(word)
     if found is None:
-        raise BadWeek(f"{_shown(word)} does not say from when to when.")
+        raise BadWeek("{word} does not say from when to when.", _shown(word))
     hours = [int(found[1]), int(found[3])]
     minutes = [int(found[2] or 0), int(found[4] or 0)]
     start, end = (hour * HOUR_MINUTES + minute for hour, minute in zip(hours, minutes, strict=True))
     if max(minutes) >= HOUR_MINUTES or max(start, end) > DAY_MINUTES or start == DAY_MINUTES:
-        raise BadWeek(f"There are no such times: {_shown(word)}.", "A day goes from 00:00 to 24:00.")
+        raise BadWeek("There are no such times: {word}.", _shown(word), hint="A day goes from 00:00 to 24:00.")
     if start == end:
-        raise BadWeek(f"From {clock(start)} to {clock(end)} is zero minutes.", "For a whole day write 00:00-24:00.")
+        message = "From {start} to {end} is zero minutes."
+        raise BadWeek(message, clock(start), clock(end), hint="For a whole day write 00:00-24:00.")
     return (start, end) if start < end else (start, end + DAY_MINUTES)
 
 
@@ -217,7 +215,7 @@ def _day(name: str, word: str) -> int:
     name = name.rstrip(".")
     found = [place for place, day in enumerate(DAYS) if len(name) >= 3 and day.startswith(name)]
     if not found:
-        raise BadWeek(f"{_shown(word)} is neither a day nor times of a day.")
+        raise BadWeek("{word} is neither a day nor times of a day.", _shown(word))
     return found[0]
 
 

@@ -35,7 +35,7 @@ def signed_wish(records: AuthorityRecords, signer: Signer, now: float, wish: Mod
         NotTrusted: the signer is not a moderator.
     """
     if len(wish.words) > WORDS_MAX:
-        raise BadInput(f"These are {len(wish.words)} letters.", hint=f"Say it in {WORDS_MAX}.")
+        raise BadInput("These are {count} letters.", len(wish.words), WORDS_MAX, hint="Say it in {most}.")
     match wish.act:
         case ModerationAct.SIGN:
             proposal = _proposal(records, wish.who)
@@ -80,13 +80,13 @@ def _new_roles(records: AuthorityRecords, signer: Signer, now: float, wish: Mode
         case ModerationAct.ADD:
             name, (key, *more) = wish.words.strip() or wish.who, find(wish.who)
             if more and key_of(wish.who) is None:
-                computers = f"{quoted(wish.who)} has {1 + len(more)} computers."
-                raise BadInput(computers, hint="Give the key of the one at which they moderate: potluck account")
+                hint = "Give the key of the one at which they moderate: potluck account"
+                raise BadInput("{who} has {count} computers.", quoted(wish.who), 1 + len(more), hint=hint)
             people.append(Moderator(key_of(wish.who) or key, name.encode()[:NAME_BYTES_MAX].decode(errors="ignore")))
         case ModerationAct.REMOVE:
             gone = [one for one in people if wish.who in {one.name, one.key.hex()}]
             if not gone:
-                raise BadInput(f"{quoted(wish.who)} is not a moderator.", hint="List them with: potluck moderate")
+                raise BadInput("{who} is not a moderator.", quoted(wish.who), hint="List them with: potluck moderate")
             people.remove(gone[0])
             threshold = threshold or min(roles.threshold, usual_threshold(len(people)))
     return new_roles(
@@ -97,7 +97,7 @@ def _new_roles(records: AuthorityRecords, signer: Signer, now: float, wish: Mode
 def _proposal(records: AuthorityRecords, said: str) -> Proposal:
     found = [one for one in records.proposals if said and proposal_id(one.document).startswith(said.lower())]
     if len(found) != 1:
-        raise BadInput(f"No proposal is called {quoted(said)}.", hint="List them with: potluck moderate")
+        raise BadInput("No proposal is called {words}.", quoted(said), hint="List them with: potluck moderate")
     return found[0]
 
 

@@ -83,7 +83,7 @@ def new_roles(
     if not moderators:
         raise BadInput("Nobody would be left who can decide.", hint="Add another moderator first.")
     if len(moderators) > MODERATORS_MAX:
-        raise BadInput(f"There can be {MODERATORS_MAX} moderators.", hint="Remove one first.")
+        raise BadInput("There can be {most} moderators.", MODERATORS_MAX, hint="Remove one first.")
     roles = Roles(
         number=number,
         previous=previous,
@@ -123,7 +123,7 @@ def new_holds(
         held += hold
         if len(held) > HELD_MAX:
             raise BadInput(
-                f"One moderator can hold {HELD_MAX} computers at a time.", hint="Release one first, or ban them."
+                "One moderator can hold {most} computers at a time.", HELD_MAX, hint="Release one first, or ban them."
             )
         if hold[0].until > number + HOLD_S:
             raise BadInput("A hold lasts for 7 days at most.", hint="Ban them, which needs the others' signatures.")

@@ -99,7 +99,7 @@ def check_roles(roles: Roles) -> None:
     for one in roles.moderators:
         if not one.name.strip() or not one.name.isprintable() or len(one.name.encode()) > NAME_BYTES_MAX:
             raise BadInput(
-                "A moderator's name cannot be shown.", hint=f"Choose one of 1 to {NAME_BYTES_MAX} printable bytes."
+                "A moderator's name cannot be shown.", NAME_BYTES_MAX, hint="Choose one of 1 to {most} printable bytes."
             )
 
 

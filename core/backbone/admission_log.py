@@ -24,7 +24,7 @@ from core.backbone.invitations import DeviceInvitation, Invitation, found_in
 from core.backbone.names import check_name, looks
 from core.backbone.revocations import Revocations, shut_out
 from core.base.ids import AccountId, PeerId
-from core.base.problems import BadInput, NotTrusted, ShutOut
+from core.base.problems import BadInput, NotTrusted, Sentence, ShutOut, later
 from core.system.atomic_files import append_synced, read_bounded
 
 ADMITTED: Final = "admitted.log"
@@ -98,6 +98,9 @@ class Newcomer(NamedTuple):
     device: str = ""
 
 
+ASK: Final = Sentence("Ask the organiser for a new link.")
+
+
 class BadInvitation(NotTrusted):
     """An invitation that lets nobody in.
 
@@ -107,8 +110,8 @@ class BadInvitation(NotTrusted):
         hint: What to do.
     """
 
-    def __init__(self, why: str, message: str, *, hint: str = "Ask the organiser for a new link.") -> None:
-        super().__init__(message, hint=hint)
+    def __init__(self, why: str, message: str, /, *values: object, hint: str | Sentence = ASK) -> None:
+        super().__init__(message, *values, hint=hint)
         self.code = f"link.{why}"
 
 
@@ -122,8 +125,8 @@ class PlacesHeld(BadInvitation):
     """The last places of an invitation are held for others, some of whom may not come."""
 
     def __init__(self) -> None:
-        said = "The last places of this invitation are held for computers that are about to come in."
-        super().__init__("full", said, hint="Try again in some minutes, or ask the organiser for a new link.")
+        said = later("The last places of this invitation are held for computers that are about to come in.")
+        super().__init__("full", said, hint=later("Try again in some minutes, or ask the organiser for a new link."))
 
 
 class TooManyDevices(BadInvitation):
@@ -298,7 +301,9 @@ class AdmissionLog:
         else:
             check_name(name)
             if any(look in self._by_look for look in looks(name)):
-                raise NameTaken(f"The name {name!r} belongs to somebody else here.", hint="Choose another name.")
+                raise NameTaken(
+                    "The name {name} belongs to somebody else here.", repr(name), hint="Choose another name."
+                )
         admission = Admitted(
             key=who.key.hex(),
             name=name,

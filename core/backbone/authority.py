@@ -64,10 +64,8 @@ class Authority:
             ProofProblem: the request is unreadable, or its signature is not made with its key.
         """
         if not username.strip() or not username.isprintable() or len(username.encode()) > USERNAME_BYTES_MAX:
-            raise BadInput(
-                f"The name {username[:20]!r} cannot be used.",
-                hint=f"Choose one of 1 to {USERNAME_BYTES_MAX} bytes that can be printed.",
-            )
+            hint = "Choose one of 1 to {most} bytes that can be printed."
+            raise BadInput("The name {username} cannot be used.", repr(username[:20]), USERNAME_BYTES_MAX, hint=hint)
         key = Ed25519PublicKey.from_public_bytes(requested_key(request))
         names = [x509.NameAttribute(NameOID.COMMON_NAME, username.strip())]
         if label := _label(device):

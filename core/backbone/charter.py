@@ -95,7 +95,9 @@ def read_charter_records(charter: Charter) -> AuthorityRecords:
     try:
         records.learn(read_bounded(charter.folder / RECORDS, BUNDLE_BYTES_MAX) or b"", None)
     except (ValueError, RemoteProblem) as error:
-        raise Damaged(f"The file {RECORDS} of the collaboration in {charter.folder} is damaged.") from error
+        raise Damaged(
+            "The file {records} of the collaboration in {folder} is damaged.", RECORDS, charter.folder
+        ) from error
     return records
 
 
@@ -277,18 +279,23 @@ def load_charter(folder: Path) -> Charter:
         NotTrusted: the manifest was changed after it was signed.
     """
     if not any((folder / name).exists() for name in (AUTHORITY, INVITATIONS, EARLIER_INVITATION, MANIFEST)):
-        where = f"The folder {folder} holds no collaboration." if folder.is_dir() else f"There is no folder {folder}."
-        raise BadInput(where, hint=f"Name the folder of a collaboration: it holds {MANIFEST} and {AUTHORITY}.")
+        raise BadInput(
+            "The folder {folder} holds no collaboration." if folder.is_dir() else "There is no folder {folder}.",
+            folder,
+            MANIFEST,
+            AUTHORITY,
+            hint="Name the folder of a collaboration: it holds {manifest} and {authority}.",
+        )
     try:
         seed = (folder / AUTHORITY).read_bytes()
         data = (folder / MANIFEST).read_bytes()
     except OSError as error:
         why = f"{Path(error.filename).name}: {error.strerror}" if error.filename and error.strerror else str(error)
         raise Damaged(
-            f"The collaboration in {folder} cannot be read ({why}).", hint="Bring back a copy of it."
+            "The collaboration in {folder} cannot be read ({why}).", folder, why, hint="Bring back a copy of it."
         ) from error
     if len(seed) != SEED_BYTES:
-        raise Damaged(f"The collaboration in {folder} has a damaged key.")
+        raise Damaged("The collaboration in {folder} has a damaged key.", folder)
     read_invitations(folder)
     manifest = read_manifest(data, Ed25519Verifier())
     check_manifest(manifest)
@@ -298,5 +305,5 @@ def load_charter(folder: Path) -> Charter:
         except OSError:
             whole = False
         if not whole:
-            raise Damaged(f"The file {name} of the collaboration in {folder} is missing or damaged.")
+            raise Damaged("The file {name} of the collaboration in {folder} is missing or damaged.", name, folder)
     return Charter(folder, manifest, KeyPair(seed))

@@ -44,11 +44,11 @@ def derive_root(source: Path, part: Path, origin: bytes, *, manifest: bytes = b"
         if not state_header.names_digest(
             source.name.partition("-")[2], root_digest(chunk_digests(file_chunks(source)))
         ):
-            raise Damaged(f"The copy {source.name} is not what was written.", hint="Choose another one.")
+            raise Damaged("The copy {name} is not what was written.", source.name, hint="Choose another one.")
         epoch, before, lineage = _write_root(source, part, origin, manifest)
         return GoBack(epoch=epoch, source=before, root=lineage, digest=root_digest(chunk_digests(file_chunks(part))))
     except WireProblem as error:
-        raise Damaged(f"The copy {source.name} is not a state.", hint="Choose another one.") from error
+        raise Damaged("The copy {name} is not a state.", source.name, hint="Choose another one.") from error
     except OSError as error:
         raise problem_of(error, part) from error
 

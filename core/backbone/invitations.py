@@ -101,12 +101,10 @@ def read_invitations(folder: Path) -> list[Invitation]:
         if earlier is not None:
             return [msgspec.convert({"secret": earlier.decode().strip()}, Invitation)]
     except ValueError as error:
-        raise Damaged(
-            f"The invitations of the collaboration in {folder} are damaged.", hint=f"Bring back {INVITATIONS}."
-        ) from error
-    raise Damaged(
-        f"The collaboration in {folder} cannot be read ({INVITATIONS}: No such file).", hint="Bring back a copy of it."
-    )
+        told = "The invitations of the collaboration in {folder} are damaged."
+        raise Damaged(told, folder, INVITATIONS, hint="Bring back {invitations}.") from error
+    message = "The collaboration in {folder} cannot be read ({invitations}: No such file)."
+    raise Damaged(message, folder, INVITATIONS, hint="Bring back a copy of it.")
 
 
 def write_invitations(folder: Path, invitations: Sequence[Invitation]) -> None:
@@ -121,7 +119,7 @@ def write_invitations(folder: Path, invitations: Sequence[Invitation]) -> None:
         NoSpace: the disk is full; what held before still holds.
     """
     if len(invitations) > INVITATIONS_MAX:
-        raise BadInput(f"There are {INVITATIONS_MAX} invitations already.", hint="Withdraw some of them.")
+        raise BadInput("There are {most} invitations already.", INVITATIONS_MAX, hint="Withdraw some of them.")
     write_atomic(folder / INVITATIONS, msgspec.json.format(msgspec.json.encode(list(invitations)), indent=1))
 
 

@@ -21,7 +21,7 @@ from core.authority.records import BUNDLE_BYTES_MAX, AuthorityRecords
 from core.backbone.desk_messages import GRANT_BYTES_MAX, PassGrant
 from core.base.ids import PeerId
 from core.base.manifest import MANIFEST_BYTES_MAX, Manifest, read_manifest
-from core.base.problems import NotTrusted, Problem, RemoteProblem
+from core.base.problems import NotTrusted, Problem, RemoteProblem, Sentence
 from core.base.signing import Ed25519Verifier
 from core.net.identity.passes import Pass, signed_pass, verify_authority
 from core.system.atomic_files import read_bounded, set_aside, write_atomic
@@ -66,7 +66,7 @@ class KeptPasses:
         self._folder = folder
         self._manifest_id = manifest_id
         self._me = me
-        self.notices: list[str] = []
+        self.notices: list[Sentence] = []
         """Sentences for the person, about files that were set aside."""
 
     def keep(self, kept: KeptPass) -> None:
@@ -100,9 +100,12 @@ class KeptPasses:
             if shown.peer != self._me:
                 raise NotTrusted(ANOTHERS)
         except (ValueError, Problem) as error:
-            why = error.message if isinstance(error, Problem) else "It is damaged."
-            what = "pass" if path.name == FILE else "description of the collaboration"
-            self._set_aside(path, f"The kept {what} is not used. {why}")
+            why = error.sentence if isinstance(error, Problem) else Sentence("It is damaged.")
+            kept, described = (
+                "The kept pass is not used. {why}",
+                "The kept description of the collaboration is not used. {why}",
+            )
+            self._set_aside(path, Sentence(kept if path.name == FILE else described, why))
             return None
         return KeptPass(manifest, file.authority, file.grant, shown, file.clock_ahead_s)
 
@@ -123,14 +126,14 @@ class KeptPasses:
         try:
             known.learn(read_bounded(path, BUNDLE_BYTES_MAX) or b"", None)
         except (ValueError, RemoteProblem):
-            self._set_aside(path, "The kept list of whom the organiser has shut out is damaged.")
+            self._set_aside(path, Sentence("The kept list of whom the organiser has shut out is damaged."))
             known = records_of(manifest)
         if known.learn(offered, now):
             write_atomic(path, known.to_bytes())
         return known
 
-    def _set_aside(self, path: Path, why: str) -> None:
-        self.notices.append(f"{why} The file was kept as {set_aside(path).name}.")
+    def _set_aside(self, path: Path, why: Sentence) -> None:
+        self.notices.append(Sentence("{why} The file was kept as {name}.", why, set_aside(path).name))
 
 
 def records_of(manifest: Manifest) -> AuthorityRecords:

@@ -120,7 +120,7 @@ def way_back(folder: Path, number: int) -> GoBack:
     """
     copies = {copy.number: copy for copy in kept_copies(folder)}
     if number not in copies:
-        raise BadInput(f"There is no copy {number}.", hint="List them with: potluck copies --charter DIR")
+        raise BadInput("There is no copy {number}.", number, hint="List them with: potluck copies --charter DIR")
     part = folder / f".root.{os.getpid()}-{token_hex(6)}"  # a backbone that starts deletes what is torn
     try:
         return derive_root(copies[number].path, part, token_bytes(ORIGIN_BYTES))
@@ -204,7 +204,7 @@ class KeptStates:
         number = 1 + max(self._numbered())
         try:
             if derive_root(path, part, back.root[-ORIGIN_BYTES:]) != back:
-                raise Damaged(f"The copy {path.name} is not the one to which moderators want to go back.")
+                raise Damaged("The copy {name} is not the one to which moderators want to go back.", path.name)
             root = self._folder / f"{number:06d}-{state_file_name(back.epoch, back.root, back.digest)}"
             move_synced(part, root)
         except OSError as error:

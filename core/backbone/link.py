@@ -81,7 +81,7 @@ def read_hosts(said: Sequence[str]) -> tuple[str, ...]:
     hosts = tuple(dict.fromkeys(filter(None, map(read_host, said))))
     hint = "Name fewer with --host."
     if len(hosts) > PLACES_MAX:
-        raise BadInput(f"A link has at most {PLACES_MAX} addresses, not {len(hosts)}.", hint=hint)
+        raise BadInput("A link has at most {most} addresses, not {count}.", PLACES_MAX, len(hosts), hint=hint)
     if hosts:
         _check_letters(str(link_to(hosts, 65_535, bytes(32), "x" * INVITE_LETTERS_MAX)), LETTERS_MAX, hint=hint)
     return hosts
@@ -89,7 +89,7 @@ def read_hosts(said: Sequence[str]) -> tuple[str, ...]:
 
 def _check_letters(link: str, most: int, *, hint: str) -> None:
     if len(link) > most:
-        raise BadInput(f"A link has at most {most} letters, not {len(link)}.", hint=hint)
+        raise BadInput("A link has at most {most} letters, not {count}.", most, len(link), hint=hint)
 
 
 def parse_link(text: str) -> Link:
@@ -107,7 +107,7 @@ def parse_link(text: str) -> Link:
         further = [urlsplit(f"//{each}") for each in query.split(",") if each]
         also = dict.fromkeys((each.hostname or "", each.port or 0) for each in further)
     except ValueError as error:
-        raise BadInput(f"This link cannot be read: {error}.", hint=hint) from error
+        raise BadInput("This link cannot be read: {error}.", error, hint=hint) from error
     if parts.scheme != SCHEME or not host or not port or not all(name and number for name, number in also):
         raise BadInput("This is not a Potluck link.", hint=hint)
     manifest = _MANIFEST.match(parts.path)

@@ -60,13 +60,12 @@ def check_name(name: str) -> None:
     """
     if not name or usable_name(name) != name:
         raise BadInput(
-            f"The name {name[:20]!r} cannot be used.", hint="Choose one of 1 to 40 letters, digits and spaces."
+            "The name {name} cannot be used.", repr(name[:20]), hint="Choose one of 1 to 40 letters, digits and spaces."
         )
     spelt = [letter for letter in name if letter.isalpha() and unicodedata.category(letter) != "Lm"]
     if len({_alphabet(letter) for letter in spelt}) > 1:
-        raise BadInput(
-            f"The name {name[:20]!r} mixes letters of several alphabets.", hint="Choose one with letters of one."
-        )
+        message = "The name {name} mixes letters of several alphabets."
+        raise BadInput(message, repr(name[:20]), hint="Choose one with letters of one.")
 
 
 def looks(name: str) -> tuple[str, str]:

@@ -34,7 +34,9 @@ def backbone_key(path: Path) -> KeyPair:
         return key
     if len(seed) != SEED_BYTES:
         aside = set_aside(path)
-        raise Damaged("The backbone's key is damaged.", hint=f"It was kept as {aside.name}; start again for a new one.")
+        raise Damaged(
+            "The backbone's key is damaged.", aside.name, hint="It was kept as {name}; start again for a new one."
+        )
     return KeyPair(seed)
 
 

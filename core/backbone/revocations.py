@@ -70,7 +70,7 @@ class Revocations:
         except FileNotFoundError:
             return
         except OSError as error:
-            raise UserProblem(f"{self._path} could not be read: {error.strerror or error}.") from error
+            raise UserProblem("{path} could not be read: {error}.", self._path, error.strerror or error) from error
         whole = data[: data.rfind(b"\n") + 1]  # a command may be writing the rest
         self._read_bytes += len(whole)
         unreadable = sum(not self._heed(line) for line in whole.splitlines() if line)

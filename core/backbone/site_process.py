@@ -55,8 +55,8 @@ class SiteAddress:
         except OSError as error:
             why = error
         if why is not None:
-            said = f"The page cannot be served at {place(self.host, self.port)}: {why.strerror}."
-            raise Busy(said, hint="Choose another one: --site PORT --site-bind ADDRESS")
+            told, at = "The page cannot be served at {place}: {error}.", place(self.host, self.port)
+            raise Busy(told, at, why.strerror, hint="Choose another one: --site PORT --site-bind ADDRESS")
 
 
 async def keep_site(address: SiteAddress, facts: SiteFacts, now: Callable[[], float], random: Random) -> None:

@@ -65,7 +65,6 @@ def check_averaging(averaging: AveragingNumbers) -> None:
     try:
         AGGREGATORS[name](**averaging.aggregator_numbers)
     except (TypeError, ValueError) as problem:
-        raise BadInput(
-            f"The collaboration gives the aggregator {name!r} numbers that it does not take.",
-            hint="trimmed_mean takes a trim from 0 to below 0.5, centered_clip a clip from 0.25 to 4.",
-        ) from problem
+        message = "The collaboration gives the aggregator {name} numbers that it does not take."
+        hint = "trimmed_mean takes a trim from 0 to below 0.5, centered_clip a clip from 0.25 to 4."
+        raise BadInput(message, repr(name), hint=hint) from problem

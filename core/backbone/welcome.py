@@ -148,7 +148,8 @@ class WelcomeDesk:
             sockets = listening_sockets(host, port, also=ANY6 if host == ANY else "")
         except OSError as error:
             await self._runner.cleanup()
-            raise Busy(f"Port {port} cannot be used: {error.strerror}.", hint="Choose another port.") from error
+            hint = "Choose another port."
+            raise Busy("Port {port} cannot be used: {why}.", port, error.strerror, hint=hint) from error
         server = self._runner.server
         assert server is not None
         self._server = GuardedServer(sockets, context, server)
@@ -303,6 +304,5 @@ def other_protocol(theirs: int) -> JoinRefusal:
     """Why a newcomer of another version is turned away; `theirs` is its protocol."""
     if theirs < PROTOCOL:
         return JoinRefusal(NEWER, "The collaboration uses a newer version of Potluck.", "Update Potluck.")
-    return JoinRefusal(
-        OLDER, "The collaboration uses an older version of Potluck.", "Ask the organiser to update the backbone."
-    )
+    older = "The collaboration uses an older version of Potluck."
+    return JoinRefusal(OLDER, older, "Ask the organiser to update the backbone.")

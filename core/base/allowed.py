@@ -28,10 +28,11 @@ def read_fields(given: Mapping[str, Any], kind: type[T], *, where: str) -> T:
     fields = {field.encode_name: field for field in _struct(kind).fields}
     for name in given:
         if name not in fields:
-            raise BadInput(f"{where}{name!s:.{SHOWN_MAX}} is unknown.", hint=f"Allowed are: {', '.join(fields)}.")
+            message = "{where}{name} is unknown."
+            raise BadInput(message, where, f"{name!s:.{SHOWN_MAX}}", ", ".join(fields), hint="Allowed are: {names}.")
     for name, field in fields.items():
         if field.required and name not in given:
-            raise BadInput(f"{where}{name} is missing.", hint=f"It must be {allowed(field.type)}.")
+            raise BadInput("{where}{name} is missing.", where, name, allowed(field.type), hint="It must be {allowed}.")
     types = typing.get_type_hints(kind, include_extras=True)
     values = {name: _read(value, types[name], fields[name], where=where) for name, value in given.items()}
     return kind(**values)
@@ -66,7 +67,11 @@ def _read(value: Any, kind: Any, field: inspect.Field, *, where: str) -> Any:
         return msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
         raise BadInput(
-            f"{where}{field.encode_name} must be {allowed(field.type)}, not {value!r:.{SHOWN_MAX}}.",
+            "{where}{name} must be {allowed}, not {value}.",
+            where,
+            field.encode_name,
+            allowed(field.type),
+            f"{value!r:.{SHOWN_MAX}}",
             hint="Change it, or leave it out." if not field.required else "",
         ) from error
 

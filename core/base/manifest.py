@@ -9,13 +9,13 @@ from msgspec import Meta
 from core.base.content import digest
 from core.base.data_source import DataSource, DataSources
 from core.base.ids import PEER_ID_BYTES, PeerId
-from core.base.problems import BadInput, NotTrusted
+from core.base.problems import BadInput, NotTrusted, later
 from core.base.schedule import end_of
 from core.base.signing import SIGNATURE_BYTES, Signer, Verifier
 
 MANIFEST_BYTES_MAX = 64 * 1024
 SEED_MAX: Final = 2**53 - 1
-FOUNDER: Final = "its founder"
+FOUNDER: Final = later("its founder")
 """In the place of an organiser's name that nobody has said."""
 PREDECESSOR: Final = "predecessor.json"
 """Name of the blob that is the canonical text of the manifest from whose model a collaboration goes on: its digest is
@@ -217,7 +217,9 @@ def checked(numbers: Mapping[str, object], kind: type[T], *, of: str) -> T:
     try:
         return msgspec.convert(numbers, kind)
     except msgspec.ValidationError as error:
-        raise BadInput(f"The manifest's numbers do not fit the {of}: {error}.", hint="Update Potluck.") from error
+        raise BadInput(
+            "The manifest's numbers do not fit the {of}: {error}.", of, error, hint="Update Potluck."
+        ) from error
 
 
 class _SignedFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -245,13 +247,13 @@ def read_manifest(data: bytes, verifier: Verifier) -> Manifest:
         NotTrusted: the signature is not the authority's.
     """
     if len(data) > MANIFEST_BYTES_MAX:
-        raise BadInput(f"The manifest has {len(data)} bytes; {MANIFEST_BYTES_MAX} are allowed.")
+        raise BadInput("The manifest has {count} bytes; {most} are allowed.", len(data), MANIFEST_BYTES_MAX)
     try:
         signed = msgspec.json.decode(data, type=_SignedFile)
         signature = bytes.fromhex(signed.signature)
     except (msgspec.MsgspecError, ValueError, UnicodeDecodeError, RecursionError) as error:
         raise BadInput(
-            f"This is not a manifest: {error}.", hint="Ask the organiser for the collaboration's link again."
+            "This is not a manifest: {error}.", error, hint="Ask the organiser for the collaboration's link again."
         ) from error
     authority = signed.manifest.authority_id
     if len(authority) != PEER_ID_BYTES or not verifier.verify(authority, signature, signed.manifest.canonical()):

@@ -20,27 +20,25 @@ runner of a machine: where a peer's message led to it, that ends the peer's conv
 from collections.abc import Iterable
 from typing import Final
 
+from core.api import sentence
+
+Said = sentence.Said
+Sentence = sentence.Sentence
+later = sentence.later
+"""For those who raise problems, which are made of sentences."""
 _JOINERS: Final = "\u200c\u200d"
 """Letters without a width that Bengali, Persian and other scripts are written with."""
 
 
-class Problem(Exception):  # noqa: N818 - the tree's own word
-    """A failure that is not a mistake in this program's code.
-
-    Args:
-        message: One sentence that says what is wrong.
-        hint: One sentence that says what to do about it.
-    """
+class Problem(sentence.Spoken):
+    """A failure that is not a mistake in this program's code."""
 
     code = "problem"
 
-    def __init__(self, message: str, *, hint: str = "") -> None:
-        super().__init__(message)
-        self.message = message
-        self.hint = hint
-
-    def __str__(self) -> str:
-        return f"{self.message} {self.hint}".strip()
+    @property
+    def words(self) -> tuple[str, str, str, Said]:
+        """Code, message, hint, and how these are made: what a view of it is made of."""
+        return self.code, self.message, self.hint, self.said
 
 
 class UserProblem(Problem):
@@ -78,10 +76,9 @@ def unknown_name(what: str, name: str, known: Iterable[str]) -> BadInput:
         name: As it stands there.
         known: The names that this version has.
     """
-    return BadInput(
-        f"This version of Potluck does not know the {what} {quoted(name, 80)}.",
-        hint=f"It knows: {', '.join(known)}. Correct the recipe, or update Potluck where the collaboration is newer.",
-    )
+    message = "This version of Potluck does not know the {what} {name}."
+    hint = "It knows: {known}. Correct the recipe, or update Potluck where the collaboration is newer."
+    return BadInput(message, what, quoted(name, 80), ", ".join(known), hint=hint)
 
 
 def no_blank() -> BadInput:
@@ -106,7 +103,7 @@ def check_text(words: str, *, what: str) -> None:
         words.encode()
     except UnicodeEncodeError as error:
         shown = words.encode(errors="surrogateescape").decode(errors="replace")
-        raise BadInput(f"{what} is not UTF-8: {quoted(shown)}.", hint="Give it in UTF-8.") from error
+        raise BadInput("{what} is not UTF-8: {shown}.", what, quoted(shown), hint="Give it in UTF-8.") from error
 
 
 class Busy(UserProblem):

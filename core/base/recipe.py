@@ -151,14 +151,17 @@ def read_recipe(data: bytes, *, called: str, changes: Mapping[str, Number] = Map
         raw["data"] = _read_sources(raw, called=called)
     recipe = read_fields(raw, Recipe, where=f"{called}: ")
     if recipe.task not in TASKS:
-        raise BadInput(f"{called}: task must be one of {', '.join(TASKS)}, not {quoted(recipe.task)}.")
+        raise BadInput(
+            "{called}: task must be one of {tasks}, not {task}.", called, ", ".join(TASKS), quoted(recipe.task)
+        )
     tables: dict[str, Mapping[str, Number]] = {"[optimizer]": recipe.optimizer}
     for name, value in ({} if isinstance(recipe.rule, msgspec.UnsetType) else recipe.rule).items():
         tables |= {f"[rule.{name}]": value} if isinstance(value, dict) else {}
     for title, table in {"[model]": recipe.model, **tables}.items():
         for number_name, number in table.items():
             if isinstance(number, float) and not math.isfinite(number):
-                raise BadInput(f"{called}: {title} {number_name} must be a finite number, not {number}.")
+                message = "{called}: {title} {number_name} must be a finite number, not {number}."
+                raise BadInput(message, called, title, number_name, number)
     for title, table in tables.items():
         _check_schedule(table, where=f"{called}: {title} ")
     return recipe
@@ -186,11 +189,14 @@ def _tables(data: bytes, changes: Mapping[str, Number], *, called: str) -> dict[
         BadInput: it is not TOML, or has no table of that name.
     """
     if len(data) > RECIPE_BYTES_MAX:
-        raise BadInput(f"{called} has {len(data):,} bytes; a recipe has at most {RECIPE_BYTES_MAX:,}.")
+        message = "{called} has {count} bytes; a recipe has at most {most}."
+        raise BadInput(message, called, f"{len(data):,}", f"{RECIPE_BYTES_MAX:,}")
     try:
         raw = tomllib.loads(data.decode())
     except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
-        raise BadInput(f"{called} is not a TOML file: {error}.", hint="See the recipes that come along.") from error
+        raise BadInput(
+            "{called} is not a TOML file: {error}.", called, error, hint="See the recipes that come along."
+        ) from error
     for key, value in changes.items():
         _put(raw, key, value, called=called)
     return raw
@@ -206,7 +212,7 @@ def _put(raw: dict[str, Any], key: str, value: Number, *, called: str) -> None:
     for depth, title in enumerate(tables, start=1):
         raw = raw.setdefault(title, {})
         if not isinstance(raw, dict):
-            raise BadInput(f"{called}: {'.'.join(tables[:depth])} is not a table.")
+            raise BadInput("{called}: {tables} is not a table.", called, ".".join(tables[:depth]))
     raw[name] = value
 
 
@@ -218,11 +224,13 @@ def _read_sources(raw: Mapping[str, object], *, called: str) -> tuple[DataSource
     """
     tables = raw["data"]
     if "text" in raw:
-        raise BadInput(f"{called}: text and [[data]] name the text twice.", hint="Leave one of them out.")
+        raise BadInput("{called}: text and [[data]] name the text twice.", called, hint="Leave one of them out.")
     if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
-        raise BadInput(f"{called}: data must be tables.", hint="Write each source below a line [[data]].")
+        raise BadInput("{called}: data must be tables.", called, hint="Write each source below a line [[data]].")
     if not 1 <= len(tables) <= SOURCES_MAX:
-        raise BadInput(f"{called}: there are {len(tables)} tables [[data]]; 1 to {SOURCES_MAX} are allowed.")
+        raise BadInput(
+            "{called}: there are {count} tables [[data]]; 1 to {most} are allowed.", called, len(tables), SOURCES_MAX
+        )
     found = []
     for number, table in enumerate(tables, start=1):
         where = f"{called}: [[data]] {number}: "
@@ -230,17 +238,13 @@ def _read_sources(raw: Mapping[str, object], *, called: str) -> tuple[DataSource
             beside = {} if "address" in table or "index" not in table else {"address": MEMBERS}
             found.append(read_fields({**beside, **table}, DataSource, where=where))
         except ValueError as error:
-            raise BadInput(f"{where}{error}") from error
+            raise BadInput("{where}{error}", where, error) from error
         if "address" not in table and "index" not in table:
-            raise BadInput(
-                f"{where}address is missing.",
-                hint="Name a folder, a URL, or hf://datasets/OWNER/NAME; of shards that were cut, the index is enough.",
-            )
+            hint = "Name a folder, a URL, or hf://datasets/OWNER/NAME; of shards that were cut, the index is enough."
+            raise BadInput("{where}address is missing.", where, hint=hint)
         if why := why_no_server(found[-1].address):
-            raise BadInput(
-                f"{where}{why}",
-                hint="Where the shards lie beside their index, leave the address out: the backbone gives them.",
-            )
+            advice = "Where the shards lie beside their index, leave the address out: the backbone gives them."
+            raise BadInput("{where}{why}", where, why, hint=advice)
     return tuple(found)
 
 
@@ -252,7 +256,8 @@ def _epochs(samples: Number, target_samples: int) -> int:
 def _check_schedule(table: Mapping[str, Number], *, where: str) -> None:
     for name, number in table.items():
         if name.endswith(EPOCHS):
-            raise BadInput(f"{where}{name} is unknown.", hint="Schedules count samples: write ..._samples.")
+            raise BadInput("{where}{name} is unknown.", where, name, hint="Schedules count samples: write ..._samples.")
         whole = isinstance(number, int) and not isinstance(number, bool)
         if name.endswith(SAMPLES) and not (whole and 0 <= int(number) <= SCHEDULE_MAX):
-            raise BadInput(f"{where}{name} must be a whole number from 0 to {SCHEDULE_MAX:,}, not {number!r:.40}.")
+            message = "{where}{name} must be a whole number from 0 to {most}, not {number}."
+            raise BadInput(message, where, name, f"{SCHEDULE_MAX:,}", f"{number!r:.40}")

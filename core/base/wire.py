@@ -63,7 +63,7 @@ class Schema(Generic[T]):
             WireProblem: there are too many bytes, or they are not a value of the type.
         """
         if len(data) > self._bytes_max:
-            raise WireProblem(f"{self._named} of {len(data)} bytes, the limit is {self._bytes_max}")
+            raise WireProblem(f"not {self._named}: {len(data)} bytes, the limit is {self._bytes_max}")
         try:
             value: T = self._decoder.decode(data)
         except (msgspec.MsgspecError, ValueError, RecursionError) as error:

@@ -239,7 +239,7 @@ def _sentence(line: dict[str, Any]) -> str:
             return f"The schedule has ended at epoch {amount(line['epoch'])}: its learning rate is 0."
         case "data":
             tells = what_left_out if line["left_out"] else why_stalled
-            return clean(tells(line["code"], words_of(line["arguments"], line["retry_s"])))
+            return clean(str(tells(line["code"], words_of(line["arguments"], line["retry_s"]))))
         case _:
             return _epoch_sentence(line)
 

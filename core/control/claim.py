@@ -85,9 +85,11 @@ async def _require_dead(home: Home) -> None:
     except (NotRunning, NoEntry):  # or the door is that of another home's engine
         return
     except NoAnswer as problem:
-        raise AlreadyRunning(f"{problem.message} It is process {file.pid}.", hint=problem.hint) from None
+        raise AlreadyRunning(
+            "{problem} It is process {pid}.", problem.sentence, file.pid, hint=problem.advice
+        ) from None
     except UserProblem as problem:
-        raise AlreadyRunning(f"Potluck is already running. {problem.message}", hint=hint) from None
+        raise AlreadyRunning("Potluck is already running. {problem}", problem.sentence, hint=hint) from None
     raise AlreadyRunning("Potluck is already running.", hint=hint)
 
 

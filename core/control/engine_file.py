@@ -79,7 +79,7 @@ def gone() -> NotRunning:
 def no_answer() -> NoAnswer:
     """Return the problem that an engine says nothing."""
     silent = verdicts.no_answer()
-    return NoAnswer(f"{verdicts.headline(silent)}. {verdicts.sentence(silent)}", hint=END_IT)
+    return NoAnswer("{headline}. {sentence}", verdicts.headline(silent), verdicts.sentence(silent), hint=END_IT)
 
 
 def refused(file: EngineFile) -> UserProblem:
@@ -98,6 +98,6 @@ def problem_of_engine(error: Failure) -> Problem:
     """Return the engine's problem, as if it had been raised here."""
     if error.data is None:
         return UserProblem(error.message)
-    problem = UserProblem(error.data.message, hint=error.data.hint)
+    problem = UserProblem(error.data.message, hint=error.data.hint, said=error.data.said)
     problem.code = error.data.code
     return problem

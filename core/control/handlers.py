@@ -98,11 +98,11 @@ def read_request(text: str) -> EngineRequest:
     try:
         loose: object = msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
-        raise Refusal(ERROR_PARSE, ProblemView("parse", "The message is not JSON.")) from error
+        raise Refusal(ERROR_PARSE, _view("parse", Problem("The message is not JSON."))) from error
     try:
         return msgspec.convert(loose, EngineRequest)
     except msgspec.ValidationError as error:
-        view = ProblemView("request", f"The message is not a valid request: {error}.")
+        view = _view("request", Problem("The message is not a valid request: {error}.", error))
         raise Refusal(ERROR_REQUEST, view, _id_of(loose)) from error
 
 
@@ -158,21 +158,25 @@ class Methods:
         """
         method = self._table.get(request.method)
         if method is None:
-            hint = f"There are: {', '.join(METHODS)}."
-            view = ProblemView("method", f"There is no method {request.method!r}.", hint)
-            raise Refusal(ERROR_METHOD, view, request.id)
+            none = Problem(
+                "There is no method {name}.", repr(request.method), ", ".join(METHODS), hint="There are: {names}."
+            )
+            raise Refusal(ERROR_METHOD, _view("method", none), request.id)
         try:
             answered = method.act(msgspec.convert(request.params, method.params))
             return await answered if inspect.isawaitable(answered) else answered
         except msgspec.ValidationError as error:
-            raise Refusal(ERROR_PARAMS, ProblemView("params", f"{error}."), request.id) from error
+            raise Refusal(ERROR_PARAMS, _view("params", Problem("{error}.", error)), request.id) from error
         except Problem as problem:
-            view = ProblemView(problem.code, problem.message, problem.hint)
-            raise Refusal(ERROR_PROBLEM, view, request.id) from problem
+            raise Refusal(ERROR_PROBLEM, ProblemView(*problem.words), request.id) from problem
         except Exception as error:
             _LOG.exception("%s failed", request.method)
-            view = ProblemView("internal", "Something went wrong inside Potluck.", "The log says more.")
-            raise Refusal(ERROR_INTERNAL, view, request.id) from error
+            wrong = Problem("Something went wrong inside Potluck.", hint="The log says more.")
+            raise Refusal(ERROR_INTERNAL, _view("internal", wrong), request.id) from error
+
+
+def _view(code: str, problem: Problem) -> ProblemView:
+    return ProblemView(code, problem.message, problem.hint, problem.said)
 
 
 def _id_of(loose: object) -> RequestId:

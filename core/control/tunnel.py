@@ -56,7 +56,7 @@ class Tunnel:
 
     def __init__(self, computer: str, home: Path, *, far_home: str = "", ssh: Sequence[str] = ("ssh",)) -> None:
         if not re.fullmatch(r"[A-Za-z0-9_\[][A-Za-z0-9_.@:%\[\]-]*", computer):
-            raise BadInput(f"{computer} is not the name of a computer.", hint="Give it as to ssh: user@host")
+            raise BadInput("{computer} is not the name of a computer.", computer, hint="Give it as to ssh: user@host")
         self._computer = computer
         self._file = engine_file(home)
         homes = [shlex.quote(far_home)] if far_home else USUAL_HOMES
@@ -92,7 +92,7 @@ class Tunnel:
         # user of this computer may, and would be given the token.
         if not _writes(self._process, OPEN_S):
             self.close()
-            raise Unreachable(f"The way to {self._computer} does not open.", hint="Look at what ssh says.")
+            raise Unreachable("The way to {computer} does not open.", self._computer, hint="Look at what ssh says.")
         started = psutil.Process(self._process.pid).create_time()
         near = EngineFile(self._process.pid, port, far.token, far.protocol, started, far=True)
         write_atomic(self._file, msgspec.json.encode(near))
@@ -112,20 +112,20 @@ class Tunnel:
         except FileNotFoundError as error:
             raise Unreachable("The program ssh is not installed.", hint="Install OpenSSH's client.") from error
         except subprocess.TimeoutExpired as error:
-            raise Unreachable(f"{self._computer} does not answer.", hint="Try again later.") from error
+            raise Unreachable("{computer} does not answer.", self._computer, hint="Try again later.") from error
         if asked.returncode == 66:
-            raise Unreachable(
-                f"No engine runs on {self._computer}.",
-                hint="Start one there with: potluck engine - or name its home with --far-home",
-            )
+            hint = "Start one there with: potluck engine - or name its home with --far-home"
+            raise Unreachable("No engine runs on {computer}.", self._computer, hint=hint)
         if asked.returncode != 0:
-            raise Unreachable(f"ssh does not reach {self._computer}.", hint="Try: ssh " + self._computer)
+            raise Unreachable("SSH does not reach {computer}.", self._computer, hint="Try: ssh {computer}")
         with contextlib.suppress(msgspec.DecodeError):
             if len(asked.stdout) <= ENGINE_FILE_BYTES_MAX:
                 far = msgspec.json.decode(asked.stdout, type=EngineFile)
                 if 0 < far.port < 65536:
                     return far
-        raise Unreachable(f"{self._computer} gives no valid engine.json.", hint="Is another version running there?")
+        raise Unreachable(
+            "{computer} gives no valid engine.json.", self._computer, hint="Is another version running there?"
+        )
 
 
 def _free_port() -> int:

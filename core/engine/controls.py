@@ -13,7 +13,7 @@ from core.api.snapshot import Snapshot
 from core.api.turns import PassedOver
 from core.api.verdict import Verdict
 from core.base.manifest import Manifest
-from core.base.problems import Problem
+from core.base.problems import Problem, Sentence
 from core.engine.installation import Installation
 from core.engine.limits.preferences import check_end, view
 from core.engine.moderation import Moderation
@@ -44,7 +44,9 @@ class Life:
     quit: asyncio.Event
     hurry: asyncio.Event = field(default_factory=asyncio.Event)
     again: bool = False
-    stage: Verdict = field(default_factory=lambda: verdicts.starting("preparing", stage="Potluck is starting."))
+    stage: Verdict = field(
+        default_factory=lambda: verdicts.starting("preparing", stage=Sentence("Potluck is starting."))
+    )
     known: Manifest | None = None
     failure: Problem | None = None
     session: VolunteerSession | None = None
@@ -195,7 +197,8 @@ class Controls:
         try:  # before anything is awaited: a client that leaves cancels its call
             installation.preferences.save()
         except Problem as problem:
-            installation.notices.add("problem", f"Your choice holds, but only until the next start: {problem}")
+            notice = Sentence("Your choice holds, but only until the next start: {problem}", problem.whole)
+            installation.notices.add("problem", notice)
         self._announce()
         if self._life.session is not None:
             await self._life.session.heed()

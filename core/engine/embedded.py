@@ -24,7 +24,7 @@ from core.backbone.charter import Charter
 from core.backbone.invitations import new_invitation
 from core.backbone.link import Link, parse_link
 from core.backbone.support import FoundedEarlier
-from core.base.problems import Problem, WorkerProblem
+from core.base.problems import Problem, Sentence, WorkerProblem
 from core.base.recipe import Recipe
 from core.base.state_header import epoch_of
 from core.engine.founding import Prepared, found, prepare
@@ -95,7 +95,7 @@ class Embedded:
         self._options = options
         self._recipe = options.read_recipe()
         self._policy = policy
-        self.stage: Callable[[str, int | None], None] = lambda *_: None
+        self.stage: Callable[[Sentence, int | None], None] = lambda *_: None
         """Told in a sentence what is being prepared, and how much of it is done in percent, if that is known."""
         self.begun_again: Callable[[Path], object] = lambda _: None
         """Told where the collaboration of an earlier version was kept, in the place of which another one is founded."""
@@ -119,9 +119,9 @@ class Embedded:
                 self.begun_again(set_aside(folder, why="earlier"))
             except Problem as problem:
                 aside = set_aside(folder)
-                problem.hint = f"It was kept as {aside.name}. Start Potluck again to begin a new collaboration."
-                raise
-        self.stage("Reading text and preparing what is to be learned.", None)
+                hint = Sentence("It was kept as {name}. Start Potluck again to begin a new collaboration.", aside.name)
+                raise type(problem)(problem.sentence, hint=hint) from problem
+        self.stage(Sentence("Reading text and preparing what is to be learned."), None)
         prepared: Prepared = await self._policy.while_allowed(self._prepare)
         for note in prepared.notes:
             _LOG.warning(note)
@@ -165,7 +165,7 @@ class Embedded:
 
     async def _prepare(self) -> Prepared:
         def stage(text: str, share: float) -> None:
-            self.stage(text, round(100 * share))
+            self.stage(Sentence(text), round(100 * share))
 
         with self._open_log() as log:
             return await prepare(
@@ -193,10 +193,8 @@ class Embedded:
             if not line:
                 await end(process)
         if not line:
-            raise WorkerProblem(
-                "The backbone did not start.",
-                hint=f"Start Potluck again; the log {self._home.logs / 'embedded.log'} says why.",
-            )
+            hint = "Start Potluck again; the log {logs} says why."
+            raise WorkerProblem("The backbone did not start.", self._home.logs / "embedded.log", hint=hint)
         return process, parse_link(json.loads(line)["link"])
 
     async def _restart_backbone(self, charter: Charter, link: Link) -> asyncio.subprocess.Process:

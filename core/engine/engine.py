@@ -14,7 +14,7 @@ from typing import Final
 from core.api import verdict as verdicts
 from core.api.verdict import Verdict, VerdictCode
 from core.backbone.link import Link
-from core.base.problems import Problem, UserProblem
+from core.base.problems import Problem, Sentence, UserProblem
 from core.control.notices import Level, NoticeRing
 from core.control.service import ControlService
 from core.engine.controls import Controls, Life
@@ -112,7 +112,7 @@ class Engine:
         if damaged is not None:
             self._notices.add("warning", damaged)
 
-    def stage(self, sentence: str, percent: int | None = None) -> None:
+    def stage(self, sentence: Sentence, percent: int | None = None) -> None:
         """The engine shows its clients in a sentence what it prepares now, and how far that is if it is known."""
         known: dict[str, str | int] = {} if percent is None else {"percent": percent}
         self._at(verdicts.starting("preparing", stage=sentence, **known))
@@ -120,7 +120,7 @@ class Engine:
     def fail(self, problem: Problem) -> None:
         """Show a problem that keeps the engine from going on, until somebody quits it."""
         self.life.failure = problem
-        self._notices.add("problem", str(problem), FAILED)
+        self._notices.add("problem", problem.whole, FAILED)
         self._announce()
 
     def stop_after(self, epoch: int | None) -> None:
@@ -138,7 +138,7 @@ class Engine:
         while True:
             self.life.session = None
             self.life.known = self.collaborations.manifest(link)
-            self.stage("Joining the collaboration.")
+            self.stage(Sentence("Joining the collaboration."))
             session = self.life.session = await join(
                 link,
                 self.life.installation,
@@ -169,7 +169,7 @@ class Engine:
     async def close(self) -> None:
         """Say goodbye to clients and give the home back."""
         self._awake.hold(False)
-        self._notices.add("info", ENDS, "engine.ends")
+        self._notices.add("info", Sentence(ENDS), "engine.ends")
         await self._door.close()
 
     def _at(self, stage: Verdict) -> None:
@@ -195,9 +195,7 @@ class Engine:
             if news != told and verdict.code is not VerdictCode.STARTING:
                 told = news
                 if verdict.code in LEVELS:
-                    said = "Contributing." if works else verdicts.sentence(verdict)
-                    code = f"verdict.{verdict.code}.{verdict.reason}"
-                    self._notices.add(LEVELS[verdict.code], said, code, verdict.args)
+                    self._notices.follow(LEVELS[verdict.code], verdict)
             await self._changed.wait()
             if (rest_s := looked_at + VERDICT_S - loop.time()) > 0:
                 await asyncio.sleep(rest_s)

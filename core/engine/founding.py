@@ -113,7 +113,7 @@ def _check_averaging(recipe: Recipe, called: str) -> None:
     try:
         check_averaging(recipe.averaging)
     except BadInput as problem:
-        raise BadInput(f"{called}: [averaging] {problem.message}", hint=problem.hint) from problem
+        raise BadInput("{called}: [averaging] {problem}", called, problem.sentence, hint=problem.advice) from problem
 
 
 def found(
@@ -181,7 +181,9 @@ def read_index_file(path: Path) -> ShardIndex:
     except ValueError:
         data = b""
     if data is None:
-        raise BadInput(f"There is no index {path}.", hint="Cut the text with `potluck data cut`, which writes one.")
+        raise BadInput(
+            "There is no index {path}.", path, hint="Cut the text with `potluck data cut`, which writes one."
+        )
     return read_index(data, called=str(path))
 
 

@@ -51,6 +51,8 @@ class Moderation:
         name = said if key is None else names.get(key, "")
         found = [each for each, known in names.items() if name and known == name] or ([] if key is None else [key])
         if not found:
-            raise BadInput(f"Nobody here is called {quoted(said)}.", hint="Give a name of the leaderboard, or a key.")
+            raise BadInput(
+                "Nobody here is called {words}.", quoted(said), hint="Give a name of the leaderboard, or a key."
+            )
         firsts = {session.passes.account(each) for each in found}
         return sorted(found, key=lambda each: account_of(each) not in firsts)

@@ -17,7 +17,7 @@ from core.api.settings import PortTest
 from core.api.snapshot import HELPER, VOLUNTEER
 from core.authority.news import AuthorityDecided
 from core.backbone.revocations import shut_out
-from core.base.problems import Busy, NoSpace, Problem
+from core.base.problems import Busy, NoSpace, Problem, Sentence
 from core.engine.allowed_use import AllowedUse, share_of
 from core.engine.installation import Installation
 from core.engine.network.clock_watch import ClockWatch, contacts_of, seeds
@@ -242,9 +242,8 @@ class VolunteerSession:
             if options.port is not None:
                 raise
             self.port = await session.listen(bind=options.bind)
-            self._installation.notices.add(
-                "warning", f"{busy.message} This time port {self.port} is used for other peers."
-            )
+            notice = Sentence("{busy} This time port {port} is used for other peers.", busy.sentence, self.port)
+            self._installation.notices.add("warning", notice)
         _LOG.info("listening for peers on port %d", self.port)
         known = seeds(self.joined, self.journal.contacts)
         await session.join(known, address=options.host, public=contacts_of(self.joined.contacts))

@@ -8,7 +8,7 @@ from typing import Final
 
 from core.api.turns import PassedOver, WhyNot
 from core.api.verdict import VerdictCode
-from core.base.problems import BadInput, NotTrusted, Problem, UserProblem
+from core.base.problems import BadInput, NotTrusted, Problem, Sentence, UserProblem
 from core.control.notices import Level
 from core.engine.engine import Engine
 from core.engine.remembered.collaborations import KeptCollaboration
@@ -136,10 +136,10 @@ class TurnTaking:
             self._turns.does_not_answer(served, steady_s(), why)
         elif not self._turns.give_way(why, steady_s()):
             return False
-        self._tell(f"turns.{why}", served, reason=problem.message)
+        self._tell(f"turns.{why}", served, reason=problem.sentence)
         return True
 
-    def _tell(self, code: str, left: str, **more: str) -> None:
+    def _tell(self, code: str, left: str, **more: Sentence) -> None:
         """Say in the log that it is another collaboration's turn."""
         served = self._kept[self._turns.served].name
         level: Level = "info" if code in {"turns.back", "turns.ended"} else "warning"

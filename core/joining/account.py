@@ -11,7 +11,7 @@ from core.api.account import AccountAct, AccountView, AccountWish, DeviceView
 from core.backbone.desk_messages import ANSWERS, REFUSALS, AccountAnswer, AccountRequest, KnownDevice
 from core.backbone.link import Link
 from core.base.ids import PeerId
-from core.base.problems import BadInput, NotTrusted, Problem, RemoteProblem, ShutOut, WireProblem, quoted
+from core.base.problems import BadInput, NotTrusted, Problem, RemoteProblem, Sentence, ShutOut, WireProblem, quoted
 from core.base.signing import KeyPair
 from core.base.wire import PROTOCOL
 from core.joining.introduction import UNANSWERED, Introduced, at_first, read_answer, session_with, trusting
@@ -86,7 +86,9 @@ async def ask_account(
                     return ANSWERS.decode(body)
                 refusal = REFUSALS.decode(body)
             except WireProblem as error:
-                raise RemoteProblem(f"The backbone answered something unreadable ({response.status}).") from error
+                raise RemoteProblem(
+                    "The backbone answered something unreadable ({status}).", response.status
+                ) from error
         kinds: dict[int, type[Problem]] = {400: BadInput, 403: NotTrusted}
         kind = ShutOut if refusal.code == ShutOut.code else kinds.get(response.status, RemoteProblem)
         raise kind(refusal.message, hint=refusal.hint)
@@ -96,7 +98,7 @@ async def ask_account(
     except UNANSWERED as error:
         if isinstance(error, Problem):
             raise
-        raise Problem(f"No backbone answers at {link.where}.", hint="Try again later.") from error
+        raise Problem("No backbone answers at {where}.", link.where, hint="Try again later.") from error
 
 
 def _meant(devices: Sequence[KnownDevice], said: str, *, me: PeerId) -> PeerId:
@@ -113,9 +115,15 @@ def _meant(devices: Sequence[KnownDevice], said: str, *, me: PeerId) -> PeerId:
         if not one.ended and said and (one.name == said or (by_key and one.key.hex().startswith(said.lower())))
     ]
     if not found:
-        raise BadInput(f"None of your computers is called {quoted(said)}.", hint=hint)
+        raise BadInput("None of your computers is called {words}.", quoted(said), hint=hint)
     if len(found) > 1:
-        raise BadInput(f"{len(found)} of your computers are called {quoted(said)}.", hint=f"Give a key. {hint}")
+        raise BadInput(
+            "{count} of your computers are called {words}.",
+            len(found),
+            quoted(said),
+            Sentence(hint),
+            hint="Give a key. {advice}",
+        )
     if found[0] == me:
         raise BadInput("This is the computer that you are at.", hint="End it from another one, or leave.")
     return found[0]

@@ -74,7 +74,7 @@ async def _fetch(session: aiohttp.ClientSession, path: Path, bytes_max: int, pie
     try:
         async with session.get(f"/v1/blobs/{path.name}", timeout=timeout) as response:
             if response.status != 200:
-                raise RemoteProblem(f"The backbone answered {response.status} to {response.url.path}.")
+                raise RemoteProblem("The backbone answered {status} to {path}.", response.status, response.url.path)
             async with asyncio.timeout(piece_s) as slow:
                 missing_bytes = PIECE_BYTES
                 async for piece in response.content.iter_chunked(PIECE_BYTES):
@@ -115,7 +115,7 @@ class _Part:
         """
         self._room_bytes -= len(piece)
         if self._room_bytes < 0:
-            raise RemoteProblem(f"The collaboration's files are longer than {BLOBS_BYTES_MAX} bytes.")
+            raise RemoteProblem("The collaboration's files are longer than {most} bytes.", BLOBS_BYTES_MAX)
         self._digest.update(piece)
         try:
             self._file.write(piece)

@@ -13,7 +13,7 @@ import aiohttp
 from core.backbone.link import Link
 from core.backbone.signed_time import TIME_NONCE_BYTES, read_time
 from core.base.manifest import MANIFEST_BYTES_MAX, Manifest, read_manifest
-from core.base.problems import BadInput, NotTrusted, Problem, ProofProblem, RemoteProblem, UserProblem
+from core.base.problems import BadInput, NotTrusted, Problem, ProofProblem, RemoteProblem, UserProblem, later
 from core.base.signing import Ed25519Verifier
 from core.net.identity.passes import Pass, PassRole, verify_authority, verify_pass
 from core.net.identity.tls import NO_CHECK_TIME
@@ -23,7 +23,9 @@ STAGGER_S: Final = 0.25
 """Seconds between the first questions to the addresses of a link (RFC 8305, section 8: 100 ms to 2 s)."""
 UNANSWERED: Final = (RemoteProblem, aiohttp.ClientError, TimeoutError, OSError)
 """What is raised where no backbone answers at an address, or none that is ready."""
-NOT_A_BACKBONE: Final = "The server at the backbone's address cannot prove that it is this collaboration's backbone."
+NOT_A_BACKBONE: Final = later(
+    "The server at the backbone's address cannot prove that it is this collaboration's backbone."
+)
 T = TypeVar("T")
 
 
@@ -43,7 +45,7 @@ class Impostor(NotTrusted):
         """What a person hears of the error at one address, which stays its cause."""
         made = cls(NOT_A_BACKBONE, hint="Ask the organiser for a new link.")
         if isinstance(error, Problem):
-            made = cls(error.message, hint=error.hint)
+            made = cls(error.sentence, hint=error.advice)
         made.__cause__ = error
         return made
 
@@ -217,7 +219,7 @@ async def got(session: aiohttp.ClientSession, path: str, bytes_max: int) -> byte
     """
     async with session.get(path) as response:
         if response.status != 200:
-            raise RemoteProblem(f"The backbone answered {response.status} to {path}.")
+            raise RemoteProblem("The backbone answered {status} to {path}.", response.status, path)
         return await read_answer(response, bytes_max)
 
 
@@ -231,5 +233,7 @@ async def read_answer(response: aiohttp.ClientResponse, bytes_max: int) -> bytes
     async for piece in response.content.iter_chunked(64 * 1024):
         data += piece
         if len(data) > bytes_max:
-            raise RemoteProblem(f"The backbone's answer to {response.url.path} is longer than {bytes_max} bytes.")
+            raise RemoteProblem(
+                "The backbone's answer to {path} is longer than {most} bytes.", response.url.path, bytes_max
+            )
     return bytes(data)

@@ -13,6 +13,7 @@ from typing import Final
 import aiohttp
 import msgspec
 
+from core.api.sentence import Sentence, later
 from core.api.verdict import Verdict, not_connected
 from core.backbone.admission_log import NameTaken
 from core.backbone.desk_messages import (
@@ -133,7 +134,7 @@ class Joining:
         """Waits a number of seconds before the backbone is asked again, or less if a person does not want to wait."""
         self.kept = KeptPasses(folder, manifest_id=link.manifest_id, me=key.peer_id)
         """What lets this peer take part while no backbone answers."""
-        self.passed_over: dict[str, str] = {}
+        self.passed_over: dict[str, Sentence] = {}
         """Addresses of the link at which something else was, and why they were passed over."""
         self._ended = False
         """Whether a pass was kept whose time is over, or has not begun."""
@@ -196,8 +197,8 @@ class Joining:
             try:
                 return await self.try_once(username=username, device=device, now=now)
             except RemoteProblem as problem:
-                stage = "{whose} is not ready yet: {why}"
-                waiting(not_connected("backbone", stage=stage, where=where, why=problem.message))
+                stage = later("{whose} is not ready yet: {why}")
+                waiting(not_connected("backbone", stage=stage, where=where, why=problem.sentence))
             except UNANSWERED as error:
                 waiting(not_connected("backbone", stage=self._silence(error), where=where))
             await self.rest(delay_s * random.uniform(0.5, 1.5))
@@ -206,11 +207,13 @@ class Joining:
     def _silence(self, error: Exception) -> str:
         """Why no backbone answers, and whose computer is the cause, as far as that is seen from here."""
         if not any(has_way(each.host) for each in self.link.each):
-            return "{whose} does not answer: this computer has no network."
+            return later("{whose} does not answer: this computer has no network.")
         if isinstance(error, aiohttp.ClientConnectorDNSError) and error.errno == socket.EAI_NONAME:
-            return "No computer is called {where}, as the link says. It is looked for again and again."
-        ended = "By this computer's clock, its pass does not hold now. Waiting for the backbone at {where} to renew it."
-        return ended if self._ended else "{whose} does not answer."
+            return later("No computer is called {where}, as the link says. It is looked for again and again.")
+        ended = later(
+            "By this computer's clock, its pass does not hold now. Waiting for the backbone at {where} to renew it."
+        )
+        return ended if self._ended else later("{whose} does not answer.")
 
     async def try_once(self, *, username: str, device: str, now: Callable[[], float]) -> JoinedCollaboration:
         """Like `join`, but fails when the backbone does not answer."""
@@ -299,7 +302,7 @@ class Joining:
             pass
 
     def _pass_over(self, where: str, why: Exception) -> None:
-        self.passed_over[where] = why.message if isinstance(why, Problem) else NOT_A_BACKBONE
+        self.passed_over[where] = why.sentence if isinstance(why, Problem) else Sentence(NOT_A_BACKBONE)
 
     async def _ask_pass(self, session: aiohttp.ClientSession, username: str, device: str) -> PassGrant:
         request = PassRequest(self.link.invite, pass_request(self._key), username, device, PROTOCOL)
@@ -310,7 +313,9 @@ class Joining:
                     return GRANTS.decode(body)
                 refusal = REFUSALS.decode(body)
             except WireProblem as error:
-                raise RemoteProblem(f"The backbone answered something unreadable ({response.status}).") from error
+                raise RemoteProblem(
+                    "The backbone answered something unreadable ({status}).", response.status
+                ) from error
         if response.status in {429, 503}:
             raise RemoteProblem(refusal.message)
         kinds: dict[str, type[Problem]] = {each.code: each for each in (BadInput, NameTaken, ShutOut)}

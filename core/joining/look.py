@@ -12,7 +12,7 @@ from core.backbone.desk_messages import GRANT_BYTES_MAX, NEWER, OLDER, REFUSALS,
 from core.backbone.link import Link
 from core.backbone.support import FoundedEarlier, check_manifest
 from core.base.manifest import Manifest
-from core.base.problems import BadInput, RemoteProblem, WireProblem
+from core.base.problems import BadInput, RemoteProblem, Said, Sentence, WireProblem
 from core.base.wire import PROTOCOL, Schema
 from core.joining.introduction import (
     TIMEOUT_S,
@@ -41,8 +41,10 @@ class LinkProblem(TurnedAway):
         hint: What to do.
     """
 
-    def __init__(self, why: str, message: str, *, hint: str) -> None:
-        super().__init__(message, hint=hint)
+    def __init__(
+        self, why: str, message: str | Sentence, /, *values: object, hint: str | Sentence, said: Said = ()
+    ) -> None:
+        super().__init__(message, *values, hint=hint, said=said)
         self.code = f"link.{why}"
 
 
@@ -92,11 +94,8 @@ async def look(link: Link, now: Callable[[], float], *, member: bool = False) ->
             raise
         raise LinkProblem("newer", "This version of Potluck cannot read the collaboration.", hint=UPDATE) from problem
     except UNANSWERED as error:
-        raise LinkProblem(
-            "unreachable",
-            f"No backbone answers at {link.where}.",
-            hint="Check the link and your connection, and try again later.",
-        ) from error
+        hint = "Check the link and your connection, and try again later."
+        raise LinkProblem("unreachable", "No backbone answers at {where}.", link.where, hint=hint) from error
     _check(invited.manifest, invited.present)
     return invited
 
@@ -110,12 +109,13 @@ def _check(manifest: Manifest, present: CollaborationNow | None) -> None:
     try:
         check_manifest(manifest)
     except FoundedEarlier as problem:
-        raise LinkProblem("older", problem.message, hint=problem.hint) from problem
+        raise LinkProblem("older", problem.sentence, hint=problem.advice) from problem
     except BadInput as problem:
-        raise LinkProblem("newer", problem.message, hint=UPDATE) from problem
+        raise LinkProblem("newer", problem.sentence, hint=UPDATE) from problem
     if present is not None and manifest.last_epoch is not None and present.epoch >= manifest.last_epoch:
-        message = f"{manifest.name} has come to its end; there is nothing left to compute."
-        raise LinkProblem("ended", message, hint="Ask the organiser for the link of another collaboration.")
+        message = "{name} has come to its end; there is nothing left to compute."
+        hint = "Ask the organiser for the link of another collaboration."
+        raise LinkProblem("ended", message, manifest.name, hint=hint)
 
 
 async def _present(session: aiohttp.ClientSession, link: Link) -> CollaborationNow | None:
@@ -134,7 +134,7 @@ async def _present(session: aiohttp.ClientSession, link: Link) -> CollaborationN
                 return NOW.decode(body)
             refusal = REFUSALS.decode(body)
         except WireProblem as error:
-            raise RemoteProblem(f"The backbone answered something unreadable ({response.status}).") from error
+            raise RemoteProblem("The backbone answered something unreadable ({status}).", response.status) from error
     known = refusal.code in REFUSED
     why = refusal.code.removeprefix("link.") if known else "closed"
     raise LinkProblem(why, refusal.message, hint=UPDATE if refusal.code == NEWER else refusal.hint)

@@ -25,7 +25,6 @@ def check_source(manifest: Manifest, allowed: Path | None) -> None:
     """
     for source in manifest.sources:
         if source.path and (allowed is None or source.path != str(allowed)):
-            raise NotTrusted(
-                f"This collaboration wants to read the folder {source.path[:80]!r} on this computer.",
-                hint="If you trust its organiser, allow it with --text and the folder's name.",
-            )
+            message = "This collaboration wants to read the folder {path} on this computer."
+            hint = "If you trust its organiser, allow it with --text and the folder's name."
+            raise NotTrusted(message, repr(source.path[:80]), hint=hint)

@@ -111,7 +111,7 @@ class KeptMeans:
             with path.open("rb") as file:
                 self._form.read(file.read, out)
         except (OSError, RemoteProblem) as error:
-            raise Problem(f"The mean of a round cannot be read: {error}.") from error
+            raise Problem("The mean of a round cannot be read: {error}.", error) from error
 
     def _not_kept(self, reason: str) -> None:
         """Say so the first time, and then each time that it has happened twice as often for this reason."""

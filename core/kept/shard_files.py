@@ -311,6 +311,8 @@ def seeds_in(folder: Path, names: Mapping[str, ShardEntry]) -> dict[bytes, Path]
         if not path.is_file():
             continue
         if path.stat().st_size != entry.size_bytes or root_digest(chunk_digests(file_chunks(path))) != entry.digest:
-            raise Damaged(f"{path} is not the shard of the index.", hint="Cut the data anew, or copy the file again.")
+            raise Damaged(
+                "{path} is not the shard of the index.", path, hint="Cut the data anew, or copy the file again."
+            )
         found[entry.digest] = path
     return found

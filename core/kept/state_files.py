@@ -40,13 +40,15 @@ class DiskStateFile:
             self.digest = root_digest(self.chunks)
             whole = len(self.chunks) == -(-self.size_bytes // CHUNK_BYTES)
             if not whole or (promised is not None and self.digest != promised):
-                raise Damaged(f"The checkpoint {path.name} is not what was written.", hint="Check the disk.")
+                raise Damaged("The checkpoint {name} is not what was written.", path.name, hint="Check the disk.")
             self._fd = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
         except OSError as error:
             if lacking := scarcity_of(error):
                 raise lacking from error
             why = error.strerror or error
-            raise Damaged(f"The checkpoint {path.name} cannot be read: {why}.", hint="Check the disk.") from error
+            raise Damaged(
+                "The checkpoint {name} cannot be read: {error}.", path.name, why, hint="Check the disk."
+            ) from error
         weakref.finalize(self, os.close, self._fd)
 
     def read(self, index: int) -> bytes:
@@ -59,7 +61,7 @@ class DiskStateFile:
             os.lseek(self._fd, index * CHUNK_BYTES, os.SEEK_SET)
             return os.read(self._fd, CHUNK_BYTES)
         except OSError as error:
-            raise Problem(f"The checkpoint cannot be read: {error}.") from error
+            raise Problem("The checkpoint cannot be read: {error}.", error) from error
 
 
 class DiskStateSink:
@@ -99,7 +101,9 @@ class DiskStateSink:
             if self._means and self._final.exists():
                 self._final.replace(self._path)  # what is here already is checked, and not asked for again
             if self._copies and size_bytes > shutil.disk_usage(self._folder).free // ROOM:
-                raise NoSpace(f"A copy of the model has {size_bytes} bytes: that is too much of the room that is left.")
+                raise NoSpace(
+                    "A copy of the model has {size_bytes} bytes: that is too much of the room that is left.", size_bytes
+                )
             if self._path.exists():
                 found = enumerate(file_chunks(self._path))
                 here = {i for i, chunk in found if i < len(chunks) and digest(chunk) == chunks[i]}

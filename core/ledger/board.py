@@ -11,7 +11,7 @@ from msgspec import Meta
 
 from core.api.snapshot import CurvePoint, LeaderboardRow
 from core.base.ids import PeerId, short
-from core.base.problems import WireProblem
+from core.base.problems import Sentence, WireProblem
 from core.base.state_header import LEDGER_BYTES_MAX
 from core.ledger.credits import OTHERS
 from core.ledger.curve import Curve
@@ -46,15 +46,16 @@ class Board:
         self._target_samples = target_samples
         self._heldout: dict[int, float] = {}
         """Looks at the held-out text that no round has told of yet, by epoch."""
-        self.notice: str | None = None
+        self.notice: Sentence | None = None
         """A sentence for the person, when the file was damaged."""
         try:
             self.ledger, self._names = _read(path)
         except (ValueError, WireProblem):
             self.ledger, self._names = Ledger(), {}
-            self.notice = (
+            self.notice = Sentence(
                 "The copy of the leaderboard could not be read; it comes again with the next state. "
-                f"The damaged file was kept as {set_aside(path).name}."
+                "The damaged file was kept as {name}.",
+                set_aside(path).name,
             )
         self.dirty = False
         """Whether there is anything that the file does not have."""

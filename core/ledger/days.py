@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Meta
 
 from core.api.reports import DAYS_MAX, DayGift, GiftHistory
+from core.api.sentence import Sentence
 from core.system.atomic_files import read_bounded, set_aside, write_atomic
 
 FILE: Final = "days.json"
@@ -54,7 +55,7 @@ class Days:
     def __init__(self, home: Path, now: Callable[[], float]) -> None:
         self._path = home / FILE
         self._now = now
-        self.notice: str | None = None
+        self.notice: Sentence | None = None
         """A sentence for the person, when the file was damaged."""
         self._dirty = False
         self._days = {day.day: day for day in self._load()}
@@ -122,6 +123,8 @@ class Days:
                 date.fromisoformat(day.day)
         except ValueError:
             aside = set_aside(self._path)
-            self.notice = f"What was given day by day could not be read; the damaged file is {aside.name}."
+            self.notice = Sentence(
+                "What was given day by day could not be read; the damaged file is {name}.", aside.name
+            )
             return []
         return kept

@@ -21,7 +21,7 @@ from msgspec import Meta
 from core.averaging.receipts.receipt import RECEIPT_BYTES_MAX, Receipt, Statement, decode_receipt, encode_receipt
 from core.base.content import digest
 from core.base.ids import PEER_ID_BYTES, PeerId
-from core.base.problems import WireProblem
+from core.base.problems import Sentence, WireProblem
 from core.ledger.credits import OTHERS, Credit, Credits, credits_of
 from core.system.atomic_files import append_synced, make_directory, read_bounded, set_aside, write_atomic
 
@@ -79,7 +79,7 @@ class ReceiptLog:
         self._rounds: set[bytes] = set()
         self.newest: Statement | None = None
         """What the members of the last round agreed on whose receipt was kept; None: there was none."""
-        self.notice: str | None = None
+        self.notice: Sentence | None = None
         """A sentence for the person, when something was damaged."""
         self._folded = self._load_totals()
         self._totals = _credits(self._folded)
@@ -97,7 +97,7 @@ class ReceiptLog:
             damaged += segment.damaged
             self._last, self._last_bytes, self._clean = number, segment.size_bytes, not segment.torn
         if damaged and self.notice is None:
-            self.notice = f"Of the receipts, {damaged} could not be read and are left out."
+            self.notice = Sentence("Of the receipts, {count} could not be read and are left out.", damaged)
 
     def append(self, receipt: Receipt) -> bool:
         """Keep a receipt; False if one of its round is here already.
@@ -171,7 +171,8 @@ class ReceiptLog:
             _credits(totals)
         except ValueError:
             aside = set_aside(path)
-            self.notice = f"The sums of old receipts could not be read. The damaged file was kept as {aside.name}."
+            kept = "The sums of old receipts could not be read. The damaged file was kept as {name}."
+            self.notice = Sentence(kept, aside.name)
             return _Totals()
         return totals
 

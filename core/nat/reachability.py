@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from core.api.sentence import Sentence, later
 from core.nat.messages import Mapping
 
 
@@ -57,51 +58,53 @@ class OwnReach:
         return self
 
     @property
-    def sentence(self) -> str:
+    def sentence(self) -> Sentence:
         """One sentence for a person about how others reach this computer."""
         if self.ipv6 and self.standing in {Reachability.PUNCHABLE, Reachability.RELAYED}:
-            return f"{self._by_ipv4} Volunteers with IPv6 reach it directly."
+            return Sentence("{by_ipv4} Volunteers with IPv6 reach it directly.", self._by_ipv4)
         return self._by_ipv4
 
     @property
-    def _by_ipv4(self) -> str:
+    def _by_ipv4(self) -> Sentence:
         match self.standing:
             case Reachability.REACHABLE:
-                return "Other volunteers can reach this computer directly."
+                return Sentence("Other volunteers can reach this computer directly.")
             case Reachability.PUNCHABLE:
-                return (
+                return Sentence(
                     "This computer is behind a router. Other volunteers reach it directly after a short introduction."
                 )
             case Reachability.RELAYED if self.relays:
-                return "The router lets nobody in. Other volunteers reach this computer through a relay."
+                return Sentence("The router lets nobody in. Other volunteers reach this computer through a relay.")
             case Reachability.RELAYED:
-                return "The router lets nobody in, and no relay has been found yet."
+                return Sentence("The router lets nobody in, and no relay has been found yet.")
             case Reachability.OFFLINE if not self.has_way:
-                return "This computer has no network."
+                return Sentence("This computer has no network.")
             case Reachability.OFFLINE:
-                return "There is no connection to other volunteers."
+                return Sentence("There is no connection to other volunteers.")
             case _:
-                return "How others can reach this computer is not known yet."
+                return Sentence("How others can reach this computer is not known yet.")
 
     @property
     def advice(self) -> str:
         """Sentence on what would improve reachability; empty if nothing is needed."""
         match self.standing:
             case Reachability.PUNCHABLE:
-                return "It works well as it is. With UPnP in the router, connections would start a little faster."
+                return later(
+                    "It works well as it is. With UPnP in the router, connections would start a little faster."
+                )
             case Reachability.RELAYED:
-                return (
+                return later(
                     "Turn on UPnP or NAT-PMP in the router, or forward the port that `potluck doctor` names to this "
                     "computer. Until then it trains as usual, but does not average for others."
                 )
             case Reachability.OFFLINE if not self.has_way:
-                return "Plug in its cable, or connect it to Wi-Fi: Potluck goes on by itself."
+                return later("Plug in its cable, or connect it to Wi-Fi: Potluck goes on by itself.")
             case Reachability.OFFLINE:
-                return (
+                return later(
                     "This computer has a network: its router's line may be dead, or theirs, "
                     "or a firewall blocks this program."
                 )
             case Reachability.UNKNOWN:
-                return "It takes volunteers outside of this network to find out."
+                return later("It takes volunteers outside of this network to find out.")
             case _:
                 return ""

@@ -91,14 +91,14 @@ async def listen(
             return await _open(_bound_at(_places(bind), port), stream=stream, datagrams=datagrams)
         except OSError as error:
             if error.errno not in TAKEN:
-                raise BadInput(
-                    f"This computer cannot listen on {bind}: {error.strerror}.",
-                    hint=f"Choose one of this computer's addresses, or {ANY} for all.",
-                ) from error
+                message = "This computer cannot listen on {bind}: {error}."
+                hint = "Choose one of this computer's addresses, or {any} for all."
+                raise BadInput(message, bind, error.strerror, ANY, hint=hint) from error
             if port:
                 break
     problem: Problem = Busy(
-        f"Port {port} is used by another program." if port else "No free port was found.",
+        "Port {port} is used by another program." if port else "No free port was found.",
+        port,
         hint="Close that program, or choose another port; 0 lets the system choose.",
     )
     raise problem

@@ -42,7 +42,7 @@ def main(*_: object) -> int:
 
         Reader(begin, say).run(_frames(inbox))
     except Problem as problem:
-        say(ReadFailed(code=problem.code, message=problem.message, hint=problem.hint))
+        say(ReadFailed.of(problem))
     except Exception as error:  # noqa: BLE001 - whatever it is, the worker hears of it
         _end(say, error)
     return 1
@@ -58,7 +58,7 @@ def run(*_: object) -> NoReturn:
 def _end(say: Callable[[ReadFailed], None], error: BaseException | None) -> None:
     """Say what went wrong in this program, in whichever thread, and end: the worker begins anew."""
     traceback.print_exception(error)
-    say(ReadFailed(code=WorkerProblem.code, message=f"Reading stopped: {error}", hint="The log says more."))
+    say(ReadFailed.of(WorkerProblem("Reading stopped: {error}", error, hint="The log says more.")))
     sys.stderr.flush()
     os._exit(1)
 

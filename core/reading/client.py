@@ -120,7 +120,7 @@ class ReaderClient:
             quick = quick + 1 if last is not None and self._going.is_set() else 0
             if quick >= DEATHS_MAX and not self._closed.is_set():
                 said = last.message if isinstance(last, ReadFailed) else "The reading process ends again and again."
-                self._fail(ReadFailed(code=WorkerProblem.code, message=said, hint="The log says more."))
+                self._fail(ReadFailed.of(WorkerProblem(said, hint="The log says more.")))
                 return
             now = time.monotonic()
             self._closed.wait(self._deaths.fail(_READER, now) - now)
@@ -141,7 +141,7 @@ class ReaderClient:
                 creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
             )
         except OSError as error:
-            return ReadFailed(code=WorkerProblem.code, message=f"The reading process could not be started: {error}.")
+            return ReadFailed.of(WorkerProblem("The reading process could not be started: {error}.", error))
         with self._pipe:
             self._write(process, self._begin)
             if not self._going.is_set():

@@ -3,12 +3,13 @@
 The reader is the worker's own child, so neither is a stranger; what strangers can send is in the shards.
 """
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 import msgspec
 from msgspec import Meta
 
 from core.base.data_source import SHARDS_MAX, SOURCES_MAX
+from core.base.problems import Problem, Sentence
 
 Source = Annotated[int, Meta(ge=0, lt=SOURCES_MAX)]
 Shard = Annotated[int, Meta(ge=0, lt=SHARDS_MAX)]
@@ -166,8 +167,13 @@ class ReadFailed(ReadFrame, frozen=True, kw_only=True, tag="failed"):
     """The reader ends because of a problem."""
 
     code: str
-    message: str
-    hint: str = ""
+    message: Sentence
+    hint: Sentence
+
+    @classmethod
+    def of(cls, problem: Problem) -> Self:
+        """The problem, to be raised by who hears of it."""
+        return cls(code=problem.code, message=problem.sentence, hint=problem.advice)
 
 
 ToReader = BeginReading | Want | Remake | Drop | Rest | GoOn

@@ -101,7 +101,7 @@ class Reader:
 
     def _source(self, number: int) -> SourceReader:
         if number >= len(self._sources):
-            raise BadInput(f"The collaboration has no source {number}.")
+            raise BadInput("The collaboration has no source {source}.", number)
         return self._sources[number]
 
     def _access(self, news: SourceNews, *, network: bool) -> Access:
@@ -146,6 +146,5 @@ def _content(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        raise BadInput(
-            f"The manifest {path} cannot be read: {error.strerror or error}.", hint="Join the collaboration again."
-        ) from error
+        message = "The manifest {path} cannot be read: {error}."
+        raise BadInput(message, path, error.strerror or error, hint="Join the collaboration again.") from error

@@ -76,10 +76,8 @@ def seeds_of(indexes: Mapping[int, ShardIndex], folders: Mapping[int, Path]) -> 
     for place, folder in folders.items():
         found |= seeds_in(folder, _entries(indexes[place]))
     if not found:
-        raise BadInput(
-            f"No shard of this collaboration lies in {next(iter(folders.values()))}.",
-            hint="Name the folder that `potluck data cut` has made for it.",
-        )
+        hint = "Name the folder that `potluck data cut` has made for it."
+        raise BadInput("No shard of this collaboration lies in {folder}.", next(iter(folders.values())), hint=hint)
     return found
 
 

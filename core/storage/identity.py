@@ -16,7 +16,7 @@ from typing import Annotated, Final, Protocol, TypeVar
 import msgspec
 from msgspec import Meta
 
-from core.base.problems import Damaged, UserProblem
+from core.base.problems import Damaged, Sentence, UserProblem, later
 from core.base.signing import KeyPair
 from core.system.atomic_files import read_bounded, set_aside, write_atomic, write_new
 
@@ -28,7 +28,7 @@ KEYRING_TIMEOUT_S = 8.0
 """Long enough for a person to unlock a keyring that asks; a broken D-Bus would otherwise hold the start for ever."""
 
 
-KEY_IN_FILE: Final = (
+KEY_IN_FILE: Final = Sentence(
     "For a computer that starts without anybody, keep the key in a file: potluck startup engine --key-in-file"
 )
 
@@ -59,7 +59,7 @@ class Identity:
     """The key, and a sentence for the person if there is something to know about it."""
 
     keys: KeyPair
-    notice: str | None = None
+    notice: Sentence | None = None
 
 
 class _Unusable(Exception):  # noqa: N818 - never leaves this file
@@ -112,18 +112,17 @@ def load_identity(path: Path, keyring: Keyring | None, *, timeout_s: float = KEY
         known = msgspec.json.decode(data, type=IdentityFile)
         seed = base64.b64decode(known.seed, validate=True) if known.seed else b""
     except ValueError as error:
-        raise _damaged(path, "The file with this computer's key is damaged.") from error
+        raise _damaged(path, later("The file with this computer's key is damaged.")) from error
     if not known.entry:
         return Identity(_checked(path, known, seed), _in_file(path))
     try:
         secret = _ask(keyring, lambda ring: ring.get_password(SERVICE, known.entry), timeout_s)
     except _Unusable as error:
-        raise UserProblem(
-            "This computer's key is in the system's keyring, and the keyring does not open.",
-            hint=f"Unlock the keyring (and unset POTLUCK_KEYRING), then start Potluck again. {KEY_IN_FILE}",
-        ) from error
+        message = "This computer's key is in the system's keyring, and the keyring does not open."
+        hint = "Unlock the keyring (and unset POTLUCK_KEYRING), then start Potluck again. {also}"
+        raise UserProblem(message, KEY_IN_FILE, hint=hint) from error
     if secret is None:
-        raise _damaged(path, "This computer's key is no longer in the system's keyring.")
+        raise _damaged(path, later("This computer's key is no longer in the system's keyring."))
     with contextlib.suppress(ValueError):
         seed = base64.b64decode(secret, validate=True)
     return Identity(_checked(path, known, seed))
@@ -219,19 +218,21 @@ def _checked(path: Path, known: IdentityFile, seed: bytes) -> KeyPair:
         keys = KeyPair(seed)
         if keys.peer_id.hex() == known.peer:
             return keys
-    raise _damaged(path, "This computer's key is damaged.")
+    raise _damaged(path, later("This computer's key is damaged."))
 
 
 def _damaged(path: Path, message: str) -> Damaged:
     aside = set_aside(path)
     return Damaged(
-        message,
-        hint=f"What is left was kept as {aside.name}. Put a copy back, or start again to join with a new key.",
+        Sentence(message),
+        aside.name,
+        hint="What is left was kept as {name}. Put a copy back, or start again to join with a new key.",
     )
 
 
-def _in_file(path: Path) -> str:
-    return f"This system has no usable keyring: this computer's key is in the file {path}, readable by you only."
+def _in_file(path: Path) -> Sentence:
+    text = "This system has no usable keyring: this computer's key is in the file {path}, readable by you only."
+    return Sentence(text, path)
 
 
 def _ask(keyring: Keyring | None, question: Callable[[Keyring], T], timeout_s: float) -> T:

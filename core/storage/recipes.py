@@ -45,9 +45,9 @@ def open_recipe(
     try:
         data = read_bounded(path, RECIPE_BYTES_MAX)
     except ValueError as error:
-        raise BadInput(f"{path.name} is too large for a recipe.") from error
+        raise BadInput("{name} is too large for a recipe.", path.name) from error
     if data is None:
-        raise BadInput(f"There is no file {path}.")
+        raise BadInput("There is no file {path}.", path)
     recipe = read_recipe(data, called=called(path, changes), changes=changes)
     if recipe.tokenizer_file:
         recipe = msgspec.structs.replace(recipe, tokenizer=_beside(recipe.tokenizer_file, path.parent))

@@ -15,7 +15,7 @@ from core.api.modes import OFF, Switches, UseSwitch
 from core.api.rules import THREADS_MAX, UseRules
 from core.api.settings import DEVICE_PATTERN, DISK_GIGABYTES_MAX, KEEP_MINUTES_MAX
 from core.api.week import read_week
-from core.base.problems import UserProblem
+from core.base.problems import Sentence, UserProblem
 from core.system.atomic_files import read_bounded, set_aside, write_atomic
 
 PORT_FIRST = 20_000
@@ -88,7 +88,7 @@ class SettingsRead:
     """The settings that were read, and a notice if the file was damaged."""
 
     settings: Settings
-    notice: str | None = None
+    notice: Sentence | None = None
     """A sentence for the person, when the file was damaged and set aside."""
 
 
@@ -111,13 +111,14 @@ def load_settings(path: Path) -> SettingsRead:
             with contextlib.suppress(UserProblem):
                 write_atomic(_copy_of(path), _written(Settings(computing=OFF)))
         aside = set_aside(path)
-    kept = f"The damaged file was kept as {aside.name}."
     if copy is not None:
-        return SettingsRead(copy, f"The settings could not be read; the copy of them is used. {kept}")
-    return SettingsRead(
-        Settings(computing=OFF),
-        f"The settings could not be read, so Potluck pauses: look at them, then resume. {kept}",
+        used = "The settings could not be read; the copy of them is used. The damaged file was kept as {name}."
+        return SettingsRead(copy, Sentence(used, aside.name))
+    rests = (
+        "The settings could not be read, so Potluck pauses: look at them, then resume. "
+        "The damaged file was kept as {name}."
     )
+    return SettingsRead(Settings(computing=OFF), Sentence(rests, aside.name))
 
 
 def save_settings(path: Path, settings: Settings) -> None:

@@ -129,7 +129,7 @@ def read_bounded(path: Path, bytes_max: int) -> bytes | None:
         return None
     except OSError as error:
         hint = _NO_FOLDER_HINT if error.errno in _NO_FOLDER else "Check that the file belongs to you."
-        raise UserProblem(f"{path} could not be read: {error.strerror or error}.", hint=hint) from error
+        raise UserProblem("{path} could not be read: {error}.", path, error.strerror or error, hint=hint) from error
     if len(data) > bytes_max:
         raise ValueError(f"{path} has more than {bytes_max} bytes")
     return data
@@ -246,14 +246,14 @@ def problem_of(error: OSError, path: Path) -> UserProblem:
         path: The file.
     """
     if error.errno in _FULL or getattr(error, "winerror", None) in _FULL_WINDOWS:
-        return NoSpace(
-            "The disk is full.",
-            hint=f"Nothing was lost. Free some space where {path.parent} lies; if Potluck has ended, start it again.",
-        )
+        hint = "Nothing was lost. Free some space where {folder} lies; if Potluck has ended, start it again."
+        return NoSpace("The disk is full.", path.parent, hint=hint)
     if lacking := scarcity_of(error):
         return lacking
     return UserProblem(
-        f"{path} could not be written: {error.strerror or error}.",
+        "{path} could not be written: {error}.",
+        path,
+        error.strerror or error,
         hint=_NO_FOLDER_HINT
         if error.errno in _NO_FOLDER
         else "Check that the folder belongs to you and is not read-only.",

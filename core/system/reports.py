@@ -11,8 +11,10 @@ from contextlib import asynccontextmanager
 from types import MappingProxyType
 from typing import Any, BinaryIO
 
+import msgspec
+
 from core.base.data_source import SECRETS
-from core.base.problems import BadInput, NoSpace, Problem, UserProblem, WorkerProblem
+from core.base.problems import BadInput, NoSpace, Problem, Said, UserProblem, WorkerProblem
 
 LINE_BYTES_MAX = 1024 * 1024
 END_S = 5.0
@@ -106,13 +108,17 @@ async def _lines(process: asyncio.subprocess.Process, events: Collection[str]) -
         said = _report(line)
         if said.get("event") == "problem":
             kinds: dict[str, type[Problem]] = {"bad_input": BadInput, "no_space": NoSpace, "worker": WorkerProblem}
-            raise kinds.get(said.get("code", ""), UserProblem)(str(said.get("message")), hint=str(said.get("hint", "")))
+            made = msgspec.convert(said.get("said", ()), Said)
+            kind = kinds.get(said.get("code", ""), UserProblem)
+            raise kind(str(said.get("message")), hint=str(said.get("hint", "")), said=made)
         if said.get("event") in events:
             yield said
         else:
             _LOG.warning("A part of Potluck says: %s", line.decode(errors="replace").rstrip()[:LOGGED_CHARS])
     if code := await process.wait():
-        raise WorkerProblem(f"A part of Potluck ended with code {code}.", hint="What it printed or logged says why.")
+        raise WorkerProblem(
+            "A part of Potluck ended with code {code}.", code, hint="What it printed or logged says why."
+        )
 
 
 async def _line(stream: asyncio.StreamReader) -> bytes:

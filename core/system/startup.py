@@ -230,7 +230,7 @@ if sys.platform == "win32":
                 with contextlib.suppress(FileNotFoundError):
                     winreg.DeleteValue(opened, name)
         except OSError as error:
-            raise UserProblem(f"The registry cannot be changed: {error.strerror}.") from error
+            raise UserProblem("The registry cannot be changed: {error}.", error.strerror) from error
 
     def _remove_registry(key: str, *inner: str) -> None:
         """Remove a key with the chain of keys in it: Windows removes only keys that hold no others."""

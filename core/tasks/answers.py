@@ -65,10 +65,9 @@ def filled(model: Pretrained, text: str) -> FilledBlanks:
     if not places:
         raise no_blank()
     if len(pieces_T) > tokenizer.model_max_length:
-        raise BadInput(
-            f"The text is too long: it has {len(pieces_T)} pieces, and this model reads {tokenizer.model_max_length}.",
-            hint="Leave words out that are far from the blanks.",
-        )
+        message = "The text is too long: it has {count} pieces, and this model reads {model_max_length}."
+        hint = "Leave words out that are far from the blanks."
+        raise BadInput(message, len(pieces_T), tokenizer.model_max_length, hint=hint)
     with torch.no_grad():
         probable_TV = model.network(**pieces)[0][0].softmax(-1)
     probable_TV[:, tokenizer.all_special_ids] = 0

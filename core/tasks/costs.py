@@ -29,7 +29,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         numbers = msgspec.json.decode(chosen.numbers, type=Numbers)
         said: dict[str, object] = {"event": "costs", **asdict(module_of(chosen.task).costs(numbers))}
     except Problem as problem:
-        said = {"event": "problem", "code": problem.code, "message": problem.message, "hint": problem.hint}
+        said = {
+            "event": "problem",
+            "code": problem.code,
+            "message": problem.message,
+            "hint": problem.hint,
+            "said": problem.said,
+        }
     print(msgspec.json.encode(said).decode(), flush=True)  # noqa: T201 - its report
     return 2 if said["event"] == "problem" else 0
 

@@ -20,7 +20,7 @@ from torch import nn
 
 from core.api.score import Score
 from core.base.manifest import Manifest, Numbers
-from core.base.problems import BadInput
+from core.base.problems import BadInput, later
 from core.base.tasks import TOKENIZERS
 from core.tasks.gpt_numbers import COUNTS, Alphabet, GptNumbers, gpt_numbers, read_counts, windows
 from core.tasks.neighbour import NEIGHBOUR, Neighbour, read_neighbour
@@ -70,8 +70,8 @@ class CharacterGpt:
     """The task of one collaboration; `counts` says of each letter how often it stands in the text for training."""
 
     loss_name: ClassVar = "next-letter loss"
-    loss_unit: ClassVar = "nats"
-    guesses: ClassVar = "letters"
+    loss_unit: ClassVar = later("nats")
+    guesses: ClassVar = later("letters")
 
     def __init__(
         self,
@@ -84,7 +84,7 @@ class CharacterGpt:
         self.numbers = numbers
         self._blobs = blobs
         neighbour = None if blobs is None else read_neighbour(blobs)
-        self._simple = {} if neighbour is None else {"the letter before": neighbour}
+        self._simple = {} if neighbour is None else {later("the letter before"): neighbour}
         self._letters = list(counts)
         self._alphabet = Alphabet(self._letters, numbers.alphabet)
         self._logs_V = log_shares(list(counts.values()))
@@ -144,7 +144,7 @@ class CharacterGpt:
                 right += int((scores_MV.argmax(1) == letters_M).sum().item())
         plain = -self._logs_V[meant_M].mean(dtype=torch.float64).item()
         often = (meant_M == self._logs_V.argmax()).double().mean().item()
-        baselines = {"letter frequencies": Score(plain, often), **self._simple}
+        baselines = {later("letter frequencies"): Score(plain, often), **self._simple}
         return Evaluation(Score(loss / len(meant_M), right / len(meant_M)), baselines)
 
     def _guessed(self, model: nn.Module, rows: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:

@@ -58,7 +58,9 @@ def read_parameters(path: Path, model: Model, *, called: str) -> Model:
                     raise _other_model(called, f"{key} holds numbers that are not finite")
                 parameter.copy_(read)
     except (SafetensorError, OSError, ValueError) as error:
-        raise BadInput(f"{called} cannot be read: {error}.", hint="Ask the organiser for a new one.") from error
+        raise BadInput(
+            "{called} cannot be read: {error}.", called, error, hint="Ask the organiser for a new one."
+        ) from error
     return model
 
 
@@ -82,4 +84,4 @@ def begun(model: Model, blobs: Blobs | None) -> Model:
 
 
 def _other_model(called: str, why: str) -> BadInput:
-    return BadInput(f"{called} is of another model: {why}.", hint="Ask the organiser for one that fits.")
+    return BadInput("{called} is of another model: {why}.", called, why, hint="Ask the organiser for one that fits.")

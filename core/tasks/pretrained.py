@@ -69,10 +69,10 @@ def read_pretrained(
         raise
     except Exception as error:  # the libraries raise whatever they like at files that are not theirs
         why = str(error).strip().partition("\n")[0].rstrip(".")
-        raise BadInput(f"The model in {folder} cannot be read: {why[:200]}.", hint=hint) from error
+        raise BadInput("The model in {folder} cannot be read: {why}.", folder, why[:200], hint=hint) from error
     lacking = sorted(name for name in news["missing_keys"] if not name.startswith(tuple(may_lack)))
     if lacking:
-        raise BadInput(f"The model in {folder} lacks parameters, such as {lacking[0]}.", hint=hint)
+        raise BadInput("The model in {folder} lacks parameters, such as {lacking}.", folder, lacking[0], hint=hint)
     return network, tokenizer
 
 
@@ -88,10 +88,9 @@ def check_kind(config: Any, wanted: str) -> None:
     """
     found = config.get("model_type") if isinstance(config, dict) else None
     if found != wanted:
-        raise BadInput(
-            f"The model is of the kind {str(found)[:40]!r}, and this task trains the kind {wanted!r}.",
-            hint="Choose the task that fits the model, or another model.",
-        )
+        message = "The model is of the kind {found}, and this task trains the kind {wanted}."
+        hint = "Choose the task that fits the model, or another model."
+        raise BadInput(message, repr(str(found)[:40]), repr(wanted), hint=hint)
 
 
 def check_alike(found: Any, expected: Any, names: Sequence[str]) -> None:
@@ -107,8 +106,6 @@ def check_alike(found: Any, expected: Any, names: Sequence[str]) -> None:
     """
     for name in names:
         if getattr(found, name) != getattr(expected, name):
-            raise BadInput(
-                f"The model differs from this task's: its {name} is {getattr(found, name)!r}, "
-                f"and must be {getattr(expected, name)!r}.",
-                hint="Begin with another model, or without one.",
-            )
+            message = "The model differs from this task's: its {name} is {own}, and must be {other}."
+            hint = "Begin with another model, or without one."
+            raise BadInput(message, name, repr(getattr(found, name)), repr(getattr(expected, name)), hint=hint)

@@ -242,7 +242,9 @@ class Blobs:
             BadInput: the manifest does not name it, or the file is missing, too long or not what it should be.
         """
         if name not in self.digests:
-            raise BadInput(f"The manifest lacks the file {name!r}.", hint="Ask the organiser for a complete one.")
+            raise BadInput(
+                "The manifest lacks the file {name}.", repr(name), hint="Ask the organiser for a complete one."
+            )
         path = self.folder / self.digests[name]
         try:
             with path.open("rb") as file:
@@ -280,14 +282,14 @@ class Blobs:
         try:
             return msgspec.convert(json.loads(self.read(name)), kind)
         except (msgspec.MsgspecError, ValueError, RecursionError) as error:
-            raise BadInput(
-                f"The collaboration's file {name!r} cannot be read: {error}.", hint="Ask the organiser for a new one."
-            ) from error
+            message = "The collaboration's file {name} cannot be read: {error}."
+            raise BadInput(message, repr(name), error, hint="Ask the organiser for a new one.") from error
 
 
 def _unreadable(name: str, error: OSError) -> BadInput:
-    return BadInput(f"The collaboration's file {name!r} cannot be read: {error.strerror or error}.", hint="Join again.")
+    message = "The collaboration's file {name} cannot be read: {error}."
+    return BadInput(message, repr(name), error.strerror or error, hint="Join again.")
 
 
 def _damaged(name: str) -> BadInput:
-    return BadInput(f"The collaboration's file {name!r} is damaged.", hint="Join again to fetch it anew.")
+    return BadInput("The collaboration's file {name} is damaged.", repr(name), hint="Join again to fetch it anew.")

@@ -102,8 +102,13 @@ def read_text(
     train, held_out = texts["train"], texts["held-out"]
     if count_chars(train) < TEXT_CHARS_MIN or count_chars(held_out) < HELD_OUT_CHARS_MIN:
         raise BadInput(
-            f"There is too little text to learn from in {text.called}: {count_chars(train):,} characters to train and "
-            f"{count_chars(held_out):,} to measure with; {TEXT_CHARS_MIN:,} and {HELD_OUT_CHARS_MIN:,} are the least.",
+            "There is too little text to learn from in {called}: {train} characters to train and "
+            "{held_out} to measure with; {least} and {held_out_least} are the least.",
+            text.called,
+            f"{count_chars(train):,}",
+            f"{count_chars(held_out):,}",
+            f"{TEXT_CHARS_MIN:,}",
+            f"{HELD_OUT_CHARS_MIN:,}",
             hint="Give a folder with more files of text, for whole files are kept to measure with; half a million "
             "characters is a good beginning.",
         )

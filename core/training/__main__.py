@@ -20,7 +20,7 @@ import psutil
 
 from core.api.numbers import volume
 from core.api.settings import CPU
-from core.base.problems import BadInput, Problem, WorkerProblem
+from core.base.problems import BadInput, Problem, Sentence, WorkerProblem
 from core.training.engine_watch import EngineWatch, Heard
 from core.training.learner import Learner
 from core.workers.child_end import listen, speaker, step_back, take_pipe
@@ -54,10 +54,9 @@ def keep_within(learner: Learner, limit_bytes: int) -> None:
     process = psutil.Process()
     used = process.memory_info().rss
     if used >= limit_bytes:
-        raise BadInput(
-            f"Training this model takes more than {volume(used)} of memory, and you allow {volume(limit_bytes)}.",
-            hint="Allow more, or no limit: potluck settings memory none",
-        )
+        message = "Training this model takes more than {used} of memory, and you allow {limit_bytes}."
+        hint = "Allow more, or no limit: potluck settings memory none"
+        raise BadInput(message, volume(used), volume(limit_bytes), hint=hint)
     sample_bytes = max(learner.task.sample_bytes, 1)
     for replica in learner.replicas.held.each:
         if replica.device == CPU:
@@ -82,13 +81,13 @@ def main(*_: object) -> int:
         conversation.begin()
         conversation.run(inbox)
     except Problem as problem:
-        say(Failed(code=problem.code, message=problem.message, hint=problem.hint))
+        say(Failed.of(problem))
     except Exception as error:  # noqa: BLE001 - whatever it is, the engine hears of it
         from core.training.devices.micro_batch import lacked_memory  # noqa: PLC0415 - has torch, which takes seconds
 
         traceback.print_exc()
-        why = "memory ran out" if lacked_memory(error) else error
-        say(Failed(code=WorkerProblem.code, message=f"Training stopped: {why}.", hint="The log says more."))
+        why = Sentence("memory ran out") if lacked_memory(error) else error
+        say(Failed.of(WorkerProblem("Training stopped: {why}.", why, hint="The log says more.")))
     return 1
 
 
@@ -161,8 +160,8 @@ def open_conversation(start: Start, say: Callable[[ToEngine], None], clock: Call
     names = choice.names
     notes = [choice.note, *(precision_on(name, manifest.precision_name).note for name in names)]
     if start.compile and len(names) > 1:
-        notes.append("Layers are compiled only where a single device trains.")
-    say(Computes(device=",".join(names), title=titles_of(names), note=" ".join(filter(None, notes))))
+        notes.append(Sentence("Layers are compiled only where a single device trains."))
+    say(Computes(device=",".join(names), title=titles_of(names), notes=tuple(filter(None, notes))))
     learner = Learner(task=task, manifest=manifest, states=states, samples=samples, devices=names, clock=clock)
     if start.memory_bytes is not None:
         keep_within(learner, start.memory_bytes)
@@ -177,9 +176,8 @@ def _content(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        raise BadInput(
-            f"The manifest {path} cannot be read: {error.strerror or error}.", hint="Join the collaboration again."
-        ) from error
+        message = "The manifest {path} cannot be read: {error}."
+        raise BadInput(message, path, error.strerror or error, hint="Join the collaboration again.") from error
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from pathlib import Path
 import torch
 
 from core.api.data_state import DataCode
-from core.base.problems import Problem, WorkerProblem
+from core.base.problems import Problem, Sentence, WorkerProblem
 from core.base.work import Collect, Collected, Evaluate, Evaluated, Go, Hold, Progress, Release
 from core.training.carried import Carried
 from core.training.devices.devices import titles_of
@@ -228,10 +228,10 @@ class Conversation:
 
     def _absorb(self, frame: Absorb) -> None:
         if frame.epoch != self._learner.state.epoch + 1:
-            raise WorkerProblem(
-                f"A step to epoch {frame.epoch} was ordered at epoch {self._learner.state.epoch}.",
-                hint="Training goes on from the last saved state.",
+            told = Sentence(
+                "A step to epoch {epoch} was ordered at epoch {own}.", frame.epoch, self._learner.state.epoch
             )
+            raise WorkerProblem(told, hint="Training goes on from the last saved state.")
         learner, mean = self._learner, self._arena.slot("mean")
         if frame.averaged is not None:
             self._meter.step_begins(mean, samples=frame.averaged.samples, loss=frame.averaged.loss)
@@ -258,8 +258,8 @@ class Conversation:
     def _tell_who_left(self) -> None:
         held = self._learner.replicas.held
         if held.left:
-            names, note = held.devices, " ".join(held.left)
-            self._say(Computes(device=",".join(names), title=titles_of(names), note=note))
+            names, notes = held.devices, tuple(held.left)
+            self._say(Computes(device=",".join(names), title=titles_of(names), notes=notes))
             held.left.clear()
 
     def settle(self) -> None:

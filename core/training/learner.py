@@ -220,10 +220,9 @@ class Learner:
             self.state = self._newest() or self.state
             self.rule.begin(self.state.epoch)
             self.rows.drop()
-            raise WorkerProblem(
-                f"The step to epoch {epoch} led to numbers that are not finite, so it was undone.",
-                hint="Training goes on from the last saved state; if it happens again, the learning rate is too high.",
-            )
+            message = "The step to epoch {epoch} led to numbers that are not finite, so it was undone."
+            hint = "Training goes on from the last saved state; if it happens again, the learning rate is too high."
+            raise WorkerProblem(message, epoch, hint=hint)
         self.rows.absorb(keep=self.overlaps)
         ancestors = self.state.lineage[:MARK_BYTES] + self.state.ancestors
         means = (mean + self.state.means if mean else b"")[: DIGEST_BYTES * ANCESTORS_MAX]

@@ -199,10 +199,8 @@ class PrometheusFile:
 
     def __init__(self, path: Path, collaboration: str) -> None:
         if path.suffix != ".prom":
-            raise BadInput(
-                f"The file {path.name} would not be read: Prometheus' node exporter reads files that end in .prom.",
-                hint=f"Call it {path.stem}.prom.",
-            )
+            message = "The file {name} would not be read: Prometheus' node exporter reads files that end in .prom."
+            raise BadInput(message, path.name, path.stem, hint="Call it {stem}.prom.")
         self._path = path
         self._label = f'{{collaboration="{collaboration}"}}'
         self._measured: dict[str, float | None] = {}

@@ -97,7 +97,7 @@ class ReplayedSteps:
             self._checkpoints.load(self._own)
         except Damaged as problem:
             raise WorkerProblem(
-                problem.message, hint="Training goes on from the last state that is whole."
+                problem.sentence, hint="Training goes on from the last state that is whole."
             ) from problem
         self._rule.begin(self._epoch)
         self._rows.forget()

@@ -1,12 +1,12 @@
 """Frames between engine and worker on the pipe: 4 bytes of length, then MessagePack."""
 
 import struct
-from typing import Annotated, Any, Final, Union
+from typing import Annotated, Any, Final, Self, Union
 
 import msgspec
 from msgspec import Meta
 
-from core.base.problems import WireProblem
+from core.base.problems import Problem, Sentence, WireProblem
 from core.base.state_header import StateHeader
 from core.base.untaken import Untaken
 from core.base.work import (
@@ -190,8 +190,8 @@ class Computes(Frame, frozen=True, kw_only=True, tag="computes"):
     """As torch calls them, with commas between them."""
     title: str
     """As people call them."""
-    note: str = ""
-    """A sentence where they are not those that the person wants."""
+    notes: tuple[Sentence, ...] = ()
+    """Why they are not those that the person wants."""
 
 
 class WorkerReady(StateFrame, frozen=True, kw_only=True, tag="ready"):
@@ -224,8 +224,13 @@ class Failed(Frame, frozen=True, kw_only=True, tag="failed"):
     """The worker ends because of a problem."""
 
     code: str
-    message: str
-    hint: str = ""
+    message: Sentence
+    hint: Sentence
+
+    @classmethod
+    def of(cls, problem: Problem) -> Self:
+        """The problem, to be raised by who hears of it."""
+        return cls(code=problem.code, message=problem.sentence, hint=problem.advice)
 
 
 class Pong(Frame, frozen=True, kw_only=True, tag="pong"):

@@ -17,7 +17,7 @@ import msgspec
 
 from core.api.settings import CPU
 from core.api.snapshot import LossView
-from core.base.problems import NoSpace, Problem, WorkerProblem
+from core.base.problems import NoSpace, Problem, Sentence, WorkerProblem
 from core.base.work import Collect, Evaluate, Evaluated, Go, Hold, Loaded, Release, Stepped
 from core.swarm.words import orders
 from core.swarm.words.answers import TrainerAnswer, TrainerGone
@@ -55,7 +55,7 @@ class DeviceFallback:
         """A worker has ended; `crashed`: before it was ready, and without a word why."""
         self._crashes = self._crashes + 1 if crashed else 0
 
-    def choose(self, wish: str, *, notice: Callable[[str], object]) -> str:
+    def choose(self, wish: str, *, notice: Callable[[Sentence], object]) -> str:
         """The device for the next worker.
 
         Args:
@@ -64,7 +64,7 @@ class DeviceFallback:
         """
         if self._crashes >= CRASHES_MAX and wish != CPU and not self._fallen_back:
             self._fallen_back = True
-            notice("Training ended at its start again and again; it is tried with the processor alone.")
+            notice(Sentence("Training ended at its start again and again; it is tried with the processor alone."))
         return CPU if self._fallen_back else wish
 
 
@@ -87,7 +87,7 @@ class Trainer:
         tell: Callable[[TrainerAnswer], None],
         ledger: LedgerKeeper,
         changed: Callable[[], None],
-        notice: Callable[[str], object],
+        notice: Callable[[Sentence], object],
         random: Random,
     ) -> None:
         self._place = place
@@ -168,7 +168,7 @@ class Trainer:
             self.problem = problem
             if not known or problem.code == CRASHED:
                 _LOG.warning("%s", problem)
-                self._notice(problem.message)
+                self._notice(problem.sentence)
             if problem.code in FATAL_CODES:
                 self._suspension.give_up()
             self._changed()
@@ -185,8 +185,8 @@ class Trainer:
             case orders.Absorb() | orders.Load() | orders.Replay():
                 self._moves.order(order, self._worker)
             case orders.Restart():
-                self._worker.failure = frames.Failed(
-                    code="worker", message="The training process did not answer any more.", hint="It is started again."
+                self._worker.failure = frames.Failed.of(
+                    WorkerProblem("The training process did not answer any more.", hint="It is started again.")
                 )
                 self._worker.kill()
 
@@ -202,7 +202,7 @@ class Trainer:
                 try:
                     code = await worker.run(self._start())
                 except Problem as problem:
-                    worker.failure = _failure(problem)
+                    worker.failure = frames.Failed.of(problem)
                     code = 0
                 for task in tasks:
                     task.cancel()
@@ -258,14 +258,14 @@ class Trainer:
             except Problem as problem:
                 worker = self._worker
                 assert worker is not None
-                worker.failure = _failure(problem)
+                worker.failure = frames.Failed.of(problem)
                 worker.kill()
                 return
 
     async def _heard(self, frame: frames.ToEngine) -> None:
         match frame:
-            case frames.Computes(device=device, title=title, note=note):
-                if note:
+            case frames.Computes(device=device, title=title, notes=notes):
+                for note in notes:
                     self._notice(note)
                 self.computes_on, self.device = device, title
                 self._changed()
@@ -290,26 +290,27 @@ class Trainer:
         await self._interpreter.heard(frame)
         if isinstance(frame, frames.WorkerReady):
             for name in frame.set_aside:
-                where = f"epoch {frame.epoch}" if frame.epoch else "the beginning"
-                self._notice(f"A damaged checkpoint was set aside as {name}. Training goes on from {where}.")
+                where = Sentence("epoch {epoch}", frame.epoch) if frame.epoch else Sentence("the beginning")
+                aside = "A damaged checkpoint was set aside as {name}. Training goes on from {where}."
+                self._notice(Sentence(aside, name, where))
             self.loss = msgspec.structs.replace(
                 self.loss, name=frame.loss_name, unit=frame.loss_unit, guesses=frame.guesses
             )
             self._changed()
 
 
-def _failure(problem: Problem) -> frames.Failed:
-    return frames.Failed(code=problem.code, message=problem.message, hint=problem.hint)
-
-
 def _problem(worker: Worker, code: int) -> Problem:
-    if worker.failure is not None:
-        problem: Problem = WorkerProblem(worker.failure.message, hint=worker.failure.hint)
-        problem.code = worker.failure.code
+    failure = worker.failure
+    if failure is not None:
+        problem: Problem = WorkerProblem(failure.message, hint=failure.hint)
+        problem.code = failure.code
         return problem
-    ended = f"The training process ended with code {code}."
-    killed = f"The training process was ended by signal {-code}."
-    return WorkerProblem(killed if code < 0 else ended, hint="It is started again; the log says more.")
+    ended = (
+        "The training process was ended by signal {signal}."
+        if code < 0
+        else "The training process ended with code {code}."
+    )
+    return WorkerProblem(ended, abs(code), hint="It is started again; the log says more.")
 
 
 def _mended(problem: Problem, folder: Path) -> Callable[[], bool] | None:

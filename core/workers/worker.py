@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from core.base.problems import WireProblem
+from core.base.problems import WireProblem, WorkerProblem
 from core.system.child_process import open_log, own_command
 from core.workers.frames import (
     LENGTH_BYTES,
@@ -132,9 +132,7 @@ class Worker:
             self._unanswered += 1
             self.send(Ping())
             await asyncio.sleep(self._ping_s)
-        self.failure = Failed(
-            code="worker", message="The training process does not answer.", hint="It is started again."
-        )
+        self.failure = Failed.of(WorkerProblem("The training process does not answer.", hint="It is started again."))
         self.kill()
 
     async def _read(self, process: asyncio.subprocess.Process) -> None:
@@ -159,5 +157,7 @@ class Worker:
         except (asyncio.IncompleteReadError, ConnectionError):
             return
         except (WireProblem, msgspec.MsgspecError) as problem:
-            self.failure = Failed(code="worker", message=f"The training process said something unreadable: {problem}")
+            self.failure = Failed.of(
+                WorkerProblem("The training process said something unreadable: {problem}", problem)
+            )
             self.kill()

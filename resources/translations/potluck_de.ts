@@ -252,8 +252,20 @@
    <translation>Na&amp;me</translation>
   </message>
   <message>
-   <source>, {done} of {total} pieces are here</source>
-   <translation>, {done} von {total} Teilen sind da</translation>
+   <source>--filter {words} has no value.</source>
+   <translation>--filter {words} hat keinen Wert.</translation>
+  </message>
+  <message>
+   <source>--go-on takes recipe, text and model from the collaboration.</source>
+   <translation>--go-on nimmt Rezept, Text und Modell aus dem Projekt.</translation>
+  </message>
+  <message>
+   <source>--mirror: {error}</source>
+   <translation>--mirror: {error}</translation>
+  </message>
+  <message>
+   <source>--set {words} sets nothing.</source>
+   <translation>--set {words} setzt nichts.</translation>
   </message>
   <message>
    <source>1 volunteer here</source>
@@ -264,12 +276,20 @@
    <translation>; {name} allein {right}</translation>
   </message>
   <message>
+   <source>A backbone runs on this charter already.</source>
+   <translation>Mit diesem Projektordner läuft schon ein Backbone.</translation>
+  </message>
+  <message>
    <source>A card knows no priority: what is on the screen may stutter while it computes.</source>
    <translation>Eine Karte kennt keinen Vorrang: Während sie rechnet, ruckelt vielleicht der Bildschirm.</translation>
   </message>
   <message>
-   <source>A damaged checkpoint was set aside as {0}. Training goes on from {1}.</source>
-   <translation>Ein beschädigter Zwischenstand wurde als {0} beiseite gelegt. Das Training geht weiter ab {1}.</translation>
+   <source>A copy of the model has {size_bytes} bytes: that is too much of the room that is left.</source>
+   <translation>Eine Kopie des Modells hat {size_bytes} Byte: Das ist zu viel von dem Platz, der noch frei ist.</translation>
+  </message>
+  <message>
+   <source>A damaged checkpoint was set aside as {name}. Training goes on from {where}.</source>
+   <translation>Ein beschädigter Zwischenstand wurde als {name} beiseite gelegt. Das Training geht weiter ab {where}.</translation>
   </message>
   <message>
    <source>A day goes from 00:00 to 24:00.</source>
@@ -280,8 +300,28 @@
    <translation>Ein Gerät ist zweimal genannt.</translation>
   </message>
   <message>
+   <source>A document of another time.</source>
+   <translation>Ein Dokument aus einer anderen Zeit.</translation>
+  </message>
+  <message>
    <source>A file is where a folder has to be: name another folder.</source>
    <translation>Wo ein Ordner sein muss, ist eine Datei: einen anderen Ordner nennen.</translation>
+  </message>
+  <message>
+   <source>A file of the collaboration is not what its manifest names.</source>
+   <translation>Eine Datei des Projekts ist nicht die, die sein Manifest nennt.</translation>
+  </message>
+  <message>
+   <source>A file unfolds to more memory than any text needs.</source>
+   <translation>Eine Datei entfaltet sich zu mehr Speicher, als irgendein Text braucht.</translation>
+  </message>
+  <message>
+   <source>A helper averages what others have trained.</source>
+   <translation>Ein Helfer mittelt, was andere trainiert haben.</translation>
+  </message>
+  <message>
+   <source>A hold lasts for 7 days at most.</source>
+   <translation>Eine Sperre auf Zeit dauert höchstens 7 Tage.</translation>
   </message>
   <message>
    <source>A limit is a number of bytes a month.</source>
@@ -292,24 +332,72 @@
    <translation>Eine Grenze ist eine Anzahl von Bytes in der Sekunde.</translation>
   </message>
   <message>
-   <source>A link has at most {0} addresses, not {1}.</source>
-   <translation>Ein Link hat höchstens {0} Adressen, nicht {1}.</translation>
+   <source>A link has at most {most} addresses, not {count}.</source>
+   <translation>Ein Link hat höchstens {most} Adressen, nicht {count}.</translation>
   </message>
   <message>
-   <source>A link has at most {0} letters, not {1}.</source>
-   <translation>Ein Link hat höchstens {0} Zeichen, nicht {1}.</translation>
+   <source>A link has at most {most} letters, not {count}.</source>
+   <translation>Ein Link hat höchstens {most} Zeichen, nicht {count}.</translation>
   </message>
   <message>
    <source>A link looks like potluck://host:port/0123…#invitation; copy the whole of it from the organiser.</source>
    <translation>Ein Link sieht so aus: potluck://rechner:port/0123…#einladung. Bitte den ganzen Link kopieren, wie er von der Leitung kam.</translation>
   </message>
   <message>
+   <source>A mean came that nobody had asked for.</source>
+   <translation>Es kam ein Mittelwert, nach dem niemand gefragt hatte.</translation>
+  </message>
+  <message>
+   <source>A moderator cannot be held.</source>
+   <translation>Wer moderiert, kann nicht auf Zeit gesperrt werden.</translation>
+  </message>
+  <message>
+   <source>A moderator stands in the list twice.</source>
+   <translation>Jemand steht zweimal in der Liste der Moderation.</translation>
+  </message>
+  <message>
+   <source>A moderator's name cannot be shown.</source>
+   <translation>Ein Name in der Moderation lässt sich nicht zeigen.</translation>
+  </message>
+  <message>
+   <source>A part of Potluck ended with code {code}.</source>
+   <translation>Ein Teil von Potluck endete mit Code {code}.</translation>
+  </message>
+  <message>
+   <source>A part of Potluck ended without an answer.</source>
+   <translation>Ein Teil von Potluck endete ohne Antwort.</translation>
+  </message>
+  <message>
+   <source>A pass has at most {most} bytes, not {count}.</source>
+   <translation>Ein Ausweis hat höchstens {most} Byte, nicht {count}.</translation>
+  </message>
+  <message>
+   <source>A pass is made with Ed25519 keys.</source>
+   <translation>Ein Ausweis wird mit Ed25519-Schlüsseln gemacht.</translation>
+  </message>
+  <message>
+   <source>A plan is made for one value of each key.</source>
+   <translation>Ein Plan gilt für je einen Wert jedes Schlüssels.</translation>
+  </message>
+  <message>
    <source>A program fills the screen.</source>
    <translation>Ein Programm füllt den Bildschirm.</translation>
   </message>
   <message>
+   <source>A proposal that has ended.</source>
+   <translation>Ein Vorschlag, der abgelaufen ist.</translation>
+  </message>
+  <message>
+   <source>A proposal that its author has not signed.</source>
+   <translation>Ein Vorschlag, den sein Verfasser nicht unterschrieben hat.</translation>
+  </message>
+  <message>
    <source>A router's own rule, if you make one, should lead TCP and UDP of this port here; none is needed.</source>
    <translation>Eine eigene Regel im Router sollte TCP und UDP dieses Ports hierher leiten; nötig ist keine.</translation>
+  </message>
+  <message>
+   <source>A shard is not what was written.</source>
+   <translation>Ein Stück ist nicht, was geschrieben wurde.</translation>
   </message>
   <message>
    <source>A small GPT learns to write, letter by letter, as in the documentation that came with Python.</source>
@@ -320,8 +408,8 @@
    <translation>Ein kleines Sprachmodell lernt fehlende Wörter in der Dokumentation zu ergänzen, die mit Python kam.</translation>
   </message>
   <message>
-   <source>A step to epoch {0} was ordered at epoch {1}.</source>
-   <translation>In Epoche {1} wurde ein Schritt zu Epoche {0} verlangt.</translation>
+   <source>A step to epoch {epoch} was ordered at epoch {own}.</source>
+   <translation>In Epoche {own} wurde ein Schritt zu Epoche {epoch} verlangt.</translation>
   </message>
   <message>
    <source>About and &amp;trust</source>
@@ -352,16 +440,20 @@
    <translation>Verlauf</translation>
   </message>
   <message>
+   <source>Add --epochs N.</source>
+   <translation>--epochs N hinzufügen.</translation>
+  </message>
+  <message>
    <source>Add `potluck engine` to what your system starts at login.</source>
    <translation>`potluck engine` in die Programme aufnehmen, die das System beim Anmelden startet.</translation>
   </message>
   <message>
-   <source>All cores but one</source>
-   <translation>Alle Kerne bis auf einen</translation>
+   <source>Add another moderator first.</source>
+   <translation>Erst eine andere Person zur Moderation hinzufügen.</translation>
   </message>
   <message>
-   <source>All of them are used.</source>
-   <translation>Alle werden genutzt.</translation>
+   <source>All cores but one</source>
+   <translation>Alle Kerne bis auf einen</translation>
   </message>
   <message>
    <source>All others are on this computer, so no port has to be open.</source>
@@ -372,12 +464,12 @@
    <translation>Alle Mitwirkenden sehen diesen Namen und den Beitrag dieses Rechners; ein erfundener Name genügt.</translation>
   </message>
   <message>
-   <source>Allow at least {0}, or choose no limit.</source>
-   <translation>Bitte mindestens {0} erlauben, oder keine Grenze.</translation>
+   <source>Allow at least {least}, or choose no limit.</source>
+   <translation>Bitte mindestens {least} erlauben, oder keine Grenze.</translation>
   </message>
   <message>
-   <source>Allow at least {0}, or pause Potluck while it should use no network.</source>
-   <translation>Bitte mindestens {0} erlauben, oder Potluck anhalten, solange es das Netz nicht nutzen soll.</translation>
+   <source>Allow at least {least}, or pause Potluck while it should use no network.</source>
+   <translation>Bitte mindestens {least} erlauben, oder Potluck anhalten, solange es das Netz nicht nutzen soll.</translation>
   </message>
   <message>
    <source>Allow it more (on Linux: ulimit -n 4096), and start it again.</source>
@@ -388,6 +480,10 @@
    <translation>Mehr erlauben, oder keine Grenze: potluck settings memory none</translation>
   </message>
   <message>
+   <source>Allowed are: {names}.</source>
+   <translation>Erlaubt sind: {names}.</translation>
+  </message>
+  <message>
    <source>Always</source>
    <translation>Immer</translation>
   </message>
@@ -396,8 +492,20 @@
    <translation>Immer da</translation>
   </message>
   <message>
+   <source>Another Potluck is just starting.</source>
+   <translation>Ein anderes Potluck startet gerade.</translation>
+  </message>
+  <message>
    <source>Another Potluck just made this computer's key.</source>
    <translation>Ein anderes Potluck hat gerade den Schlüssel dieses Rechners erzeugt.</translation>
+  </message>
+  <message>
+   <source>Another command changes this collaboration.</source>
+   <translation>Ein anderer Befehl ändert dieses Projekt.</translation>
+  </message>
+  <message>
+   <source>Another command founds {name} there.</source>
+   <translation>Ein anderer Befehl gründet dort {name}.</translation>
   </message>
   <message>
    <source>Another computer of your account has ended this one.</source>
@@ -406,6 +514,10 @@
   <message>
    <source>Another is chosen as in: potluck settings device cpu; several as in: potluck settings device cuda:0,cpu</source>
    <translation>Ein anderes wählt man so: potluck settings device cpu; mehrere so: potluck settings device cuda:0,cpu</translation>
+  </message>
+  <message>
+   <source>Another program answers where Potluck did.</source>
+   <translation>Wo Potluck antwortete, antwortet ein anderes Programm.</translation>
   </message>
   <message>
    <source>Any</source>
@@ -428,6 +540,10 @@
    <translation>Als W&amp;orte</translation>
   </message>
   <message>
+   <source>Ask a moderator to add it.</source>
+   <translation>Die Moderation bitten, ihn hinzuzufügen.</translation>
+  </message>
+  <message>
    <source>Ask again</source>
    <translation>Noch einmal fragen</translation>
   </message>
@@ -436,12 +552,32 @@
    <translation>Auf einem Rechner fragen, der trainiert.</translation>
   </message>
   <message>
-   <source>Ask the organiser for a link of its own.</source>
-   <translation>Mit einem eigenen Link vom Organisator kommt dieser Rechner herein.</translation>
+   <source>Ask the organiser for a complete one.</source>
+   <translation>Die Leitung um ein vollständiges bitten.</translation>
   </message>
   <message>
    <source>Ask the organiser for a new link.</source>
    <translation>Die Leitung des Projekts um einen neuen Link bitten.</translation>
+  </message>
+  <message>
+   <source>Ask the organiser for a new one.</source>
+   <translation>Die Leitung um eine neue Fassung bitten.</translation>
+  </message>
+  <message>
+   <source>Ask the organiser for new ones.</source>
+   <translation>Die Leitung um neue bitten.</translation>
+  </message>
+  <message>
+   <source>Ask the organiser for one that fits.</source>
+   <translation>Die Leitung um eine passende Fassung bitten.</translation>
+  </message>
+  <message>
+   <source>Ask the organiser for one without `delayed`.</source>
+   <translation>Die Leitung um eines ohne `delayed` bitten.</translation>
+  </message>
+  <message>
+   <source>Ask the organiser for the collaboration's link again.</source>
+   <translation>Die Leitung noch einmal um den Link des Projekts bitten.</translation>
   </message>
   <message>
    <source>Ask the organiser for the link of another collaboration.</source>
@@ -454,6 +590,10 @@
   <message>
    <source>Ask the organiser to update the backbone.</source>
    <translation>Die Leitung bitten, den Stützpunkt zu aktualisieren.</translation>
+  </message>
+  <message>
+   <source>Ask the organiser.</source>
+   <translation>Die Leitung fragen.</translation>
   </message>
   <message>
    <source>Asking the engine…</source>
@@ -484,8 +624,40 @@
    <translation>Mittelt {company}{meanwhile}: Aus der Arbeit aller wird Epoche {epoch} des Modells.</translation>
   </message>
   <message>
+   <source>Ban them, which needs the others' signatures.</source>
+   <translation>Sie ausschließen, was die Unterschriften der anderen braucht.</translation>
+  </message>
+  <message>
+   <source>Begin with a model that Potluck has exported.</source>
+   <translation>Mit einem Modell beginnen, das Potluck exportiert hat.</translation>
+  </message>
+  <message>
+   <source>Begin with another model, or without one.</source>
+   <translation>Mit einem anderen Modell beginnen, oder ohne eines.</translation>
+  </message>
+  <message>
    <source>Blank {number}</source>
    <translation>Lücke {number}</translation>
+  </message>
+  <message>
+   <source>Bring back a copy of it.</source>
+   <translation>Eine Kopie davon zurückholen.</translation>
+  </message>
+  <message>
+   <source>Bring back {invitations}.</source>
+   <translation>{invitations} zurückholen.</translation>
+  </message>
+  <message>
+   <source>Bring it back as it was.</source>
+   <translation>Es zurückholen, wie es war.</translation>
+  </message>
+  <message>
+   <source>Bring it here, or go on from a computer that has it.</source>
+   <translation>Ihn hierher bringen, oder von einem Rechner aus weitermachen, der ihn hat.</translation>
+  </message>
+  <message>
+   <source>Bring the tokenizer that belongs to the model.</source>
+   <translation>Den Tokenizer mitgeben, der zum Modell gehört.</translation>
   </message>
   <message>
    <source>Bring them back.</source>
@@ -520,6 +692,10 @@
    <translation>&amp;Abbrechen</translation>
   </message>
   <message>
+   <source>Call it {stem}.prom.</source>
+   <translation>Sie {stem}.prom nennen.</translation>
+  </message>
+  <message>
    <source>Carbon dio&amp;xide</source>
    <translation>&amp;Kohlendioxid</translation>
   </message>
@@ -534,6 +710,10 @@
   <message>
    <source>Catching up with the others, who are ahead{pieces}.</source>
    <translation>Holt die anderen ein, die voraus sind{pieces}.</translation>
+  </message>
+  <message>
+   <source>Change it, or leave it out.</source>
+   <translation>Es ändern oder weglassen.</translation>
   </message>
   <message>
    <source>Change its permissions, or set POTLUCK_HOME.</source>
@@ -552,12 +732,24 @@
    <translation>Ä&amp;ndern, was Potluck nehmen darf…</translation>
   </message>
   <message>
+   <source>Check its permissions.</source>
+   <translation>Seine Zugriffsrechte prüfen.</translation>
+  </message>
+  <message>
    <source>Check that the file belongs to you.</source>
    <translation>Bitte prüfen, ob die Datei dem eigenen Benutzerkonto gehört.</translation>
   </message>
   <message>
    <source>Check that the folder belongs to you and is not read-only.</source>
    <translation>Bitte prüfen, ob der Ordner dem eigenen Benutzerkonto gehört und beschreibbar ist.</translation>
+  </message>
+  <message>
+   <source>Check the address and the connection, and try again.</source>
+   <translation>Adresse und Verbindung prüfen und noch einmal versuchen.</translation>
+  </message>
+  <message>
+   <source>Check the address, the connection, and your right to it (potluck data login keeps a password).</source>
+   <translation>Adresse, Verbindung und das Recht darauf prüfen (potluck data login bewahrt ein Passwort auf).</translation>
   </message>
   <message>
    <source>Check the disk.</source>
@@ -580,20 +772,28 @@
    <translation>Diesen Rechner prüfen</translation>
   </message>
   <message>
-   <source>Check this computer, and say what to do.</source>
-   <translation>Diesen Rechner prüfen und sagen, was zu tun ist.</translation>
-  </message>
-  <message>
    <source>Checking…</source>
    <translation>Wird geprüft…</translation>
   </message>
   <message>
-   <source>Choose a whole number from {0} to {1}{2}.</source>
-   <translation>Bitte eine ganze Zahl von {0} bis {1}{2} wählen.</translation>
+   <source>Choose a whole number from {low} to {high}{otherwise}.</source>
+   <translation>Bitte eine ganze Zahl von {low} bis {high}{otherwise} wählen.</translation>
+  </message>
+  <message>
+   <source>Choose another name, or name another folder with --charter.</source>
+   <translation>Einen anderen Namen wählen, oder mit --charter einen anderen Ordner nennen.</translation>
   </message>
   <message>
    <source>Choose another name.</source>
    <translation>Einen anderen Namen wählen.</translation>
+  </message>
+  <message>
+   <source>Choose another one.</source>
+   <translation>Eine andere wählen.</translation>
+  </message>
+  <message>
+   <source>Choose another one: --site PORT --site-bind ADDRESS</source>
+   <translation>Etwas anderes wählen: --site PORT --site-bind ADRESSE</translation>
   </message>
   <message>
    <source>Choose another port.</source>
@@ -612,24 +812,44 @@
    <translation>Einen Namen aus 1 bis 40 Buchstaben, Ziffern und Leerzeichen wählen.</translation>
   </message>
   <message>
-   <source>Choose one of at most {0} letters, digits and spaces.</source>
-   <translation>Bitte einen mit höchstens {0} Buchstaben, Ziffern und Leerzeichen wählen.</translation>
+   <source>Choose one of 1 to {most} bytes that can be printed.</source>
+   <translation>Einen aus 1 bis {most} druckbaren Byte wählen.</translation>
   </message>
   <message>
-   <source>Choose one of this computer's addresses, or {0} for all.</source>
-   <translation>Bitte eine Adresse dieses Rechners wählen, oder {0} für alle.</translation>
+   <source>Choose one of 1 to {most} printable bytes.</source>
+   <translation>Einen aus 1 bis {most} druckbaren Byte wählen.</translation>
+  </message>
+  <message>
+   <source>Choose one of at most {most} letters, digits and spaces.</source>
+   <translation>Bitte einen mit höchstens {most} Buchstaben, Ziffern und Leerzeichen wählen.</translation>
+  </message>
+  <message>
+   <source>Choose one of this computer's addresses, or {any} for all.</source>
+   <translation>Bitte eine Adresse dieses Rechners wählen, oder {any} für alle.</translation>
   </message>
   <message>
    <source>Choose one with letters of one.</source>
    <translation>Einen Namen mit Buchstaben einer einzigen Schrift wählen.</translation>
   </message>
   <message>
-   <source>Choose one within the next {0} days.</source>
-   <translation>Bitte einen innerhalb der nächsten {0} Tage wählen.</translation>
+   <source>Choose one within the next {days} days.</source>
+   <translation>Bitte einen innerhalb der nächsten {days} Tage wählen.</translation>
   </message>
   <message>
    <source>Choose others: potluck settings device auto</source>
    <translation>Andere wählt: potluck settings device auto</translation>
+  </message>
+  <message>
+   <source>Choose the task that fits the model, or another model.</source>
+   <translation>Die Aufgabe wählen, die zum Modell passt, oder ein anderes Modell.</translation>
+  </message>
+  <message>
+   <source>Choose {names}.</source>
+   <translation>Zur Wahl stehen: {names}.</translation>
+  </message>
+  <message>
+   <source>Choose: {commands}</source>
+   <translation>Zur Wahl stehen: {commands}</translation>
   </message>
   <message>
    <source>Click to open or close all of this day</source>
@@ -642,6 +862,10 @@
   <message>
    <source>Close &amp;window</source>
    <translation>Fenster s&amp;chließen</translation>
+  </message>
+  <message>
+   <source>Close one of them.</source>
+   <translation>Bitte eines davon schließen.</translation>
   </message>
   <message>
    <source>Close other programs, or choose another device: potluck settings device cpu</source>
@@ -696,8 +920,8 @@
    <translation>Mit ihm verbinden</translation>
   </message>
   <message>
-   <source>Connected {0}, {1}.</source>
-   <translation>Verbunden {0}, {1}.</translation>
+   <source>Connected {medium}, {router}.</source>
+   <translation>Verbunden {medium}, {router}.</translation>
   </message>
   <message>
    <source>Contribute</source>
@@ -720,12 +944,44 @@
    <translation>Rechnet mit</translation>
   </message>
   <message>
+   <source>Copy it again, or make it again with: potluck data verify {folder} --again</source>
+   <translation>Sie neu kopieren, oder neu machen mit: potluck data verify {folder} --again</translation>
+  </message>
+  <message>
+   <source>Copy the shards from another place, or cut the text again.</source>
+   <translation>Die Stücke von anderswo kopieren, oder den Text neu zerlegen.</translation>
+  </message>
+  <message>
    <source>Counting words</source>
    <translation>Zählt Wörter</translation>
   </message>
   <message>
    <source>Counting words, and pairs of them</source>
    <translation>Zählt Wörter und Wortpaare</translation>
+  </message>
+  <message>
+   <source>Cut it differently.</source>
+   <translation>Ihn anders zerlegen.</translation>
+  </message>
+  <message>
+   <source>Cut its text with `potluck data cut`, and found it with the index.</source>
+   <translation>Seinen Text mit `potluck data cut` zerlegen und es mit dem Verzeichnis gründen.</translation>
+  </message>
+  <message>
+   <source>Cut larger ones: --shard-mb.</source>
+   <translation>Größere schneiden: --shard-mb.</translation>
+  </message>
+  <message>
+   <source>Cut the data anew, or copy the file again.</source>
+   <translation>Die Daten neu zerlegen, oder die Datei neu kopieren.</translation>
+  </message>
+  <message>
+   <source>Cut the text again with `potluck data cut`, or update Potluck.</source>
+   <translation>Den Text mit `potluck data cut` neu zerlegen, oder Potluck aktualisieren.</translation>
+  </message>
+  <message>
+   <source>Cut the text into another folder, or delete this one.</source>
+   <translation>Den Text in einen anderen Ordner zerlegen, oder diesen löschen.</translation>
   </message>
   <message>
    <source>Cut the text with `potluck data cut`, which writes one.</source>
@@ -792,6 +1048,10 @@
    <translation>Tag</translation>
   </message>
   <message>
+   <source>Decisions of other roles.</source>
+   <translation>Entscheidungen anderer Rollen.</translation>
+  </message>
+  <message>
    <source>Did not arrive in time</source>
    <translation>Kam nicht rechtzeitig an</translation>
   </message>
@@ -806,6 +1066,10 @@
   <message>
    <source>Disk f&amp;or data</source>
    <translation>Platz a&amp;uf der Platte</translation>
+  </message>
+  <message>
+   <source>Do not use it; ask the organiser for the collaboration's link again.</source>
+   <translation>Es nicht verwenden; die Leitung noch einmal um den Link des Projekts bitten.</translation>
   </message>
   <message>
    <source>Do you want to take part?</source>
@@ -828,8 +1092,20 @@
    <translation>Strom</translation>
   </message>
   <message>
+   <source>End it from another one, or leave.</source>
+   <translation>Es von einem anderen aus beenden, oder das Projekt verlassen.</translation>
+  </message>
+  <message>
    <source>End it with the system's task manager, or log out.</source>
    <translation>Mit der Aufgabenverwaltung des Systems beenden, oder abmelden.</translation>
+  </message>
+  <message>
+   <source>End it with: potluck quit --now</source>
+   <translation>Beenden mit: potluck quit --now</translation>
+  </message>
+  <message>
+   <source>End process {pid}.</source>
+   <translation>Prozess {pid} beenden.</translation>
   </message>
   <message>
    <source>End programs that you do not need.</source>
@@ -872,6 +1148,14 @@
    <translation>Alles</translation>
   </message>
   <message>
+   <source>Files of {name} are missing or damaged on this computer.</source>
+   <translation>Dateien von {name} fehlen auf diesem Rechner oder sind beschädigt.</translation>
+  </message>
+  <message>
+   <source>Finding out which files of {name} are meant took this computer too long or too much memory.</source>
+   <translation>Herauszufinden, welche Dateien von {name} gemeint sind, brauchte auf diesem Rechner zu lange oder zu viel Speicher.</translation>
+  </message>
+  <message>
    <source>Fingerprint</source>
    <translation>Fingerabdruck</translation>
   </message>
@@ -912,20 +1196,36 @@
    <translation>Ein ganzer Tag ist 00:00-24:00.</translation>
   </message>
   <message>
+   <source>For example: potluck try "Once upon a time"</source>
+   <translation>Zum Beispiel: potluck try "Es war einmal"</translation>
+  </message>
+  <message>
+   <source>For example: potluck try "People bring their ___ computers"</source>
+   <translation>Zum Beispiel: potluck try "People bring their ___ computers"</translation>
+  </message>
+  <message>
    <source>For {seconds} s the computers have not managed to put their work together ({times} attempts). They go on trying.</source>
    <translation>Seit {seconds} s ist es den Computern nicht gelungen, ihre Arbeit zusammenzufügen ({times} Versuche). Sie versuchen es weiter.</translation>
   </message>
   <message>
-   <source>Free some space: {0} GB are needed.</source>
-   <translation>Bitte Platz schaffen: {0} GB werden gebraucht.</translation>
+   <source>Found a collaboration that goes on.</source>
+   <translation>Ein Projekt gründen, das weitergeht.</translation>
+  </message>
+  <message>
+   <source>Found a new one: potluck found --help</source>
+   <translation>Ein neues gründen: potluck found --help</translation>
+  </message>
+  <message>
+   <source>Free some space: {needed} GB are needed.</source>
+   <translation>Bitte Platz schaffen: {needed} GB werden gebraucht.</translation>
   </message>
   <message>
    <source>Friday</source>
    <translation>Freitag</translation>
   </message>
   <message>
-   <source>From {0} to {1} is zero minutes.</source>
-   <translation>Von {0} bis {1} vergeht keine Zeit.</translation>
+   <source>From {start} to {end} is zero minutes.</source>
+   <translation>Von {start} bis {end} vergeht keine Zeit.</translation>
   </message>
   <message>
    <source>GB</source>
@@ -940,8 +1240,76 @@
    <translation>Der Start</translation>
   </message>
   <message>
+   <source>Give a JSON object, such as {"key": "...", "secret": "..."}.</source>
+   <translation>Ein JSON-Objekt angeben, etwa {"key": "...", "secret": "..."}.</translation>
+  </message>
+  <message>
+   <source>Give a folder with more files of text, for whole files are kept to measure with; half a million characters is a good beginning.</source>
+   <translation>Einen Ordner mit mehr Textdateien angeben, denn ganze Dateien werden zum Messen aufgehoben; eine halbe Million Zeichen ist ein guter Anfang.</translation>
+  </message>
+  <message>
+   <source>Give a key. {advice}</source>
+   <translation>Einen Schlüssel angeben. {advice}</translation>
+  </message>
+  <message>
+   <source>Give a name as the leaderboard has it, or a key.</source>
+   <translation>Einen Namen angeben, wie die Rangliste ihn hat, oder einen Schlüssel.</translation>
+  </message>
+  <message>
    <source>Give a name of the leaderboard, or a key.</source>
    <translation>Nennen Sie einen Namen aus der Rangliste oder einen Schlüssel.</translation>
+  </message>
+  <message>
+   <source>Give a sentence or two.</source>
+   <translation>Ein oder zwei Sätze angeben.</translation>
+  </message>
+  <message>
+   <source>Give it as one line.</source>
+   <translation>Es in einer Zeile angeben.</translation>
+  </message>
+  <message>
+   <source>Give it as to ssh: user@host</source>
+   <translation>Ihn angeben wie für ssh: benutzer@rechner</translation>
+  </message>
+  <message>
+   <source>Give it in UTF-8.</source>
+   <translation>Es in UTF-8 angeben.</translation>
+  </message>
+  <message>
+   <source>Give its words with --words.</source>
+   <translation>Seine Worte mit --words angeben.</translation>
+  </message>
+  <message>
+   <source>Give more text.</source>
+   <translation>Mehr Text angeben.</translation>
+  </message>
+  <message>
+   <source>Give more text; a few million characters are a beginning.</source>
+   <translation>Mehr Text angeben; einige Millionen Zeichen sind ein Anfang.</translation>
+  </message>
+  <message>
+   <source>Give text in which more words differ.</source>
+   <translation>Text angeben, in dem sich mehr Wörter unterscheiden.</translation>
+  </message>
+  <message>
+   <source>Give the command again when nobody writes there any more.</source>
+   <translation>Den Befehl noch einmal geben, wenn dort niemand mehr schreibt.</translation>
+  </message>
+  <message>
+   <source>Give the key of the one at which they moderate: potluck account</source>
+   <translation>Den Schlüssel des Rechners angeben, an dem moderiert wird: potluck account</translation>
+  </message>
+  <message>
+   <source>Give the path of a folder with text files, or an address of some.</source>
+   <translation>Den Pfad eines Ordners mit Textdateien angeben, oder eine Adresse von solchen.</translation>
+  </message>
+  <message>
+   <source>Give yourself the right to read it, or other credentials.</source>
+   <translation>Sich das Recht zum Lesen geben, oder andere Zugangsdaten.</translation>
+  </message>
+  <message>
+   <source>Go on from another member's computer.</source>
+   <translation>Vom Rechner eines anderen Mitglieds aus weitermachen.</translation>
   </message>
   <message>
    <source>Graphics card</source>
@@ -950,6 +1318,10 @@
   <message>
    <source>Half of what is free</source>
    <translation>Hälfte des freien</translation>
+  </message>
+  <message>
+   <source>Hand out its link, or stop it and start again.</source>
+   <translation>Seinen Link weitergeben, oder es anhalten und neu starten.</translation>
   </message>
   <message>
    <source>Held-out loss</source>
@@ -980,6 +1352,14 @@
    <translation>Hilft beim Mitteln: Diese Leitung ist zu langsam für eigene Gradienten.</translation>
   </message>
   <message>
+   <source>Holds for too long.</source>
+   <translation>Sperren für zu lange Zeit.</translation>
+  </message>
+  <message>
+   <source>Holds that no moderator has signed.</source>
+   <translation>Sperren, die niemand aus der Moderation unterschrieben hat.</translation>
+  </message>
+  <message>
    <source>Hours</source>
    <translation>Zeiten</translation>
   </message>
@@ -998,6 +1378,18 @@
   <message>
    <source>How the others see &amp;you</source>
    <translation>So &amp;heißt dieser Rechner bei den anderen</translation>
+  </message>
+  <message>
+   <source>How these shards were cut is not known: {address} has no {journal_file} that fits the index.</source>
+   <translation>Wie diese Stücke geschnitten wurden, ist nicht bekannt: {address} hat kein {journal_file}, das zum Verzeichnis passt.</translation>
+  </message>
+  <message>
+   <source>If an authority of your own has signed it, name that authority's file in SSL_CERT_FILE.</source>
+   <translation>Wenn eine eigene Zertifizierungsstelle es unterschrieben hat, deren Datei in SSL_CERT_FILE nennen.</translation>
+  </message>
+  <message>
+   <source>If you trust its organiser, allow it with --text and the folder's name.</source>
+   <translation>Wer seiner Leitung vertraut, erlaubt es mit --text und dem Namen des Ordners.</translation>
   </message>
   <message>
    <source>In a &amp;month</source>
@@ -1022,6 +1414,38 @@
   <message>
    <source>In this collaboration this computer is called {name}.</source>
    <translation>In diesem Projekt heißt dieser Rechner {name}.</translation>
+  </message>
+  <message>
+   <source>Install OpenSSH's client.</source>
+   <translation>Den Client von OpenSSH installieren.</translation>
+  </message>
+  <message>
+   <source>Install it where Potluck is: pip install {package}</source>
+   <translation>Dort installieren, wo Potluck ist: pip install {package}</translation>
+  </message>
+  <message>
+   <source>Install it with: pip install "potluck[app]" - or use a command, see: potluck --help</source>
+   <translation>Installieren mit: pip install "potluck[app]" - oder einen Befehl benutzen, siehe: potluck --help</translation>
+  </message>
+  <message>
+   <source>Install it with: pip install "potluck[train]"</source>
+   <translation>Installieren mit: pip install "potluck[train]"</translation>
+  </message>
+  <message>
+   <source>Install it with: pip install tensorboard</source>
+   <translation>Installieren mit: pip install tensorboard</translation>
+  </message>
+  <message>
+   <source>Install it: pip install "potluck[organiser]"</source>
+   <translation>Installieren: pip install "potluck[organiser]"</translation>
+  </message>
+  <message>
+   <source>Install it: pip install "potluck[train]"</source>
+   <translation>Installieren: pip install "potluck[train]"</translation>
+  </message>
+  <message>
+   <source>Is another version running there?</source>
+   <translation>Läuft dort eine andere Version?</translation>
   </message>
   <message>
    <source>Is everything here that Potluck needs?</source>
@@ -1056,6 +1480,10 @@
    <translation>Es errät {right} {guesses} richtig, in Text, den es nie gesehen hat.</translation>
   </message>
   <message>
+   <source>It has {names}: name the right one with --{what} NAME, in a recipe with {what} = "NAME".</source>
+   <translation>Es gibt {names}: die richtige Angabe mit --{what} NAME nennen, in einem Rezept mit {what} = "NAME".</translation>
+  </message>
+  <message>
    <source>It is damaged.</source>
    <translation>Er ist beschädigt.</translation>
   </message>
@@ -1082,6 +1510,22 @@
   <message>
    <source>It is started again; the log says more.</source>
    <translation>Es wird neu gestartet; im Protokoll steht mehr.</translation>
+  </message>
+  <message>
+   <source>It knows: {known}. Correct the recipe, or update Potluck where the collaboration is newer.</source>
+   <translation>Bekannt sind: {known}. Das Rezept berichtigen, oder Potluck aktualisieren, wenn das Projekt neuer ist.</translation>
+  </message>
+  <message>
+   <source>It must be {allowed}.</source>
+   <translation>Es muss sein: {allowed}.</translation>
+  </message>
+  <message>
+   <source>It reads folders, and {known}; name one of these.</source>
+   <translation>Es liest Ordner und {known}; bitte eines davon nennen.</translation>
+  </message>
+  <message>
+   <source>It runs on another computer: end it there, with potluck quit --now</source>
+   <translation>Es läuft auf einem anderen Rechner: dort beenden, mit potluck quit --now</translation>
   </message>
   <message>
    <source>It runs on its battery.</source>
@@ -1112,8 +1556,20 @@
    <translation>Es wurde gemittelt, aber niemand sonst hat das unterschrieben, und das beweist anderen nichts.</translation>
   </message>
   <message>
-   <source>It was kept as {0}. Start Potluck again to begin a new collaboration.</source>
-   <translation>Es wurde als {0} aufgehoben. Ein neuer Start von Potluck beginnt ein neues Projekt.</translation>
+   <source>It was fetched before everybody went back to an earlier one.</source>
+   <translation>Sie wurde geholt, bevor alle zu einer früheren zurückgingen.</translation>
+  </message>
+  <message>
+   <source>It was kept as {name}. Start Potluck again to begin a new collaboration.</source>
+   <translation>Es wurde als {name} aufgehoben. Ein neuer Start von Potluck beginnt ein neues Projekt.</translation>
+  </message>
+  <message>
+   <source>It was kept as {name}; start again for a new one.</source>
+   <translation>Er wurde als {name} aufgehoben; ein neuer Start macht einen neuen.</translation>
+  </message>
+  <message>
+   <source>It works well as it is. Connections would start a little faster with</source>
+   <translation>So geht es gut. Verbindungen kämen etwas schneller zustande mit</translation>
   </message>
   <message>
    <source>It works well as it is. With UPnP in the router, connections would start a little faster.</source>
@@ -1132,12 +1588,28 @@
    <translation>Der Link wird dann vergessen, die Dateien bleiben.</translation>
   </message>
   <message>
+   <source>Its numbers are not finite.</source>
+   <translation>Seine Zahlen sind nicht endlich.</translation>
+  </message>
+  <message>
    <source>Join a collaboration</source>
    <translation>Einem Projekt beitreten</translation>
   </message>
   <message>
+   <source>Join again to fetch it anew.</source>
+   <translation>Noch einmal beitreten, um sie neu zu holen.</translation>
+  </message>
+  <message>
    <source>Join again with the organiser's link.</source>
    <translation>Mit dem Link der Leitung neu beitreten.</translation>
+  </message>
+  <message>
+   <source>Join again.</source>
+   <translation>Noch einmal beitreten.</translation>
+  </message>
+  <message>
+   <source>Join one with its link: in the window, or with potluck join LINK. Alone: potluck demo --headless</source>
+   <translation>Einem beitreten mit seinem Link: im Fenster, oder mit potluck join LINK. Allein: potluck demo --headless</translation>
   </message>
   <message>
    <source>Join one with: potluck join LINK</source>
@@ -1204,8 +1676,36 @@
    <translation>Verlassen</translation>
   </message>
   <message>
+   <source>Leave it out for a language that is not among them.</source>
+   <translation>Es weglassen bei einer Sprache, die nicht darunter ist.</translation>
+  </message>
+  <message>
+   <source>Leave it out: it is damaged, or made to do harm.</source>
+   <translation>Sie weglassen: Sie ist beschädigt oder soll Schaden anrichten.</translation>
+  </message>
+  <message>
+   <source>Leave one of them out.</source>
+   <translation>Eines davon weglassen.</translation>
+  </message>
+  <message>
+   <source>Leave the comma out. {advice}</source>
+   <translation>Das Komma weglassen. {advice}</translation>
+  </message>
+  <message>
+   <source>Leave the others out.</source>
+   <translation>Die anderen weglassen.</translation>
+  </message>
+  <message>
    <source>Leave this collaboration?</source>
    <translation>Dieses Projekt verlassen?</translation>
+  </message>
+  <message>
+   <source>Leave tokenizer out of the recipe.</source>
+   <translation>tokenizer im Rezept weglassen.</translation>
+  </message>
+  <message>
+   <source>Leave words out that are far from the blanks.</source>
+   <translation>Wörter weglassen, die weit von den Lücken weg sind.</translation>
   </message>
   <message>
    <source>Leave {collaboration}?</source>
@@ -1268,8 +1768,12 @@
    <translation>Potluck trainieren lassen, bis eine Epoche zu Ende ist, dann noch einmal versuchen.</translation>
   </message>
   <message>
-   <source>Let {0} through at the same port: in the router's rule, or in the firewall of this computer.</source>
-   <translation>Bitte {0} am selben Port durchlassen: in der Regel des Routers oder in der Firewall dieses Rechners.</translation>
+   <source>Let what writes there come to its end, then cut them again, into an empty folder.</source>
+   <translation>Zu Ende kommen lassen, was dort schreibt, dann sie noch einmal zerlegen, in einen leeren Ordner.</translation>
+  </message>
+  <message>
+   <source>Let {closed} through at the same port: in the router's rule, or in the firewall of this computer.</source>
+   <translation>Bitte {closed} am selben Port durchlassen: in der Regel des Routers oder in der Firewall dieses Rechners.</translation>
   </message>
   <message>
    <source>Licence and credit</source>
@@ -1284,8 +1788,40 @@
    <translation>Link</translation>
   </message>
   <message>
+   <source>List all with: potluck invite --list --charter {folder}</source>
+   <translation>Alle zeigt: potluck invite --list --charter {folder}</translation>
+  </message>
+  <message>
+   <source>List people with: potluck people</source>
+   <translation>Alle Leute zeigt: potluck people</translation>
+  </message>
+  <message>
+   <source>List them with: potluck account</source>
+   <translation>Alle zeigt: potluck account</translation>
+  </message>
+  <message>
+   <source>List them with: potluck copies --charter DIR</source>
+   <translation>Alle zeigt: potluck copies --charter DIR</translation>
+  </message>
+  <message>
+   <source>List them with: potluck moderate</source>
+   <translation>Alle zeigt: potluck moderate</translation>
+  </message>
+  <message>
+   <source>List those that hold with: {listing}</source>
+   <translation>Die gültigen zeigt: {listing}</translation>
+  </message>
+  <message>
+   <source>Local steps cannot go on while a round is averaged, as this collaboration's manifest wants.</source>
+   <translation>Lokale Schritte können nicht weitergehen, während eine Runde gemittelt wird, wie das Manifest dieses Projekts es will.</translation>
+  </message>
+  <message>
    <source>Look at the &amp;held-out text now</source>
    <translation>Jetzt am Prüf&amp;text messen</translation>
+  </message>
+  <message>
+   <source>Look at what ssh says.</source>
+   <translation>Ansehen, was ssh sagt.</translation>
   </message>
   <message>
    <source>Look into this computer, run programs on it, or have it do more than you allow: your hours and limits are kept by this program alone.</source>
@@ -1298,6 +1834,18 @@
   <message>
    <source>Looks at network, clock, disk, devices and more. It takes some seconds.</source>
    <translation>Prüft Netzwerk, Uhr, Festplatte, Geräte und mehr. Das dauert einige Sekunden.</translation>
+  </message>
+  <message>
+   <source>Lower the threshold, or add moderators first.</source>
+   <translation>Die nötige Zahl senken, oder erst die Moderation vergrößern.</translation>
+  </message>
+  <message>
+   <source>Make it, or name another file.</source>
+   <translation>Ihn anlegen, oder eine andere Datei nennen.</translation>
+  </message>
+  <message>
+   <source>Make one with the right to write, and set {token}, or keep it: keyring set {service} {entry}</source>
+   <translation>Eines mit Schreibrecht machen und {token} setzen, oder es aufbewahren: keyring set {service} {entry}</translation>
   </message>
   <message>
    <source>May Potluck use this computer?</source>
@@ -1324,8 +1872,20 @@
    <translation>Montag</translation>
   </message>
   <message>
-   <source>Move those away; or move {0} and the shards away, so that the others are cut.</source>
-   <translation>Diese woanders hinlegen; oder {0} und die Stücke woanders hinlegen, damit die anderen zerlegt werden.</translation>
+   <source>More moderators would have to agree than there are.</source>
+   <translation>Es müssten mehr zustimmen, als es in der Moderation gibt.</translation>
+  </message>
+  <message>
+   <source>Most records of {name} cannot be read; the first is {why}.</source>
+   <translation>Die meisten Einträge von {name} lassen sich nicht lesen; der erste ist {why}.</translation>
+  </message>
+  <message>
+   <source>Move it, or give the command in another folder.</source>
+   <translation>Es verschieben, oder den Befehl in einem anderen Ordner geben.</translation>
+  </message>
+  <message>
+   <source>Move those away; or move {index_file} and the shards away, so that the others are cut.</source>
+   <translation>Diese woanders hinlegen; oder {index_file} und die Stücke woanders hinlegen, damit die anderen zerlegt werden.</translation>
   </message>
   <message>
    <source>My &amp;computer</source>
@@ -1352,12 +1912,68 @@
    <translation>Name</translation>
   </message>
   <message>
-   <source>Name at most {0} programs.</source>
-   <translation>Bitte höchstens {0} Programme nennen.</translation>
+   <source>Name a file, or one of those that come along: {names}.</source>
+   <translation>Eine Datei nennen, oder eines von denen, die dabei sind: {names}.</translation>
+  </message>
+  <message>
+   <source>Name a file, or one that comes along: {names}.</source>
+   <translation>Eine Datei nennen, oder eines, das dabei ist: {names}.</translation>
+  </message>
+  <message>
+   <source>Name a folder that holds text files.</source>
+   <translation>Einen Ordner mit Textdateien nennen.</translation>
+  </message>
+  <message>
+   <source>Name a folder with config.json, model.safetensors and tokenizer.json, as save_pretrained writes them.</source>
+   <translation>Einen Ordner mit config.json, model.safetensors und tokenizer.json nennen, wie save_pretrained sie schreibt.</translation>
+  </message>
+  <message>
+   <source>Name a folder, a URL, or hf://datasets/OWNER/NAME; of shards that were cut, the index is enough.</source>
+   <translation>Einen Ordner, eine URL oder hf://datasets/OWNER/NAME nennen; von geschnittenen Stücken genügt das Verzeichnis.</translation>
+  </message>
+  <message>
+   <source>Name a folder, a file, a URL, or python-docs.</source>
+   <translation>Einen Ordner, eine Datei, eine URL oder python-docs nennen.</translation>
+  </message>
+  <message>
+   <source>Name a folder, or an address that fsspec knows.</source>
+   <translation>Einen Ordner nennen, oder eine Adresse, die fsspec kennt.</translation>
+  </message>
+  <message>
+   <source>Name a host such as texts.org, s3://BUCKET, or hub.</source>
+   <translation>Einen Rechner wie texts.org nennen, s3://BUCKET oder hub.</translation>
+  </message>
+  <message>
+   <source>Name another folder, or delete what is in it.</source>
+   <translation>Einen anderen Ordner nennen, oder löschen, was darin ist.</translation>
+  </message>
+  <message>
+   <source>Name another folder; it is made if it is not there.</source>
+   <translation>Einen anderen Ordner nennen; er wird angelegt, wenn es ihn nicht gibt.</translation>
+  </message>
+  <message>
+   <source>Name another source, or another column.</source>
+   <translation>Eine andere Quelle nennen, oder eine andere Spalte.</translation>
+  </message>
+  <message>
+   <source>Name another source, or mend it: text is UTF-8, or UTF-16 with its byte order mark.</source>
+   <translation>Eine andere Quelle nennen, oder sie berichtigen: Text ist UTF-8, oder UTF-16 mit Byte-Reihenfolge-Marke.</translation>
+  </message>
+  <message>
+   <source>Name another source.</source>
+   <translation>Eine andere Quelle nennen.</translation>
+  </message>
+  <message>
+   <source>Name at most {most} programs.</source>
+   <translation>Bitte höchstens {most} Programme nennen.</translation>
   </message>
   <message>
    <source>Name each device once.</source>
    <translation>Jedes Gerät einmal nennen.</translation>
+  </message>
+  <message>
+   <source>Name fewer values.</source>
+   <translation>Weniger Werte nennen.</translation>
   </message>
   <message>
    <source>Name fewer with --host.</source>
@@ -1368,8 +1984,56 @@
    <translation>So nennen, wie es in der Liste der laufenden Programme steht, ohne Ordner: blender, steam.</translation>
   </message>
   <message>
-   <source>Name one by how its id begins, such as {0}.</source>
-   <translation>Bitte eines mit dem Anfang seiner Kennung nennen, etwa {0}.</translation>
+   <source>Name it with --text.</source>
+   <translation>Ihn mit --text nennen.</translation>
+  </message>
+  <message>
+   <source>Name its address.</source>
+   <translation>Seine Adresse nennen.</translation>
+  </message>
+  <message>
+   <source>Name one by how its id begins, such as {id}.</source>
+   <translation>Bitte eines mit dem Anfang seiner Kennung nennen, etwa {id}.</translation>
+  </message>
+  <message>
+   <source>Name one with --index, or the charter with --charter.</source>
+   <translation>Eines mit --index nennen, oder den Projektordner mit --charter.</translation>
+  </message>
+  <message>
+   <source>Name one, or a URL.</source>
+   <translation>Einen nennen, oder eine URL.</translation>
+  </message>
+  <message>
+   <source>Name other filters, or another source.</source>
+   <translation>Andere Filter nennen, oder eine andere Quelle.</translation>
+  </message>
+  <message>
+   <source>Name the folder of a collaboration: it holds {manifest} and {authority}.</source>
+   <translation>Den Ordner eines Projekts nennen: Er enthält {manifest} und {authority}.</translation>
+  </message>
+  <message>
+   <source>Name the folder of receipts of one collaboration.</source>
+   <translation>Den Ordner mit den Quittungen eines Projekts nennen.</translation>
+  </message>
+  <message>
+   <source>Name the folder that `potluck data cut` has made for it.</source>
+   <translation>Den Ordner nennen, den `potluck data cut` dafür gemacht hat.</translation>
+  </message>
+  <message>
+   <source>Name the index itself with --index.</source>
+   <translation>Das Verzeichnis selbst mit --index nennen.</translation>
+  </message>
+  <message>
+   <source>Name the one that the shards are in, or a URL.</source>
+   <translation>Den nennen, in dem die Stücke sind, oder eine URL.</translation>
+  </message>
+  <message>
+   <source>Name the right one with --{what} NAME, in a recipe with {what} = "NAME".</source>
+   <translation>Die richtige Angabe mit --{what} NAME nennen, in einem Rezept mit {what} = "NAME".</translation>
+  </message>
+  <message>
+   <source>Name their collaboration with --join, and give it memory with --averaging-memory.</source>
+   <translation>Ihr Projekt mit --join nennen, und ihm mit --averaging-memory Speicher geben.</translation>
   </message>
   <message>
    <source>Networ&amp;k</source>
@@ -1388,8 +2052,8 @@
    <translation>Nächster Versuch in {seconds} s.</translation>
   </message>
   <message>
-   <source>No backbone answers at {0}.</source>
-   <translation>Unter {0} antwortet kein Backbone.</translation>
+   <source>No backbone answers at {where}.</source>
+   <translation>Unter {where} antwortet kein Backbone.</translation>
   </message>
   <message>
    <source>No backbone answers at {where}. This computer takes part by the pass that it has, which holds until {until}, and asks on.</source>
@@ -1400,8 +2064,8 @@
    <translation>Kein Backbone und niemand, der gerade da ist, hat den Text. In {seconds} s wird wieder gefragt.</translation>
   </message>
   <message>
-   <source>No collaboration is left: nothing computes for others here until you join one.</source>
-   <translation>Kein Projekt ist übrig: Bis zum nächsten Beitritt wird hier nichts für andere gerechnet.</translation>
+   <source>No collaboration is called {name}.</source>
+   <translation>Kein Projekt heißt {name}.</translation>
   </message>
   <message>
    <source>No computer is called {where}, as the link says. It is looked for again and again.</source>
@@ -1420,6 +2084,14 @@
    <translation>Es ist weder ein Tag noch eine Zeit genannt.</translation>
   </message>
   <message>
+   <source>No engine runs on {computer}.</source>
+   <translation>Auf {computer} läuft kein Dienst.</translation>
+  </message>
+  <message>
+   <source>No folder of a web server can be listed. Name a file, or many whose names count, as those of a cut do: https://.../{00000..00127}.jsonl.zst</source>
+   <translation>Kein Ordner eines Webservers lässt sich auflisten. Eine Datei nennen, oder viele, deren Namen zählen, wie nach dem Zerlegen: https://.../{00000..00127}.jsonl.zst</translation>
+  </message>
+  <message>
    <source>No free port was found.</source>
    <translation>Es wurde kein freier Port gefunden.</translation>
   </message>
@@ -1430,6 +2102,10 @@
   <message>
    <source>No link?</source>
    <translation>Kein Link?</translation>
+  </message>
+  <message>
+   <source>No member has signed this request.</source>
+   <translation>Kein Mitglied hat diese Anfrage unterschrieben.</translation>
   </message>
   <message>
    <source>No port for peers is chosen yet; the first start draws one and keeps it.</source>
@@ -1444,24 +2120,52 @@
    <translation>Kein Programm dieses Rechners darf noch mehr Dateien öffnen.</translation>
   </message>
   <message>
+   <source>No proposal is called {words}.</source>
+   <translation>Kein Vorschlag heißt {words}.</translation>
+  </message>
+  <message>
+   <source>No recipe is named.</source>
+   <translation>Es ist kein Rezept genannt.</translation>
+  </message>
+  <message>
    <source>No router is in the way, so a firewall is: allow Potluck in the firewall of this computer.</source>
    <translation>Kein Router ist im Weg, also ist es eine Firewall: Potluck in der Firewall dieses Rechners erlauben.</translation>
+  </message>
+  <message>
+   <source>No shard of this collaboration lies in {folder}.</source>
+   <translation>In {folder} liegt kein Stück dieses Projekts.</translation>
+  </message>
+  <message>
+   <source>No source is named.</source>
+   <translation>Es ist keine Quelle genannt.</translation>
   </message>
   <message>
    <source>No training process runs.</source>
    <translation>Es läuft kein Trainingsprozess.</translation>
   </message>
   <message>
-   <source>Nobody has called port {0} yet: it takes two others who can be called themselves.</source>
-   <translation>Port {0} hat noch niemand angerufen: Dazu braucht es zwei andere, die selbst erreichbar sind.</translation>
+   <source>Nobody came in so, or all who did are shut out already.</source>
+   <translation>Niemand kam so herein, oder alle, die es taten, sind schon ausgeschlossen.</translation>
   </message>
   <message>
-   <source>Nobody has touched this computer for {0} s.</source>
-   <translation>Diesen Rechner hat seit {0} s niemand berührt.</translation>
+   <source>Nobody can be asked here: {question}</source>
+   <translation>Hier lässt sich niemand fragen: {question}</translation>
   </message>
   <message>
-   <source>Nobody here is called {0}.</source>
-   <translation>Niemand heißt hier {0}.</translation>
+   <source>Nobody has called port {port} yet: it takes two others who can be called themselves. {reach}</source>
+   <translation>Noch hat niemand Port {port} gerufen: Es braucht zwei andere, die selbst gerufen werden können. {reach}</translation>
+  </message>
+  <message>
+   <source>Nobody has touched this computer for {seconds} s.</source>
+   <translation>Diesen Rechner hat seit {seconds} s niemand berührt.</translation>
+  </message>
+  <message>
+   <source>Nobody here is called {who}.</source>
+   <translation>Hier heißt niemand {who}.</translation>
+  </message>
+  <message>
+   <source>Nobody here is called {words}.</source>
+   <translation>Niemand heißt hier {words}.</translation>
   </message>
   <message>
    <source>Nobody new is let in at present.</source>
@@ -1476,6 +2180,14 @@
    <translation>So viel verbraucht niemand im Monat.</translation>
   </message>
   <message>
+   <source>Nobody who is meant is shut out.</source>
+   <translation>Niemand von den Gemeinten ist ausgeschlossen.</translation>
+  </message>
+  <message>
+   <source>Nobody would be left who can decide.</source>
+   <translation>Niemand bliebe übrig, der entscheiden kann.</translation>
+  </message>
+  <message>
    <source>Nobody yet.</source>
    <translation>Noch niemand.</translation>
   </message>
@@ -1486,6 +2198,14 @@
   <message>
    <source>None is read now.</source>
    <translation>Jetzt wird keiner gelesen.</translation>
+  </message>
+  <message>
+   <source>None of these runs has come to its end.</source>
+   <translation>Keiner dieser Läufe ist zu Ende gekommen.</translation>
+  </message>
+  <message>
+   <source>None of your computers is called {words}.</source>
+   <translation>Keiner der eigenen Rechner heißt {words}.</translation>
   </message>
   <message>
    <source>Not all of Potluck could be ended.</source>
@@ -1520,10 +2240,6 @@
    <translation>Hinweis</translation>
   </message>
   <message>
-   <source>Nothing has changed.</source>
-   <translation>Es hat sich nichts geändert.</translation>
-  </message>
-  <message>
    <source>Nothing has changed: you have signed that, or something else was decided meanwhile.</source>
    <translation>Nichts hat sich geändert: Das haben Sie schon unterschrieben, oder inzwischen wurde etwas anderes entschieden.</translation>
   </message>
@@ -1532,8 +2248,16 @@
    <translation>Es ist nichts zu tun: Der Schlüssel liegt dann in einer Datei, die nur das eigene Benutzerkonto lesen kann.</translation>
   </message>
   <message>
+   <source>Nothing in this source passes the filters.</source>
+   <translation>Nichts in dieser Quelle kommt durch die Filter.</translation>
+  </message>
+  <message>
    <source>Nothing of Potluck</source>
    <translation>Nichts von Potluck</translation>
+  </message>
+  <message>
+   <source>Nothing of Potluck starts when you log in.</source>
+   <translation>Beim Anmelden startet nichts von Potluck.</translation>
   </message>
   <message>
    <source>Nothing of this kind.</source>
@@ -1544,8 +2268,8 @@
    <translation>Noch nichts beigetragen.</translation>
   </message>
   <message>
-   <source>Nothing was lost. Free some space where {0} lies; if Potluck has ended, start it again.</source>
-   <translation>Nichts ging verloren. Platz schaffen, wo {0} liegt; falls Potluck beendet ist, neu starten.</translation>
+   <source>Nothing was lost. Free some space where {folder} lies; if Potluck has ended, start it again.</source>
+   <translation>Nichts ging verloren. Platz schaffen, wo {folder} liegt; falls Potluck beendet ist, neu starten.</translation>
   </message>
   <message>
    <source>Nothing went into a step of the model yet today.</source>
@@ -1562,6 +2286,10 @@
   <message>
    <source>O&amp;nly these</source>
    <translation>Nur &amp;diese</translation>
+  </message>
+  <message>
+   <source>Of the receipts, {count} could not be read and are left out.</source>
+   <translation>{count} der Quittungen waren nicht lesbar und sind weggelassen.</translation>
   </message>
   <message>
    <source>Off until {moment}</source>
@@ -1584,6 +2312,10 @@
    <translation>An bis {moment}, was auch immer die Regeln sagen</translation>
   </message>
   <message>
+   <source>One moderator can hold {most} computers at a time.</source>
+   <translation>Eine Person der Moderation kann {most} Rechner zugleich auf Zeit sperren.</translation>
+  </message>
+  <message>
    <source>Only in these &amp;hours:</source>
    <translation>Nur zu diesen Z&amp;eiten:</translation>
   </message>
@@ -1600,6 +2332,10 @@
    <translation>Leitung</translation>
   </message>
   <message>
+   <source>Other members have them in the folder shards of their Potluck home: bring those files here into one folder, and name it with --shards.</source>
+   <translation>Andere Mitglieder haben sie im Ordner shards ihres Potluck-Ordners: diese Dateien hier in einen Ordner bringen und ihn mit --shards nennen.</translation>
+  </message>
+  <message>
    <source>Other programs take more than {percent} % of the graphics card. Potluck continues when they need less.</source>
    <translation>Andere Programme belegen mehr als {percent} % der Grafikkarte. Potluck macht weiter, wenn sie weniger brauchen.</translation>
   </message>
@@ -1612,8 +2348,12 @@
    <translation>Andere Gründe zu ruhen</translation>
   </message>
   <message>
-   <source>Other volunteers are heard at port {0} now; {1}.</source>
-   <translation>Andere werden jetzt an Port {0} gehört; {1}.</translation>
+   <source>Other volunteers are heard at port {port_now} now; port {port} counts from the next start.</source>
+   <translation>Andere Freiwillige hört dieser Rechner jetzt an Port {port_now}; Port {port} gilt ab dem nächsten Start.</translation>
+  </message>
+  <message>
+   <source>Other volunteers are heard at port {port_now} now; the next start draws another.</source>
+   <translation>Andere Freiwillige hört dieser Rechner jetzt an Port {port_now}; der nächste Start lost einen anderen aus.</translation>
   </message>
   <message>
    <source>Other volunteers can reach this computer directly.</source>
@@ -1624,16 +2364,24 @@
    <translation>Andere werden gebeten, diesen Rechner anzurufen. Das dauert einige Sekunden…</translation>
   </message>
   <message>
-   <source>Others {0} port {1} of this computer and got through over TCP, but not over UDP.</source>
-   <translation>Andere {0} Port {1} dieses Rechners angerufen und kamen über TCP durch, aber nicht über UDP.</translation>
+   <source>Others could call with</source>
+   <translation>Andere könnten rufen mit</translation>
   </message>
   <message>
-   <source>Others {0} port {1} of this computer and got through over UDP, but not over TCP.</source>
-   <translation>Andere {0} Port {1} dieses Rechners angerufen und kamen über UDP durch, aber nicht über TCP.</translation>
+   <source>Others {when} port {port} of this computer and got through over TCP, but not over UDP.</source>
+   <translation>Andere {when} Port {port} dieses Rechners angerufen und kamen über TCP durch, aber nicht über UDP.</translation>
   </message>
   <message>
-   <source>Others {0} port {1} of this computer and got through, over TCP and UDP.</source>
-   <translation>Andere {0} Port {1} dieses Rechners angerufen und kamen durch, über TCP und UDP.</translation>
+   <source>Others {when} port {port} of this computer and got through over UDP, but not over TCP. {reach}</source>
+   <translation>Andere {when} Port {port} dieses Rechners und kamen über UDP durch, aber nicht über TCP. {reach}</translation>
+  </message>
+  <message>
+   <source>Others {when} port {port} of this computer and got through, over TCP and UDP.</source>
+   <translation>Andere {when} Port {port} dieses Rechners angerufen und kamen durch, über TCP und UDP.</translation>
+  </message>
+  <message>
+   <source>Others {when} port {port} of this computer, and nobody got through. {reach}</source>
+   <translation>Andere {when} Port {port} dieses Rechners, und niemand kam durch. {reach}</translation>
   </message>
   <message>
    <source>Otherwise Potluck rests while the system calls the connection metered.</source>
@@ -1696,20 +2444,20 @@
    <translation>Kabel einstecken oder mit dem WLAN verbinden: Potluck macht dann von selbst weiter.</translation>
   </message>
   <message>
-   <source>Port {0} ({1}), at which other computers call, {2}.</source>
-   <translation>Port {0} ({1}), an dem andere Rechner anrufen, {2}.</translation>
+   <source>Port {port} ({kind}), at which other computers call, {taken}.</source>
+   <translation>Port {port} ({kind}), an dem andere Rechner anrufen, {taken}.</translation>
   </message>
   <message>
-   <source>Port {0} cannot be used: {1}.</source>
-   <translation>Port {0} ist nicht nutzbar: {1}.</translation>
+   <source>Port {port} cannot be used: {why}.</source>
+   <translation>Port {port} ist nicht nutzbar: {why}.</translation>
   </message>
   <message>
-   <source>Port {0} is free for TCP and UDP.</source>
-   <translation>Port {0} ist frei für TCP und UDP.</translation>
+   <source>Port {port} is free for TCP and UDP.</source>
+   <translation>Port {port} ist frei für TCP und UDP.</translation>
   </message>
   <message>
-   <source>Port {0} is used by another program.</source>
-   <translation>Port {0} wird von einem anderen Programm benutzt.</translation>
+   <source>Port {port} is used by another program.</source>
+   <translation>Port {port} wird von einem anderen Programm benutzt.</translation>
   </message>
   <message>
    <source>Potluck at home</source>
@@ -1718,6 +2466,10 @@
   <message>
    <source>Potluck can work here: {all} checks, no problem.</source>
    <translation>Potluck kann hier arbeiten: {all} Prüfungen, kein Problem.</translation>
+  </message>
+  <message>
+   <source>Potluck cannot read {scheme}:// addresses.</source>
+   <translation>Adressen mit {scheme}:// kann Potluck nicht lesen.</translation>
   </message>
   <message>
    <source>Potluck does not answer</source>
@@ -1740,8 +2492,28 @@
    <translation>Potluck läuft weiter</translation>
   </message>
   <message>
+   <source>Potluck has stopped.</source>
+   <translation>Potluck hat aufgehört.</translation>
+  </message>
+  <message>
+   <source>Potluck is already running here.</source>
+   <translation>Potluck läuft hier schon.</translation>
+  </message>
+  <message>
+   <source>Potluck is already running.</source>
+   <translation>Potluck läuft schon.</translation>
+  </message>
+  <message>
+   <source>Potluck is already running. {problem}</source>
+   <translation>Potluck läuft schon. {problem}</translation>
+  </message>
+  <message>
    <source>Potluck is not running here. This window waits for it to start.</source>
    <translation>Potluck läuft hier nicht. Dieses Fenster wartet auf den Start.</translation>
+  </message>
+  <message>
+   <source>Potluck is not running.</source>
+   <translation>Potluck läuft nicht.</translation>
   </message>
   <message>
    <source>Potluck is not running: nothing is computed.</source>
@@ -1760,8 +2532,8 @@
    <translation>Potluck darf keine weiteren Dateien öffnen.</translation>
   </message>
   <message>
-   <source>Potluck may not write to {0}.</source>
-   <translation>Potluck darf nicht nach {0} schreiben.</translation>
+   <source>Potluck may not write to {folder}.</source>
+   <translation>Potluck darf nicht nach {folder} schreiben.</translation>
   </message>
   <message>
    <source>Potluck may work</source>
@@ -1788,8 +2560,12 @@
    <translation>Potluck ruht wie gewünscht, solange {program} läuft.</translation>
   </message>
   <message>
-   <source>Potluck runs.</source>
-   <translation>Potluck läuft.</translation>
+   <source>Potluck runs, but does not say how others reach it. {why}</source>
+   <translation>Potluck läuft, sagt aber nicht, wie andere es erreichen. {why}</translation>
+  </message>
+  <message>
+   <source>Potluck runs. {told}</source>
+   <translation>Potluck läuft. {told}</translation>
   </message>
   <message>
    <source>Potluck starts.</source>
@@ -1844,6 +2620,10 @@
    <translation>Prozessor</translation>
   </message>
   <message>
+   <source>Propose another list of moderators.</source>
+   <translation>Eine andere Liste der Moderation vorschlagen.</translation>
+  </message>
+  <message>
    <source>Putting everyone's work into the model, {company}.</source>
    <translation>Die Arbeit aller kommt ins Modell, {company}.</translation>
   </message>
@@ -1860,6 +2640,10 @@
    <translation>Potluck neu &amp;starten</translation>
   </message>
   <message>
+   <source>Reading stopped: {error}</source>
+   <translation>Das Lesen hat aufgehört: {error}</translation>
+  </message>
+  <message>
    <source>Reading text</source>
    <translation>Liest Text</translation>
   </message>
@@ -1872,6 +2656,10 @@
    <translation>Liest das Modell</translation>
   </message>
   <message>
+   <source>Reading {scheme}:// takes the package {package}, which is not installed.</source>
+   <translation>{scheme}:// zu lesen braucht das Paket {package}, das nicht installiert ist.</translation>
+  </message>
+  <message>
    <source>Reads from</source>
    <translation>Liest von</translation>
   </message>
@@ -1882,6 +2670,18 @@
   <message>
    <source>Refused the last time</source>
    <translation>Beim letzten Mal abgelehnt</translation>
+  </message>
+  <message>
+   <source>Release one first, or ban them.</source>
+   <translation>Erst eine Sperre aufheben, oder jemanden ausschließen.</translation>
+  </message>
+  <message>
+   <source>Remove one first.</source>
+   <translation>Erst jemanden entfernen.</translation>
+  </message>
+  <message>
+   <source>Rename the folder.</source>
+   <translation>Den Ordner umbenennen.</translation>
   </message>
   <message>
    <source>Rest above a power of</source>
@@ -1932,16 +2732,28 @@
    <translation>Rolle</translation>
   </message>
   <message>
+   <source>Roles that do not follow those that are known.</source>
+   <translation>Rollen, die nicht auf die bekannten folgen.</translation>
+  </message>
+  <message>
    <source>Rounds</source>
    <translation>Runden</translation>
   </message>
   <message>
-   <source>Rules about what the system does not tell stop nothing here: {0}.</source>
-   <translation>Regeln zu dem, was das System nicht sagt, halten hier nichts an: {0}.</translation>
+   <source>Rows count from 0.</source>
+   <translation>Zeilen zählen ab 0.</translation>
+  </message>
+  <message>
+   <source>Rules about what the system does not tell stop nothing here: {rules}.</source>
+   <translation>Regeln zu dem, was das System nicht sagt, halten hier nichts an: {rules}.</translation>
   </message>
   <message>
    <source>S&amp;top it now</source>
    <translation>Sofort s&amp;toppen</translation>
+  </message>
+  <message>
+   <source>SSH does not reach {computer}.</source>
+   <translation>SSH erreicht {computer} nicht.</translation>
   </message>
   <message>
    <source>Samples</source>
@@ -1956,24 +2768,84 @@
    <translation>Samstag</translation>
   </message>
   <message>
+   <source>Say it in {most}.</source>
+   <translation>Es in {most} sagen.</translation>
+  </message>
+  <message>
+   <source>Say the days first, as in: {example}</source>
+   <translation>Erst die Tage nennen, wie in: {example}</translation>
+  </message>
+  <message>
+   <source>Say who is meant: a name or a key, or some of --invitation, --household and --since.</source>
+   <translation>Sagen, wer gemeint ist: ein Name oder ein Schlüssel, oder etwas aus --invitation, --household und --since.</translation>
+  </message>
+  <message>
    <source>Say yes or no.</source>
    <translation>Mit yes oder no antworten.</translation>
+  </message>
+  <message>
+   <source>Schedules count samples: write ..._samples.</source>
+   <translation>Pläne zählen Beispiele: ..._samples schreiben.</translation>
+  </message>
+  <message>
+   <source>See it with: potluck status. Stop it with: potluck quit.</source>
+   <translation>Ansehen mit: potluck status. Anhalten mit: potluck quit.</translation>
+  </message>
+  <message>
+   <source>See the recipes that come along.</source>
+   <translation>Siehe die Rezepte, die dabei sind.</translation>
   </message>
   <message>
    <source>See them with: potluck collaborations</source>
    <translation>Zu sehen mit: potluck collaborations</translation>
   </message>
   <message>
+   <source>See those of this computer with: potluck collaborations</source>
+   <translation>Die dieses Rechners zeigt: potluck collaborations</translation>
+  </message>
+  <message>
    <source>See what happened</source>
    <translation>Ansehen, was geschah</translation>
+  </message>
+  <message>
+   <source>See: {prog} --help</source>
+   <translation>Siehe: {prog} --help</translation>
+  </message>
+  <message>
+   <source>Sending a model needs your token of the hub, and there is none.</source>
+   <translation>Ein Modell zu senden braucht das eigene Token des Hubs, und es gibt keines.</translation>
+  </message>
+  <message>
+   <source>Sending a model needs {name}, which is not installed.</source>
+   <translation>Ein Modell zu senden braucht {name}, das nicht installiert ist.</translation>
+  </message>
+  <message>
+   <source>Set this computer's clock.</source>
+   <translation>Die Uhr dieses Rechners stellen.</translation>
+  </message>
+  <message>
+   <source>Set {token} to it anew.</source>
+   <translation>{token} neu darauf setzen.</translation>
   </message>
   <message>
    <source>Settings</source>
    <translation>Einstellungen</translation>
   </message>
   <message>
-   <source>Several collaborations are called {0}.</source>
-   <translation>Mehrere Projekte heißen {0}.</translation>
+   <source>Several collaborations are called {name}.</source>
+   <translation>Mehrere Projekte heißen {name}.</translation>
+  </message>
+  <message>
+   <source>Several runs come one after the other, so each needs an end.</source>
+   <translation>Mehrere Läufe kommen nacheinander, darum braucht jeder ein Ende.</translation>
+  </message>
+  <message>
+   <source>Several values are for: potluck train</source>
+   <translation>Mehrere Werte sind für: potluck train</translation>
+  </message>
+  <message>
+   <source>Shards are 0 to {count}.</source>
+   <translation>Stücke gehen von 0 bis {count}.</translation>
   </message>
   <message>
    <source>Share</source>
@@ -1996,8 +2868,12 @@
    <translation>Unterschrieben von {names}; es fehlen noch {count}, bis {until}.</translation>
   </message>
   <message>
-   <source>Some of the shards that {0} lists do not lie beside it, or have changed.</source>
-   <translation>Einige der Stücke, die {0} nennt, liegen nicht daneben oder haben sich geändert.</translation>
+   <source>Some of the shards that {index} lists do not lie beside it, or have changed.</source>
+   <translation>Einige der Stücke, die {index} nennt, liegen nicht daneben oder haben sich geändert.</translation>
+  </message>
+  <message>
+   <source>Somebody has changed the files, or the disk has; do not count these receipts.</source>
+   <translation>Jemand hat die Dateien geändert, oder die Festplatte hat es; diese Quittungen nicht zählen.</translation>
   </message>
   <message>
    <source>Somebody is at this computer now.</source>
@@ -2012,6 +2888,10 @@
    <translation>In Potluck ist etwas schiefgegangen.</translation>
   </message>
   <message>
+   <source>Sources are 0 to {count}.</source>
+   <translation>Quellen gehen von 0 bis {count}.</translation>
+  </message>
+  <message>
    <source>Space opens or closes the hour.</source>
    <translation>Die Leertaste öffnet oder schließt die Stunde.</translation>
   </message>
@@ -2020,12 +2900,20 @@
    <translation>&amp;Potluck beim Anmelden ohne Fenster starten</translation>
   </message>
   <message>
-   <source>Start Potluck again; the log {0} says why.</source>
-   <translation>Potluck neu starten; den Grund nennt das Protokoll {0}.</translation>
+   <source>Start Potluck again; the log {logs} says why.</source>
+   <translation>Potluck neu starten; den Grund nennt das Protokoll {logs}.</translation>
   </message>
   <message>
    <source>Start again.</source>
    <translation>Neu starten.</translation>
+  </message>
+  <message>
+   <source>Start it with: potluck</source>
+   <translation>Starten mit: potluck</translation>
+  </message>
+  <message>
+   <source>Start one there with: potluck engine - or name its home with --far-home</source>
+   <translation>Dort einen starten mit: potluck engine - oder seinen Ordner mit --far-home nennen</translation>
   </message>
   <message>
    <source>Start the engine</source>
@@ -2044,6 +2932,10 @@
    <translation>Zustand: {words}</translation>
   </message>
   <message>
+   <source>Stop it with: potluck quit</source>
+   <translation>Anhalten mit: potluck quit</translation>
+  </message>
+  <message>
    <source>Sunday</source>
    <translation>Sonntag</translation>
   </message>
@@ -2058,6 +2950,10 @@
   <message>
    <source>Taking part</source>
    <translation>Machen mit</translation>
+  </message>
+  <message>
+   <source>Tell the organiser, who has to cut the data again.</source>
+   <translation>Der Leitung sagen, die die Daten neu zerlegen muss.</translation>
   </message>
   <message>
    <source>Tell the organiser.</source>
@@ -2080,6 +2976,10 @@
    <translation>Text: {flow}</translation>
   </message>
   <message>
+   <source>That is not a valid password or token.</source>
+   <translation>Das ist kein gültiges Passwort oder Token.</translation>
+  </message>
+  <message>
    <source>The &amp;best that there is: a graphics card, else the processor</source>
    <translation>Das &amp;beste, das es gibt: eine Grafikkarte, sonst der Prozessor</translation>
   </message>
@@ -2096,20 +2996,36 @@
    <translation>Das Potluck im Hintergrund hat eine andere Version. Bitte neu starten, oder beenden mit: potluck quit</translation>
   </message>
   <message>
-   <source>The access pass was not renewed: the backbone's clock is {0} {1} the time of all peers here. Tell the organiser.</source>
-   <translation>Der Ausweis wurde nicht erneuert: Die Uhr des Backbones weicht um {0} ab ({1} der Zeit aller anderen hier). Bitte der Leitung sagen.</translation>
+   <source>The Potluck that runs is of another version.</source>
+   <translation>Das laufende Potluck hat eine andere Version.</translation>
+  </message>
+  <message>
+   <source>The access pass could not be renewed: {problem}</source>
+   <translation>Der Ausweis ließ sich nicht erneuern: {problem}</translation>
+  </message>
+  <message>
+   <source>The access pass was not renewed: the backbone's clock is {time} {way} the time of all peers here. Tell the organiser.</source>
+   <translation>Der Ausweis wurde nicht erneuert: Die Uhr des Backbones weicht um {time} ab ({way} der Zeit aller anderen hier). Bitte der Leitung sagen.</translation>
   </message>
   <message>
    <source>The address {where} in the link was passed over. {reason}</source>
    <translation>Die Adresse {where} im Link wurde übergangen. {reason}</translation>
   </message>
   <message>
-   <source>The backbone answered something unreadable ({0}).</source>
-   <translation>Das Backbone hat Unlesbares geantwortet ({0}).</translation>
+   <source>The alphabet does not fit the numbers.</source>
+   <translation>Das Alphabet passt nicht zu den Zahlen.</translation>
   </message>
   <message>
-   <source>The backbone answered {0} to {1}.</source>
-   <translation>Das Backbone hat auf {1} mit {0} geantwortet.</translation>
+   <source>The averaged contribution holds numbers that are not finite, so it was refused.</source>
+   <translation>Der gemittelte Beitrag enthält unendliche Zahlen, darum wurde er abgelehnt.</translation>
+  </message>
+  <message>
+   <source>The backbone answered something unreadable ({status}).</source>
+   <translation>Das Backbone hat Unlesbares geantwortet ({status}).</translation>
+  </message>
+  <message>
+   <source>The backbone answered {status} to {path}.</source>
+   <translation>Das Backbone hat auf {path} mit {status} geantwortet.</translation>
   </message>
   <message>
    <source>The backbone did not start.</source>
@@ -2124,6 +3040,10 @@
    <translation>Der Stützpunkt hat seinen Port an ein anderes Programm verloren.</translation>
   </message>
   <message>
+   <source>The backbone itself cannot be shut out.</source>
+   <translation>Das Backbone selbst kann nicht ausgeschlossen werden.</translation>
+  </message>
+  <message>
    <source>The backbone lets nobody in at present.</source>
    <translation>Der Stützpunkt lässt zurzeit niemanden ein.</translation>
   </message>
@@ -2132,20 +3052,64 @@
    <translation>Der Stützpunkt bietet ein anderes Projekt an, als der Link nennt.</translation>
   </message>
   <message>
-   <source>The backbone's answer to {0} is longer than {1} bytes.</source>
-   <translation>Die Antwort des Backbones auf {0} ist länger als {1} Byte.</translation>
+   <source>The backbone's answer to {path} is longer than {most} bytes.</source>
+   <translation>Die Antwort des Backbones auf {path} ist länger als {most} Byte.</translation>
+  </message>
+  <message>
+   <source>The backbone's key is damaged.</source>
+   <translation>Der Schlüssel des Backbones ist beschädigt.</translation>
   </message>
   <message>
    <source>The battery holds less than {percent} %. Potluck continues when it is plugged in.</source>
    <translation>Der Akku hat weniger als {percent} %. Potluck macht weiter, wenn das Netzteil angeschlossen ist.</translation>
   </message>
   <message>
-   <source>The battery is charged to {0}.</source>
-   <translation>Der Akku ist zu {0} geladen.</translation>
+   <source>The certificate is not that of the collaboration's authority.</source>
+   <translation>Das Zertifikat ist nicht das der Stelle dieses Projekts.</translation>
+  </message>
+  <message>
+   <source>The certificate of {name} is not valid: {why}.</source>
+   <translation>Das Zertifikat von {name} ist nicht gültig: {why}.</translation>
+  </message>
+  <message>
+   <source>The certificate request is not signed with the Ed25519 key that it names.</source>
+   <translation>Die Zertifikatsanfrage ist nicht mit dem Ed25519-Schlüssel unterschrieben, den sie nennt.</translation>
   </message>
   <message>
    <source>The check could not be run. On the command line it is: potluck doctor</source>
    <translation>Die Prüfung ließ sich nicht ausführen. Auf der Befehlszeile heißt sie: potluck doctor</translation>
+  </message>
+  <message>
+   <source>The checkpoint cannot be read: {error}.</source>
+   <translation>Der Zwischenstand lässt sich nicht lesen: {error}.</translation>
+  </message>
+  <message>
+   <source>The checkpoint {name} cannot be read: {error}.</source>
+   <translation>Der Zwischenstand {name} lässt sich nicht lesen: {error}.</translation>
+  </message>
+  <message>
+   <source>The checkpoint {name} holds another state than it should.</source>
+   <translation>Der Zwischenstand {name} enthält einen anderen Stand, als er sollte.</translation>
+  </message>
+  <message>
+   <source>The checkpoint {name} holds something else than this model's state.</source>
+   <translation>Der Zwischenstand {name} enthält etwas anderes als den Stand dieses Modells.</translation>
+  </message>
+  <message>
+   <source>The checkpoint {name} is not what was written.</source>
+   <translation>Der Zwischenstand {name} ist nicht, was geschrieben wurde.</translation>
+  </message>
+  <message>
+   <source>The checkpoint {name} is of another collaboration.</source>
+   <translation>Der Zwischenstand {name} gehört zu einem anderen Projekt.</translation>
+  </message>
+  <message>
+   <source>The checkpoint {name} is of another model.</source>
+   <translation>Der Zwischenstand {name} gehört zu einem anderen Modell.</translation>
+  </message>
+  <message>
+   <source>The checkpoint {name} was written by a newer version of Potluck.</source>
+   <translation>Der Zwischenstand {name} wurde von einer neueren Version von Potluck geschrieben.</translation>
   </message>
   <message>
    <source>The clock is kept right by the system.</source>
@@ -2164,6 +3128,30 @@
    <translation>Das Projekt und dieser Rechner</translation>
   </message>
   <message>
+   <source>The collaboration gives the aggregator {name} numbers that it does not take.</source>
+   <translation>Das Projekt gibt dem Aggregator {name} Zahlen, die er nicht nimmt.</translation>
+  </message>
+  <message>
+   <source>The collaboration has no source {source}.</source>
+   <translation>Das Projekt hat keine Quelle {source}.</translation>
+  </message>
+  <message>
+   <source>The collaboration in {charter} names {count} indexes, and none of them for {address}.</source>
+   <translation>Das Projekt in {charter} nennt {count} Verzeichnisse, und keines davon für {address}.</translation>
+  </message>
+  <message>
+   <source>The collaboration in {folder} cannot be read ({invitations}: No such file).</source>
+   <translation>Das Projekt in {folder} lässt sich nicht lesen ({invitations}: keine solche Datei).</translation>
+  </message>
+  <message>
+   <source>The collaboration in {folder} cannot be read ({why}).</source>
+   <translation>Das Projekt in {folder} lässt sich nicht lesen ({why}).</translation>
+  </message>
+  <message>
+   <source>The collaboration in {folder} has a damaged key.</source>
+   <translation>Das Projekt in {folder} hat einen beschädigten Schlüssel.</translation>
+  </message>
+  <message>
    <source>The collaboration uses a newer version of Potluck.</source>
    <translation>Das Projekt benutzt eine neuere Version von Potluck.</translation>
   </message>
@@ -2172,24 +3160,68 @@
    <translation>Das Projekt benutzt eine ältere Version von Potluck.</translation>
   </message>
   <message>
+   <source>The collaboration's file {name} cannot be read: {error}.</source>
+   <translation>Die Datei {name} des Projekts lässt sich nicht lesen: {error}.</translation>
+  </message>
+  <message>
+   <source>The collaboration's file {name} is damaged.</source>
+   <translation>Die Datei {name} des Projekts ist beschädigt.</translation>
+  </message>
+  <message>
+   <source>The collaboration's files are longer than {most} bytes.</source>
+   <translation>Die Dateien des Projekts sind länger als {most} Byte.</translation>
+  </message>
+  <message>
    <source>The command line does everything: potluck --help</source>
    <translation>Die Befehlszeile kann alles: potluck --help</translation>
   </message>
   <message>
-   <source>The computer at {where}</source>
-   <translation>Der Rechner unter {where}</translation>
+   <source>The copy of the leaderboard could not be read; it comes again with the next state. The damaged file was kept as {name}.</source>
+   <translation>Die Kopie der Rangliste war nicht lesbar; sie kommt mit dem nächsten Stand wieder. Die beschädigte Datei wurde als {name} aufgehoben.</translation>
   </message>
   <message>
-   <source>The current one is {0}.</source>
-   <translation>Das aktuelle ist {0}.</translation>
+   <source>The copy of the model names another state than was promised.</source>
+   <translation>Die Kopie des Modells nennt einen anderen Stand, als versprochen war.</translation>
+  </message>
+  <message>
+   <source>The copy {name} is not a state.</source>
+   <translation>Die Kopie {name} ist kein Stand.</translation>
+  </message>
+  <message>
+   <source>The copy {name} is not the one to which moderators want to go back.</source>
+   <translation>Die Kopie {name} ist nicht die, zu der die Moderation zurück will.</translation>
+  </message>
+  <message>
+   <source>The copy {name} is not what was written.</source>
+   <translation>Die Kopie {name} ist nicht, was geschrieben wurde.</translation>
+  </message>
+  <message>
+   <source>The counts do not fit the manifest's numbers.</source>
+   <translation>Die Häufigkeiten passen nicht zu den Zahlen des Manifests.</translation>
+  </message>
+  <message>
+   <source>The credentials of {address} cannot be used.</source>
+   <translation>Die Zugangsdaten von {address} sind nicht brauchbar.</translation>
   </message>
   <message>
    <source>The data are other ones than before, so reading begins anew.</source>
    <translation>Die Daten sind andere als zuvor, darum beginnt das Lesen von vorn.</translation>
   </message>
   <message>
-   <source>The device {0} cannot be used: {1}.</source>
-   <translation>Das Gerät {0} kann nicht benutzt werden: {1}.</translation>
+   <source>The device could not be used again: {error}</source>
+   <translation>Das Gerät ließ sich nicht wieder benutzen: {error}</translation>
+  </message>
+  <message>
+   <source>The device {called} cannot be used: {reason}.</source>
+   <translation>Das Gerät {called} kann nicht benutzt werden: {reason}.</translation>
+  </message>
+  <message>
+   <source>The device {device}</source>
+   <translation>Das Gerät {device}</translation>
+  </message>
+  <message>
+   <source>The device {name} trains no more: {why}</source>
+   <translation>Das Gerät {name} trainiert nicht mehr: {why}</translation>
   </message>
   <message>
    <source>The disk is full.</source>
@@ -2208,24 +3240,80 @@
    <translation>Der Dienst ließ sich nicht starten: {why}.</translation>
   </message>
   <message>
+   <source>The engine did not start.</source>
+   <translation>Der Dienst ist nicht gestartet.</translation>
+  </message>
+  <message>
+   <source>The engine ended by itself.</source>
+   <translation>Der Dienst hat von selbst aufgehört.</translation>
+  </message>
+  <message>
+   <source>The engine ended by itself. It said: {line}</source>
+   <translation>Der Dienst hat von selbst aufgehört. Er sagte: {line}</translation>
+  </message>
+  <message>
    <source>The engine has not joined a collaboration yet.</source>
    <translation>Der Dienst ist noch keinem Projekt beigetreten.</translation>
+  </message>
+  <message>
+   <source>The engine has stopped.</source>
+   <translation>Der Dienst hat aufgehört.</translation>
   </message>
   <message>
    <source>The engine is starting; this window connects to it in a moment.</source>
    <translation>Der Dienst startet; dieses Fenster verbindet sich gleich mit ihm.</translation>
   </message>
   <message>
+   <source>The engine starts when you log in, without a window.</source>
+   <translation>Der Dienst startet beim Anmelden, ohne Fenster.</translation>
+  </message>
+  <message>
+   <source>The engine was told to stop.</source>
+   <translation>Dem Dienst wurde gesagt, er solle aufhören.</translation>
+  </message>
+  <message>
    <source>The engine, without a window</source>
    <translation>Der Dienst, ohne Fenster</translation>
+  </message>
+  <message>
+   <source>The export in {folder} is whole. Check the connection and the token, then try again with --force.</source>
+   <translation>Der Export in {folder} ist vollständig. Verbindung und Token prüfen, dann noch einmal mit --force versuchen.</translation>
   </message>
   <message>
    <source>The file with this computer's key is damaged.</source>
    <translation>Die Datei mit dem Schlüssel dieses Rechners ist beschädigt.</translation>
   </message>
   <message>
-   <source>The first of them is used.</source>
-   <translation>Das erste davon wird genutzt.</translation>
+   <source>The file {name} of the collaboration in {folder} is missing or damaged.</source>
+   <translation>Die Datei {name} des Projekts in {folder} fehlt oder ist beschädigt.</translation>
+  </message>
+  <message>
+   <source>The file {name} would not be read: Prometheus' node exporter reads files that end in .prom.</source>
+   <translation>Die Datei {name} würde nicht gelesen: Der Node Exporter von Prometheus liest Dateien, die auf .prom enden.</translation>
+  </message>
+  <message>
+   <source>The file {records} of the collaboration in {folder} is damaged.</source>
+   <translation>Die Datei {records} des Projekts in {folder} ist beschädigt.</translation>
+  </message>
+  <message>
+   <source>The files in {address} have changed while they were cut.</source>
+   <translation>Die Dateien in {address} haben sich geändert, während sie zerlegt wurden.</translation>
+  </message>
+  <message>
+   <source>The folder {folder} cannot be read.</source>
+   <translation>Der Ordner {folder} lässt sich nicht lesen.</translation>
+  </message>
+  <message>
+   <source>The folder {folder} holds an export already.</source>
+   <translation>Der Ordner {folder} enthält schon einen Export.</translation>
+  </message>
+  <message>
+   <source>The folder {folder} holds no collaboration.</source>
+   <translation>Der Ordner {folder} enthält kein Projekt.</translation>
+  </message>
+  <message>
+   <source>The folder {folder} holds something that is not part of an export: {others}.</source>
+   <translation>Der Ordner {folder} enthält etwas, das nicht zu einem Export gehört: {others}.</translation>
   </message>
   <message>
    <source>The folder {folder} of this computer; only a start in a terminal allows it: potluck engine --text</source>
@@ -2244,8 +3332,36 @@
    <translation>Die Grafikkarte war heißer als {celsius} °C. Potluck macht weiter, wenn sie abgekühlt ist.</translation>
   </message>
   <message>
+   <source>The held-out text does not fit the numbers.</source>
+   <translation>Der Prüftext passt nicht zu den Zahlen.</translation>
+  </message>
+  <message>
+   <source>The held-out text is too short to measure with.</source>
+   <translation>Der Prüftext ist zu kurz, um damit zu messen.</translation>
+  </message>
+  <message>
+   <source>The household of {words} is not known.</source>
+   <translation>Der Haushalt von {words} ist nicht bekannt.</translation>
+  </message>
+  <message>
+   <source>The index {index} cannot be read: {error}.</source>
+   <translation>Das Verzeichnis {index} lässt sich nicht lesen: {error}.</translation>
+  </message>
+  <message>
+   <source>The invitations of the collaboration in {folder} are damaged.</source>
+   <translation>Die Einladungen des Projekts in {folder} sind beschädigt.</translation>
+  </message>
+  <message>
+   <source>The kept description of the collaboration is not used. {why}</source>
+   <translation>Die aufgehobene Beschreibung des Projekts wird nicht benutzt. {why}</translation>
+  </message>
+  <message>
    <source>The kept list of whom the organiser has shut out is damaged.</source>
    <translation>Die gespeicherte Liste der Ausgeschlossenen ist beschädigt.</translation>
+  </message>
+  <message>
+   <source>The kept pass is not used. {why}</source>
+   <translation>Der aufgehobene Ausweis wird nicht benutzt. {why}</translation>
   </message>
   <message>
    <source>The last 14 days</source>
@@ -2256,6 +3372,14 @@
    <translation>Die letzten Plätze dieser Einladung werden für Computer freigehalten, die gerade dazukommen.</translation>
   </message>
   <message>
+   <source>The last saved state is untouched.</source>
+   <translation>Der zuletzt gespeicherte Stand ist unberührt.</translation>
+  </message>
+  <message>
+   <source>The last saved state is untouched; training goes on from there.</source>
+   <translation>Der zuletzt gespeicherte Stand ist unberührt; von dort geht das Training weiter.</translation>
+  </message>
+  <message>
    <source>The last steps up to epoch {epoch} that this computer took were not kept: most others had gone on from an earlier one without it. It goes on with theirs.</source>
    <translation>Die letzten Schritte dieses Rechners bis Epoche {epoch} wurden nicht behalten: Die meisten anderen waren ohne ihn von einer früheren aus weitergegangen. Er macht mit ihren weiter.</translation>
   </message>
@@ -2264,36 +3388,84 @@
    <translation>Der Link ließ sich nicht ansehen.</translation>
   </message>
   <message>
-   <source>The links of the collaborations could not be read; the damaged file was kept as {0}.</source>
-   <translation>Die Links der Projekte waren nicht lesbar; die beschädigte Datei wurde als {0} aufgehoben.</translation>
+   <source>The links of the collaborations could not be read; the damaged file was kept as {name}.</source>
+   <translation>Die Links der Projekte waren nicht lesbar; die beschädigte Datei wurde als {name} aufgehoben.</translation>
+  </message>
+  <message>
+   <source>The list of the data's shards is not there.</source>
+   <translation>Die Liste der Stücke der Daten ist nicht da.</translation>
+  </message>
+  <message>
+   <source>The lists of the data's shards give one shard two sizes.</source>
+   <translation>Die Listen der Stücke geben einem Stück zwei Größen.</translation>
   </message>
   <message>
    <source>The log says more.</source>
    <translation>Im Protokoll steht mehr.</translation>
   </message>
   <message>
+   <source>The log {logs} says more.</source>
+   <translation>Im Protokoll {logs} steht mehr.</translation>
+  </message>
+  <message>
+   <source>The log {logs} says why.</source>
+   <translation>Den Grund nennt das Protokoll {logs}.</translation>
+  </message>
+  <message>
    <source>The loss curve is empty: it begins with the first epoch.</source>
    <translation>Die Verlustkurve ist leer: Sie beginnt mit der ersten Epoche.</translation>
   </message>
   <message>
-   <source>The manifest {0} cannot be read: {1}.</source>
-   <translation>Das Manifest {0} lässt sich nicht lesen: {1}.</translation>
+   <source>The manifest has {count} bytes; {most} are allowed.</source>
+   <translation>Das Manifest hat {count} Byte; erlaubt sind {most}.</translation>
+  </message>
+  <message>
+   <source>The manifest lacks the file {name}.</source>
+   <translation>Dem Manifest fehlt die Datei {name}.</translation>
+  </message>
+  <message>
+   <source>The manifest {path} cannot be read: {error}.</source>
+   <translation>Das Manifest {path} lässt sich nicht lesen: {error}.</translation>
+  </message>
+  <message>
+   <source>The manifest's numbers do not fit the {of}: {error}.</source>
+   <translation>Die Zahlen des Manifests passen nicht ({of}): {error}.</translation>
+  </message>
+  <message>
+   <source>The manifest's signature is wrong: somebody changed it after the organiser signed it.</source>
+   <translation>Die Unterschrift des Manifests ist falsch: Jemand hat es geändert, nachdem die Leitung unterschrieben hatte.</translation>
+  </message>
+  <message>
+   <source>The mean of a round cannot be read: {error}.</source>
+   <translation>Der Mittelwert einer Runde lässt sich nicht lesen: {error}.</translation>
   </message>
   <message>
    <source>The mean of a round could not be read, or nobody had asked for it.</source>
    <translation>Der Mittelwert einer Runde ließ sich nicht lesen, oder niemand hatte danach gefragt.</translation>
   </message>
   <message>
+   <source>The measurement ended without a result.</source>
+   <translation>Die Messung endete ohne Ergebnis.</translation>
+  </message>
+  <message>
    <source>The message is not JSON.</source>
    <translation>Die Nachricht ist kein JSON.</translation>
   </message>
   <message>
-   <source>The message is not a valid request: {0}.</source>
-   <translation>Die Nachricht ist keine gültige Anfrage: {0}.</translation>
+   <source>The message is not a valid request: {error}.</source>
+   <translation>Die Nachricht ist keine gültige Anfrage: {error}.</translation>
   </message>
   <message>
    <source>The model</source>
    <translation>Das Modell</translation>
+  </message>
+  <message>
+   <source>The model cannot be read: {error}.</source>
+   <translation>Das Modell lässt sich nicht lesen: {error}.</translation>
+  </message>
+  <message>
+   <source>The model differs from this task's: its {name} is {own}, and must be {other}.</source>
+   <translation>Das Modell unterscheidet sich von dem dieser Aufgabe: {name} ist {own}, und muss {other} sein.</translation>
   </message>
   <message>
    <source>The model gave no answer.</source>
@@ -2304,12 +3476,44 @@
    <translation>Das Modell liefert Zahlen, die nicht endlich sind.</translation>
   </message>
   <message>
+   <source>The model in {folder} cannot be read: {why}.</source>
+   <translation>Das Modell in {folder} lässt sich nicht lesen: {why}.</translation>
+  </message>
+  <message>
+   <source>The model in {folder} lacks parameters, such as {lacking}.</source>
+   <translation>Dem Modell in {folder} fehlen Parameter, etwa {lacking}.</translation>
+  </message>
+  <message>
+   <source>The model is of the kind {found}, and this task trains the kind {wanted}.</source>
+   <translation>Das Modell ist von der Art {found}, und diese Aufgabe trainiert die Art {wanted}.</translation>
+  </message>
+  <message>
+   <source>The model knows {vocab_size} pieces of text, and its tokenizer {pieces}.</source>
+   <translation>Das Modell kennt {vocab_size} Textteile, und sein Tokenizer {pieces}.</translation>
+  </message>
+  <message>
+   <source>The model to begin with has its tokenizer.</source>
+   <translation>Das Modell, mit dem begonnen wird, hat seinen Tokenizer.</translation>
+  </message>
+  <message>
+   <source>The model was not sent to {endpoint}: {why}.</source>
+   <translation>Das Modell wurde nicht an {endpoint} gesendet: {why}.</translation>
+  </message>
+  <message>
    <source>The model's loss is not a finite number.</source>
    <translation>Der Verlust des Modells ist keine endliche Zahl.</translation>
   </message>
   <message>
+   <source>The model's vocabulary is not letters.</source>
+   <translation>Das Vokabular des Modells sind keine Buchstaben.</translation>
+  </message>
+  <message>
    <source>The model, as numbers, files that the collaboration names by their digest, such as a vocabulary, and text to learn from, from the addresses that you saw before you joined. Never programs: new code comes with a new version of Potluck only, which you install yourself.</source>
    <translation>Das Modell, in Zahlen, Dateien, die das Projekt mit ihrem Fingerabdruck nennt, etwa ein Wortschatz, und Lerntext von den Adressen, die Sie vor dem Beitritt gesehen haben. Nie Programme: Neuer Code kommt nur mit einer neuen Version von Potluck, die Sie selbst installieren.</translation>
+  </message>
+  <message>
+   <source>The moderators have changed as often as they can.</source>
+   <translation>Die Moderation hat so oft gewechselt, wie sie kann.</translation>
   </message>
   <message>
    <source>The moderators have had everybody go back to epoch {epoch}; what came after it counts no more. {words}</source>
@@ -2328,20 +3532,40 @@
    <translation>Die Monatsgrenze für das Netzwerk ist erreicht. Potluck macht im nächsten Monat weiter.</translation>
   </message>
   <message>
-   <source>The name {0} belongs to somebody else here.</source>
-   <translation>Der Name {0} gehört hier schon jemand anderem.</translation>
+   <source>The name of this folder has letters that cannot be shown.</source>
+   <translation>Der Name dieses Ordners hat Zeichen, die sich nicht zeigen lassen.</translation>
   </message>
   <message>
-   <source>The name {0} cannot be used.</source>
-   <translation>Der Name {0} geht nicht.</translation>
+   <source>The name {name} belongs to somebody else here.</source>
+   <translation>Der Name {name} gehört hier schon jemand anderem.</translation>
   </message>
   <message>
-   <source>The name {0} mixes letters of several alphabets.</source>
-   <translation>Der Name {0} mischt Buchstaben mehrerer Alphabete.</translation>
+   <source>The name {name} cannot be used.</source>
+   <translation>Der Name {name} geht nicht.</translation>
+  </message>
+  <message>
+   <source>The name {name} mixes letters of several alphabets.</source>
+   <translation>Der Name {name} mischt Buchstaben mehrerer Alphabete.</translation>
+  </message>
+  <message>
+   <source>The name {username} cannot be used.</source>
+   <translation>Der Name {username} geht nicht.</translation>
+  </message>
+  <message>
+   <source>The newest model of {name} here cannot be used. {fault}</source>
+   <translation>Das neueste Modell von {name} hier ist nicht brauchbar. {fault}</translation>
   </message>
   <message>
    <source>The newest model on this computer is asked: this takes some seconds…</source>
    <translation>Das neueste Modell auf diesem Rechner wird gefragt: Das dauert einige Sekunden…</translation>
+  </message>
+  <message>
+   <source>The next start goes on from the last epoch.</source>
+   <translation>Der nächste Start macht bei der letzten Epoche weiter.</translation>
+  </message>
+  <message>
+   <source>The notice says nothing.</source>
+   <translation>Die Mitteilung sagt nichts.</translation>
   </message>
   <message>
    <source>The organiser does not say.</source>
@@ -2352,10 +3576,6 @@
    <translation>Die Leitung hat diesen Rechner vom Projekt ausgeschlossen.</translation>
   </message>
   <message>
-   <source>The organiser's computer</source>
-   <translation>Der Rechner der Leitung</translation>
-  </message>
-  <message>
    <source>The organiser's computer does not say.</source>
    <translation>Keine Angabe.</translation>
   </message>
@@ -2364,16 +3584,52 @@
    <translation>Die anderen haben unterschrieben, dass es gemittelt wurde.</translation>
   </message>
   <message>
-   <source>The pass of {0} is not a backbone's.</source>
-   <translation>Der Ausweis von {0} ist keiner eines Backbones.</translation>
+   <source>The page cannot be served at {place}: {error}.</source>
+   <translation>Die Seite lässt sich nicht unter {place} anbieten: {error}.</translation>
+  </message>
+  <message>
+   <source>The page needs Jinja2.</source>
+   <translation>Die Seite braucht Jinja2.</translation>
+  </message>
+  <message>
+   <source>The pass belongs to another collaboration.</source>
+   <translation>Der Ausweis gehört zu einem anderen Projekt.</translation>
+  </message>
+  <message>
+   <source>The pass names an account that cannot be.</source>
+   <translation>Der Ausweis nennt ein Konto, das es nicht geben kann.</translation>
+  </message>
+  <message>
+   <source>The pass names nobody.</source>
+   <translation>Der Ausweis nennt niemanden.</translation>
+  </message>
+  <message>
+   <source>The pass of {username} has expired.</source>
+   <translation>Der Ausweis von {username} ist abgelaufen.</translation>
+  </message>
+  <message>
+   <source>The pass of {username} is not valid yet.</source>
+   <translation>Der Ausweis von {username} gilt noch nicht.</translation>
+  </message>
+  <message>
+   <source>The pass of {username} was revoked.</source>
+   <translation>Der Ausweis von {username} wurde zurückgezogen.</translation>
+  </message>
+  <message>
+   <source>The pass was not issued by this collaboration's authority.</source>
+   <translation>Der Ausweis wurde nicht von der Stelle dieses Projekts ausgestellt.</translation>
   </message>
   <message>
    <source>The pot is full: everyone's samples become the next step of the model.</source>
    <translation>Der Topf ist voll: Aus den Beispielen aller wird der nächste Schritt des Modells.</translation>
   </message>
   <message>
-   <source>The processor has {0} °C.</source>
-   <translation>Der Prozessor hat {0} °C.</translation>
+   <source>The processor</source>
+   <translation>Der Prozessor</translation>
+  </message>
+  <message>
+   <source>The processor has {celsius} °C.</source>
+   <translation>Der Prozessor hat {celsius} °C.</translation>
   </message>
   <message>
    <source>The processor took more than {watts} W. Potluck continues in a minute or two.</source>
@@ -2384,16 +3640,52 @@
    <translation>Der Prozessor war heißer als {celsius} °C. Potluck macht weiter, wenn er abgekühlt ist.</translation>
   </message>
   <message>
+   <source>The program ssh is not installed.</source>
+   <translation>Das Programm ssh ist nicht installiert.</translation>
+  </message>
+  <message>
+   <source>The questions were not answered; nothing was founded.</source>
+   <translation>Die Fragen wurden nicht beantwortet; es wurde nichts gegründet.</translation>
+  </message>
+  <message>
+   <source>The reader was started twice.</source>
+   <translation>Der Leser wurde zweimal gestartet.</translation>
+  </message>
+  <message>
+   <source>The reading process could not be started: {error}.</source>
+   <translation>Der Leseprozess ließ sich nicht starten: {error}.</translation>
+  </message>
+  <message>
+   <source>The reading process ends again and again.</source>
+   <translation>Der Leseprozess endet immer wieder.</translation>
+  </message>
+  <message>
+   <source>The reading process was not started properly.</source>
+   <translation>Der Leseprozess wurde nicht richtig gestartet.</translation>
+  </message>
+  <message>
    <source>The receipt is not what its members signed: somebody or the disk has changed it.</source>
    <translation>Die Quittung ist nicht die, die unterschrieben wurde: Jemand oder die Festplatte hat sie verändert.</translation>
   </message>
   <message>
-   <source>The registry cannot be changed: {0}.</source>
-   <translation>Die Registrierung lässt sich nicht ändern: {0}.</translation>
+   <source>The registry cannot be changed: {error}.</source>
+   <translation>Die Registrierung lässt sich nicht ändern: {error}.</translation>
   </message>
   <message>
    <source>The request did not arrive in time.</source>
    <translation>Die Anfrage kam nicht rechtzeitig an.</translation>
+  </message>
+  <message>
+   <source>The residuals are not those that were written last.</source>
+   <translation>Die Reste sind nicht die, die zuletzt geschrieben wurden.</translation>
+  </message>
+  <message>
+   <source>The residuals are of another vector, or their records are torn.</source>
+   <translation>Die Reste gehören zu einem anderen Vektor, oder ihre Einträge sind zerrissen.</translation>
+  </message>
+  <message>
+   <source>The residuals have another length than they should.</source>
+   <translation>Die Reste haben eine andere Länge, als sie sollten.</translation>
   </message>
   <message>
    <source>The router lets nobody in, and no relay has been found yet.</source>
@@ -2408,36 +3700,68 @@
    <translation>Der Router sagt, dass er den Port weiterleitet; also steht ein weiterer davor, oder eine Firewall auf diesem Rechner sperrt andere aus. Potluck in der Firewall erlauben; ein weiterer Router schadet nicht.</translation>
   </message>
   <message>
+   <source>The score of the simple model is not valid.</source>
+   <translation>Der Wert des einfachen Modells ist nicht gültig.</translation>
+  </message>
+  <message>
    <source>The server at the backbone's address cannot prove that it is this collaboration's backbone.</source>
    <translation>Der Server an der Adresse des Stützpunkts kann nicht beweisen, dass er der Stützpunkt dieses Projekts ist.</translation>
+  </message>
+  <message>
+   <source>The server at the backbone's address cannot prove what time it is.</source>
+   <translation>Der Server an der Adresse des Backbones kann nicht beweisen, wie spät es ist.</translation>
+  </message>
+  <message>
+   <source>The server has no file {name}.</source>
+   <translation>Der Server hat keine Datei {name}.</translation>
   </message>
   <message>
    <source>The settings are saved.</source>
    <translation>Die Einstellungen sind gespeichert.</translation>
   </message>
   <message>
-   <source>The settings say {0}.</source>
-   <translation>Eingestellt ist {0}.</translation>
+   <source>The settings could not be read, so Potluck pauses: look at them, then resume. The damaged file was kept as {name}.</source>
+   <translation>Die Einstellungen waren nicht lesbar, darum pausiert Potluck: Bitte ansehen, dann fortsetzen. Die beschädigte Datei wurde als {name} aufgehoben.</translation>
   </message>
   <message>
-   <source>The state {0} is not what was written.</source>
-   <translation>Der Stand {0} ist nicht, was geschrieben wurde.</translation>
+   <source>The settings could not be read; the copy of them is used. The damaged file was kept as {name}.</source>
+   <translation>Die Einstellungen waren nicht lesbar; ihre Kopie wird benutzt. Die beschädigte Datei wurde als {name} aufgehoben.</translation>
   </message>
   <message>
-   <source>The states of {0} in {1} are damaged.</source>
-   <translation>Die Stände von {0} in {1} sind beschädigt.</translation>
+   <source>The shard has {count} rows, so none has the number {row}.</source>
+   <translation>Das Stück hat {count} Zeilen, also hat keine die Nummer {row}.</translation>
   </message>
   <message>
-   <source>The step to epoch {0} led to numbers that are not finite, so it was undone.</source>
-   <translation>Der Schritt zu Epoche {0} führte zu unendlichen Zahlen und wurde zurückgenommen.</translation>
+   <source>The sizes make no model: hidden_size must be a multiple of heads, and at least embedding_size; hidden_size is {hidden_size}, heads {heads}, embedding_size {embedding_size}.</source>
+   <translation>Die Größen ergeben kein Modell: hidden_size muss ein Vielfaches von heads sein und mindestens embedding_size; hidden_size ist {hidden_size}, heads {heads}, embedding_size {embedding_size}.</translation>
+  </message>
+  <message>
+   <source>The source has no shard {shard}.</source>
+   <translation>Die Quelle hat kein Stück {shard}.</translation>
+  </message>
+  <message>
+   <source>The state {name} is not what was written.</source>
+   <translation>Der Stand {name} ist nicht, was geschrieben wurde.</translation>
+  </message>
+  <message>
+   <source>The states of {name} in {states} are damaged.</source>
+   <translation>Die Stände von {name} in {states} sind beschädigt.</translation>
+  </message>
+  <message>
+   <source>The step to epoch {epoch} led to numbers that are not finite, so it was undone.</source>
+   <translation>Der Schritt zu Epoche {epoch} führte zu unendlichen Zahlen und wurde zurückgenommen.</translation>
+  </message>
+  <message>
+   <source>The steps to epoch {epoch} led to another state than that of others.</source>
+   <translation>Die Schritte zu Epoche {epoch} führten zu einem anderen Stand als bei den anderen.</translation>
+  </message>
+  <message>
+   <source>The sums of old receipts could not be read. The damaged file was kept as {name}.</source>
+   <translation>Die Summen alter Quittungen waren nicht lesbar. Die beschädigte Datei wurde als {name} aufgehoben.</translation>
   </message>
   <message>
    <source>The system does not keep its clock right by itself.</source>
    <translation>Das System stellt die Uhr nicht von selbst.</translation>
-  </message>
-  <message>
-   <source>The system does not let Potluck keep this computer awake.</source>
-   <translation>Das System lässt nicht zu, dass Potluck diesen Rechner wach hält.</translation>
   </message>
   <message>
    <source>The system does not say whether it costs.</source>
@@ -2460,16 +3784,80 @@
    <translation>Der Schlüsselbund des Systems antwortet.</translation>
   </message>
   <message>
+   <source>The system's keyring does not answer.</source>
+   <translation>Der Schlüsselbund des Systems antwortet nicht.</translation>
+  </message>
+  <message>
+   <source>The system's keyring is not usable.</source>
+   <translation>Der Schlüsselbund des Systems ist nicht benutzbar.</translation>
+  </message>
+  <message>
    <source>The system's keyring is switched off by POTLUCK_KEYRING.</source>
    <translation>Der Schlüsselbund des Systems ist mit POTLUCK_KEYRING abgeschaltet.</translation>
   </message>
   <message>
-   <source>The system's keyring {0}.</source>
-   <translation>Der Schlüsselbund des Systems {0}.</translation>
+   <source>The task gpt reads letters, and takes no tokenizer.</source>
+   <translation>Die Aufgabe gpt liest Buchstaben und nimmt keinen Tokenizer.</translation>
   </message>
   <message>
-   <source>The time given so far could not be read; the damaged file is {0}.</source>
-   <translation>Die bisher gegebene Zeit war nicht lesbar; die beschädigte Datei ist {0}.</translation>
+   <source>The text has no blank to fill: write ___ where a word is missing.</source>
+   <translation>Der Text hat keine Lücke: ___ schreiben, wo ein Wort fehlt.</translation>
+  </message>
+  <message>
+   <source>The text in {called} has too little in it to learn: of {chars} characters come {pieces} different pieces, and {least} are the least.</source>
+   <translation>Im Text in {called} steht zu wenig, um zu lernen: Aus {chars} Zeichen werden {pieces} verschiedene Teile, und {least} sind das Mindeste.</translation>
+  </message>
+  <message>
+   <source>The text is too long: it has {count} pieces, and this model reads {model_max_length}.</source>
+   <translation>Der Text ist zu lang: Er hat {count} Teile, und dieses Modell liest {model_max_length}.</translation>
+  </message>
+  <message>
+   <source>The text is too long: {most} letters are allowed.</source>
+   <translation>Der Text ist zu lang: Erlaubt sind {most} Zeichen.</translation>
+  </message>
+  <message>
+   <source>The text makes more than {most} shards.</source>
+   <translation>Der Text ergibt mehr als {most} Stücke.</translation>
+  </message>
+  <message>
+   <source>The text of {name} lies in {path}, which is not on this computer.</source>
+   <translation>Der Text von {name} liegt in {path}, das nicht auf diesem Rechner ist.</translation>
+  </message>
+  <message>
+   <source>The text of {name} lies in {sum} shards, {missing} of which are not on this computer.</source>
+   <translation>Der Text von {name} liegt in {sum} Stücken, von denen {missing} nicht auf diesem Rechner sind.</translation>
+  </message>
+  <message>
+   <source>The time given so far could not be read; the damaged file is {name}.</source>
+   <translation>Die bisher gegebene Zeit war nicht lesbar; die beschädigte Datei ist {name}.</translation>
+  </message>
+  <message>
+   <source>The tokenizer cannot be read.</source>
+   <translation>Der Tokenizer lässt sich nicht lesen.</translation>
+  </message>
+  <message>
+   <source>The tokenizer does not fit the manifest's numbers.</source>
+   <translation>Der Tokenizer passt nicht zu den Zahlen des Manifests.</translation>
+  </message>
+  <message>
+   <source>The tokenizer fails at this text.</source>
+   <translation>Der Tokenizer scheitert an diesem Text.</translation>
+  </message>
+  <message>
+   <source>The tokenizer is of another kind.</source>
+   <translation>Der Tokenizer ist von anderer Art.</translation>
+  </message>
+  <message>
+   <source>The tokenizer {path} cannot be read: {error}.</source>
+   <translation>Der Tokenizer {path} lässt sich nicht lesen: {error}.</translation>
+  </message>
+  <message>
+   <source>The tokenizer {path} has more than {most} bytes.</source>
+   <translation>Der Tokenizer {path} hat mehr als {most} Byte.</translation>
+  </message>
+  <message>
+   <source>The tokenizer {path} has {size} pieces, not {least} to {most}.</source>
+   <translation>Der Tokenizer {path} hat {size} Teile, nicht {least} bis {most}.</translation>
   </message>
   <message>
    <source>The training process did not answer any more.</source>
@@ -2480,16 +3868,20 @@
    <translation>Der Trainingsprozess antwortet nicht.</translation>
   </message>
   <message>
-   <source>The training process ended with code {0}.</source>
-   <translation>Das Trainingsprogramm endete mit Code {0}.</translation>
+   <source>The training process ended with code {code}.</source>
+   <translation>Das Trainingsprogramm endete mit Code {code}.</translation>
+  </message>
+  <message>
+   <source>The training process said something unreadable: {problem}</source>
+   <translation>Der Trainingsprozess sagte etwas Unlesbares: {problem}</translation>
   </message>
   <message>
    <source>The training process stopped.</source>
    <translation>Der Trainingsprozess hat aufgehört.</translation>
   </message>
   <message>
-   <source>The training process was ended by signal {0}.</source>
-   <translation>Das Trainingsprogramm wurde durch Signal {0} beendet.</translation>
+   <source>The training process was ended by signal {signal}.</source>
+   <translation>Das Trainingsprogramm wurde durch Signal {signal} beendet.</translation>
   </message>
   <message>
    <source>The training process was not started properly.</source>
@@ -2504,6 +3896,14 @@
    <translation>Das Trainingsprogramm startet.</translation>
   </message>
   <message>
+   <source>The volunteers' checkpoints do not have the same parameters.</source>
+   <translation>Die Zwischenstände der Freiwilligen haben nicht dieselben Parameter.</translation>
+  </message>
+  <message>
+   <source>The way to {computer} does not open.</source>
+   <translation>Der Weg zu {computer} öffnet sich nicht.</translation>
+  </message>
+  <message>
    <source>The window can open.</source>
    <translation>Das Fenster lässt sich öffnen.</translation>
   </message>
@@ -2516,8 +3916,16 @@
    <translation>Das Fenster ist nicht installiert.</translation>
   </message>
   <message>
+   <source>The window needs PySide6, which is not installed.</source>
+   <translation>Das Fenster braucht PySide6, das nicht installiert ist.</translation>
+  </message>
+  <message>
    <source>The window speaks it from its next start on: quit Potluck and open it again.</source>
    <translation>Das Fenster spricht sie ab dem nächsten Start: Potluck beenden und wieder öffnen.</translation>
+  </message>
+  <message>
+   <source>The window starts when you log in, hidden beside the clock.</source>
+   <translation>Das Fenster startet beim Anmelden, versteckt neben der Uhr.</translation>
   </message>
   <message>
    <source>The window, hidden</source>
@@ -2528,52 +3936,148 @@
    <translation>Dann rechnet &amp;er</translation>
   </message>
   <message>
-   <source>There are no such times: {0}.</source>
-   <translation>Solche Zeiten gibt es nicht: {0}.</translation>
+   <source>There are no such times: {word}.</source>
+   <translation>Solche Zeiten gibt es nicht: {word}.</translation>
+  </message>
+  <message>
+   <source>There are {most} invitations already.</source>
+   <translation>Es gibt schon {most} Einladungen.</translation>
+  </message>
+  <message>
+   <source>There are: {fields}.</source>
+   <translation>Es gibt: {fields}.</translation>
+  </message>
+  <message>
+   <source>There are: {names}.</source>
+   <translation>Es gibt: {names}.</translation>
+  </message>
+  <message>
+   <source>There can be {most} moderators.</source>
+   <translation>Es kann {most} Leute in der Moderation geben.</translation>
   </message>
   <message>
    <source>There is no connection to other volunteers.</source>
    <translation>Es gibt keine Verbindung zu anderen Mitwirkenden.</translation>
   </message>
   <message>
-   <source>There is no index {0}.</source>
-   <translation>Es gibt kein Verzeichnis {0}.</translation>
+   <source>There is no copy {number}.</source>
+   <translation>Es gibt keine Kopie {number}.</translation>
   </message>
   <message>
-   <source>There is no method {0}.</source>
-   <translation>Es gibt keine Methode {0}.</translation>
+   <source>There is no device {name} here now</source>
+   <translation>Ein Gerät {name} gibt es hier gerade nicht</translation>
   </message>
   <message>
-   <source>There is no model of {0} on this computer yet.</source>
-   <translation>Auf diesem Rechner gibt es noch kein Modell von {0}.</translation>
+   <source>There is no file {path}.</source>
+   <translation>Es gibt keine Datei {path}.</translation>
   </message>
   <message>
-   <source>There is no screen here.</source>
-   <translation>Hier ist kein Bildschirm.</translation>
+   <source>There is no folder or file {path}.</source>
+   <translation>Es gibt keinen Ordner und keine Datei {path}.</translation>
   </message>
   <message>
-   <source>There is no setting {0}.</source>
-   <translation>Es gibt keine Einstellung {0}.</translation>
+   <source>There is no folder {folder}.</source>
+   <translation>Es gibt keinen Ordner {folder}.</translation>
+  </message>
+  <message>
+   <source>There is no folder {name}.</source>
+   <translation>Es gibt keinen Ordner {name}.</translation>
+  </message>
+  <message>
+   <source>There is no held-out text to look at the tokenizer with.</source>
+   <translation>Es gibt keinen Prüftext, um den Tokenizer damit anzusehen.</translation>
+  </message>
+  <message>
+   <source>There is no index in {address}.</source>
+   <translation>In {address} gibt es kein Verzeichnis.</translation>
+  </message>
+  <message>
+   <source>There is no index {path}.</source>
+   <translation>Es gibt kein Verzeichnis {path}.</translation>
+  </message>
+  <message>
+   <source>There is no invitation {named}.</source>
+   <translation>Es gibt keine Einladung {named}.</translation>
+  </message>
+  <message>
+   <source>There is no method {name}.</source>
+   <translation>Es gibt keine Methode {name}.</translation>
+  </message>
+  <message>
+   <source>There is no model of {name} on this computer yet.</source>
+   <translation>Auf diesem Rechner gibt es noch kein Modell von {name}.</translation>
+  </message>
+  <message>
+   <source>There is no recipe {named}.</source>
+   <translation>Es gibt kein Rezept {named}.</translation>
+  </message>
+  <message>
+   <source>There is no setting {name}.</source>
+   <translation>Es gibt keine Einstellung {name}.</translation>
+  </message>
+  <message>
+   <source>There is no setting {unknown}.</source>
+   <translation>Es gibt keine Einstellung {unknown}.</translation>
+  </message>
+  <message>
+   <source>There is no text in {address}.</source>
+   <translation>In {address} gibt es keinen Text.</translation>
+  </message>
+  <message>
+   <source>There is no text to go on with.</source>
+   <translation>Es gibt keinen Text, mit dem es weitergehen könnte.</translation>
+  </message>
+  <message>
+   <source>There is too little text in {address}: {characters} characters, and none to look at the tokenizer with.</source>
+   <translation>In {address} ist zu wenig Text: {characters} Zeichen, und keine, um den Tokenizer damit anzusehen.</translation>
+  </message>
+  <message>
+   <source>There is too little text to learn from in {called}: {train} characters to train and {held_out} to measure with; {least} and {held_out_least} are the least.</source>
+   <translation>In {called} ist zu wenig Text zum Lernen: {train} Zeichen zum Trainieren und {held_out} zum Messen; {least} und {held_out_least} sind das Mindeste.</translation>
+  </message>
+  <message>
+   <source>There is too little text to learn from.</source>
+   <translation>Es gibt zu wenig Text, um daraus zu lernen.</translation>
+  </message>
+  <message>
+   <source>These are {count} letters.</source>
+   <translation>Das sind {count} Zeichen.</translation>
+  </message>
+  <message>
+   <source>These are {count} runs; {most} are allowed.</source>
+   <translation>Das sind {count} Läufe; erlaubt sind {most}.</translation>
+  </message>
+  <message>
+   <source>These settings cannot be read: {error}.</source>
+   <translation>Diese Einstellungen lassen sich nicht lesen: {error}.</translation>
   </message>
   <message>
    <source>They say: {words}</source>
    <translation>Sie sagen: {words}</translation>
   </message>
   <message>
-   <source>This account has {0} computers, with those that were ended.</source>
-   <translation>Dieses Konto hat {0} Rechner, die ausgeschlossenen mitgezählt.</translation>
-  </message>
-  <message>
    <source>This can only be on or off.</source>
    <translation>Das kann nur ein oder aus sein.</translation>
+  </message>
+  <message>
+   <source>This certificate is not a pass.</source>
+   <translation>Dieses Zertifikat ist kein Ausweis.</translation>
   </message>
   <message>
    <source>This collaboration</source>
    <translation>Dieses Projekt</translation>
   </message>
   <message>
-   <source>This command needs {0}, which is not installed.</source>
-   <translation>Dieser Befehl braucht {0}, und das ist nicht installiert.</translation>
+   <source>This collaboration lists no shards, so none can be shared.</source>
+   <translation>Dieses Projekt nennt keine Stücke, also lässt sich keines teilen.</translation>
+  </message>
+  <message>
+   <source>This collaboration wants to read the folder {path} on this computer.</source>
+   <translation>Dieses Projekt will den Ordner {path} auf diesem Rechner lesen.</translation>
+  </message>
+  <message>
+   <source>This command needs {name}, which is not installed.</source>
+   <translation>Dieser Befehl braucht {name}, und das ist nicht installiert.</translation>
   </message>
   <message>
    <source>This comput&amp;er</source>
@@ -2588,16 +4092,12 @@
    <translation>Dieser Rechner mittelte oder leitete weiter, was andere gerechnet hatten, und hatte keine eigenen Beispiele.</translation>
   </message>
   <message>
-   <source>This computer cannot be kept awake: neither systemd-inhibit nor caffeinate is installed.</source>
-   <translation>Dieser Rechner lässt sich nicht wach halten: Weder systemd-inhibit noch caffeinate ist installiert.</translation>
+   <source>This computer cannot listen on {bind}: {error}.</source>
+   <translation>Dieser Rechner kann an {bind} nicht lauschen: {error}.</translation>
   </message>
   <message>
-   <source>This computer cannot be kept awake: {0}.</source>
-   <translation>Dieser Rechner lässt sich nicht wach halten: {0}.</translation>
-  </message>
-  <message>
-   <source>This computer cannot listen on {0}: {1}.</source>
-   <translation>Dieser Rechner kann an {0} nicht lauschen: {1}.</translation>
+   <source>This computer does not know the copies.</source>
+   <translation>Dieser Rechner kennt die Kopien nicht.</translation>
   </message>
   <message>
    <source>This computer has a network: its router's line may be dead, or theirs, or a firewall blocks this program.</source>
@@ -2606,10 +4106,6 @@
   <message>
    <source>This computer has joined no collaboration.</source>
    <translation>Dieser Rechner ist keinem Projekt beigetreten.</translation>
-  </message>
-  <message>
-   <source>This computer has joined no collaboration. Join one with: potluck join LINK</source>
-   <translation>Dieser Rechner ist keinem Projekt beigetreten. Beitreten mit: potluck join LINK</translation>
   </message>
   <message>
    <source>This computer has no memory left.</source>
@@ -2624,8 +4120,12 @@
    <translation>Dieser Rechner hat kein Netz: Er trainiert allein, und seine Arbeit geht vielleicht verloren.</translation>
   </message>
   <message>
-   <source>This computer has taken part in no collaboration{0}, and trained none alone.</source>
-   <translation>Dieser Rechner hat an keinem Projekt{0} teilgenommen und keins allein trainiert.</translation>
+   <source>This computer has taken part in no collaboration called {name}, and trained none alone.</source>
+   <translation>Dieser Rechner hat bei keinem Projekt mitgemacht, das {name} heißt, und keines allein trainiert.</translation>
+  </message>
+  <message>
+   <source>This computer has taken part in no collaboration, and trained none alone.</source>
+   <translation>Dieser Rechner hat bei keinem Projekt mitgemacht und keines allein trainiert.</translation>
   </message>
   <message>
    <source>This computer helps with averaging and holds no model.</source>
@@ -2648,8 +4148,16 @@
    <translation>Dieser Rechner wird benutzt. Potluck macht weiter, wenn ihn {minutes} min lang niemand angerührt hat.</translation>
   </message>
   <message>
+   <source>This computer is not a moderator's here.</source>
+   <translation>Dieser Rechner gehört hier niemandem aus der Moderation.</translation>
+  </message>
+  <message>
    <source>This computer runs on its battery. Potluck continues when it is plugged in.</source>
    <translation>Dieser Rechner läuft mit Akku. Potluck macht weiter, wenn das Netzteil angeschlossen ist.</translation>
+  </message>
+  <message>
+   <source>This computer takes part in no collaboration.</source>
+   <translation>Dieser Rechner macht bei keinem Projekt mit.</translation>
   </message>
   <message>
    <source>This computer takes part in {name}.</source>
@@ -2664,8 +4172,8 @@
    <translation>Die Uhr dieses Rechners geht um Jahre falsch.</translation>
   </message>
   <message>
-   <source>This computer's clock is {0} {1} the collaboration's time, by which Potluck goes on. Let the system set the clock by itself (date and time settings): the hours that you chose follow it.</source>
-   <translation>Die Uhr dieses Rechners weicht um {0} ab ({1} der Zeit des Projekts, nach der Potluck weitermacht). Bitte das System die Uhr selbst stellen lassen (Einstellungen für Datum und Zeit): Die gewählten Zeiten folgen ihr.</translation>
+   <source>This computer's clock is {time} {way} the collaboration's time, by which Potluck goes on. Let the system set the clock by itself (date and time settings): the hours that you chose follow it.</source>
+   <translation>Die Uhr dieses Rechners weicht um {time} ab ({way} der Zeit des Projekts, nach der Potluck weitermacht). Bitte das System die Uhr selbst stellen lassen (Einstellungen für Datum und Zeit): Die gewählten Zeiten folgen ihr.</translation>
   </message>
   <message>
    <source>This computer's clock went back: its files are from the future.</source>
@@ -2674,6 +4182,10 @@
   <message>
    <source>This computer's key is damaged.</source>
    <translation>Der Schlüssel dieses Rechners ist beschädigt.</translation>
+  </message>
+  <message>
+   <source>This computer's key is in it: unlock the keyring. {also}</source>
+   <translation>Der Schlüssel dieses Rechners ist darin: den Schlüsselbund öffnen. {also}</translation>
   </message>
   <message>
    <source>This computer's key is in the system's keyring, and the keyring does not open.</source>
@@ -2720,8 +4232,16 @@
    <translation>Das ist kein Link von Potluck.</translation>
   </message>
   <message>
+   <source>This is not a certificate request.</source>
+   <translation>Das ist keine Zertifikatsanfrage.</translation>
+  </message>
+  <message>
    <source>This is not a device that can train.</source>
    <translation>Das ist kein Gerät, das trainieren kann.</translation>
+  </message>
+  <message>
+   <source>This is not a manifest: {error}.</source>
+   <translation>Das ist kein Manifest: {error}.</translation>
   </message>
   <message>
    <source>This is not a name that the others could read.</source>
@@ -2736,12 +4256,20 @@
    <translation>Das ist keine gültige Liste von Programmen.</translation>
   </message>
   <message>
+   <source>This is not another computer of your account.</source>
+   <translation>Das ist kein anderer Rechner des eigenen Kontos.</translation>
+  </message>
+  <message>
    <source>This is outside the hours that you chose. Potluck continues {moment} at the earliest.</source>
    <translation>Jetzt ist keine der gewählten Zeiten. Potluck macht frühestens {moment} weiter.</translation>
   </message>
   <message>
-   <source>This link cannot be read: {0}.</source>
-   <translation>Dieser Link ist nicht lesbar: {0}.</translation>
+   <source>This is the computer that you are at.</source>
+   <translation>Das ist der Rechner selbst, an dem Sie sitzen.</translation>
+  </message>
+  <message>
+   <source>This link cannot be read: {error}.</source>
+   <translation>Dieser Link ist nicht lesbar: {error}.</translation>
   </message>
   <message>
    <source>This link does not say which collaboration it leads to.</source>
@@ -2756,16 +4284,32 @@
    <translation>Diese Zahl geht hier nicht.</translation>
   </message>
   <message>
+   <source>This recipe is being trained here already.</source>
+   <translation>Dieses Rezept wird hier schon trainiert.</translation>
+  </message>
+  <message>
    <source>This request cannot be read.</source>
    <translation>Diese Anfrage ist nicht lesbar.</translation>
+  </message>
+  <message>
+   <source>This request was made already.</source>
+   <translation>Diese Anfrage wurde schon gestellt.</translation>
+  </message>
+  <message>
+   <source>This request was signed at another time.</source>
+   <translation>Diese Anfrage wurde zu einer anderen Zeit unterschrieben.</translation>
+  </message>
+  <message>
+   <source>This system has no keyring that keeps secrets, or it is closed; nothing was kept.</source>
+   <translation>Dieses System hat keinen Schlüsselbund, der Geheimnisse bewahrt, oder er ist zu; es wurde nichts aufgehoben.</translation>
   </message>
   <message>
    <source>This system has no systemd, which would start the engine.</source>
    <translation>Dieses System hat kein systemd, das den Dienst starten würde.</translation>
   </message>
   <message>
-   <source>This system has no usable keyring: this computer's key is in the file {0}, readable by you only.</source>
-   <translation>Dieses System hat keinen brauchbaren Schlüsselbund: Der Schlüssel dieses Rechners liegt in der Datei {0}, die nur das eigene Benutzerkonto lesen kann.</translation>
+   <source>This system has no usable keyring: this computer's key is in the file {path}, readable by you only.</source>
+   <translation>Dieses System hat keinen brauchbaren Schlüsselbund: Der Schlüssel dieses Rechners liegt in der Datei {path}, die nur das eigene Benutzerkonto lesen kann.</translation>
   </message>
   <message>
    <source>This system tells nothing about its use.</source>
@@ -2778,6 +4322,10 @@
   <message>
    <source>This version of Potluck cannot read the collaboration.</source>
    <translation>Diese Version von Potluck kann das Projekt nicht lesen.</translation>
+  </message>
+  <message>
+   <source>This version of Potluck does not know the {what} {name}.</source>
+   <translation>Diese Version von Potluck kennt {name} nicht ({what}).</translation>
   </message>
   <message>
    <source>This version of Potluck reads its text in another way, so the collaboration on this computer begins anew; the earlier one was kept in {folder}.</source>
@@ -2804,6 +4352,14 @@
    <translation>Dauer</translation>
   </message>
   <message>
+   <source>To go on without a question, add --yes.</source>
+   <translation>Um ohne Frage weiterzugehen, --yes hinzufügen.</translation>
+  </message>
+  <message>
+   <source>To replace it, add --force.</source>
+   <translation>Um ihn zu ersetzen, --force hinzufügen.</translation>
+  </message>
+  <message>
    <source>Too many computers at this address have asked to join.</source>
    <translation>Zu viele Rechner an dieser Adresse wollten beitreten.</translation>
   </message>
@@ -2816,6 +4372,10 @@
    <translation>Zu viele Fenster und Befehle sind mit dem Dienst verbunden. Bitte eines davon schließen.</translation>
   </message>
   <message>
+   <source>Too many windows and commands are connected.</source>
+   <translation>Zu viele Fenster und Befehle sind verbunden.</translation>
+  </message>
+  <message>
    <source>Traffic</source>
    <translation>Daten</translation>
   </message>
@@ -2824,16 +4384,32 @@
    <translation>Zusammen ein Modell trainieren</translation>
   </message>
   <message>
+   <source>Train one with `potluck tokenizer train`, or name one of {recipes}.</source>
+   <translation>Einen mit `potluck tokenizer train` trainieren, oder einen von diesen nennen: {recipes}.</translation>
+  </message>
+  <message>
+   <source>Train one with `potluck tokenizer train`.</source>
+   <translation>Einen mit `potluck tokenizer train` trainieren.</translation>
+  </message>
+  <message>
    <source>Training</source>
    <translation>Trainiert</translation>
   </message>
   <message>
-   <source>Training can use {0}.</source>
-   <translation>Trainieren kann: {0}.</translation>
+   <source>Training can use {titles}. All of them are used.</source>
+   <translation>Trainieren kann: {titles}. Alle davon werden benutzt.</translation>
   </message>
   <message>
-   <source>Training can use {0}. The settings say {1}, and there is no {2} now.</source>
-   <translation>Trainieren kann: {0}. Eingestellt ist {1}, und {2} gibt es gerade nicht.</translation>
+   <source>Training can use {titles}. The first of them is used.</source>
+   <translation>Trainieren kann: {titles}. Das erste davon wird benutzt.</translation>
+  </message>
+  <message>
+   <source>Training can use {titles}. The settings say {wish}, and there is no {missing} now.</source>
+   <translation>Trainieren kann: {titles}. Eingestellt ist {wish}, und {missing} gibt es gerade nicht.</translation>
+  </message>
+  <message>
+   <source>Training can use {titles}. The settings say {wish}.</source>
+   <translation>Trainieren kann: {titles}. Eingestellt ist {wish}.</translation>
   </message>
   <message>
    <source>Training cannot keep to that much memory.</source>
@@ -2872,16 +4448,16 @@
    <translation>Das Training steht anfangs einige Minuten still und ist danach auf manchen Geräten schneller.</translation>
   </message>
   <message>
-   <source>Training stopped: {0}.</source>
-   <translation>Das Training ist zu Ende: {0}.</translation>
+   <source>Training stopped: {why}.</source>
+   <translation>Das Training ist zu Ende: {why}.</translation>
   </message>
   <message>
    <source>Training the tokenizer</source>
    <translation>Lernt, wie sich Text zerlegen lässt</translation>
   </message>
   <message>
-   <source>Training this model takes more than {0} of memory, and you allow {1}.</source>
-   <translation>Dieses Modell zu trainieren braucht mehr als {0} Arbeitsspeicher; erlaubt sind {1}.</translation>
+   <source>Training this model takes more than {used} of memory, and you allow {limit_bytes}.</source>
+   <translation>Dieses Modell zu trainieren braucht mehr als {used} Arbeitsspeicher; erlaubt sind {limit_bytes}.</translation>
   </message>
   <message>
    <source>Training {company}.</source>
@@ -2916,6 +4492,14 @@
    <translation>Bitte in einigen Minuten noch einmal versuchen oder die Leitung um einen neuen Link bitten.</translation>
   </message>
   <message>
+   <source>Try again later.</source>
+   <translation>Später noch einmal versuchen.</translation>
+  </message>
+  <message>
+   <source>Try again when it has less to do, or name another source.</source>
+   <translation>Noch einmal versuchen, wenn er weniger zu tun hat, oder eine andere Quelle nennen.</translation>
+  </message>
+  <message>
    <source>Try again when more volunteers are here.</source>
    <translation>Noch einmal versuchen, wenn mehr Mitwirkende da sind.</translation>
   </message>
@@ -2930,6 +4514,10 @@
   <message>
    <source>Try now</source>
    <translation>Jetzt versuchen</translation>
+  </message>
+  <message>
+   <source>Try: ssh {computer}</source>
+   <translation>Versuchen: ssh {computer}</translation>
   </message>
   <message>
    <source>Trying now…</source>
@@ -2948,8 +4536,12 @@
    <translation>In den Einstellungen des Systems Datum und Uhrzeit automatisch stellen lassen; andere Rechner weisen Nachrichten mit falscher Zeit ab.</translation>
   </message>
   <message>
-   <source>UPnP or NAT-PMP in the router, or with TCP and UDP of port {0} forwarded to this computer.</source>
-   <translation>UPnP oder NAT-PMP im Router, oder mit TCP und UDP von Port {0}, an diesen Rechner weitergeleitet.</translation>
+   <source>Unlock the keyring (and unset POTLUCK_KEYRING), then start Potluck again. {also}</source>
+   <translation>Den Schlüsselbund öffnen (und POTLUCK_KEYRING entfernen), dann Potluck neu starten. {also}</translation>
+  </message>
+  <message>
+   <source>Unlock the keyring (and unset POTLUCK_KEYRING), then try again.</source>
+   <translation>Den Schlüsselbund öffnen (und POTLUCK_KEYRING entfernen), dann noch einmal versuchen.</translation>
   </message>
   <message>
    <source>Until &amp;tomorrow</source>
@@ -2976,8 +4568,20 @@
    <translation>Potluck aktualisieren.</translation>
   </message>
   <message>
+   <source>Update Potluck; nothing was changed.</source>
+   <translation>Potluck aktualisieren; es wurde nichts geändert.</translation>
+  </message>
+  <message>
    <source>Use connections that &amp;cost money by the megabyte</source>
    <translation>Verbindungen &amp;benutzen, die nach Datenmenge kosten</translation>
+  </message>
+  <message>
+   <source>Use fewer words.</source>
+   <translation>Weniger Wörter verwenden.</translation>
+  </message>
+  <message>
+   <source>Use the window or the command line of the one that runs, or stop it with: potluck quit</source>
+   <translation>Fenster oder Befehle des laufenden benutzen, oder es anhalten mit: potluck quit</translation>
   </message>
   <message>
    <source>Volunteer</source>
@@ -2988,8 +4592,24 @@
    <translation>Mitwirkende, die niemand anrufen kann, erreichen andere durch diesen Rechner, in engen Grenzen.</translation>
   </message>
   <message>
+   <source>Wait a moment.</source>
+   <translation>Einen Moment warten.</translation>
+  </message>
+  <message>
    <source>Wait for half a minute.</source>
    <translation>Eine halbe Minute warten.</translation>
+  </message>
+  <message>
+   <source>Wait for it, or name another folder: --charter.</source>
+   <translation>Darauf warten, oder einen anderen Ordner nennen: --charter.</translation>
+  </message>
+  <message>
+   <source>Wait for it, or stop it.</source>
+   <translation>Darauf warten, oder es anhalten.</translation>
+  </message>
+  <message>
+   <source>Wait for some minutes.</source>
+   <translation>Einige Minuten warten.</translation>
   </message>
   <message>
    <source>Wait for their answers.</source>
@@ -3040,8 +4660,8 @@
    <translation>Was geschah</translation>
   </message>
   <message>
-   <source>What is left was kept as {0}. Put a copy back, or start again to join with a new key.</source>
-   <translation>Was übrig ist, wurde als {0} aufgehoben. Bitte eine Kopie zurücklegen, oder neu starten, um mit einem neuen Schlüssel beizutreten.</translation>
+   <source>What is left was kept as {name}. Put a copy back, or start again to join with a new key.</source>
+   <translation>Was übrig ist, wurde als {name} aufgehoben. Bitte eine Kopie zurücklegen, oder neu starten, um mit einem neuen Schlüssel beizutreten.</translation>
   </message>
   <message>
    <source>What it can do is measured every few steps; that is still to come.</source>
@@ -3052,8 +4672,20 @@
    <translation>Was es jetzt kann</translation>
   </message>
   <message>
+   <source>What it printed or logged says why.</source>
+   <translation>Den Grund nennt, was er ausgegeben oder protokolliert hat.</translation>
+  </message>
+  <message>
+   <source>What it wrote above says why.</source>
+   <translation>Den Grund nennt, was sie oben geschrieben hat.</translation>
+  </message>
+  <message>
    <source>What leaves this computer</source>
    <translation>Was diesen Rechner verlässt</translation>
+  </message>
+  <message>
+   <source>What names a column is is:COLUMN, least:COLUMN or most:COLUMN.</source>
+   <translation>Eine Spalte nennt man mit is:COLUMN, least:COLUMN oder most:COLUMN.</translation>
   </message>
   <message>
    <source>What starts at login could not be found out.</source>
@@ -3066,6 +4698,18 @@
   <message>
    <source>What the organiser cannot do</source>
    <translation>Was die Leitung nicht kann</translation>
+  </message>
+  <message>
+   <source>What was given day by day could not be read; the damaged file is {name}.</source>
+   <translation>Was Tag für Tag gegeben wurde, war nicht lesbar; die beschädigte Datei ist {name}.</translation>
+  </message>
+  <message>
+   <source>What was said above says why.</source>
+   <translation>Den Grund nennt, was oben steht.</translation>
+  </message>
+  <message>
+   <source>What was said cannot be used: {error}.</source>
+   <translation>Das Gesagte ist nicht brauchbar: {error}.</translation>
   </message>
   <message>
    <source>When</source>
@@ -3090,6 +4734,14 @@
   <message>
    <source>Where its text comes from</source>
    <translation>Woher der Text kommt</translation>
+  </message>
+  <message>
+   <source>Where the copies lie, say: potluck copies --charter DIR --back-to N</source>
+   <translation>Dort, wo die Kopien liegen: potluck copies --charter DIR --back-to N</translation>
+  </message>
+  <message>
+   <source>Where the shards lie beside their index, leave the address out: the backbone gives them.</source>
+   <translation>Wo die Stücke neben ihrem Verzeichnis liegen, die Adresse weglassen: Das Backbone gibt sie.</translation>
   </message>
   <message>
    <source>Which of it</source>
@@ -3124,12 +4776,16 @@
    <translation>Ohne eine einzige Stunde würde Potluck nie arbeiten.</translation>
   </message>
   <message>
-   <source>With {0} a month this computer could not take part.</source>
-   <translation>Mit {0} im Monat könnte dieser Rechner nicht mitmachen.</translation>
+   <source>With {month} a month this computer could not take part.</source>
+   <translation>Mit {month} im Monat könnte dieser Rechner nicht mitmachen.</translation>
   </message>
   <message>
-   <source>With {0} this computer could not stay in touch with the others.</source>
-   <translation>Mit {0} bliebe dieser Rechner mit den anderen nicht in Verbindung.</translation>
+   <source>With {rate} this computer could not stay in touch with the others.</source>
+   <translation>Mit {rate} bliebe dieser Rechner mit den anderen nicht in Verbindung.</translation>
+  </message>
+  <message>
+   <source>Withdraw some of them.</source>
+   <translation>Einige davon zurückziehen.</translation>
   </message>
   <message>
    <source>Without its window Potluck goes on as it is. {place} When you quit, nothing is computed any more.
@@ -3140,12 +4796,20 @@ Your answer is remembered. You can change it in the menu Potluck, When the windo
 Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim Schließen des Fensters.</translation>
   </message>
   <message>
-   <source>Without one, use the command line: potluck demo --headless</source>
-   <translation>Ohne ihn geht die Befehlszeile: potluck demo --headless</translation>
-  </message>
-  <message>
    <source>Words for blank {number}</source>
    <translation>Wörter für Lücke {number}</translation>
+  </message>
+  <message>
+   <source>Write KEY=VALUE: --set optimizer.learning_rate=0.002</source>
+   <translation>KEY=VALUE schreiben: --set optimizer.learning_rate=0.002</translation>
+  </message>
+  <message>
+   <source>Write OWNER/NAME, such as ada/rhymes.</source>
+   <translation>OWNER/NAME schreiben, etwa ada/rhymes.</translation>
+  </message>
+  <message>
+   <source>Write SOURCE/SHARD/ROW: 0/3/17.</source>
+   <translation>SOURCE/SHARD/ROW schreiben: 0/3/17.</translation>
   </message>
   <message>
    <source>Write a sentence first, with ___ for a word that is missing.</source>
@@ -3154,6 +4818,62 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   <message>
    <source>Write a sentence, with ___ for a word that is missing</source>
    <translation>Einen Satz schreiben, mit ___ für ein fehlendes Wort</translation>
+  </message>
+  <message>
+   <source>Write an IP address, or a name such as potluck.example.org, without a port.</source>
+   <translation>Eine IP-Adresse schreiben, oder einen Namen wie potluck.example.org, ohne Port.</translation>
+  </message>
+  <message>
+   <source>Write each source below a line [[data]].</source>
+   <translation>Jede Quelle unter eine Zeile [[data]] schreiben.</translation>
+  </message>
+  <message>
+   <source>Write it from the root on.</source>
+   <translation>Ihn von der Wurzel an schreiben.</translation>
+  </message>
+  <message>
+   <source>Write it in digits, as in 4.</source>
+   <translation>Sie in Ziffern schreiben, wie in 4.</translation>
+  </message>
+  <message>
+   <source>Write it like this: 1h, 30min, 2d.</source>
+   <translation>So schreiben: 1h, 30min, 2d.</translation>
+  </message>
+  <message>
+   <source>Write it like this: 2026-11-24, or '2026-11-24 18:30'.</source>
+   <translation>So schreiben: 2026-11-24, oder '2026-11-24 18:30'.</translation>
+  </message>
+  <message>
+   <source>Write it like this: 2mbit (a second), 500kbit, 1.5MB, or none for no limit.</source>
+   <translation>So schreiben: 2mbit (in der Sekunde), 500kbit, 1.5MB, oder none für keine Grenze.</translation>
+  </message>
+  <message>
+   <source>Write it like this: 50GB, 800MB, or none for no limit.</source>
+   <translation>So schreiben: 50GB, 800MB, oder none für keine Grenze.</translation>
+  </message>
+  <message>
+   <source>Write it like this: characters_least=3.</source>
+   <translation>So schreiben: characters_least=3.</translation>
+  </message>
+  <message>
+   <source>Write it like this: {example}</source>
+   <translation>So schreiben: {example}</translation>
+  </message>
+  <message>
+   <source>Write them as {"threads": 2}.</source>
+   <translation>Sie so schreiben: {"threads": 2}.</translation>
+  </message>
+  <message>
+   <source>Write tomorrow, or a time of the day like this: 18:30.</source>
+   <translation>tomorrow schreiben, oder eine Uhrzeit wie 18:30.</translation>
+  </message>
+  <message>
+   <source>Write whole gigabytes, as in 4 or 4GB.</source>
+   <translation>Ganze Gigabyte schreiben, wie in 4 oder 4GB.</translation>
+  </message>
+  <message>
+   <source>Writing for TensorBoard needs the package tensorboard, which is not installed.</source>
+   <translation>Für TensorBoard zu schreiben braucht das Paket tensorboard, das nicht installiert ist.</translation>
   </message>
   <message>
    <source>You and this computer</source>
@@ -3166,10 +4886,6 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   <message>
    <source>You are number {rank} of {all}.</source>
    <translation>Platz {rank} von {all}.</translation>
-  </message>
-  <message>
-   <source>You have left {0}. What you gave stays in its model. Its files stay in {1}; delete that folder if you need the room.</source>
-   <translation>Sie haben {0} verlassen. Was Sie gegeben haben, bleibt im Modell. Die Dateien bleiben in {1}; löschen Sie den Ordner, wenn Sie den Platz brauchen.</translation>
   </message>
   <message>
    <source>You have left {collaboration}. What you gave stays in its model.</source>
@@ -3192,12 +4908,16 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
    <translation>Das Netzwerk ist für Potluck abgeschaltet: Niemand bekäme, was trainiert wird, also wird nichts trainiert. Potluck macht {moment} weiter.</translation>
   </message>
   <message>
-   <source>You take part in {0}.</source>
-   <translation>Dieser Rechner macht bei {0} mit.</translation>
+   <source>You take part in {name}.</source>
+   <translation>Dieser Rechner macht bei {name} mit.</translation>
   </message>
   <message>
-   <source>You take part in {name}.</source>
-   <translation>Dieser Rechner macht jetzt mit bei {name}.</translation>
+   <source>Your account has asked too often.</source>
+   <translation>Das eigene Konto hat zu oft gefragt.</translation>
+  </message>
+  <message>
+   <source>Your choice holds, but only until the next start: {problem}</source>
+   <translation>Die Wahl gilt, aber nur bis zum nächsten Start: {problem}</translation>
   </message>
   <message>
    <source>Your gift today</source>
@@ -3210,6 +4930,10 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   <message>
    <source>Your system does not tell what the grey rules need: they would stop nothing.</source>
    <translation>Was die grauen Regeln brauchen, verrät dieses System nicht: Sie würden nichts anhalten.</translation>
+  </message>
+  <message>
+   <source>Your token of the hub has letters that a token cannot have.</source>
+   <translation>Das eigene Token des Hubs hat Zeichen, die ein Token nicht haben kann.</translation>
   </message>
   <message>
    <source>Your upload limit of {limit} makes everybody's steps longer, about {longer} s instead of {shorter} s: the others wait until this computer has sent its part. You can raise it in the settings.</source>
@@ -3272,12 +4996,24 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
    <translation>Cent</translation>
   </message>
   <message>
-   <source>does not answer</source>
-   <translation>antwortet nicht</translation>
+   <source>does not compute ({error})</source>
+   <translation>rechnet nicht ({error})</translation>
+  </message>
+  <message>
+   <source>does not compute in {precision} ({error})</source>
+   <translation>rechnet nicht in {precision} ({error})</translation>
   </message>
   <message>
    <source>does not let this computer take part</source>
    <translation>lässt diesen Rechner nicht mitmachen</translation>
+  </message>
+  <message>
+   <source>epoch {epoch}</source>
+   <translation>Epoche {epoch}</translation>
+  </message>
+  <message>
+   <source>fails: {error}</source>
+   <translation>geht nicht: {error}</translation>
   </message>
   <message>
    <source>for a kilowatt-hour</source>
@@ -3286,6 +5022,14 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   <message>
    <source>for text that is read on the way, and pieces of it that are kept for others</source>
    <translation>für Text, der unterwegs gelesen wird, und Stücke davon, die für andere aufgehoben werden</translation>
+  </message>
+  <message>
+   <source>gives wrong results</source>
+   <translation>liefert falsche Ergebnisse</translation>
+  </message>
+  <message>
+   <source>gives wrong results in {precision}</source>
+   <translation>liefert in {precision} falsche Ergebnisse</translation>
   </message>
   <message>
    <source>go back to the model of epoch {count}</source>
@@ -3316,8 +5060,8 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
    <translation>im Prozessor oder in der Karte, die rechnet</translation>
   </message>
   <message>
-   <source>is not usable</source>
-   <translation>ist nicht brauchbar</translation>
+   <source>is no faster in {precision} than in fp32 ({times} times as long)</source>
+   <translation>ist in {precision} nicht schneller als in fp32 (dauert {times}-mal so lang)</translation>
   </message>
   <message>
    <source>is used by another program</source>
@@ -3356,6 +5100,10 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
    <translation>{name} wird Moderator</translation>
   </message>
   <message>
+   <source>memory ran out</source>
+   <translation>der Speicher reichte nicht</translation>
+  </message>
+  <message>
    <source>min</source>
    <translation>min</translation>
   </message>
@@ -3368,20 +5116,8 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
    <translation>nat</translation>
   </message>
   <message>
-   <source>no contribution arrived</source>
-   <translation>es kam kein Beitrag an</translation>
-  </message>
-  <message>
    <source>no key, no touch, no movement of the mouse</source>
    <translation>keine Taste, keine Berührung, keine Bewegung der Maus</translation>
-  </message>
-  <message>
-   <source>no member is left to coordinate the round</source>
-   <translation>niemand ist übrig, der die Runde koordiniert</translation>
-  </message>
-  <message>
-   <source>no plan came</source>
-   <translation>es kam kein Plan</translation>
   </message>
   <message>
    <source>nobody here yet</source>
@@ -3476,28 +5212,12 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
    <translation>dem Anfang</translation>
   </message>
   <message>
-   <source>the contributions together have too few samples</source>
-   <translation>die Beiträge haben zusammen zu wenige Beispiele</translation>
-  </message>
-  <message>
-   <source>the coordinator has committed another mean than this computer holds</source>
-   <translation>der Koordinator hat einen anderen Mittelwert festgelegt, als dieser Rechner hat</translation>
-  </message>
-  <message>
    <source>the documentation that came with Python</source>
    <translation>die Dokumentation, die mit Python kam</translation>
   </message>
   <message>
    <source>the last key or touch</source>
    <translation>die letzte Taste oder Berührung</translation>
-  </message>
-  <message>
-   <source>the leader cancelled it</source>
-   <translation>der leitende Rechner sagte sie ab</translation>
-  </message>
-  <message>
-   <source>the leader was lost</source>
-   <translation>der leitende Rechner ging verloren</translation>
   </message>
   <message>
    <source>the letter before</source>
@@ -3508,28 +5228,12 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
    <translation>die anderen</translation>
   </message>
   <message>
-   <source>the others are in another round</source>
-   <translation>die anderen sind in einer anderen Runde</translation>
-  </message>
-  <message>
-   <source>the others finished the round without this computer</source>
-   <translation>die anderen beendeten die Runde ohne diesen Rechner</translation>
-  </message>
-  <message>
-   <source>the others went on without this computer</source>
-   <translation>die anderen machten ohne diesen Rechner weiter</translation>
+   <source>the processor</source>
+   <translation>der Prozessor</translation>
   </message>
   <message>
    <source>the processor's heat</source>
    <translation>die Wärme des Prozessors</translation>
-  </message>
-  <message>
-   <source>the round's time is over</source>
-   <translation>die Zeit der Runde ist um</translation>
-  </message>
-  <message>
-   <source>the state has changed</source>
-   <translation>der Stand hat sich geändert</translation>
   </message>
   <message>
    <source>the word before</source>
@@ -3538,14 +5242,6 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   <message>
    <source>this computer</source>
    <translation>dieser Rechner</translation>
-  </message>
-  <message>
-   <source>this computer left the round</source>
-   <translation>dieser Rechner hat die Runde verlassen</translation>
-  </message>
-  <message>
-   <source>this computer's own contribution came too late</source>
-   <translation>der eigene Beitrag dieses Rechners kam zu spät</translation>
   </message>
   <message>
    <source>through a router</source>
@@ -3562,14 +5258,6 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   <message>
    <source>together with {others} others</source>
    <translation>zusammen mit {others} anderen</translation>
-  </message>
-  <message>
-   <source>too few contributions are left</source>
-   <translation>zu wenige Beiträge sind übrig</translation>
-  </message>
-  <message>
-   <source>too few members are left</source>
-   <translation>zu wenige sind übrig</translation>
   </message>
   <message>
    <source>traffic a day</source>
@@ -3604,76 +5292,28 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
    <translation>Worthäufigkeiten</translation>
   </message>
   <message>
-   <source>{0} GB are free where Potluck keeps its things ({1}).</source>
-   <translation>{0} GB sind frei, wo Potluck seine Dateien hat ({1}).</translation>
+   <source>{address} cannot be used: {error}.</source>
+   <translation>{address} ist nicht brauchbar: {error}.</translation>
   </message>
   <message>
-   <source>{0} It is asked again.</source>
-   <translation>{0} Es wird noch einmal gefragt.</translation>
+   <source>{address} is not a folder that you have named.</source>
+   <translation>{address} ist kein Ordner, der genannt wurde.</translation>
   </message>
   <message>
-   <source>{0} It is not metered.</source>
-   <translation>{0} Sie kostet nicht nach Menge.</translation>
+   <source>{address} is not the whole path of a folder.</source>
+   <translation>{address} ist nicht der ganze Pfad eines Ordners.</translation>
   </message>
   <message>
-   <source>{0} The file was kept as {1}.</source>
-   <translation>{0} Die Datei wurde als {1} aufgehoben.</translation>
+   <source>{address} is not what it was when it was cut.</source>
+   <translation>{address} ist nicht, was es beim Zerlegen war.</translation>
   </message>
   <message>
-   <source>{0} The system says that this connection is metered.</source>
-   <translation>{0} Das System sagt, dass die Verbindung nach Menge kostet.</translation>
+   <source>{address} names no files, or more than {most}.</source>
+   <translation>{address} nennt keine Dateien, oder mehr als {most}.</translation>
   </message>
   <message>
-   <source>{0} This time port {1} is used for other peers.</source>
-   <translation>{0} Diesmal dient Port {1} für die anderen.</translation>
-  </message>
-  <message>
-   <source>{0} Volunteers with IPv6 reach it directly.</source>
-   <translation>{0} Wer IPv6 hat, erreicht ihn direkt.</translation>
-  </message>
-  <message>
-   <source>{0} comes after the times.</source>
-   <translation>{0} steht hinter den Zeiten.</translation>
-  </message>
-  <message>
-   <source>{0} comes first now.</source>
-   <translation>{0} hat jetzt Vorrang.</translation>
-  </message>
-  <message>
-   <source>{0} could not be read: {1}.</source>
-   <translation>{0} konnte nicht gelesen werden: {1}.</translation>
-  </message>
-  <message>
-   <source>{0} could not be written: {1}.</source>
-   <translation>{0} konnte nicht geschrieben werden: {1}.</translation>
-  </message>
-  <message>
-   <source>{0} does not say from when to when.</source>
-   <translation>{0} sagt nicht, von wann bis wann.</translation>
-  </message>
-  <message>
-   <source>{0} has come to its end; there is nothing left to compute.</source>
-   <translation>{0} ist zu Ende; es gibt nichts mehr zu rechnen.</translation>
-  </message>
-  <message>
-   <source>{0} has refused this computer: {1} It is asked again.</source>
-   <translation>{0} hat diesen Computer abgewiesen: {1} Es wird noch einmal gefragt.</translation>
-  </message>
-  <message>
-   <source>{0} holds shards that were cut earlier, and other files, such as {1}.</source>
-   <translation>{0} enthält Stücke von früher und andere Dateien, zum Beispiel {1}.</translation>
-  </message>
-  <message>
-   <source>{0} is neither a day nor times of a day.</source>
-   <translation>{0} ist weder ein Tag noch Zeiten eines Tages.</translation>
-  </message>
-  <message>
-   <source>{0} is not a valid name of a program.</source>
-   <translation>{0} ist kein gültiger Name eines Programms.</translation>
-  </message>
-  <message>
-   <source>{0} tells of itself.</source>
-   <translation>{0} gibt Auskunft über sich.</translation>
+   <source>{address}/{name} cannot be {what}: {error}.</source>
+   <translation>{address}/{name} ({what}) geht nicht: {error}.</translation>
   </message>
   <message>
    <source>{all} samples a second together, {mine} of them on this computer</source>
@@ -3684,12 +5324,104 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
    <translation>{author} schlägt vor: {changes}.</translation>
   </message>
   <message>
+   <source>{bad} of {count} receipts do not match their signatures.</source>
+   <translation>{bad} von {count} Quittungen passen nicht zu ihren Unterschriften.</translation>
+  </message>
+  <message>
+   <source>{busy} This time port {port} is used for other peers.</source>
+   <translation>{busy} Diesmal dient Port {port} für die anderen.</translation>
+  </message>
+  <message>
+   <source>{by_ipv4} Volunteers with IPv6 reach it directly.</source>
+   <translation>{by_ipv4} Wer IPv6 hat, erreicht ihn direkt.</translation>
+  </message>
+  <message>
+   <source>{called} cannot be read: {error}.</source>
+   <translation>{called} lässt sich nicht lesen: {error}.</translation>
+  </message>
+  <message>
+   <source>{called} cannot be used: {error}.</source>
+   <translation>{called} ist nicht brauchbar: {error}.</translation>
+  </message>
+  <message>
+   <source>{called} has {count} bytes; a recipe has at most {most}.</source>
+   <translation>{called} hat {count} Byte; ein Rezept hat höchstens {most}.</translation>
+  </message>
+  <message>
+   <source>{called} has {count} bytes; {most} are the most.</source>
+   <translation>{called} hat {count} Byte; {most} sind das Höchste.</translation>
+  </message>
+  <message>
+   <source>{called} is not a TOML file: {error}.</source>
+   <translation>{called} ist keine TOML-Datei: {error}.</translation>
+  </message>
+  <message>
+   <source>{called} is of another model: {why}.</source>
+   <translation>{called} gehört zu einem anderen Modell: {why}.</translation>
+  </message>
+  <message>
+   <source>{called} {refusal}: training computes in fp32, which takes part like any other.</source>
+   <translation>{called} {refusal}: Das Training rechnet in fp32, womit es mitmacht wie jedes andere.</translation>
+  </message>
+  <message>
+   <source>{called}: [averaging] {problem}</source>
+   <translation>{called}: [averaging] {problem}</translation>
+  </message>
+  <message>
+   <source>{called}: [rule] {problem}</source>
+   <translation>{called}: [rule] {problem}</translation>
+  </message>
+  <message>
+   <source>{called}: data must be tables.</source>
+   <translation>{called}: data muss aus Tabellen bestehen.</translation>
+  </message>
+  <message>
+   <source>{called}: task must be one of {tasks}, not {task}.</source>
+   <translation>{called}: task muss eines von {tasks} sein, nicht {task}.</translation>
+  </message>
+  <message>
+   <source>{called}: text and [[data]] name the text twice.</source>
+   <translation>{called}: text und [[data]] nennen den Text zweimal.</translation>
+  </message>
+  <message>
+   <source>{called}: there are {count} tables [[data]]; 1 to {most} are allowed.</source>
+   <translation>{called}: Es gibt {count} Tabellen [[data]]; erlaubt sind 1 bis {most}.</translation>
+  </message>
+  <message>
+   <source>{called}: {tables} is not a table.</source>
+   <translation>{called}: {tables} ist keine Tabelle.</translation>
+  </message>
+  <message>
+   <source>{called}: {title} {number_name} must be a finite number, not {number}.</source>
+   <translation>{called}: {title} {number_name} muss eine endliche Zahl sein, nicht {number}.</translation>
+  </message>
+  <message>
+   <source>{card} tells of itself.</source>
+   <translation>{card} gibt Auskunft über sich.</translation>
+  </message>
+  <message>
    <source>{collaboration} goes on by itself when it does.</source>
    <translation>{collaboration} geht von selbst weiter, sobald er antwortet.</translation>
   </message>
   <message>
+   <source>{computer} does not answer.</source>
+   <translation>{computer} antwortet nicht.</translation>
+  </message>
+  <message>
+   <source>{computer} gives no valid engine.json.</source>
+   <translation>{computer} gibt kein gültiges engine.json.</translation>
+  </message>
+  <message>
+   <source>{computer} is not the name of a computer.</source>
+   <translation>{computer} ist kein Name eines Rechners.</translation>
+  </message>
+  <message>
    <source>{count} computers are shut out.</source>
    <translation>{count} Computer sind ausgeschlossen.</translation>
+  </message>
+  <message>
+   <source>{count} of your computers are called {words}.</source>
+   <translation>{count} der eigenen Rechner heißen {words}.</translation>
   </message>
   <message>
    <source>{days} days in a row</source>
@@ -3708,6 +5440,30 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
    <translation>{duration} an {active} von {days} Tagen</translation>
   </message>
   <message>
+   <source>{error}.</source>
+   <translation>{error}.</translation>
+  </message>
+  <message>
+   <source>{folder} holds shards that were cut earlier, and other files, such as {other}.</source>
+   <translation>{folder} enthält Stücke von früher und andere Dateien, zum Beispiel {other}.</translation>
+  </message>
+  <message>
+   <source>{folder} is not a folder.</source>
+   <translation>{folder} ist kein Ordner.</translation>
+  </message>
+  <message>
+   <source>{folder} is there already; nothing in it was changed.</source>
+   <translation>{folder} gibt es schon; darin wurde nichts geändert.</translation>
+  </message>
+  <message>
+   <source>{free} GB are free where Potluck keeps its things ({folder}).</source>
+   <translation>{free} GB sind frei, wo Potluck seine Dateien hat ({folder}).</translation>
+  </message>
+  <message>
+   <source>{headline}. {sentence}</source>
+   <translation>{headline}. {sentence}</translation>
+  </message>
+  <message>
    <source>{hosts}, about {size} a day</source>
    <translation>{hosts}, etwa {size} am Tag</translation>
   </message>
@@ -3724,6 +5480,10 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
    <translation>{host}, wo der Text liegt, antwortet nicht; {rows} Beispiele liegen bereit.</translation>
   </message>
   <message>
+   <source>{index_copy} is the index of other shards than those in {address}.</source>
+   <translation>{index_copy} ist das Verzeichnis anderer Stücke als derer in {address}.</translation>
+  </message>
+  <message>
    <source>{kilos} kg of carbon dioxide</source>
    <translation>{kilos} kg Kohlendioxid</translation>
   </message>
@@ -3738,6 +5498,14 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   <message>
    <source>{left} has come to its end; Potluck goes on with {served}.</source>
    <translation>{left} ist am Ziel; Potluck macht mit {served} weiter.</translation>
+  </message>
+  <message>
+   <source>{mains} The battery is charged to {share}.</source>
+   <translation>{mains} Der Akku ist zu {share} geladen.</translation>
+  </message>
+  <message>
+   <source>{message} {hint}</source>
+   <translation>{message} {hint}</translation>
   </message>
   <message>
    <source>{mine} samples from this computer wait until others are there again.</source>
@@ -3780,6 +5548,34 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
    <translation>{name} allein: {loss}</translation>
   </message>
   <message>
+   <source>{name} cannot be read: {why}.</source>
+   <translation>{name} lässt sich nicht lesen: {why}.</translation>
+  </message>
+  <message>
+   <source>{name} changed while it was read.</source>
+   <translation>{name} hat sich beim Lesen geändert.</translation>
+  </message>
+  <message>
+   <source>{name} does not answer.</source>
+   <translation>{name} antwortet nicht.</translation>
+  </message>
+  <message>
+   <source>{name} has come to its end.</source>
+   <translation>{name} ist zu Ende gekommen.</translation>
+  </message>
+  <message>
+   <source>{name} has come to its end; there is nothing left to compute.</source>
+   <translation>{name} ist zu Ende; es gibt nichts mehr zu rechnen.</translation>
+  </message>
+  <message>
+   <source>{name} has {why}.</source>
+   <translation>{name}: {why}.</translation>
+  </message>
+  <message>
+   <source>{name} holds no text files that can be read.</source>
+   <translation>{name} enthält keine lesbaren Textdateien.</translation>
+  </message>
+  <message>
    <source>{name} is held until {until}.</source>
    <translation>{name} bleibt bis {until} draußen.</translation>
   </message>
@@ -3788,8 +5584,32 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
    <translation>{name} bleibt bis {until} draußen: {words}</translation>
   </message>
   <message>
+   <source>{name} is not a valid name of a program.</source>
+   <translation>{name} ist kein gültiger Name eines Programms.</translation>
+  </message>
+  <message>
+   <source>{name} is not there, or has no files.</source>
+   <translation>{name} ist nicht da oder hat keine Dateien.</translation>
+  </message>
+  <message>
+   <source>{name} is not what the server gives: that is a page for people, or another part of it.</source>
+   <translation>{name} ist nicht, was der Server gibt: Das ist eine Seite für Menschen, oder ein anderer Teil davon.</translation>
+  </message>
+  <message>
+   <source>{name} is too large for a recipe.</source>
+   <translation>{name} ist zu groß für ein Rezept.</translation>
+  </message>
+  <message>
    <source>{name} is {samples} behind.</source>
    <translation>{name} liegt {samples} dahinter.</translation>
+  </message>
+  <message>
+   <source>{name} may not be read.</source>
+   <translation>{name} darf nicht gelesen werden.</translation>
+  </message>
+  <message>
+   <source>{name} unfolds to more memory than any text needs.</source>
+   <translation>{name} entfaltet sich zu mehr Speicher, als irgendein Text braucht.</translation>
   </message>
   <message>
    <source>{name} {day} {month}</source>
@@ -3810,6 +5630,18 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   <message>
    <source>{name}, {role}, peer {peer}, at epoch {epoch}, {samples} samples in this one</source>
    <translation>{name}, {role}, Kennung {peer}, in Epoche {epoch}, darin {samples} Beispiele</translation>
+  </message>
+  <message>
+   <source>{network} It is not metered.</source>
+   <translation>{network} Sie kostet nicht nach Menge.</translation>
+  </message>
+  <message>
+   <source>{network} The system says that this connection is metered.</source>
+   <translation>{network} Das System sagt, dass die Verbindung nach Menge kostet.</translation>
+  </message>
+  <message>
+   <source>{note} There are: {there}.</source>
+   <translation>{note} Es gibt: {there}.</translation>
   </message>
   <message>
    <source>{number} M</source>
@@ -3836,12 +5668,48 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
    <translation>{number} wirken mit</translation>
   </message>
   <message>
-   <source>{organiser}'s computer</source>
-   <translation>Der Rechner von {organiser}</translation>
+   <source>{obstacle}.</source>
+   <translation>{obstacle}.</translation>
   </message>
   <message>
-   <source>{organiser}'s computer ({where})</source>
-   <translation>Der Rechner von {organiser} ({where})</translation>
+   <source>{out} holds the shards of another source, or of this one as it was, or cut otherwise.</source>
+   <translation>{out} enthält die Stücke einer anderen Quelle, oder dieser, wie sie war, oder anders geschnitten.</translation>
+  </message>
+  <message>
+   <source>{path} cannot be read: {error}.</source>
+   <translation>{path} lässt sich nicht lesen: {error}.</translation>
+  </message>
+  <message>
+   <source>{path} could not be read: {error}.</source>
+   <translation>{path} konnte nicht gelesen werden: {error}.</translation>
+  </message>
+  <message>
+   <source>{path} could not be written: {error}.</source>
+   <translation>{path} konnte nicht geschrieben werden: {error}.</translation>
+  </message>
+  <message>
+   <source>{path} does not match the index beside it.</source>
+   <translation>{path} passt nicht zum Verzeichnis daneben.</translation>
+  </message>
+  <message>
+   <source>{path} is not the shard of the index.</source>
+   <translation>{path} ist nicht das Stück des Verzeichnisses.</translation>
+  </message>
+  <message>
+   <source>{path}: {problem}</source>
+   <translation>{path}: {problem}</translation>
+  </message>
+  <message>
+   <source>{problems}: training uses {uses}.</source>
+   <translation>{problems}: Das Training benutzt: {uses}.</translation>
+  </message>
+  <message>
+   <source>{problem} It is process {pid}.</source>
+   <translation>{problem} Es ist Prozess {pid}.</translation>
+  </message>
+  <message>
+   <source>{repository} is not the name of a model on the hub.</source>
+   <translation>{repository} ist kein Name eines Modells auf dem Hub.</translation>
   </message>
   <message>
    <source>{right} {guesses} right at epoch {epoch}</source>
@@ -3874,6 +5742,10 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   <message>
    <source>{samples} samples went into steps of the model.</source>
    <translation>{samples} Beispiele gingen in Schritte des Modells ein.</translation>
+  </message>
+  <message>
+   <source>{sample} is not the number of a sample.</source>
+   <translation>{sample} ist keine Nummer eines Beispiels.</translation>
   </message>
   <message>
    <source>{sent} sent, {received} received.</source>
@@ -3920,16 +5792,72 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
    <translation>{size} an Dateien, dann das Modell von anderen Mitwirkenden; nur Zahlen, keine Programme</translation>
   </message>
   <message>
+   <source>{some} and {last}</source>
+   <translation>{some} und {last}</translation>
+  </message>
+  <message>
+   <source>{stage} ({percent} %)</source>
+   <translation>{stage} ({percent} %)</translation>
+  </message>
+  <message>
    <source>{stalled} Training goes on with what is here.</source>
    <translation>{stalled} Das Training geht mit dem weiter, was hier ist.</translation>
+  </message>
+  <message>
+   <source>{text} could mean bits or bytes.</source>
+   <translation>{text} könnte Bit oder Byte meinen.</translation>
+  </message>
+  <message>
+   <source>{text} could mean two amounts, a thousand times apart.</source>
+   <translation>{text} könnte zwei Mengen meinen, die das Tausendfache auseinanderliegen.</translation>
+  </message>
+  <message>
+   <source>{text} has no unit of an amount.</source>
+   <translation>{text} hat keine Einheit einer Menge.</translation>
+  </message>
+  <message>
+   <source>{text} has no unit of speed.</source>
+   <translation>{text} hat keine Einheit einer Geschwindigkeit.</translation>
+  </message>
+  <message>
+   <source>{text} is neither yes nor no.</source>
+   <translation>{text} ist weder ja (yes) noch nein (no).</translation>
+  </message>
+  <message>
+   <source>{text} is not a valid amount.</source>
+   <translation>{text} ist keine gültige Menge.</translation>
+  </message>
+  <message>
+   <source>{text} is not a whole number from 0 on.</source>
+   <translation>{text} ist keine ganze Zahl ab 0.</translation>
+  </message>
+  <message>
+   <source>{text} is not a whole number of gigabytes.</source>
+   <translation>{text} ist keine ganze Zahl von Gigabyte.</translation>
+  </message>
+  <message>
+   <source>{text} is not an address that others could call.</source>
+   <translation>{text} ist keine Adresse, die andere rufen könnten.</translation>
   </message>
   <message>
    <source>{threads} of {cores} processor threads, at low priority{cards}</source>
    <translation>{threads} von {cores} Prozessor-Threads, mit geringem Vorrang{cards}</translation>
   </message>
   <message>
+   <source>{time} is not a valid length of time.</source>
+   <translation>{time} ist keine gültige Zeitdauer.</translation>
+  </message>
+  <message>
+   <source>{title} ({device}) {refusal}</source>
+   <translation>{title} ({device}) {refusal}</translation>
+  </message>
+  <message>
    <source>{title}: {first} at epoch {first_epoch}, {last} at epoch {last_epoch}.</source>
    <translation>{title}: {first} in Epoche {first_epoch}, {last} in Epoche {last_epoch}.</translation>
+  </message>
+  <message>
+   <source>{until} is not a valid time of day.</source>
+   <translation>{until} ist keine gültige Uhrzeit.</translation>
   </message>
   <message>
    <source>{used} of {all}</source>
@@ -3952,6 +5880,62 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
    <translation>{watts} W beim Rechnen</translation>
   </message>
   <message>
+   <source>{what} cannot be switched.</source>
+   <translation>{what} lässt sich nicht schalten.</translation>
+  </message>
+  <message>
+   <source>{what} is not UTF-8: {shown}.</source>
+   <translation>{what} ist kein UTF-8: {shown}.</translation>
+  </message>
+  <message>
+   <source>{where}address is missing.</source>
+   <translation>{where}address fehlt.</translation>
+  </message>
+  <message>
+   <source>{where}aspect_columns must name two columns, such as width,height.</source>
+   <translation>{where}aspect_columns muss zwei Spalten nennen, etwa width,height.</translation>
+  </message>
+  <message>
+   <source>{where}language must be one of {scripts}, not {language}.</source>
+   <translation>{where}language muss eines von {scripts} sein, nicht {language}.</translation>
+  </message>
+  <message>
+   <source>{where}name must be one of {kinds}, not {name}.</source>
+   <translation>{where}name muss eines von {kinds} sein, nicht {name}.</translation>
+  </message>
+  <message>
+   <source>{where}{error}</source>
+   <translation>{where}{error}</translation>
+  </message>
+  <message>
+   <source>{where}{name} is missing.</source>
+   <translation>{where}{name} fehlt.</translation>
+  </message>
+  <message>
+   <source>{where}{name} is unknown.</source>
+   <translation>{where}{name} ist unbekannt.</translation>
+  </message>
+  <message>
+   <source>{where}{name} must be a number, not {value}.</source>
+   <translation>{where}{name} muss eine Zahl sein, nicht {value}.</translation>
+  </message>
+  <message>
+   <source>{where}{name} must be a whole number from 0 to {most}, not {number}.</source>
+   <translation>{where}{name} muss eine ganze Zahl von 0 bis {most} sein, nicht {number}.</translation>
+  </message>
+  <message>
+   <source>{where}{name} must be {allowed}, not {value}.</source>
+   <translation>{where}{name} muss sein: {allowed}, nicht {value}.</translation>
+  </message>
+  <message>
+   <source>{where}{problem}</source>
+   <translation>{where}{problem}</translation>
+  </message>
+  <message>
+   <source>{where}{why}</source>
+   <translation>{where}{why}</translation>
+  </message>
+  <message>
    <source>{whose} does not answer and this computer's pass has ended: it trains alone, and its work may not be kept.</source>
    <translation>{whose} antwortet nicht, und der Pass dieses Rechners ist abgelaufen: Er trainiert allein, und seine Arbeit geht vielleicht verloren.</translation>
   </message>
@@ -3972,8 +5956,44 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
    <translation>{whose} ist noch nicht bereit: {why}</translation>
   </message>
   <message>
+   <source>{who} has {count} computers.</source>
+   <translation>{who} hat {count} Rechner.</translation>
+  </message>
+  <message>
+   <source>{who} is not a moderator.</source>
+   <translation>{who} ist nicht in der Moderation.</translation>
+  </message>
+  <message>
    <source>{why} It is asked again.</source>
    <translation>{why} Es wird noch einmal gefragt.</translation>
+  </message>
+  <message>
+   <source>{why} The file was kept as {name}.</source>
+   <translation>{why} Die Datei wurde als {name} aufgehoben.</translation>
+  </message>
+  <message>
+   <source>{with} UPnP or NAT-PMP in the router, or with TCP and UDP of port {port} forwarded to this computer.</source>
+   <translation>{with} UPnP oder NAT-PMP im Router, oder mit TCP und UDP von Port {port}, die an diesen Rechner weitergeleitet werden.</translation>
+  </message>
+  <message>
+   <source>{words} is not a date.</source>
+   <translation>{words} ist kein Datum.</translation>
+  </message>
+  <message>
+   <source>{words} is not for another computer.</source>
+   <translation>{words} ist nicht für einen anderen Rechner.</translation>
+  </message>
+  <message>
+   <source>{word} comes after the times.</source>
+   <translation>{word} steht hinter den Zeiten.</translation>
+  </message>
+  <message>
+   <source>{word} does not say from when to when.</source>
+   <translation>{word} sagt nicht, von wann bis wann.</translation>
+  </message>
+  <message>
+   <source>{word} is neither a day nor times of a day.</source>
+   <translation>{word} ist weder ein Tag noch Zeiten eines Tages.</translation>
   </message>
  </context>
 </TS>

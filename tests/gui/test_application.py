@@ -248,7 +248,7 @@ def _left():
 
 
 def test_commands(monkeypatch, tmp_path):
-    words = ["engine", "--home", str(tmp_path), "--stay"]
+    words = ["engine", "--home", str(tmp_path), "--stay", "--json"]
     assert engine_command(tmp_path) == [sys.executable, "-m", "core", *words]
     monkeypatch.setattr(sys, "frozen", True, raising=False)
     assert engine_command(tmp_path)[:2] == [sys.executable, "engine"]

@@ -164,7 +164,7 @@ def test_start_page_says_whose_computer_does_not_answer(parts):
     parts.store.miss(msgspec.structs.replace(away, until=QDateTime.currentSecsSinceEpoch() + 20.0))
     assert page.title == "Not connected"
     said = "Ada Lovelace's computer (10.0.0.7:4001) does not answer. Kitchen words goes on by itself when it does."
-    assert page.words == said == verdicts.sentence(parts.store.verdict)
+    assert page.words == said == str(verdicts.sentence(parts.store.verdict))
     assert re.fullmatch(r"Next try in (19|20) s\.", page.next_try)
     page.try_now.click()
     assert parts.calls == ["try_now"]

@@ -189,7 +189,7 @@ def test_a_shard_that_breaks_off_gives_what_came_before(tmp_path: Path) -> None:
 def test_a_folder_that_nobody_named_ends_the_reader(tmp_path: Path, texts: Path) -> None:
     with reader(collaboration(tmp_path, str(texts), folder=str(tmp_path / "else")), opened=False) as child:
         failed = child.hear(ReadFailed)
-        assert "not a folder that you have named" in failed.message
+        assert "not a folder that you have named" in str(failed.message)
 
 
 def test_the_first_rows_come_within_two_seconds(tmp_path: Path) -> None:

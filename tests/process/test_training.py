@@ -186,7 +186,7 @@ def test_text_that_nobody_named_is_one_clear_sentence(tmp_path: Path) -> None:
     pipe.say(start(tmp_path, data=DataAccess(folder=str(tmp_path / "other"))))
     failed = pipe.hear(frames.Failed)
     assert failed.code == "bad_input"
-    assert "not a folder that you have named" in failed.message
+    assert "not a folder that you have named" in str(failed.message)
     assert pipe.process.wait(10) == 1
     pipe.close()
 

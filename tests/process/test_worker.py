@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from core.api.score import Score
+from core.api.sentence import Sentence
 from core.workers import frames
 from core.workers.worker import Worker
 from tests.process.swarm import alive
@@ -17,6 +18,7 @@ START = frames.Start(manifest_path="", blobs_dir="", state_dir="", arena_path=""
 PRELUDE = """
 import sys, time
 from core.api.score import Score
+from core.api.sentence import Sentence
 from core.workers import frames as f
 out = sys.stdout.buffer
 """
@@ -55,10 +57,10 @@ def test_a_worker_gets_its_start(tmp_path: Path) -> None:
     program = """
 data = sys.stdin.buffer.read(4)
 start = f.frame_decoder(f.ToWorker).decode(sys.stdin.buffer.read(f.frame_length(data)))
-out.write(f.encode_frame(f.Failed(code="seed", message=str(start.seed)))); out.flush()
+out.write(f.encode_frame(f.Failed(code="seed", message=Sentence(str(start.seed)), hint=Sentence("")))); out.flush()
 """
     _, heard, worker = run(program, tmp_path)
-    assert heard == [frames.Failed(code="seed", message="0")]
+    assert heard == [frames.Failed(code="seed", message=Sentence("0"), hint=Sentence(""))]
     assert worker.failure == heard[0]
 
 
@@ -66,7 +68,7 @@ def test_garbage_ends_it_with_a_reason(tmp_path: Path) -> None:
     _, heard, worker = run("out.write(b'\\xff' * 64); out.flush(); time.sleep(60)", tmp_path)
     assert not heard
     assert worker.failure is not None
-    assert "unreadable" in worker.failure.message
+    assert "unreadable" in str(worker.failure.message)
 
 
 def test_worker_crash_gives_exit_code_and_last_words_in_log(tmp_path: Path) -> None:
@@ -97,7 +99,7 @@ def test_a_process_that_stands_still_is_ended(tmp_path: Path) -> None:
     assert code == -9
     assert len(heard) == 1
     assert worker.failure is not None
-    assert worker.failure.message == "The training process does not answer."
+    assert str(worker.failure.message) == "The training process does not answer."
 
 
 def test_a_process_that_answers_lives_on_however_long_it_works(tmp_path: Path) -> None:

@@ -52,7 +52,7 @@ class HabitsPage(QWidget):
             try:
                 read_week(self.week.text())
             except BadWeek as bad:
-                self.show_problem(ProblemView("setting.hours", bad.message, bad.hint))
+                self.show_problem(ProblemView("setting.hours", bad.message, bad.hint, bad.said))
                 return None
             wish["hours"] = self.week.text()
         self.show_problem(None)

@@ -107,5 +107,5 @@ class KeptBox(QFrame):
 def _listed(kept: KeptLink) -> str:
     name = text.one_line(kept.name)
     if kept.served:
-        return text.tr("{name} (now)").format(name=name)
-    return text.tr("{name} (comes first)").format(name=name) if kept.current else name
+        return text.tr("{name} (now)", name)
+    return text.tr("{name} (comes first)", name) if kept.current else name

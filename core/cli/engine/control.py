@@ -92,7 +92,7 @@ def _run_status(args: argparse.Namespace) -> int:
     home = Home.find(args.home)
     snapshot, verdict = _ask_status(home)
     if args.json:
-        said = {**msgspec.to_builtins(verdict), "sentence": sentence(verdict), "snapshot": snapshot}
+        said = {**msgspec.to_builtins(verdict), "sentence": str(sentence(verdict)), "snapshot": snapshot}
         say_json({"event": "status", **said})
     elif snapshot is not None:
         print(status_text(snapshot))
@@ -141,7 +141,9 @@ def _quit(home: Home, args: argparse.Namespace) -> None:
     file = engine_of(home, any_version=True)
     forced = args.now or not _told_to_end(home, file)
     if forced and not end_by_force(home.directory, file):
-        raise UserProblem("Not all of Potluck could be ended.", hint=FAR if file.far else f"End process {file.pid}.")
+        raise UserProblem(
+            "Not all of Potluck could be ended.", file.pid, hint=FAR if file.far else "End process {pid}."
+        )
     if args.json:
         say_json({"event": "quit", "forced": forced})
     else:

@@ -19,9 +19,9 @@ from typing import Final, Literal, TypeVar
 import msgspec
 
 from core.api.joined import without_screen
-from core.base.problems import Problem
+from core.base.problems import Problem, Said, Sentence
 from core.cli.engine.devices import missing_devices
-from core.cli.engine.doctor_senses import in_words, sense_now
+from core.cli.engine.doctor_senses import sense_now, told_of
 from core.cli.engine.settings import ask_port
 from core.cli.parsing.options import Commands, add_home, add_json
 from core.cli.printing.say import say_json
@@ -58,8 +58,13 @@ class Finding:
     """Result of one check: a sentence, and advice."""
 
     level: Level
-    sentence: str
-    advice: str = ""
+    sentence: str | Sentence
+    advice: str | Sentence = ""
+
+    @property
+    def said(self) -> Said:
+        """How sentence and advice are made, as far as they have values."""
+        return tuple(one for one in (self.sentence, self.advice) if isinstance(one, Sentence) and one.arguments)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,8 +106,9 @@ def run(args: argparse.Namespace) -> int:
         finding = check(examined)
         worst = max(worst, EXIT_PROBLEM if finding.level == "problem" else 0)
         if args.json:
-            say_json({"event": "check", "name": name, "level": finding.level, "sentence": finding.sentence,
-                      "advice": finding.advice})  # fmt: skip
+            told = {"sentence": str(finding.sentence), "advice": str(finding.advice)}
+            said = {"said": finding.said} if finding.said else {}
+            say_json({"event": "check", "name": name, "level": finding.level, **told, **said})
         else:
             print(as_text(name, finding), flush=True)
     return worst
@@ -111,8 +117,8 @@ def run(args: argparse.Namespace) -> int:
 def as_text(name: str, finding: Finding) -> str:
     """For a person: the finding, below it the advice."""
     mark = {"fine": "ok", "note": "--", "problem": "!!"}[finding.level]
-    advice = f"\n{'':13}{finding.advice}" if finding.advice else ""
-    return f"{mark} {name:10}{finding.sentence}{advice}"
+    below = f"\n{'':13}{finding.advice}" if finding.advice else ""
+    return f"{mark} {name:10}{finding.sentence}{below}"
 
 
 def port(examined: Examined) -> Finding:
@@ -126,15 +132,16 @@ def port(examined: Examined) -> Finding:
     for kind, word in ((socket.SOCK_STREAM, "TCP"), (socket.SOCK_DGRAM, "UDP")):
         error = refusal(ANY, number, kind)
         if error is not None:
-            taken = "is used by another program" if error.errno == errno.EADDRINUSE else f"fails: {error.strerror}"
+            used = error.errno == errno.EADDRINUSE
+            taken = Sentence("is used by another program" if used else "fails: {error}", error.strerror)
             return Finding(
                 "problem",
-                f"Port {number} ({word}), at which other computers call, {taken}.",
+                Sentence("Port {port} ({kind}), at which other computers call, {taken}.", number, word, taken),
                 "End that program, or choose another port: potluck settings port NUMBER",
             )
     return Finding(
         "fine",
-        f"Port {number} is free for TCP and UDP.",
+        Sentence("Port {port} is free for TCP and UDP.", number),
         "A router's own rule, if you make one, should lead TCP and UDP of this port here; none is needed.",
     )
 
@@ -146,25 +153,28 @@ def _held_port(home: Home) -> Finding | None:
     except NotRunning:
         return None
     except (Problem, TimeoutError) as problem:
-        return Finding("note", f"Potluck runs, but does not say how others reach it. {problem}".strip())
-    return Finding("note" if tested.advice else "fine", f"Potluck runs. {tested.sentence}", tested.advice)
+        why = problem.whole if isinstance(problem, Problem) else ""
+        return Finding("note", Sentence("Potluck runs, but does not say how others reach it. {why}", why))
+    told = Problem(tested.sentence, hint=tested.advice, said=tested.said)
+    return Finding("note" if told.hint else "fine", Sentence("Potluck runs. {told}", told.sentence), told.advice)
 
 
 def keyring(examined: Examined) -> Finding:
     """Check that the system's keyring answers."""
     ring = examined.keyring
     level: Level = "note"
-    advice = "Nothing has to be done: the key is then kept in a file that only you can read."
+    advice = Sentence("Nothing has to be done: the key is then kept in a file that only you can read.")
     if in_keyring(examined.home.identity_file):
         level = "problem"
-        advice = f"This computer's key is in it: unlock the keyring. {KEY_IN_FILE}"
+        advice = Sentence("This computer's key is in it: unlock the keyring. {also}", KEY_IN_FILE)
     if ring is None:
         return Finding(level, "The system's keyring is switched off by POTLUCK_KEYRING.", advice)
     try:
         in_time(lambda: ring.get_password(SERVICE, "doctor"), KEYRING_S)
     except Exception as error:  # noqa: BLE001 - backends raise whatever their system does
-        why = "does not answer" if isinstance(error, TimeoutError) else "is not usable"
-        return Finding(level, f"The system's keyring {why}.", advice)
+        if isinstance(error, TimeoutError):
+            return Finding(level, "The system's keyring does not answer.", advice)
+        return Finding(level, "The system's keyring is not usable.", advice)
     return Finding("fine", "The system's keyring answers.")
 
 
@@ -196,15 +206,16 @@ def disk(examined: Examined) -> Finding:
     folder = examined.home.directory
     existing = next(place for place in (folder, *folder.parents) if place.exists())
     free = shutil.disk_usage(existing).free
-    sentence = f"{free / 1e9:.1f} GB are free where Potluck keeps its things ({folder})."
+    there = "{free} GB are free where Potluck keeps its things ({folder})."
+    sentence = Sentence(there, f"{free / 1e9:.1f}", folder)
     if free < DISK_NEEDED_BYTES:
-        return Finding("problem", sentence, f"Free some space: {DISK_NEEDED_BYTES / 1e9:.0f} GB are needed.")
+        needed = f"{DISK_NEEDED_BYTES / 1e9:.0f}"
+        return Finding("problem", sentence, Sentence("Free some space: {needed} GB are needed.", needed))
     if free < DISK_GOOD_BYTES:
         return Finding("note", sentence, "Large models need more; POTLUCK_HOME can name a folder on another disk.")
     if not os.access(existing, os.W_OK):
-        return Finding(
-            "problem", f"Potluck may not write to {existing}.", "Change its permissions, or set POTLUCK_HOME."
-        )
+        shut = Sentence("Potluck may not write to {folder}.", existing)
+        return Finding("problem", shut, "Change its permissions, or set POTLUCK_HOME.")
     return Finding("fine", sentence)
 
 
@@ -217,21 +228,21 @@ def training(examined: Examined) -> Finding:
     if not said:
         return Finding("problem", "torch is installed, but does not start.", install)
     found = msgspec.json.decode(said.splitlines()[-1], type=list[dict[str, str | int]])
-    titles = [f"{each['title']} ({each['name']})" for each in found]
+    titles = ", ".join(f"{each['title']} ({each['name']})" for each in found)
     wish = load_settings(examined.home.settings_file).settings.device
     if missing := missing_devices(wish, [str(each["name"]) for each in found]):
-        return Finding(
-            "note",
-            f"Training can use {', '.join(titles)}. The settings say {wish}, and there is no {', '.join(missing)} now.",
-            "Choose others: potluck settings device auto",
-        )
-    if len(titles) == 1:
+        lacks = "Training can use {titles}. The settings say {wish}, and there is no {missing} now."
+        told = Sentence(lacks, titles, wish, ", ".join(missing))
+        return Finding("note", told, "Choose others: potluck settings device auto")
+    if len(found) == 1:
         return Finding("fine", "Training runs on the processor; torch finds no other device here.")
-    there_are = f"Training can use {', '.join(titles)}."
-    used = {"auto": "The first of them is used.", "all": "All of them are used."}.get(wish, f"The settings say {wish}.")
+    used = {
+        "auto": "Training can use {titles}. The first of them is used.",
+        "all": "Training can use {titles}. All of them are used.",
+    }.get(wish, "Training can use {titles}. The settings say {wish}.")
     return Finding(
         "fine",
-        f"{there_are} {used}",
+        Sentence(used, titles, wish),
         "Another is chosen as in: potluck settings device cpu; several as in: potluck settings device cuda:0,cpu",
     )
 
@@ -244,8 +255,8 @@ def window(examined: Examined) -> Finding:
     why = screen.obstacle(examined.environ, without_screen(examined.home.directory))
     if why is None:
         return Finding("fine", "The window can open.")
-    sentence, _, advice = str(why).partition(". ")
-    return Finding("note", f"{sentence.rstrip('.')}.", advice)
+    obstacle, _, advice = str(why).partition(". ")
+    return Finding("note", Sentence("{obstacle}.", obstacle.rstrip(".")), advice)
 
 
 def network(examined: Examined) -> Finding:
@@ -272,30 +283,31 @@ def network_finding(known: NetworkSense, *, allowed: bool) -> Finding:
         allowed: The person lets Potluck use metered connections.
     """
     words = {"cable": "by cable", "wifi": "by Wi-Fi", "mobile": "by mobile radio", "unknown": "in a way not known"}
-    sentence = f"Connected {words[known.medium]}, {'through a router' if known.gateway else 'with no router in sight'}."
+    router = Sentence("through a router" if known.gateway else "with no router in sight")
+    sentence = Sentence("Connected {medium}, {router}.", Sentence(words[known.medium]), router)
     match known.metered:
         case True if allowed:
             return Finding(
                 "note",
-                f"{sentence} The system says that this connection is metered.",
+                Sentence("{network} The system says that this connection is metered.", sentence),
                 "Potluck uses it, as you chose. To leave it alone: potluck settings metered no",
             )
         case True:
             return Finding(
                 "note",
-                f"{sentence} The system says that this connection is metered.",
+                Sentence("{network} The system says that this connection is metered.", sentence),
                 "Potluck leaves it alone. To use it all the same: potluck settings metered yes",
             )
         case False:
-            return Finding("fine", f"{sentence} It is not metered.")
+            return Finding("fine", Sentence("{network} It is not metered.", sentence))
         case None:
             return Finding("note", sentence, _COSTS_UNKNOWN)
 
 
 def senses(_: Examined) -> Finding:
     """Find out what this system tells of its use, which the rules for when to run need."""
-    told, lacking = in_words(sense_now())
-    return Finding("note" if lacking else "fine", told, lacking)
+    told, lacking = told_of(sense_now())
+    return Finding("note" if lacking else "fine", told, lacking or "")
 
 
 def in_time(call: Callable[[], T], timeout_s: float) -> T:

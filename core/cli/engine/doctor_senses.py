@@ -8,6 +8,7 @@ from random import SystemRandom
 from types import MappingProxyType
 from typing import Final
 
+from core.api.sentence import Sentence, in_series, later
 from core.schedule.sensed import Sensed
 from core.schedule.senses.child import SensesChild
 
@@ -31,58 +32,56 @@ def sense_now() -> Sensed:
     return asyncio.run(ask())
 
 
-def in_words(sensed: Sensed) -> tuple[str, str]:
+def told_of(sensed: Sensed) -> tuple[Sentence, Sentence | None]:
     """Say what this system tells, and what it does not.
 
     Args:
         sensed: The findings.
 
     Returns:
-        What is told in whole sentences, which the window translates one by one, and a last one on what is not; that is
-        empty when all is told.
+        What is told, and a sentence on what is not; None: all is told.
     """
     known = {name: words for name, tell in TOLD.items() if (words := tell(sensed)) is not None}
-    cards = [f"{gpu.name} tells of itself." for gpu in sensed.gpus]
-    told = " ".join([*known.values(), *cards]) or "This system tells nothing about its use."
-    unknown = ", ".join(name for name in TOLD if name not in known)
-    lacking = f"Rules about what the system does not tell stop nothing here: {unknown}." if unknown else ""
-    return told, lacking
+    cards = [Sentence("{card} tells of itself.", gpu.name) for gpu in sensed.gpus]
+    told = in_series([*known.values(), *cards] or [Sentence("This system tells nothing about its use.")], " ")
+    unknown = [Sentence(name) for name in TOLD if name not in known]
+    lacking = Sentence(
+        "Rules about what the system does not tell stop nothing here: {rules}.", in_series(unknown, ", ")
+    )
+    return told, lacking if unknown else None
 
 
-def _input(idle_s: float | None) -> str | None:
+def _input(idle_s: float | None) -> Sentence | None:
     if idle_s is None:
         return None
     if idle_s == 0:
-        return "Somebody is at this computer now."
-    return f"Nobody has touched this computer for {idle_s:.0f} s."
+        return Sentence("Somebody is at this computer now.")
+    return Sentence("Nobody has touched this computer for {seconds} s.", f"{idle_s:.0f}")
 
 
-def _battery(sensed: Sensed) -> str | None:
-    words = _either("It runs on its battery.", "It runs on mains.", yes=sensed.on_battery)
+def _battery(sensed: Sensed) -> Sentence | None:
+    words = _either(later("It runs on its battery."), later("It runs on mains."), yes=sensed.on_battery)
     if words is None or sensed.battery is None:
         return words
-    charge = f"The battery is charged to {sensed.battery:.0%}."
-    return f"{words} {charge}"
+    return Sentence("{mains} The battery is charged to {share}.", words, f"{sensed.battery:.0%}")
 
 
-def _either(yes_words: str, no_words: str, *, yes: bool | None) -> str | None:
-    if yes is None:
-        return None
-    return yes_words if yes else no_words
+def _either(yes_words: str, no_words: str, *, yes: bool | None) -> Sentence | None:
+    return None if yes is None else Sentence(yes_words if yes else no_words)
 
 
-TOLD: Final[Mapping[str, Callable[[Sensed], str | None]]] = MappingProxyType(
+TOLD: Final[Mapping[str, Callable[[Sensed], Sentence | None]]] = MappingProxyType(
     {
-        "the last key or touch": lambda sensed: _input(sensed.idle_s),
-        "the battery": _battery,
-        "programs that fill the screen": lambda sensed: _either(
-            "A program fills the screen.", "No program fills the screen.", yes=sensed.full_screen
+        later("the last key or touch"): lambda sensed: _input(sensed.idle_s),
+        later("the battery"): _battery,
+        later("programs that fill the screen"): lambda sensed: _either(
+            later("A program fills the screen."), later("No program fills the screen."), yes=sensed.full_screen
         ),
-        "remote desktop": lambda sensed: _either(
-            "Somebody uses it from afar.", "Nobody uses it from afar.", yes=sensed.remote
+        later("remote desktop"): lambda sensed: _either(
+            later("Somebody uses it from afar."), later("Nobody uses it from afar."), yes=sensed.remote
         ),
-        "the processor's heat": lambda sensed: (
-            None if sensed.celsius is None else f"The processor has {sensed.celsius:.0f} °C."
+        later("the processor's heat"): lambda sensed: (
+            None if sensed.celsius is None else Sentence("The processor has {celsius} °C.", f"{sensed.celsius:.0f}")
         ),
     }
 )

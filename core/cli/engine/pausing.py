@@ -67,7 +67,7 @@ def run(method: str, args: argparse.Namespace) -> int:
         UserProblem: what was given cannot be, or the engine or the disk does not allow it.
     """
     if args.what not in SUBJECTS:
-        raise BadInput(f"{quoted(args.what)} cannot be switched.", hint=f"Choose {', '.join(SUBJECTS)}.")
+        raise BadInput("{what} cannot be switched.", quoted(args.what), ", ".join(SUBJECTS), hint="Choose {names}.")
     now = datetime.now().astimezone()
     until = read_end(args.time, args.until, now)
     home = Home.find(args.home)
@@ -94,7 +94,7 @@ def read_end(time: str | None, until: str | None, now: datetime) -> float | None
     if time is not None:
         found = re.fullmatch(r"(\d{1,6})\s*([a-z]+)", time.strip().lower())
         if found is None or found[2] not in _UNITS or not int(found[1]):
-            raise BadInput(f"{quoted(time)} is not a valid length of time.", hint=_FOR_HINT)
+            raise BadInput("{time} is not a valid length of time.", quoted(time), hint=_FOR_HINT)
         return now.timestamp() + int(found[1]) * _UNITS[found[2]]
     if until is None:
         return None
@@ -103,7 +103,7 @@ def read_end(time: str | None, until: str | None, now: datetime) -> float | None
         return (midnight + timedelta(days=1)).timestamp()
     found = re.fullmatch(r"(\d{1,2}):(\d{2})", until.strip())
     if found is None or int(found[1]) > 23 or int(found[2]) > 59:
-        raise BadInput(f"{quoted(until)} is not a valid time of day.", hint=_UNTIL_HINT)
+        raise BadInput("{until} is not a valid time of day.", quoted(until), hint=_UNTIL_HINT)
     then = midnight.replace(hour=int(found[1]), minute=int(found[2]))
     return (then if then.timestamp() > now.timestamp() else then + timedelta(days=1)).timestamp()
 

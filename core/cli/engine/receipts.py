@@ -31,7 +31,9 @@ def run(args: argparse.Namespace) -> int:
         args.folder = load_charter(args.charter.expanduser().absolute()).folder / RECEIPTS
         make_directory(args.folder)
     if args.folder is not None and not args.folder.is_dir():
-        raise BadInput(f"There is no folder {args.folder}.", hint="Name the folder of receipts of one collaboration.")
+        raise BadInput(
+            "There is no folder {folder}.", args.folder, hint="Name the folder of receipts of one collaboration."
+        )
     folders = [args.folder] if args.folder is not None else _folders(Home.find(args.home))
     receipts = [check(receipt) for folder in folders for receipt in read_receipts(folder, args.number)]
     receipts = sorted(receipts, key=attrgetter("moment"), reverse=True)[: args.number]
@@ -44,10 +46,9 @@ def run(args: argparse.Namespace) -> int:
             print("\n".join(_lines(checked)))
     bad = sum(bool(checked.problem) for checked in receipts)
     if bad:
-        raise NotTrusted(
-            f"{amount(bad)} of {amount(len(receipts))} receipts do not match their signatures.",
-            hint="Somebody has changed the files, or the disk has; do not count these receipts.",
-        )
+        message = "{bad} of {count} receipts do not match their signatures."
+        hint = "Somebody has changed the files, or the disk has; do not count these receipts."
+        raise NotTrusted(message, amount(bad), amount(len(receipts)), hint=hint)
     return 0
 
 

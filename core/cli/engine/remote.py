@@ -49,7 +49,9 @@ def run(args: argparse.Namespace) -> int:
         Unreachable: there is no way there, or no engine there.
     """
     if args.words and args.words[0] not in COMMANDS:
-        raise BadInput(f"{args.words[0]} is not for another computer.", hint=f"Choose: {', '.join(COMMANDS)}")
+        raise BadInput(
+            "{words} is not for another computer.", args.words[0], ", ".join(COMMANDS), hint="Choose: {commands}"
+        )
     if not args.words:
         require_window()
     with tempfile.TemporaryDirectory(prefix="potluck-remote-") as folder:

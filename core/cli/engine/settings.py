@@ -232,7 +232,7 @@ def run(args: argparse.Namespace) -> int:
     if several:
         args.name = None
     if args.name is not None and args.name not in ROWS:
-        raise BadInput(f"There is no setting {quoted(args.name)}.", hint=f"There are: {', '.join(ROWS)}.")
+        raise BadInput("There is no setting {name}.", quoted(args.name), ", ".join(ROWS), hint="There are: {names}.")
     if args.name == "port" and value == "test":
         _say_test(asyncio.run(ask_port(home)), json=args.json)
         return 0
@@ -274,7 +274,9 @@ def read_wish(line: str) -> Wish:
     try:
         return msgspec.json.decode(line.encode(), type=Wish)
     except msgspec.DecodeError as error:
-        raise BadInput(f"These settings cannot be read: {error}.", hint='Write them as {"threads": 2}.') from error
+        raise BadInput(
+            "These settings cannot be read: {error}.", error, hint='Write them as {"threads": 2}.'
+        ) from error
 
 
 async def ask_port(home: Home) -> PortTest:

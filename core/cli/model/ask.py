@@ -27,8 +27,7 @@ def run(args: argparse.Namespace) -> int:
     text = sys.stdin.readline(TEXT_CHARS_MAX + 1).rstrip("\n") if args.text == "-" else args.text
     if len(text) > TEXT_CHARS_MAX:
         raise BadInput(
-            f"The text is too long: {TEXT_CHARS_MAX} letters are allowed.",
-            hint="Give a sentence or two.",
+            "The text is too long: {most} letters are allowed.", TEXT_CHARS_MAX, hint="Give a sentence or two."
         )
     check_text(text, what="The text")
     kept = kept_model(args)

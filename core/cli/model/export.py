@@ -52,18 +52,17 @@ def hub_token(repository: str, environ: Mapping[str, str]) -> str:
         BadInput: the name is not one, or there is no token that could be.
     """
     if not _NAME.fullmatch(repository):
-        raise BadInput(
-            f"{quoted(repository, 80)} is not the name of a model on the hub.",
-            hint="Write OWNER/NAME, such as ada/rhymes.",
-        )
+        message = "{repository} is not the name of a model on the hub."
+        raise BadInput(message, quoted(repository, 80), hint="Write OWNER/NAME, such as ada/rhymes.")
     token = environ.get(TOKEN, "").strip() or kept_secret(system_keyring(environ), ENTRY)
     if not token:
-        raise BadInput(
-            "Sending a model needs your token of the hub, and there is none.",
-            hint=f"Make one with the right to write, and set {TOKEN}, or keep it: keyring set {SERVICE} {ENTRY}",
-        )
+        told = "Sending a model needs your token of the hub, and there is none."
+        hint = "Make one with the right to write, and set {token}, or keep it: keyring set {service} {entry}"
+        raise BadInput(told, TOKEN, SERVICE, ENTRY, hint=hint)
     if not _TOKEN.fullmatch(token):  # errors of the library would quote it
-        raise BadInput("Your token of the hub has letters that a token cannot have.", hint=f"Set {TOKEN} to it anew.")
+        raise BadInput(
+            "Your token of the hub has letters that a token cannot have.", TOKEN, hint="Set {token} to it anew."
+        )
     return token
 
 
@@ -82,20 +81,17 @@ def push(folder: Path, repository: str, token: str) -> str:
     try:
         from huggingface_hub import HfApi  # noqa: PLC0415 - only needed here
     except ModuleNotFoundError as error:
-        raise Missing(
-            f"Sending a model needs {error.name}, which is not installed.",
-            hint='Install it with: pip install "potluck[train]"',
-        ) from error
+        message = "Sending a model needs {name}, which is not installed."
+        raise Missing(message, error.name, hint='Install it with: pip install "potluck[train]"') from error
     hub = HfApi(token=token)
     try:
         address = hub.create_repo(repository, private=True, exist_ok=True)
         hub.upload_folder(repo_id=repository, folder_path=folder, commit_message="Model trained with Potluck")
     except Exception as error:  # the library raises whatever its own HTTP client does
         why = str(error).strip().partition("\n")[0].rstrip(".")
-        raise UserProblem(
-            f"The model was not sent to {hub.endpoint}: {why[:200]}.",
-            hint=f"The export in {folder} is whole. Check the connection and the token, then try again with --force.",
-        ) from error
+        told = "The model was not sent to {endpoint}: {why}."
+        hint = "The export in {folder} is whole. Check the connection and the token, then try again with --force."
+        raise UserProblem(told, hub.endpoint, why[:200], folder, hint=hint) from error
     return str(address)
 
 
@@ -141,14 +137,13 @@ def check_folder(folder: Path, *, force: bool) -> None:
     if folder.is_dir():
         others = sorted(path.name for path in folder.iterdir() if path.name not in WRITTEN)
         if others:
-            raise BadInput(
-                f"The folder {folder} holds something that is not part of an export: {quoted(others[0])}.",
-                hint="Name another folder; it is made if it is not there.",
-            )
+            message = "The folder {folder} holds something that is not part of an export: {others}."
+            hint = "Name another folder; it is made if it is not there."
+            raise BadInput(message, folder, quoted(others[0]), hint=hint)
         if not force and any(folder.iterdir()):
-            raise BadInput(f"The folder {folder} holds an export already.", hint="To replace it, add --force.")
+            raise BadInput("The folder {folder} holds an export already.", folder, hint="To replace it, add --force.")
     elif folder.exists() or folder.is_symlink():
-        raise BadInput(f"{folder} is not a folder.", hint="Name another folder; it is made if it is not there.")
+        raise BadInput("{folder} is not a folder.", folder, hint="Name another folder; it is made if it is not there.")
 
 
 def _replace(folder: Path, beside: Path) -> None:

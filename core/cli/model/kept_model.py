@@ -70,18 +70,19 @@ def kept_model(args: argparse.Namespace) -> KeptModel:
         joined = [kept for kept in found if current is not None and kept.manifest.id == current.manifest_id]
         found = (joined or found)[:1]
     if not found:
-        called = f" called {quoted(args.collaboration, 60)}" if args.collaboration else ""
+        called = "This computer has taken part in no collaboration called {name}, and trained none alone."
+        none = "This computer has taken part in no collaboration, and trained none alone."
         raise BadInput(
-            f"This computer has taken part in no collaboration{called}, and trained none alone.",
+            called if args.collaboration else none,
+            quoted(args.collaboration or "", 60),
             hint="See those of this computer with: potluck collaborations"
-            if called
+            if args.collaboration
             else "Take part with: potluck join LINK, or try it out with: potluck demo",
         )
     if len(found) > 1:
-        raise BadInput(
-            f"Several collaborations are called {quoted(args.collaboration, 60)}.",
-            hint=f"Name one by how its id begins, such as {found[0].manifest.id.hex()[:8]}.",
-        )
+        message = "Several collaborations are called {name}."
+        hint = "Name one by how its id begins, such as {id}."
+        raise BadInput(message, quoted(args.collaboration, 60), found[0].manifest.id.hex()[:8], hint=hint)
     return found[0]
 
 
@@ -118,11 +119,11 @@ def newest_state(kept: KeptModel, into: Path, *, origin: bytes = b"") -> KeptSta
         if damaged or not paths:
             break
     if damaged:
-        raise Damaged(f"The states of {kept.manifest.name} in {kept.states} are damaged.", hint="Check the disk.")
-    raise BadInput(
-        f"There is no model of {kept.manifest.name} on this computer yet.",
-        hint="Let Potluck train until an epoch has ended, then try again.",
-    )
+        raise Damaged(
+            "The states of {name} in {states} are damaged.", kept.manifest.name, kept.states, hint="Check the disk."
+        )
+    message = "There is no model of {name} on this computer yet."
+    raise BadInput(message, kept.manifest.name, hint="Let Potluck train until an epoch has ended, then try again.")
 
 
 def _of_charter(folder: Path) -> KeptModel:
@@ -188,5 +189,5 @@ def _checked(copy: Path, manifest: Manifest) -> KeptState:
     whole = names_digest(copy.name, root_digest(chunk_digests(file_chunks(copy))))
     if not whole or header.manifest != manifest.id.hex():
         copy.unlink()
-        raise Damaged(f"The state {copy.name} is not what was written.")
+        raise Damaged("The state {name} is not what was written.", copy.name)
     return KeptState(copy, header)

@@ -34,10 +34,8 @@ def use_model(kept: KeptModel, state: KeptState, words: Sequence[str], *, json: 
     """
     for name in ("torch", "transformers"):
         if importlib.util.find_spec(name) is None:
-            raise Missing(
-                f"This command needs {name}, which is not installed.",
-                hint='Install it with: pip install "potluck[train]"',
-            )
+            message = "This command needs {name}, which is not installed."
+            raise Missing(message, name, hint='Install it with: pip install "potluck[train]"')
     where = ["--manifest", str(kept.manifest_path), "--blobs", str(kept.blobs), "--state", str(state.path)]
     command = [*own_command("use-model", "core.training.programs.use"), *where, "--with-parent", *words]
     bar = ProgressBar(json=json)

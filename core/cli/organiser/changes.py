@@ -23,15 +23,16 @@ def changes_of(args: argparse.Namespace) -> list[Mapping[str, Number]]:
         key, mark, said = words.partition("=")
         found = _values(said)
         if not (key.strip() and mark and found):
-            raise BadInput(
-                f"--set {quoted(words)} sets nothing.", hint="Write KEY=VALUE: --set optimizer.learning_rate=0.002"
-            )
+            message = "--set {words} sets nothing."
+            raise BadInput(message, quoted(words), hint="Write KEY=VALUE: --set optimizer.learning_rate=0.002")
         values.setdefault(key.strip(), []).extend(found)
     if args.seed is not None:
         values.setdefault("seed", []).append(args.seed)
     combined = [dict(zip(values, each, strict=True)) for each in product(*values.values())]
     if len(combined) > RUNS_MAX:
-        raise BadInput(f"These are {len(combined)} runs; {RUNS_MAX} are allowed.", hint="Name fewer values.")
+        raise BadInput(
+            "These are {count} runs; {most} are allowed.", len(combined), RUNS_MAX, hint="Name fewer values."
+        )
     return list(combined)
 
 

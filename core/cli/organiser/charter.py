@@ -57,10 +57,8 @@ async def _invite(args: argparse.Namespace) -> int:
 def _withdraw(charter: Charter, invitations: list[Invitation], named: str) -> None:
     left = [invitation for invitation in invitations if named not in {invitation.id, invitation.secret}]
     if len(left) == len(invitations):
-        raise BadInput(
-            f"There is no invitation {named[:40]}.",
-            hint=f"List all with: potluck invite --list --charter {shlex.quote(str(charter.folder))}",
-        )
+        hint = "List all with: potluck invite --list --charter {folder}"
+        raise BadInput("There is no invitation {named}.", named[:40], shlex.quote(str(charter.folder)), hint=hint)
     write_invitations(charter.folder, left)
 
 
@@ -107,7 +105,8 @@ def check_free(folder: Path) -> None:
     """Refuse a place where something is."""
     if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
         raise BadInput(
-            f"{folder} is there already; nothing in it was changed.",
+            "{folder} is there already; nothing in it was changed.",
+            folder,
             hint="Choose another name, or name another folder with --charter.",
         )
 
@@ -117,7 +116,9 @@ async def workplace(folder: Path) -> AsyncIterator[Path]:
     """A folder beside the charter's, for one command at a time; what one that was killed has left there goes."""
     work = folder.with_name(f".{folder.name}.founding")
     lock = work.with_name(f"{work.name}.lock")
-    busy = Busy(f"Another command founds {folder.name} there.", hint="Wait for it, or name another folder: --charter.")
+    busy = Busy(
+        "Another command founds {name} there.", folder.name, hint="Wait for it, or name another folder: --charter."
+    )
     make_directory(folder.parent)
     async with held(lock, patience_s=LOCK_S, otherwise=busy):
         try:

@@ -102,7 +102,7 @@ def run_verify(args: argparse.Namespace) -> int:
     """`potluck data verify`; see `potluck data verify --help`."""
     address = args.address if "://" in args.address else str(Path(args.address).expanduser().absolute())
     if "://" not in address and not Path(address).is_dir():
-        raise BadInput(f"There is no folder {address}.", hint="Name the one that the shards are in, or a URL.")
+        raise BadInput("There is no folder {folder}.", address, hint="Name the one that the shards are in, or a URL.")
     index = args.index.expanduser().absolute() if args.index else None
     if args.charter:
         index = _charter_index(args.charter.expanduser().absolute(), address)
@@ -120,7 +120,7 @@ def run_train(args: argparse.Namespace) -> int:
     """`potluck tokenizer train`; see `potluck tokenizer train --help`."""
     out = args.out.expanduser().absolute()
     if not out.parent.is_dir():
-        raise BadInput(f"There is no folder {out.parent}.", hint="Make it, or name another file.")
+        raise BadInput("There is no folder {folder}.", out.parent, hint="Make it, or name another file.")
     source = source_of(args)
     found = _asked(
         TokenizerRequest(
@@ -154,7 +154,7 @@ def source_of(args: argparse.Namespace) -> DataSource:
     if "://" not in named and named != DataSource().address:
         path = Path(named).expanduser().absolute()
         if not path.exists():
-            raise BadInput(f"There is no folder or file {path}.", hint="Name one, or a URL.")
+            raise BadInput("There is no folder or file {path}.", path, hint="Name one, or a URL.")
         named = str(path)
     filters = dict(map(read_filter, args.filter))
     read_filters(filters, where="--filter ")
@@ -175,7 +175,7 @@ def _mirrors(addresses: Sequence[str]) -> tuple[str, ...]:
     try:
         return tuple(DataSource(address=address).address for address in addresses)
     except ValueError as error:
-        raise BadInput(f"--mirror: {error}") from error
+        raise BadInput("--mirror: {error}", error) from error
 
 
 def read_filter(words: str) -> tuple[str, Value]:
@@ -186,7 +186,7 @@ def read_filter(words: str) -> tuple[str, Value]:
     """
     name, mark, value = words.partition("=")
     if not mark:
-        raise BadInput(f"--filter {quoted(words)} has no value.", hint="Write it like this: characters_least=3.")
+        raise BadInput("--filter {words} has no value.", quoted(words), hint="Write it like this: characters_least=3.")
     try:
         read = json.loads(value)
     except ValueError:
@@ -198,7 +198,9 @@ def _show_sample(args: argparse.Namespace) -> int:
     """Show the sample of a number."""
     number = _SAMPLE.fullmatch(args.sample)
     if number is None:
-        raise BadInput(f"{quoted(args.sample)} is not the number of a sample.", hint="Write SOURCE/SHARD/ROW: 0/3/17.")
+        raise BadInput(
+            "{sample} is not the number of a sample.", quoted(args.sample), hint="Write SOURCE/SHARD/ROW: 0/3/17."
+        )
     kept = kept_model(args)
     source, shard, row = map(int, number.groups())
     folder = "" if args.source is None else str(Path(args.source).expanduser().absolute())
@@ -237,10 +239,8 @@ def _asked(asked: DataRequest, *sources: DataSource, json: bool) -> dict[str, An
     """
     for name in ("fsspec", "tokenizers"):
         if importlib.util.find_spec(name) is None:
-            raise Missing(
-                f"This command needs {name}, which is not installed.",
-                hint='Install it with: pip install "potluck[train]"',
-            )
+            message = "This command needs {name}, which is not installed."
+            raise Missing(message, name, hint='Install it with: pip install "potluck[train]"')
     command = [*own_command("data-work", "core.training.programs.data"), "--asked", msgspec.json.encode(asked).decode()]
     bar = ProgressBar(json=json)
     bar.show(0.0, "Opening the source")
@@ -272,10 +272,8 @@ def _charter_index(charter: Path, address: str) -> Path:
     indexed = [source for source in loaded.manifest.sources if source.index]
     fitting = [source for source in indexed if source.address.rstrip("/") == address.rstrip("/")] or indexed
     if len(fitting) != 1:
-        raise BadInput(
-            f"The collaboration in {charter} names {len(indexed)} indexes, and none of them for {address}.",
-            hint="Name the index itself with --index.",
-        )
+        message = "The collaboration in {charter} names {count} indexes, and none of them for {address}."
+        raise BadInput(message, charter, len(indexed), address, hint="Name the index itself with --index.")
     return loaded.blobs / loaded.manifest.blobs[fitting[0].index]
 
 

@@ -74,7 +74,7 @@ def _chosen(args: argparse.Namespace) -> Chosen:
     try:
         msgspec.convert(msgspec.to_builtins(recipe), type(recipe))
     except msgspec.ValidationError as error:
-        raise BadInput(f"What was said cannot be used: {error}.", hint="Use fewer words.") from error
+        raise BadInput("What was said cannot be used: {error}.", error, hint="Use fewer words.") from error
     return replace(chosen, recipe=recipe, start=args.start.expanduser().absolute() if args.start is not None else None)
 
 

@@ -34,7 +34,7 @@ def ask(args: argparse.Namespace, check_name: Callable[[str], None]) -> None:
     """
     names = resources.names("recipes")
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise BadInput("No recipe is named.", hint=f"Name a file, or one that comes along: {', '.join(names)}.")
+        raise BadInput("No recipe is named.", ", ".join(names), hint="Name a file, or one that comes along: {names}.")
     if args.name:
         check_name(args.name)
     args.name = args.name or answer(

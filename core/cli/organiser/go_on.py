@@ -67,7 +67,7 @@ async def _found(args: argparse.Namespace, kept: KeptModel, ports: Ports) -> fou
     async with founding.workplace(place) as work:
         state = newest_state(kept, work, origin=b"" if back is None else back.root[-ORIGIN_BYTES:])
         if old.last_epoch is not None and state.header.epoch >= old.last_epoch:
-            raise BadInput(f"{old.name} has come to its end.", hint="Found a new one: potluck found --help")
+            raise BadInput("{name} has come to its end.", old.name, hint="Found a new one: potluck found --help")
         folder = work / "charter"
         manifest = _manifest(args, old, authority.peer_id, _keep_files(old, kept.blobs, folder))
         among = [there / charters.SHARDS, Home.find(args.home).directory / SHARDS, *filter(None, [args.shards])]
@@ -76,7 +76,9 @@ async def _found(args: argparse.Namespace, kept: KeptModel, ports: Ports) -> fou
         copy = begin_with(folder / STATES, state.path, manifest=manifest.id)
         check = await check_copy(made, copy.path)
         if check.fault:
-            raise Damaged(f"The newest model of {old.name} here cannot be used. {check.fault}", hint=ELSEWHERE)
+            raise Damaged(
+                "The newest model of {name} here cannot be used. {fault}", old.name, check.fault, hint=ELSEWHERE
+            )
         note_loss(folder / STATES, copy.number, check.loss)
         kept.board.hold(state.header.ledger, copy.epoch)
         gave = {key for key, row in kept.board.ledger.rows.items() if row.samples} - records.shut_out(now)
@@ -96,7 +98,7 @@ def _manifest(args: argparse.Namespace, old: Manifest, authority: PeerId, blobs:
     try:
         return msgspec.convert(msgspec.to_builtins(made), Manifest)
     except msgspec.ValidationError as error:
-        raise BadInput(f"What was said cannot be used: {error}.", hint="Use fewer words.") from error
+        raise BadInput("What was said cannot be used: {error}.", error, hint="Use fewer words.") from error
 
 
 def _keep_files(manifest: Manifest, blobs: Path, folder: Path) -> dict[str, str]:
@@ -107,7 +109,7 @@ def _keep_files(manifest: Manifest, blobs: Path, folder: Path) -> dict[str, str]
     except OSError:
         whole = False
     if not whole:
-        raise Damaged(f"Files of {manifest.name} are missing or damaged on this computer.", hint=ELSEWHERE)
+        raise Damaged("Files of {name} are missing or damaged on this computer.", manifest.name, hint=ELSEWHERE)
     write_atomic(folder / charters.BLOBS / manifest.id.hex(), manifest.canonical())
     return {**named, PREDECESSOR: manifest.id.hex()}
 
@@ -123,8 +125,9 @@ def _bring_text(manifest: Manifest, blobs: Path, out: Path, among: list[Path]) -
     """
     for source in manifest.sources:
         if source.path and not Path(source.path).exists():
-            message = f"The text of {manifest.name} lies in {source.path}, which is not on this computer."
-            raise BadInput(message, hint="Bring it here, or go on from a computer that has it.")
+            message = "The text of {name} lies in {path}, which is not on this computer."
+            hint = "Bring it here, or go on from a computer that has it."
+            raise BadInput(message, manifest.name, source.path, hint=hint)
     shared = {at: index for at, index in indexes_of(manifest, blobs).items() if manifest.sources[at].address == MEMBERS}
     missing = 0
     try:
@@ -139,8 +142,10 @@ def _bring_text(manifest: Manifest, blobs: Path, out: Path, among: list[Path]) -
         raise problem_of(error, out) from error
     if missing:
         raise BadInput(
-            f"The text of {manifest.name} lies in {sum(map(len, shared.values()))} shards, {missing} of which are not "
-            "on this computer.",
+            "The text of {name} lies in {sum} shards, {missing} of which are not on this computer.",
+            manifest.name,
+            sum(map(len, shared.values())),
+            missing,
             hint="Other members have them in the folder shards of their Potluck home: bring those files here into one "
             "folder, and name it with --shards.",
         )

@@ -110,7 +110,7 @@ class _CharterKey:
         key = key_of(said)
         found = self._log.keys_of(said) if key is None else self._log.accounts.together([key])
         if not found:
-            raise BadInput(f"Nobody here is called {quoted(said)}.", hint="List people with: potluck people")
+            raise BadInput("Nobody here is called {words}.", quoted(said), hint="List people with: potluck people")
         return found
 
 

@@ -152,7 +152,9 @@ def _named(log: AdmissionLog, who: str) -> list[PeerId]:
     key = PeerId(bytes.fromhex(who)) if _KEY.fullmatch(who) else None
     keys = log.keys_of(who) if key is None else log.accounts.together([key])
     if not keys:
-        raise BadInput(f"Nobody here is called {quoted(who)}.", hint="Give a name as the leaderboard has it, or a key.")
+        raise BadInput(
+            "Nobody here is called {who}.", quoted(who), hint="Give a name as the leaderboard has it, or a key."
+        )
     return keys
 
 
@@ -161,7 +163,9 @@ def _invitation(charter: Charter, log: AdmissionLog, named: str) -> str:
     known = {*(one.id for one in charter.invitations), *(one.invitation for one in log.admitted.values())} - {""}
     if named not in known:
         listing = f"potluck invite --list --charter {shlex.quote(str(charter.folder))}"
-        raise BadInput(f"There is no invitation {quoted(named)}.", hint=f"List those that hold with: {listing}")
+        raise BadInput(
+            "There is no invitation {named}.", quoted(named), listing, hint="List those that hold with: {listing}"
+        )
     return named
 
 
@@ -172,7 +176,7 @@ def _mark(charter: Charter, log: AdmissionLog, said: str) -> str:
     except ValueError:
         one = log.admitted.get(_named(log, said)[0])
         if one is None or not one.household:
-            raise BadInput(f"The household of {quoted(said)} is not known.", hint="Name its address.") from None
+            raise BadInput("The household of {words} is not known.", quoted(said), hint="Name its address.") from None
         return one.household
     return household_mark(charter.authority.seed, household(said))
 
@@ -182,4 +186,4 @@ def _moment(said: str) -> float:
         return datetime.fromisoformat(said.strip()).timestamp()  # of this computer's zone, if it names none
     except (ValueError, OverflowError, OSError) as error:
         hint = "Write it like this: 2026-11-24, or '2026-11-24 18:30'."
-        raise BadInput(f"{quoted(said)} is not a date.", hint=hint) from error
+        raise BadInput("{words} is not a date.", quoted(said), hint=hint) from error

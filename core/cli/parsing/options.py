@@ -82,9 +82,9 @@ def text_folder(folder: Path | None) -> Path | None:
     if not str(folder).isprintable():
         raise BadInput("The name of this folder has letters that cannot be shown.", hint="Rename the folder.")
     if not folder.is_dir():
-        raise BadInput(f"There is no folder {folder}.", hint="Name a folder that holds text files.")
+        raise BadInput("There is no folder {folder}.", folder, hint="Name a folder that holds text files.")
     if not os.access(folder, os.R_OK | os.X_OK):
-        raise BadInput(f"The folder {folder} cannot be read.", hint="Check its permissions.")
+        raise BadInput("The folder {folder} cannot be read.", folder, hint="Check its permissions.")
     return folder
 
 
@@ -102,8 +102,8 @@ def recipe_file(named: str) -> Path:
         return resources.file("recipes", f"{named}.toml")
     path = Path(named).expanduser().absolute()
     if not path.is_file():
-        hint = f"Name a file, or one of those that come along: {', '.join(names)}."
-        raise BadInput(f"There is no recipe {quoted(named, 80)}.", hint=hint)
+        hint = "Name a file, or one of those that come along: {names}."
+        raise BadInput("There is no recipe {named}.", quoted(named, 80), ", ".join(names), hint=hint)
     return path
 
 
@@ -153,10 +153,8 @@ def calling(target: str) -> Callable[[argparse.Namespace], int]:
             name = error.name or module_name
             if name.partition(".")[0] == "core":
                 raise
-            raise Missing(
-                f"This command needs {name}, which is not installed.",
-                hint='Install it with: pip install "potluck[train]"',
-            ) from error
+            message = "This command needs {name}, which is not installed."
+            raise Missing(message, name, hint='Install it with: pip install "potluck[train]"') from error
         return int(getattr(module, function_name)(args))
 
     return run

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 from typing import Any, Final, NoReturn, TypeVar
 
-from core.base.problems import BadInput, quoted
+from core.base.problems import BadInput, Sentence, quoted
 
 A = TypeVar("A", bound=argparse.Action)
 
@@ -107,4 +107,4 @@ class Parser(argparse.ArgumentParser):
         self._end(f"{subject} does not know {quoted(said)}.{f' Did you mean {near[0]}?' if near else listed}")
 
     def _end(self, sentence: str) -> NoReturn:
-        raise BadInput(sentence, hint=f"See: {self.prog} --help")
+        raise BadInput(Sentence(sentence), self.prog, hint="See: {prog} --help")

@@ -30,12 +30,12 @@ def read_rate(text: str) -> float | None:
     if bits is None:
         found = re.fullmatch(r"([kmgt]?)bytes?", unit, re.IGNORECASE)
         if found is None:
-            raise BadInput(f"{quoted(text)} has no unit of speed.", hint=_RATE_HINT)
+            raise BadInput("{text} has no unit of speed.", quoted(text), hint=_RATE_HINT)
         return number * _SCALES[found[1].lower()]
     if unit.endswith("B"):
         return number * _SCALES[bits[1].lower()]
     if unit.endswith("b") and "/" not in text and not text.endswith("ps"):
-        raise BadInput(f"{quoted(text)} could mean bits or bytes.", hint=_RATE_HINT)
+        raise BadInput("{text} could mean bits or bytes.", quoted(text), hint=_RATE_HINT)
     return number * _SCALES[bits[1].lower()] / 8
 
 
@@ -52,7 +52,7 @@ def read_volume(text: str) -> int | None:
     number, unit = _parted(text, _VOLUME_HINT)
     found = re.fullmatch(r"([kmgt]?)(?:b|bytes?)", unit, re.IGNORECASE)
     if found is None:
-        raise BadInput(f"{quoted(text)} has no unit of an amount.", hint=_VOLUME_HINT)
+        raise BadInput("{text} has no unit of an amount.", quoted(text), hint=_VOLUME_HINT)
     return round(number * _SCALES[found[1].lower()])
 
 
@@ -67,7 +67,7 @@ def read_choice(text: str) -> bool:
         return True
     if word in {"no", "off", "false", "0"}:
         return False
-    raise BadInput(f"{quoted(text)} is neither yes nor no.", hint="Say yes or no.")
+    raise BadInput("{text} is neither yes nor no.", quoted(text), hint="Say yes or no.")
 
 
 def read_whole(text: str) -> int:
@@ -77,7 +77,7 @@ def read_whole(text: str) -> int:
         BadInput: it is not valid.
     """
     if not (text.isascii() and text.isdecimal() and len(text) < 16):
-        raise BadInput(f"{quoted(text)} is not a whole number from 0 on.", hint="Write it in digits, as in 4.")
+        raise BadInput("{text} is not a whole number from 0 on.", quoted(text), hint="Write it in digits, as in 4.")
     return int(text)
 
 
@@ -92,7 +92,7 @@ def read_gigabytes(text: str) -> int:
     found = re.fullmatch(r"([kmgt])b|", unit, re.IGNORECASE)
     gigabytes = number * _SCALES[(found[1] or "g").lower()] / _SCALES["g"] if found is not None else 0.5
     if gigabytes % 1:
-        raise BadInput(f"{quoted(text)} is not a whole number of gigabytes.", hint=hint)
+        raise BadInput("{text} is not a whole number of gigabytes.", quoted(text), hint=hint)
     return int(gigabytes)
 
 
@@ -113,9 +113,8 @@ def read_names(text: str) -> list[str]:
 def _parted(text: str, hint: str) -> tuple[float, str]:
     found = _NUMBER.fullmatch(text.strip())
     if found is None:
-        raise BadInput(f"{quoted(text)} is not a valid amount.", hint=hint)
+        raise BadInput("{text} is not a valid amount.", quoted(text), hint=hint)
     if _THOUSANDS.fullmatch(found[1]):
-        raise BadInput(
-            f"{quoted(text)} could mean two amounts, a thousand times apart.", hint=f"Leave the comma out. {hint}"
-        )
+        message = "{text} could mean two amounts, a thousand times apart."
+        raise BadInput(message, quoted(text), hint, hint="Leave the comma out. {advice}")
     return float(found[1].replace(",", ".")), found[2]

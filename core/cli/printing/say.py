@@ -16,6 +16,7 @@ def say_problem(problem: Problem, *, json: bool) -> None:
                 "code": problem.code,
                 "message": printable(problem.message),
                 "hint": printable(problem.hint),
+                **({"said": problem.said} if problem.said else {}),
             },
         )
     print(f"potluck: {printable(str(problem))}", file=sys.stderr, flush=True)
@@ -28,7 +29,7 @@ def agrees(question: str) -> bool:
         BadInput: nobody is there to be asked.
     """
     if not sys.stdin.isatty():
-        raise BadInput(f"Nobody can be asked here: {question}", hint="To go on without a question, add --yes.")
+        raise BadInput("Nobody can be asked here: {question}", question, hint="To go on without a question, add --yes.")
     return input(f"{question} [y/N] ").strip().lower() in {"y", "yes"}
 
 

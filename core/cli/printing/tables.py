@@ -77,7 +77,7 @@ def status_text(snapshot: Snapshot) -> str:
 
 def _data(view: DataView) -> str:
     """How the text comes to this computer."""
-    said = [why_stalled(view.code, view.args).rstrip(".")] if view.code else []
+    said = [str(why_stalled(view.code, view.args)).rstrip(".")] if view.code else []
     if not view.code:
         reading = f" of {view.reading}" if view.reading else ""
         said.append(f"{volume(view.rate_bytes_s)}/s{reading}")

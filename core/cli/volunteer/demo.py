@@ -11,8 +11,8 @@ import time
 
 import msgspec
 
-from core.api.snapshot import Activity, Notice, Snapshot
-from core.base.problems import Busy, Problem, WorkerProblem
+from core.api.snapshot import Activity, Notice, ProblemView, Snapshot
+from core.base.problems import Busy, Problem, Sentence, WorkerProblem
 from core.cli.parsing.options import recipe_file, text_folder
 from core.cli.printing.progress import LiveLine
 from core.cli.volunteer.outcome import DemoDone, DemoRun, conclude, progress_of, say_done, say_line, together
@@ -106,7 +106,7 @@ def _wait_for_engine(home: Home, engine: "subprocess.Popen[bytes]") -> None:
         if file is not None and file.pid == engine.pid:
             return
         time.sleep(0.05)
-    raise WorkerProblem("The engine did not start.", hint=f"The log {home.logs / 'engine.log'} says why.")
+    raise WorkerProblem("The engine did not start.", home.logs / "engine.log", hint="The log {logs} says why.")
 
 
 async def _in_terminal(run: DemoRun) -> int:
@@ -186,14 +186,12 @@ async def _last_lines(process: asyncio.subprocess.Process) -> list[str]:
 def _ended(home: Home, lines: list[str]) -> Problem:
     """Why the engine ended by itself: the problem that it printed, if it printed one."""
     for line in reversed(lines):
-        with contextlib.suppress(msgspec.MsgspecError, TypeError, KeyError):
-            said = msgspec.json.decode(line, type=dict[str, str])
-            if said.get("event") == "problem":
-                problem = WorkerProblem(said["message"], hint=said.get("hint", ""))
-                problem.code = said["code"]
-                return problem
-    text = f" It said: {lines[-1]}" if lines else ""
-    return WorkerProblem(f"The engine ended by itself.{text}", hint=f"The log {home.logs / 'engine.log'} says more.")
+        with contextlib.suppress(msgspec.MsgspecError):
+            return _again(msgspec.json.decode(line, type=ProblemView))
+    said = (
+        Sentence("The engine ended by itself. It said: {line}", lines[-1]) if lines else "The engine ended by itself."
+    )
+    return WorkerProblem(said, hint=Sentence("The log {logs} says more.", home.logs / "engine.log"))
 
 
 async def _follow(run: DemoRun, process: asyncio.subprocess.Process, shown: LiveLine) -> DemoDone:
@@ -213,8 +211,8 @@ async def _follow(run: DemoRun, process: asyncio.subprocess.Process, shown: Live
                     last = news
                     if first is None and news.activity not in NOT_YET:
                         first = news
-                    if ends_the_run(news, begun=first is not None):
-                        raise _shown_problem(news)
+                    if news.problem is not None and ends_the_run(news, begun=first is not None):
+                        raise _again(news.problem)
                     if news.activity is Activity.FINISHED and first is not None:
                         return await conclude(run, client, first)
     raise NotRunning("The engine has stopped.", hint="Start again.")
@@ -251,8 +249,8 @@ async def _listening(home: Home, process: asyncio.subprocess.Process) -> None:
         await asyncio.sleep(0.05)
 
 
-def _shown_problem(news: Snapshot) -> Problem:
-    assert news.problem is not None
-    problem = WorkerProblem(news.problem.message, hint=news.problem.hint)
-    problem.code = news.problem.code
+def _again(view: ProblemView) -> Problem:
+    """The engine's problem, as if it had been raised here."""
+    problem = WorkerProblem(view.message, hint=view.hint, said=view.said)
+    problem.code = view.code
     return problem

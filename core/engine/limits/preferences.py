@@ -11,7 +11,7 @@ import msgspec
 
 from core.api.modes import FOR_S_MAX, UseSubject, UseSwitch
 from core.api.settings import FIELDS, SettingsView
-from core.base.problems import BadInput, quoted
+from core.base.problems import BadInput, Sentence, quoted
 from core.engine.limits.setting_checks import checked
 from core.storage.settings import Settings, load_settings, save_settings
 
@@ -39,7 +39,7 @@ class Preferences:
         self._followers.append(told)
         return lambda: self._followers.remove(told)
 
-    def reload(self, random: Random) -> str | None:
+    def reload(self, random: Random) -> Sentence | None:
         """Read them again, have them in force, and write them if a port had to be drawn or the file is not there.
 
         Args:
@@ -111,7 +111,9 @@ def changed(settings: Settings, wish: Mapping[str, object]) -> Settings:
     """
     unknown = sorted(set(wish) - set(FIELDS))
     if unknown:
-        raise BadInput(f"There is no setting {quoted(unknown[0])}.", hint=f"There are: {', '.join(FIELDS)}.")
+        raise BadInput(
+            "There is no setting {unknown}.", quoted(unknown[0]), ", ".join(FIELDS), hint="There are: {fields}."
+        )
     return msgspec.structs.replace(settings, **{field: checked(field, value) for field, value in wish.items()})
 
 
@@ -129,7 +131,9 @@ def check_end(until: float | None, now: float) -> None:
     """
     if until is not None and not now < until <= now + FOR_S_MAX:
         days = round(FOR_S_MAX / 86_400)
-        raise BadInput("This time has passed, or it is too far ahead.", hint=f"Choose one within the next {days} days.")
+        raise BadInput(
+            "This time has passed, or it is too far ahead.", days, hint="Choose one within the next {days} days."
+        )
 
 
 def view(settings: Settings, *, month_used_bytes: int | None = None, port_now: int = 0) -> SettingsView:
@@ -140,10 +144,12 @@ def view(settings: Settings, *, month_used_bytes: int | None = None, port_now: i
         month_used_bytes: Sent and received in this month.
         port_now: At which others are heard, if that is the one from the settings or should be; else 0.
     """
-    next_one = f"port {settings.port} counts from the next start" if settings.port else "the next start draws another"
-    later = f"Other volunteers are heard at port {port_now} now; {next_one}."
+    drawn = "Other volunteers are heard at port {port_now} now; the next start draws another."
+    chosen = "Other volunteers are heard at port {port_now} now; port {port} counts from the next start."
+    later = Sentence(chosen if settings.port else drawn, port_now, settings.port)
     return SettingsView(
         **{field: getattr(settings, field) for field in FIELDS},
         month_used_bytes=month_used_bytes,
-        note=later if port_now not in {0, settings.port} else "",
+        note=str(later) if port_now not in {0, settings.port} else "",
+        said=(later,) if port_now not in {0, settings.port} else (),
     )

@@ -25,7 +25,7 @@ from core.api.settings import (
 )
 from core.api.week import BadWeek, read_week, tidied
 from core.backbone.names import NAME_CHARS_MAX, check_name, usable_name
-from core.base.problems import BadInput, quoted
+from core.base.problems import BadInput, Said, Sentence, quoted
 
 HUGE: Final = 1e18
 """Beyond it nothing is a number of bytes."""
@@ -75,8 +75,10 @@ class BadSetting(BadInput):
         hint: What to do.
     """
 
-    def __init__(self, field: str, message: str, *, hint: str) -> None:
-        super().__init__(message, hint=hint)
+    def __init__(
+        self, field: str, message: str | Sentence, /, *values: object, hint: str | Sentence, said: Said = ()
+    ) -> None:
+        super().__init__(message, *values, hint=hint, said=said)
         self.code = f"{PROBLEM_PREFIX}{field}"
 
 
@@ -108,11 +110,9 @@ def _rate(field: str, value: object) -> float | None:
         raise BadSetting(field, "A limit is a number of bytes a second.", hint=_NO_LIMIT)
     rate = float(value)
     if rate < RATE_BYTES_S_MIN:
-        raise BadSetting(
-            field,
-            f"With {speed(max(0.0, rate))} this computer could not stay in touch with the others.",
-            hint=f"Allow at least {speed(RATE_BYTES_S_MIN)}, or pause Potluck while it should use no network.",
-        )
+        message = "With {rate} this computer could not stay in touch with the others."
+        hint = "Allow at least {least}, or pause Potluck while it should use no network."
+        raise BadSetting(field, message, speed(max(0.0, rate)), speed(RATE_BYTES_S_MIN), hint=hint)
     if rate > RATE_BYTES_S_MAX:
         raise BadSetting(field, "No connection is that fast.", hint=_NO_LIMIT)
     return rate
@@ -125,11 +125,9 @@ def _month(field: str, value: object) -> int | None:
         raise BadSetting(field, "A limit is a number of bytes a month.", hint=_NO_LIMIT)
     month = round(value)
     if month < MONTH_BYTES_MIN:
-        raise BadSetting(
-            field,
-            f"With {volume(max(0, month))} a month this computer could not take part.",
-            hint=f"Allow at least {volume(MONTH_BYTES_MIN)}, or pause Potluck while it should use no network.",
-        )
+        message = "With {month} a month this computer could not take part."
+        hint = "Allow at least {least}, or pause Potluck while it should use no network."
+        raise BadSetting(field, message, volume(max(0, month)), volume(MONTH_BYTES_MIN), hint=hint)
     if month > MONTH_BYTES_MAX:
         raise BadSetting(field, "Nobody uses that much in a month.", hint=_NO_LIMIT)
     return month
@@ -139,11 +137,8 @@ def _memory(field: str, value: object) -> int | None:
     if value is None:
         return None
     if not _is_number(value) or not MEMORY_BYTES_MIN <= value <= MEMORY_BYTES_MAX:
-        raise BadSetting(
-            field,
-            "Training cannot keep to that much memory.",
-            hint=f"Allow at least {volume(MEMORY_BYTES_MIN)}, or choose no limit.",
-        )
+        message = "Training cannot keep to that much memory."
+        raise BadSetting(field, message, volume(MEMORY_BYTES_MIN), hint="Allow at least {least}, or choose no limit.")
     return round(value)
 
 
@@ -151,7 +146,7 @@ def _hours(field: str, value: object) -> str:
     try:
         read_week(value if isinstance(value, str) else "")
     except BadWeek as bad:
-        raise BadSetting(field, bad.message, hint=bad.hint) from bad
+        raise BadSetting(field, bad.sentence, hint=bad.advice) from bad
     return tidied(str(value))
 
 
@@ -166,17 +161,14 @@ def _whole(field: str, value: object) -> int | None:
         or (value != low and not bounds.low <= value <= bounds.high)
     ):
         otherwise = f", or 0 {bounds.zero}" if bounds.zero else ", or no limit" if bounds.no_limit else ""
-        raise BadSetting(
-            field,
-            "This number cannot be chosen here.",
-            hint=f"Choose a whole number from {bounds.low} to {bounds.high}{otherwise}.",
-        )
+        hint = "Choose a whole number from {low} to {high}{otherwise}."
+        raise BadSetting(field, "This number cannot be chosen here.", bounds.low, bounds.high, otherwise, hint=hint)
     return value
 
 
 def _switch(field: str, value: object) -> UseSwitch:
     if value not in list(UseMode):
-        raise BadSetting(field, "This is not a position of a switch.", hint=f"Choose {', '.join(UseMode)}.")
+        raise BadSetting(field, "This is not a position of a switch.", ", ".join(UseMode), hint="Choose {names}.")
     return UseSwitch(mode=UseMode(str(value)))
 
 
@@ -185,15 +177,14 @@ def _programs(field: str, value: object) -> tuple[str, ...]:
     listed = value if isinstance(value, list) else [None]
     named = [name for name in listed if isinstance(name, str)]
     if len(named) < len(listed) or len(named) > PROGRAMS_MAX:
-        raise BadSetting(field, "This is not a valid list of programs.", hint=f"Name at most {PROGRAMS_MAX} programs.")
+        raise BadSetting(
+            field, "This is not a valid list of programs.", PROGRAMS_MAX, hint="Name at most {most} programs."
+        )
     names = dict.fromkeys(program_name(name) for name in named)
     for name in names:
         if not name or len(name) > PROGRAM_LETTERS_MAX or not name.isprintable() or "/" in name or "\\" in name:
-            raise BadSetting(
-                field,
-                f"{quoted(name)} is not a valid name of a program.",
-                hint="Name it as the system's list of running programs does, without a folder: blender, steam.",
-            )
+            hint = "Name it as the system's list of running programs does, without a folder: blender, steam."
+            raise BadSetting(field, "{name} is not a valid name of a program.", quoted(name), hint=hint)
     return tuple(names)
 
 
@@ -214,16 +205,13 @@ def _device(field: str, value: object) -> str:
 def _name(field: str, value: object) -> str:
     name = " ".join(value.split()) if isinstance(value, str) else None
     if name is None or len(name) > NAME_CHARS_MAX or (name and usable_name(name) != name):
-        raise BadSetting(
-            field,
-            "This is not a name that the others could read.",
-            hint=f"Choose one of at most {NAME_CHARS_MAX} letters, digits and spaces.",
-        )
+        hint = "Choose one of at most {most} letters, digits and spaces."
+        raise BadSetting(field, "This is not a name that the others could read.", NAME_CHARS_MAX, hint=hint)
     if name:
         try:
             check_name(name)
         except BadInput as bad:
-            raise BadSetting(field, bad.message, hint=bad.hint) from bad
+            raise BadSetting(field, bad.sentence, hint=bad.advice) from bad
     return name
 
 

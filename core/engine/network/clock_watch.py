@@ -13,7 +13,7 @@ from typing import Final
 from core.api.numbers import lasting
 from core.backbone.desk_messages import KnownPeer
 from core.base.contact import Contact
-from core.base.problems import NotTrusted, Problem
+from core.base.problems import NotTrusted, Problem, Sentence
 from core.engine.installation import Installation
 from core.engine.shown.snapshots import clock_notice
 from core.joining.introduction import Impostor
@@ -105,18 +105,21 @@ class ClockWatch:
             if isinstance(problem, NotTrusted) and not isinstance(problem, Impostor) and self._alone():
                 self._end(problem)
             else:
-                self._installation.notices.add("warning", f"The access pass could not be renewed: {problem}")
+                self._installation.notices.add(
+                    "warning", Sentence("The access pass could not be renewed: {problem}", problem.whole)
+                )
             return None
         self._session.learn_records(joined.records)
         if self._alone():
             self._follow(joined)
         elif abs(joined.clock_ahead_s) > STEP_S:
-            way = "ahead of" if joined.clock_ahead_s > 0 else "behind"
-            self._installation.notices.add(
-                "warning",
-                f"The access pass was not renewed: the backbone's clock is {lasting(abs(joined.clock_ahead_s))} {way} "
-                "the time of all peers here. Tell the organiser.",
+            notice = Sentence(
+                "The access pass was not renewed: the backbone's clock is {time} {way} the time of all peers here. "
+                "Tell the organiser.",
+                lasting(abs(joined.clock_ahead_s)),
+                Sentence("ahead of" if joined.clock_ahead_s > 0 else "behind"),
             )
+            self._installation.notices.add("warning", notice)
             return None
         return joined.certificate
 

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+from core.api.sentence import Sentence
 from core.api.settings import PortTest
 from core.nat.dial_back import ANSWER_S, PER_PEER_S
 from core.nat.reachability import OwnReach, Reachability
@@ -75,42 +76,45 @@ async def try_port(
 
 def words(tried: Tried) -> PortTest:
     """Puts the result of a try into a sentence and advice that a person can act on."""
-    return PortTest(port=tried.port, sentence=_sentence(tried), advice=_advice(tried), tcp=tried.tcp, udp=tried.udp)
+    told, advice = _sentence(tried), _advice(tried)
+    return PortTest(
+        port=tried.port, sentence=str(told), advice=str(advice), tcp=tried.tcp, udp=tried.udp, said=(told, advice)
+    )
 
 
-def _sentence(tried: Tried) -> str:
+def _sentence(tried: Tried) -> Sentence:
+    reach, port = tried.reach.sentence, tried.port
     if tried.tcp is None:
-        found = f"Nobody has called port {tried.port} yet: it takes two others who can be called themselves."
-        return f"{found} {tried.reach.sentence}"
-    when = "have called" if tried.fresh else "called, some time ago,"
-    port = tried.port
-    match tried.tcp, bool(tried.udp):
-        case True, True:
-            return f"Others {when} port {port} of this computer and got through, over TCP and UDP."
-        case True, False:
-            return f"Others {when} port {port} of this computer and got through over TCP, but not over UDP."
-        case False, True:
-            found = f"Others {when} port {port} of this computer and got through over UDP, but not over TCP."
-            return f"{found} {tried.reach.sentence}"
-    return f"Others {when} port {port} of this computer, and nobody got through. {tried.reach.sentence}"
+        return Sentence(
+            "Nobody has called port {port} yet: it takes two others who can be called themselves. {reach}", port, reach
+        )
+    when = Sentence("have called" if tried.fresh else "called, some time ago,")
+    found = {
+        (True, True): "Others {when} port {port} of this computer and got through, over TCP and UDP.",
+        (True, False): "Others {when} port {port} of this computer and got through over TCP, but not over UDP.",
+        (False, True): "Others {when} port {port} of this computer and got through over UDP, but not over TCP. {reach}",
+        (False, False): "Others {when} port {port} of this computer, and nobody got through. {reach}",
+    }
+    return Sentence(found[tried.tcp, bool(tried.udp)], when, port, reach)
 
 
-def _advice(tried: Tried) -> str:
+def _advice(tried: Tried) -> Sentence:
     if tried.tcp is None:
-        return "Try again when more volunteers are here."
+        return Sentence("Try again when more volunteers are here.")
     if tried.tcp and tried.udp:
-        return ""
+        return Sentence("")
     if tried.tcp or tried.udp:
         closed = "UDP" if tried.tcp else "TCP"
-        return f"Let {closed} through at the same port: in the router's rule, or in the firewall of this computer."
+        let = "Let {closed} through at the same port: in the router's rule, or in the firewall of this computer."
+        return Sentence(let, closed)
     if tried.forwarded:
-        return (
+        return Sentence(
             "The router says that it forwards the port, so there is another router before it, or a firewall on "
             "this computer keeps others out. Allow Potluck in the firewall; a second router does no harm."
         )
     if tried.reach.udp == "none":
-        return "No router is in the way, so a firewall is: allow Potluck in the firewall of this computer."
-    opening = f"UPnP or NAT-PMP in the router, or with TCP and UDP of port {tried.port} forwarded to this computer."
-    if tried.reach.standing is Reachability.PUNCHABLE:
-        return f"It works well as it is. Connections would start a little faster with {opening}"
-    return f"Others could call with {opening}"
+        return Sentence("No router is in the way, so a firewall is: allow Potluck in the firewall of this computer.")
+    punchable = tried.reach.standing is Reachability.PUNCHABLE
+    works = Sentence("It works well as it is. Connections would start a little faster with")
+    message = "{with} UPnP or NAT-PMP in the router, or with TCP and UDP of port {port} forwarded to this computer."
+    return Sentence(message, works if punchable else Sentence("Others could call with"), tried.port)

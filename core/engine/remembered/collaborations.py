@@ -101,7 +101,10 @@ class Collaborations:
         """
         links, refused = self._links()
         before = refused.pop(str(link), None)
-        now = refusal and KeptRefusal(refusal.message[:LETTERS_MAX], refusal.hint[:LETTERS_MAX])
+        now = None
+        if refusal is not None:
+            said = refusal.said if len(str(refusal)) <= LETTERS_MAX else ()
+            now = KeptRefusal(refusal.message[:LETTERS_MAX], refusal.hint[:LETTERS_MAX], said)
         if link not in links or before == now:
             return
         self._save(links, {**refused, **({str(link): now} if now else {})})
@@ -131,8 +134,9 @@ class Collaborations:
         if not found and not named:
             raise BadInput("This computer has joined no collaboration.", hint="Join one with: potluck join LINK")
         if not found or (named and len(found) > 1):
-            how_many = "Several collaborations are" if found else "No collaboration is"
-            raise BadInput(f"{how_many} called {quoted(named, 60)}.", hint="See them with: potluck collaborations")
+            several, none = "Several collaborations are called {name}.", "No collaboration is called {name}."
+            hint = "See them with: potluck collaborations"
+            raise BadInput(several if found else none, quoted(named, 60), hint=hint)
         return found[0]
 
     def _links(self) -> tuple[list[Link], dict[str, KeptRefusal]]:
@@ -147,10 +151,8 @@ class Collaborations:
             return [parse_link(link) for link in kept.links], dict(kept.refused)
         except (ValueError, BadInput):
             aside = set_aside(self._home.collaborations_file)
-        raise Damaged(
-            f"The links of the collaborations could not be read; the damaged file was kept as {aside.name}.",
-            hint="Join again with the organiser's link.",
-        )
+        message = "The links of the collaborations could not be read; the damaged file was kept as {name}."
+        raise Damaged(message, aside.name, hint="Join again with the organiser's link.")
 
     def _save(self, links: Sequence[Link], refused: Mapping[str, KeptRefusal], *, left: str = "") -> None:
         words = [str(link) for link in links]

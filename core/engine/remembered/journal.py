@@ -16,7 +16,7 @@ from core.averaging.receipts.exchange import Receipted
 from core.backbone.kept_pass import RECORDS
 from core.base.contact import Contact
 from core.base.ids import PeerId
-from core.base.problems import Problem
+from core.base.problems import Problem, Sentence
 from core.control.notices import NoticeRing
 from core.ledger.board import Board
 from core.ledger.credits import OTHERS, Credit
@@ -208,7 +208,7 @@ class Journal:
             write()
         except Problem as problem:
             if not self._told:
-                self._notices.add("problem", str(problem))
+                self._notices.add("problem", problem.whole)
             self._told = True
             return False
         return True
@@ -219,5 +219,6 @@ class Journal:
             return _Memory() if data is None else msgspec.json.decode(data, type=_Memory)
         except ValueError:
             aside = set_aside(self._path)
-        self._notices.add("warning", f"The time given so far could not be read; the damaged file is {aside.name}.")
+        notice = Sentence("The time given so far could not be read; the damaged file is {name}.", aside.name)
+        self._notices.add("warning", notice)
         return _Memory()

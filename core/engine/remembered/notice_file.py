@@ -7,13 +7,13 @@ from typing import Final
 import msgspec
 
 from core.api.snapshot import Notice
-from core.base.problems import Problem
+from core.base.problems import Problem, Sentence, later
 from core.control.notices import NoticeRing
 from core.system.atomic_files import make_directory
 from core.system.child_process import open_log
 
-STARTS: Final = "Potluck starts."
-ENDS: Final = "Potluck ends."
+STARTS: Final = later("Potluck starts.")
+ENDS: Final = later("Potluck ends.")
 
 
 class NoticeFile:
@@ -45,8 +45,9 @@ class NoticeFile:
     def follow(self, notices: NoticeRing) -> None:
         """Keep the notices of an engine that starts, those that it has already among them."""
         if (earlier := self.read()) and earlier[-1].text != ENDS:
-            notices.add("warning", "Potluck was killed the last time, or the computer lost power.", "engine.killed")
-        notices.add("info", STARTS, "engine.starts")
+            killed = Sentence("Potluck was killed the last time, or the computer lost power.")
+            notices.add("warning", killed, "engine.killed")
+        notices.add("info", Sentence(STARTS), "engine.starts")
         for notice in notices.since(0):
             self._write(notice)
         notices.listen(self._write)

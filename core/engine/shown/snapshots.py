@@ -30,7 +30,7 @@ from core.api.version import VERSION
 from core.averaging.plan import Rates
 from core.base.ids import PeerId, short
 from core.base.manifest import Manifest
-from core.base.problems import Problem
+from core.base.problems import Problem, Sentence
 from core.engine.shown.hints import upload_hint
 from core.engine.text.data_watch import source_views
 from core.ledger.board import Board
@@ -145,20 +145,20 @@ def take_snapshot(at: Standpoint) -> Snapshot:
     )
 
 
-def clock_notice(ahead_s: float) -> tuple[Literal["info", "warning"], str]:
+def clock_notice(ahead_s: float) -> tuple[Literal["info", "warning"], Sentence]:
     """What to tell the person about this computer's clock: level and sentence.
 
     Args:
         ahead_s: How far it is ahead of the collaboration's time; 0.0: it is right again.
     """
     if not ahead_s:
-        return "info", "This computer's clock agrees with the collaboration's time again."
-    way = "ahead of" if ahead_s > 0 else "behind"
-    words = (
-        f"This computer's clock is {lasting(abs(ahead_s))} {way} the collaboration's time, by which Potluck goes on. "
+        return "info", Sentence("This computer's clock agrees with the collaboration's time again.")
+    way = Sentence("ahead of" if ahead_s > 0 else "behind")
+    told = (
+        "This computer's clock is {time} {way} the collaboration's time, by which Potluck goes on. "
         "Let the system set the clock by itself (date and time settings): the hours that you chose follow it."
     )
-    return "warning", words
+    return "warning", Sentence(told, lasting(abs(ahead_s)), way)
 
 
 def verdict_of(at: Standpoint) -> Verdict:
@@ -172,7 +172,7 @@ def verdict_of(at: Standpoint) -> Verdict:
 
 
 def _problem(problem: Problem | None) -> Verdict | None:
-    return None if problem is None else verdicts.problem(problem.code, problem.message, problem.hint)
+    return None if problem is None else verdicts.problem(problem.code, problem.sentence, problem.advice)
 
 
 def _doing(at: Standpoint, participant: ParticipantView) -> Verdict:
@@ -278,7 +278,9 @@ def _heard(at: Standpoint) -> OwnReach | None:
 
 def _reach(at: Standpoint) -> ReachView | None:
     reach = _heard(at)
-    return ReachView(reach.standing, reach.sentence, reach.advice) if reach is not None else None
+    return (
+        ReachView(reach.standing, str(reach.sentence), reach.advice, (reach.sentence,)) if reach is not None else None
+    )
 
 
 def _mine(at: Standpoint, activity: Activity) -> Mine:

@@ -68,10 +68,8 @@ async def own_text(recipe: Recipe, out: Path, *, stage: Stage) -> OwnText:
         if index is not None:
             whole = await asyncio.to_thread(_bring, index, folder)
             if source.path and not whole:
-                raise BadInput(
-                    f"Some of the shards that {index} lists do not lie beside it, or have changed.",
-                    hint="Bring them back.",
-                )
+                message = "Some of the shards that {index} lists do not lie beside it, or have changed."
+                raise BadInput(message, index, hint="Bring them back.")
         elif source.path:
             cuts.append(await _cut(source, folder, stage))
         if source.path:
@@ -113,10 +111,9 @@ def _index_of(source: DataSource) -> Path | None:
     known = {INDEX_FILE, *(index.shard(number).name for number in range(len(index)))}
     names = (file.name for file in Folder(folder).found().files if not _speaks_of_others(file.name))
     if other := next((name for name in names if name not in known), ""):
-        raise BadInput(
-            f"{folder} holds shards that were cut earlier, and other files, such as {other}.",
-            hint=f"Move those away; or move {INDEX_FILE} and the shards away, so that the others are cut.",
-        )
+        message = "{folder} holds shards that were cut earlier, and other files, such as {other}."
+        hint = "Move those away; or move {index_file} and the shards away, so that the others are cut."
+        raise BadInput(message, folder, other, INDEX_FILE, hint=hint)
     return folder / INDEX_FILE
 
 

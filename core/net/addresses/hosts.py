@@ -69,10 +69,8 @@ def read_host(text: str) -> str:
             return str(address)
     elif not text or is_name(text):
         return text
-    raise BadInput(
-        f"{quoted(text, 60)} is not an address that others could call.",
-        hint="Write an IP address, or a name such as potluck.example.org, without a port.",
-    )
+    hint = "Write an IP address, or a name such as potluck.example.org, without a port."
+    raise BadInput("{text} is not an address that others could call.", quoted(text, 60), hint=hint)
 
 
 def reach(host: str) -> Reach:

@@ -75,9 +75,9 @@ class Pass:
             ProofProblem: it is not.
         """
         if now > self.expires + CLOCK_TOLERANCE_S:
-            raise ProofProblem(f"The pass of {self.username} has expired.")
+            raise ProofProblem("The pass of {username} has expired.", self.username)
         if now < self.begins - CLOCK_TOLERANCE_S:
-            raise ProofProblem(f"The pass of {self.username} is not valid yet.")
+            raise ProofProblem("The pass of {username} is not valid yet.", self.username)
 
 
 def issuer_name(manifest_id: bytes) -> x509.Name:
@@ -120,7 +120,7 @@ def signed_pass(der: bytes, authority_id: PeerId, manifest_id: bytes) -> Pass:
         ProofProblem: not a pass, or not of this authority or collaboration.
     """
     if len(der) > PASS_BYTES_MAX:
-        raise ProofProblem(f"A pass has at most {PASS_BYTES_MAX} bytes, not {len(der)}.")
+        raise ProofProblem("A pass has at most {most} bytes, not {count}.", PASS_BYTES_MAX, len(der))
     try:
         certificate = _strictly(der)
         found = _read(certificate, manifest_id)
@@ -191,7 +191,7 @@ class PassVerifier:
         """
         found.check_time(now)
         if found.peer in self.revoked or found.account in self.banned or found.begins < self.since:
-            raise ProofProblem(f"The pass of {found.username} was revoked.")
+            raise ProofProblem("The pass of {username} was revoked.", found.username)
 
 
 def verify_authority(der: bytes, authority_id: PeerId) -> None:

@@ -57,8 +57,11 @@ def albert_numbers(numbers: Numbers) -> AlbertNumbers:
     read = checked(numbers, AlbertNumbers, of="task")
     if read.hidden_size % read.heads or read.hidden_size < read.embedding_size:
         raise BadInput(
-            f"The sizes make no model: hidden_size must be a multiple of heads, and at least embedding_size; "
-            f"hidden_size is {read.hidden_size}, heads {read.heads}, embedding_size {read.embedding_size}.",
+            "The sizes make no model: hidden_size must be a multiple of heads, and at least embedding_size; "
+            "hidden_size is {hidden_size}, heads {heads}, embedding_size {embedding_size}.",
+            read.hidden_size,
+            read.heads,
+            read.embedding_size,
             hint="Ask the organiser.",
         )
     return read

@@ -53,8 +53,12 @@ def prepare(numbers: Numbers, text: GivenText, out_dir: Path, *, progress: Progr
         tokenizer = train_unigram(documents, vocab_size=wanted.vocab_size, recipe=text.tokenizer)
         if tokenizer.get_vocab_size() < VOCAB_MIN:
             raise BadInput(
-                f"The text in {text.called} has too little in it to learn: of {chars:,} characters come "
-                f"{tokenizer.get_vocab_size()} different pieces, and {VOCAB_MIN} are the least.",
+                "The text in {called} has too little in it to learn: of {chars} characters come "
+                "{pieces} different pieces, and {least} are the least.",
+                text.called,
+                f"{chars:,}",
+                tokenizer.get_vocab_size(),
+                VOCAB_MIN,
                 hint="Give text in which more words differ.",
             )
     else:
@@ -82,7 +86,8 @@ def _given(path: str) -> Tokenizer:
     """
     tokenizer = read_unigram_file(Path(path))
     if not VOCAB_MIN <= (size := tokenizer.get_vocab_size()) <= VOCAB_MAX:
-        raise BadInput(f"The tokenizer {path} has {size:,} pieces, not {VOCAB_MIN} to {VOCAB_MAX:,}.")
+        message = "The tokenizer {path} has {size} pieces, not {least} to {most}."
+        raise BadInput(message, path, f"{size:,}", VOCAB_MIN, f"{VOCAB_MAX:,}")
     return tokenizer
 
 

@@ -92,10 +92,9 @@ def prepare_from(start: Path, numbers: Numbers, text: GivenText, out_dir: Path, 
     check_alike(network.config, albert_config(read), ALIKE)
     tokenizer = read_unigram(found.to_str().encode())
     if tokenizer.get_vocab_size() != read.vocab_size:
-        raise BadInput(
-            f"The model knows {read.vocab_size} pieces of text, and its tokenizer {tokenizer.get_vocab_size()}.",
-            hint="Bring the tokenizer that belongs to the model.",
-        )
+        message = "The model knows {vocab_size} pieces of text, and its tokenizer {pieces}."
+        hint = "Bring the tokenizer that belongs to the model."
+        raise BadInput(message, read.vocab_size, tokenizer.get_vocab_size(), hint=hint)
     if text.tokenizer not in TOKENIZERS:
         raise BadInput("The model to begin with has its tokenizer.", hint="Leave tokenizer out of the recipe.")
     train, held_out = read_text(text, lambda stage, share: progress(stage, 0.1 + 0.5 * share))

@@ -15,7 +15,7 @@ from torch.nn.functional import cross_entropy
 
 from core.api.score import Score
 from core.base.manifest import Manifest
-from core.base.problems import BadInput
+from core.base.problems import BadInput, later
 from core.tasks.albert.cutting import fitting_tokenizer
 from core.tasks.albert.held_out import SHOWN, fill, measuring_batches
 from core.tasks.albert.masking import MaskedBatch, Masking
@@ -44,8 +44,8 @@ class Albert:
     """
 
     loss_name: ClassVar = "masked-word loss"
-    loss_unit: ClassVar = "nats"
-    guesses: ClassVar = "blanks"
+    loss_unit: ClassVar = later("nats")
+    guesses: ClassVar = later("blanks")
 
     def __init__(
         self,
@@ -58,7 +58,7 @@ class Albert:
     ) -> None:
         self.numbers = numbers
         neighbour = None if blobs is None else read_neighbour(blobs)
-        self._simple = {} if neighbour is None else {"the word before": neighbour}
+        self._simple = {} if neighbour is None else {later("the word before"): neighbour}
         self._tokenizer = tokenizer
         self._blobs = blobs
         self.log_frequencies_V = log_frequencies(counts)
@@ -142,7 +142,7 @@ class Albert:
         meant = np.concatenate([batch.words_M for batch in self.held_out])
         frequencies = -self.log_frequencies_V[torch.from_numpy(meant)].mean(dtype=torch.float64).item()
         often = self.log_frequencies_V.argmax().item()
-        baselines = {"word frequencies": Score(frequencies, float((meant == often).mean())), **self._simple}
+        baselines = {later("word frequencies"): Score(frequencies, float((meant == often).mean())), **self._simple}
         shown = range(0, len(self.held_out), max(1, len(self.held_out) // SHOWN))[:SHOWN]
         filled = [fill(self.held_out[number], said[number], self._tokenizer) for number in shown]
         score = Score(words / len(meant), float((meant == np.concatenate(said)).mean()))

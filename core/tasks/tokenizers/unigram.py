@@ -149,17 +149,16 @@ def read_unigram_file(path: Path) -> Tokenizer:
         with path.open("rb") as file:
             data = file.read(TOKENIZER_BYTES_MAX + 1)
     except OSError as error:
-        raise BadInput(
-            f"The tokenizer {path} cannot be read: {error.strerror}.",
-            hint=f"Train one with `potluck tokenizer train`, or name one of {', '.join(RECIPES)}.",
-        ) from error
+        message = "The tokenizer {path} cannot be read: {error}."
+        advice = "Train one with `potluck tokenizer train`, or name one of {recipes}."
+        raise BadInput(message, path, error.strerror, ", ".join(RECIPES), hint=advice) from error
     if len(data) > TOKENIZER_BYTES_MAX:
-        raise BadInput(f"The tokenizer {path} has more than {TOKENIZER_BYTES_MAX:,} bytes.")
+        raise BadInput("The tokenizer {path} has more than {most} bytes.", path, f"{TOKENIZER_BYTES_MAX:,}")
     try:
         return read_unigram(data)
     except BadInput as problem:
         hint = "Train one with `potluck tokenizer train`."
-        raise BadInput(f"{path}: {problem.message}", hint=hint) from problem
+        raise BadInput("{path}: {problem}", path, problem.sentence, hint=hint) from problem
 
 
 def pieces(tokenizer: Tokenizer, texts: Sequence[str]) -> list[list[int]]:

@@ -207,14 +207,12 @@ def read_filters(given: Mapping[str, Value], *, where: str = "filters: ") -> Fil
         if not mark:
             plain[name] = value
         elif kind not in {"is", "least", "most"} or not column:
-            raise BadInput(
-                f"{where}{name!s:.40} is unknown.",
-                hint="What names a column is is:COLUMN, least:COLUMN or most:COLUMN.",
-            )
+            advice = "What names a column is is:COLUMN, least:COLUMN or most:COLUMN."
+            raise BadInput("{where}{name} is unknown.", where, f"{name!s:.40}", hint=advice)
         elif kind == "is":
             equal[column] = value
         elif isinstance(value, bool | str) or not math.isfinite(value):
-            raise BadInput(f"{where}{name!s:.40} must be a number, not {value!r:.40}.")
+            raise BadInput("{where}{name} must be a number, not {value}.", where, f"{name!s:.40}", f"{value!r:.40}")
         else:
             least, most = bounds.get(column, (-math.inf, math.inf))
             bounds[column] = (float(value), most) if kind == "least" else (least, float(value))
@@ -226,12 +224,11 @@ def read_filters(given: Mapping[str, Value], *, where: str = "filters: ") -> Fil
             problem.message, hint=problem.hint.removesuffix(".") + columns if problem.hint else ""
         ) from problem
     if numbers.language and numbers.language not in SCRIPTS:
-        raise BadInput(
-            f"{where}language must be one of {', '.join(sorted(SCRIPTS))}, not {quoted(numbers.language)}.",
-            hint="Leave it out for a language that is not among them.",
-        )
+        message = "{where}language must be one of {scripts}, not {language}."
+        hint = "Leave it out for a language that is not among them."
+        raise BadInput(message, where, ", ".join(sorted(SCRIPTS)), quoted(numbers.language), hint=hint)
     if len(numbers.aspect_columns.split(",")) != 2:
-        raise BadInput(f"{where}aspect_columns must name two columns, such as width,height.")
+        raise BadInput("{where}aspect_columns must name two columns, such as width,height.", where)
     return Filters(numbers, bounds, equal)
 
 

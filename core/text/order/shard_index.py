@@ -110,13 +110,14 @@ def read_index(data: bytes, *, called: str = "The index of shards") -> ShardInde
         BadInput: it is not an index, or of another version.
     """
     if len(data) > INDEX_BYTES_MAX:
-        raise BadInput(f"{called} has {len(data):,} bytes; {INDEX_BYTES_MAX:,} are the most.")
+        raise BadInput(
+            "{called} has {count} bytes; {most} are the most.", called, f"{len(data):,}", f"{INDEX_BYTES_MAX:,}"
+        )
     try:
         return msgspec.msgpack.decode(data, type=ShardIndex)
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
-        raise BadInput(
-            f"{called} cannot be used: {error}.", hint="Cut the text again with `potluck data cut`, or update Potluck."
-        ) from error
+        hint = "Cut the text again with `potluck data cut`, or update Potluck."
+        raise BadInput("{called} cannot be used: {error}.", called, error, hint=hint) from error
 
 
 class ShardHash:

@@ -44,10 +44,8 @@ def bucket_of(address: str, access: Access) -> "BucketFiles":
     scheme = scheme_of(address)
     package = PACKAGES[scheme]
     if find_spec(package) is None:
-        raise BadInput(
-            f"Reading {scheme}:// takes the package {package}, which is not installed.",
-            hint=f"Install it where Potluck is: pip install {package}",
-        )
+        message = "Reading {scheme}:// takes the package {package}, which is not installed."
+        raise BadInput(message, scheme, package, hint="Install it where Potluck is: pip install {package}")
     return BucketFiles(address, access)
 
 
@@ -64,10 +62,8 @@ def options_of(address: str, secret: str) -> dict[str, Any]:
     try:
         return msgspec.json.decode(secret or ANONYMOUS[scheme_of(address)], type=dict[str, Any])
     except msgspec.MsgspecError:
-        raise BadInput(
-            f"The credentials of {secret_name(address)} cannot be used.",
-            hint='Give a JSON object, such as {"key": "...", "secret": "..."}.',
-        ) from None
+        hint = 'Give a JSON object, such as {"key": "...", "secret": "..."}.'
+        raise BadInput("The credentials of {address} cannot be used.", secret_name(address), hint=hint) from None
 
 
 class BucketFiles:

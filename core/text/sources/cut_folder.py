@@ -131,9 +131,8 @@ class CutFolder:
         try:
             files, root = url_to_fs(self.address, **options)
         except (ImportError, ValueError) as error:
-            raise BadInput(
-                f"{self.address[:200]} cannot be used: {error}.", hint="Name a folder, or an address that fsspec knows."
-            ) from error
+            hint = "Name a folder, or an address that fsspec knows."
+            raise BadInput("{address} cannot be used: {error}.", self.address[:200], error, hint=hint) from error
         return files, root
 
     def _problem(self, error: OSError, name: str) -> UserProblem:
@@ -142,10 +141,9 @@ class CutFolder:
         return self._cannot("used", name, error)
 
     def _cannot(self, what: str, name: str, error: Exception) -> BadInput:
-        return BadInput(
-            f"{self.address}/{name} cannot be {what}: {str(error)[:200] or type(error).__name__}.",
-            hint="Check the address, the connection, and your right to it (potluck data login keeps a password).",
-        )
+        message = "{address}/{name} cannot be {what}: {error}."
+        hint = "Check the address, the connection, and your right to it (potluck data login keeps a password)."
+        return BadInput(message, self.address, name, what, str(error)[:200] or type(error).__name__, hint=hint)
 
 
 def _begun(origin: Origin, name: str, bytes_max: int) -> bytes:

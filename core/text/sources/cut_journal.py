@@ -85,6 +85,5 @@ def read_journal(data: bytes, *, called: str) -> CutJournal:
     try:
         return msgspec.json.decode(data, type=CutJournal)
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
-        raise BadInput(
-            f"{called} cannot be used: {error}.", hint="Cut the text into another folder, or delete this one."
-        ) from error
+        message = "{called} cannot be used: {error}."
+        raise BadInput(message, called, error, hint="Cut the text into another folder, or delete this one.") from error

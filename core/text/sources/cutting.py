@@ -138,7 +138,9 @@ class Cutting:
                 yield waiting
             journal = msgspec.structs.replace(journal, shards=(*journal.shards, shard))
             if len(journal.shards) > SHARDS_MAX:
-                raise BadInput(f"The text makes more than {SHARDS_MAX:,} shards.", hint="Cut larger ones: --shard-mb.")
+                raise BadInput(
+                    "The text makes more than {most} shards.", f"{SHARDS_MAX:,}", hint="Cut larger ones: --shard-mb."
+                )
             waiting = CutResult(shard, data, journal)
         if waiting is None:
             raise BadInput("Nothing in this source passes the filters.", hint="Name other filters, or another source.")

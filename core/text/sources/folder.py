@@ -50,9 +50,9 @@ def named_path(address: str, access: Access) -> Path:
     """
     path = Path(address)
     if not path.is_absolute():
-        raise BadInput(f"{address} is not the whole path of a folder.", hint="Write it from the root on.")
+        raise BadInput("{address} is not the whole path of a folder.", address, hint="Write it from the root on.")
     if access.folder is None or not _within(path, access.folder):
-        raise BadInput(f"{address} is not a folder that you have named.", hint="Name it with --text.")
+        raise BadInput("{address} is not a folder that you have named.", address, hint="Name it with --text.")
     return path
 
 

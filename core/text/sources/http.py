@@ -38,7 +38,8 @@ def numbered(address: str) -> list[str]:
         return [address]
     first, last = int(found[1]), int(found[2])
     if not 0 <= last - first < SHARDS_MAX:
-        raise BadInput(f"{address[:80]} names no files, or more than {SHARDS_MAX:,}.", hint="Cut it differently.")
+        message = "{address} names no files, or more than {most}."
+        raise BadInput(message, address[:80], f"{SHARDS_MAX:,}", hint="Cut it differently.")
     digits = len(found[1])
     return [f"{address[: found.start()]}{n:0{digits}}{address[found.end() :]}" for n in range(first, last + 1)]
 

@@ -39,9 +39,8 @@ def open_source(source: DataSource, access: Access) -> TextShards:
     scheme = scheme_of(source.address)
     if scheme not in PLACES:
         known = ", ".join(name for name in PLACES if name)
-        raise BadInput(
-            f"Potluck cannot read {scheme}:// addresses.", hint=f"It reads folders, and {known}; name one of these."
-        )
+        message = "Potluck cannot read {scheme}:// addresses."
+        raise BadInput(message, scheme, known, hint="It reads folders, and {known}; name one of these.")
     found: TextShards = import_module(PLACES[scheme]).open_place(source, access)
     return found
 

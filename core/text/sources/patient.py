@@ -142,5 +142,5 @@ class PatientShards:
             raise trouble
         wait_s = min(left_s, self._failures.fail("", now) - now)
         host = str(trouble.arguments.get("host", ""))
-        self._tell(why_stalled(trouble.code, {"host": host, "seconds": math.ceil(wait_s)}))
+        self._tell(str(why_stalled(trouble.code, {"host": host, "seconds": math.ceil(wait_s)})))
         self._wait(wait_s)

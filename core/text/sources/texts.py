@@ -11,7 +11,7 @@ import msgspec
 
 from core.api.data_state import DataCode
 from core.base.data_source import DataSource
-from core.base.problems import BadInput
+from core.base.problems import BadInput, Sentence, later
 from core.system.file_chunks import file_chunks
 from core.text.order.documents import LINE_CHARS_MAX, Document, documents_of, paragraphs_of
 from core.text.order.filters import Filters, Sieve, read_filters
@@ -20,22 +20,27 @@ from core.text.sources.opening import open_indexed, open_source
 from core.text.sources.patient import PatientShards, Tell, untold
 from core.text.sources.source import Access, LeftOut, Listing, NoColumn, NoSplit, Piece, SourceTrouble, TextShards
 
-_WEB_HINT: Final = (
+_WEB_HINT: Final = Sentence(
     "No folder of a web server can be listed. Name a file, or many whose names count, as those of a cut do: "
     "https://.../{00000..00127}.jsonl.zst"
 )
-_WHY: Final = {
+_WHY: Final[Mapping[DataCode, tuple[str, str | Sentence]]] = {
     DataCode.WRONG_ANSWER: (
-        "is not what the server gives: that is a page for people, or another part of it",
+        later("{name} is not what the server gives: that is a page for people, or another part of it."),
         _WEB_HINT,
     ),
-    DataCode.FILE_CHANGED: ("changed while it was read", "Give the command again when nobody writes there any more."),
+    DataCode.FILE_CHANGED: (
+        later("{name} changed while it was read."),
+        later("Give the command again when nobody writes there any more."),
+    ),
     DataCode.TOO_LARGE: (
-        "unfolds to more memory than any text needs",
-        "Leave it out: it is damaged, or made to do harm.",
+        later("{name} unfolds to more memory than any text needs."),
+        later("Leave it out: it is damaged, or made to do harm."),
     ),
 }
-"""What is wrong with a file, and what to do, by code; other codes say it themselves."""
+"""What is wrong with a file, and what to do, by code."""
+_OTHERWISE: Final = (later("{name} cannot be read: {why}."), later("Name another source."))
+"""The same for other codes."""
 NAMES_SHOWN: Final = 12
 """Names of columns, configurations or splits in a sentence, at most."""
 SHARDS_AT_A_TIME: Final = 32
@@ -79,13 +84,11 @@ class ShardsBeside:
             for chunk in file_chunks(path):
                 found.update(chunk)
         except OSError as error:
-            said = f"{path} cannot be read: {error.strerror}."
-            raise BadInput(said, hint="Check that the file belongs to you.") from error
+            hint = "Check that the file belongs to you."
+            raise BadInput("{path} cannot be read: {error}.", path, error.strerror, hint=hint) from error
         if not found.is_of(listed):
-            raise BadInput(
-                f"{path} does not match the index beside it.",
-                hint=f"Copy it again, or make it again with: potluck data verify {self._folder} --again",
-            )
+            advice = "Copy it again, or make it again with: potluck data verify {folder} --again"
+            raise BadInput("{path} does not match the index beside it.", path, self._folder, hint=advice)
         yield from self._shards.read(shard, block, copy=path)
 
 
@@ -207,52 +210,49 @@ def problem_of_trouble(trouble: SourceTrouble) -> BadInput:
     """What is wrong with a source, as a sentence for the person who names it."""
     name = trouble.arguments.get("name", trouble.arguments.get("host", ""))
     web = str(name).startswith(("http://", "https://"))
+    hint: str | Sentence
     match trouble.code:
         case DataCode.MISSING if isinstance(trouble, NoSplit):
-            said, hint = f"{name} is not there, or has no files.", _split_hint(trouble)
+            message, hint = (
+                "{name} is not there, or has no files.",
+                _named_by(*(("split", trouble.splits) if trouble.splits else ("config", trouble.configs))),
+            )
         case DataCode.MISSING if web:
-            said, hint = f"The server has no file {name}.", _WEB_HINT
+            message, hint = "The server has no file {name}.", _WEB_HINT
         case DataCode.MISSING:
             there = "://" in str(name) or Path(str(name)).exists()
-            said = f"{name} holds no text files that can be read." if there else f"There is no folder {name}."
+            message = "{name} holds no text files that can be read." if there else "There is no folder {name}."
             hint = "Give the path of a folder with text files, or an address of some."
         case DataCode.UNDECIDED:
-            said = f"Finding out which files of {name} are meant took this computer too long or too much memory."
+            message = "Finding out which files of {name} are meant took this computer too long or too much memory."
             hint = "Try again when it has less to do, or name another source."
         case DataCode.REFUSED:
-            said, hint = f"{name} may not be read.", "Give yourself the right to read it, or other credentials."
+            message, hint = "{name} may not be read.", "Give yourself the right to read it, or other credentials."
         case DataCode.NO_COLUMN | DataCode.NO_TEXT:
-            said, hint = f"{name} has {trouble.why}.", _columns_hint(trouble)
+            message, hint = (
+                "{name} has {why}.",
+                _named_by("column", trouble.there if isinstance(trouble, NoColumn) else ()),
+            )
         case DataCode.DAMAGED if trouble.why:
-            said = f"Most records of {name} cannot be read; the first is {trouble.why}."
+            message = "Most records of {name} cannot be read; the first is {why}."
             hint = "Name another source, or mend it: text is UTF-8, or UTF-16 with its byte order mark."
         case DataCode.CERTIFICATE:
-            said = f"The certificate of {name} is not valid: {trouble.why}."
+            message = "The certificate of {name} is not valid: {why}."
             hint = "If an authority of your own has signed it, name that authority's file in SSL_CERT_FILE."
         case DataCode.NO_ANSWER:
-            said, hint = f"{name} does not answer.", "Check the address and the connection, and try again."
+            message, hint = "{name} does not answer.", "Check the address and the connection, and try again."
         case _:
-            why, hint = _WHY.get(trouble.code, (f"cannot be read: {trouble.code.value}", "Name another source."))
-            said = f"{name} {why}."
-    return BadInput(said, hint=hint)
+            message, hint = _WHY.get(trouble.code, _OTHERWISE)
+    return BadInput(message, name, trouble.why or trouble.code.value, hint=hint)
 
 
-def _columns_hint(trouble: SourceTrouble) -> str:
-    """Which columns there are, and where the right one is named."""
-    there = trouble.there if isinstance(trouble, NoColumn) else ()
-    return f'{_there(there)} the right one with --column NAME, in a recipe with column = "NAME".'
-
-
-def _split_hint(trouble: NoSplit) -> str:
-    """Which configurations or splits there are, and where the right one is named."""
-    what, there = ("split", trouble.splits) if trouble.splits else ("config", trouble.configs)
-    return f'{_there(there)} the right one with --{what} NAME, in a recipe with {what} = "NAME".'
-
-
-def _there(names: Sequence[str]) -> str:
-    """What there is to be named, the first of it, for the beginning of a sentence."""
-    named = ", ".join(f"{name!r:.40}" for name in names[:NAMES_SHOWN])
-    return f"It has {named}{', ...' if len(names) > NAMES_SHOWN else ''}: name" if named else "Name"
+def _named_by(what: str, there: Sequence[str]) -> Sentence:
+    """How the right one of those is named that there are; the first of them are listed."""
+    if not there:
+        return Sentence('Name the right one with --{what} NAME, in a recipe with {what} = "NAME".', what)
+    names = ", ".join(f"{name!r:.40}" for name in there[:NAMES_SHOWN]) + (", ..." if there[NAMES_SHOWN:] else "")
+    named = 'It has {names}: name the right one with --{what} NAME, in a recipe with {what} = "NAME".'
+    return Sentence(named, names, what)
 
 
 def _kept(piece: Piece, sieve: Sieve) -> Iterator[Document]:

@@ -13,6 +13,7 @@ from typing import Final
 
 import torch
 
+from core.api.sentence import Sentence, in_series, later
 from core.api.settings import ALL, AUTO, CPU
 from core.base.problems import BadInput
 
@@ -40,8 +41,8 @@ class DeviceChoice:
 
     devices: tuple[Device, ...]
     """At least one; the first holds the state."""
-    note: str = ""
-    """A sentence where they are not those that were wanted; empty otherwise."""
+    note: Sentence | None = None
+    """Why they are not those that were wanted; None: they are."""
 
     @property
     def names(self) -> list[str]:
@@ -49,7 +50,7 @@ class DeviceChoice:
         return [device.name for device in self.devices]
 
 
-PROCESSOR: Final = Device(CPU, "processor")
+PROCESSOR: Final = Device(CPU, later("processor"))
 
 
 def accelerators() -> list[Device]:
@@ -74,30 +75,32 @@ def choose(wish: str) -> DeviceChoice:
     """
     found = accelerators() if wish != CPU else []
     chosen: list[Device] = []
-    problems, missing = [], False
+    problems: list[Sentence] = []
+    missing = False
     for name in wish.split(","):
         wanted = _called(name, found)
-        refusals = []
+        refusals: list[Sentence] = []
         for device in wanted:
-            refusal = "" if device == PROCESSOR else why_not(device)
+            refusal = None if device == PROCESSOR else why_not(device)
             if refusal:
-                refusals.append(f"{device.title} ({device.name}) {refusal}")
+                refusals.append(Sentence("{title} ({device}) {refusal}", device.title, device.name, refusal))
             elif device not in chosen:
                 chosen.append(device)
             if not refusal and name != ALL:
                 refusals.clear()
                 break
         if not wanted and name != AUTO:
-            refusals, missing = [f"There is no device {name} here now"], True
+            refusals, missing = [Sentence("There is no device {name} here now", name)], True
         problems += refusals if name == ALL else refusals[:1]
     devices = tuple(chosen) or (PROCESSOR,)
     if not problems:
         return DeviceChoice(devices)
-    uses = " and ".join("the processor" if device == PROCESSOR else device.name for device in devices)
+    uses, *more = (Sentence("the processor" if device == PROCESSOR else device.name) for device in devices)
+    for one in more:
+        uses = Sentence("{some} and {last}", uses, one)
+    note = Sentence("{problems}: training uses {uses}.", in_series(problems, "; "), uses)
     there = ", ".join(device.name for device in [*found, PROCESSOR])
-    return DeviceChoice(
-        devices, f"{'; '.join(problems)}: training uses {uses}.{f' There are: {there}.' if missing else ''}"
-    )
+    return DeviceChoice(devices, Sentence("{note} There are: {there}.", note, there) if missing else note)
 
 
 def _called(name: str, found: list[Device]) -> list[Device]:
@@ -109,15 +112,16 @@ def _called(name: str, found: list[Device]) -> list[Device]:
     return [device for device in found if name in {AUTO, device.name, device.name.partition(":")[0]}]
 
 
-def why_not(device: Device) -> str:
-    """Why nothing can be computed on a device, to go on with its name; empty: it can."""
+def why_not(device: Device) -> Sentence | None:
+    """Why nothing can be computed on a device, to go on with its name; None: it can."""
     generator = torch.Generator().manual_seed(0)
     a, b = (torch.randn(SIDE, SIDE, generator=generator) for _ in range(2))
     try:
         product = (a.to(device.name) @ b.to(device.name)).cpu()
     except RuntimeError as error:  # torch has no narrower kind for what drivers say
-        return f"does not compute ({str(error).splitlines()[0][:200]})"
-    return "" if torch.allclose(product, a @ b, atol=TOLERANCE, rtol=0) else "gives wrong results"
+        return Sentence("does not compute ({error})", str(error).splitlines()[0][:200])
+    right = torch.allclose(product, a @ b, atol=TOLERANCE, rtol=0)
+    return None if right else Sentence("gives wrong results")
 
 
 def usable(name: str, *, called: str = "") -> str:
@@ -134,7 +138,9 @@ def usable(name: str, *, called: str = "") -> str:
         return str(torch.empty(0, device=name).device)
     except (RuntimeError, AssertionError) as error:  # torch without CUDA asserts
         reason = str(error).partition("\n")[0].rstrip(".")
-        raise BadInput(f"The device {called or name} cannot be used: {reason}.", hint="Leave --device out.") from error
+        raise BadInput(
+            "The device {called} cannot be used: {reason}.", called or name, reason, hint="Leave --device out."
+        ) from error
 
 
 def title_of(name: str) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 import torch
 
 from core.api.settings import CPU
-from core.base.problems import WorkerProblem
+from core.base.problems import Sentence, WorkerProblem
 from core.system.unused_memory import return_unused_memory
 from core.training.devices.replica import Replica
 from core.training.devices.replica_thread import ReplicaThread, said
@@ -44,7 +44,7 @@ class HeldReplicas:
         self._share = 100
         self.left_out: Collection[str] = ()
         """Devices, as torch calls them, that compute nothing while the others do, from the next `arrange` on."""
-        self.left: list[str] = []
+        self.left: list[Sentence] = []
         """A sentence for each device that has left."""
         weakref.finalize(self, _stop, self._others)
 
@@ -143,10 +143,8 @@ class HeldReplicas:
                 first.parameters.move(to)
                 move(self._rule.vectors, to)
         except RuntimeError as error:
-            raise WorkerProblem(
-                f"The device could not be used again: {said(error)}",
-                hint="Training goes on from the last saved state.",
-            ) from error
+            message = "The device could not be used again: {error}"
+            raise WorkerProblem(message, said(error), hint="Training goes on from the last saved state.") from error
 
     def _drop(self, place: int) -> None:
         """Hold nothing on a device; what it has computed is with the rule."""
@@ -154,7 +152,7 @@ class HeldReplicas:
         self._rows.give_up([drawn.rows for drawn in other.replica.data.close()])
 
     def _leaves(self, place: int, why: str) -> None:
-        self.left.append(f"The device {self._names[place]} trains no more: {why}")
+        self.left.append(Sentence("The device {name} trains no more: {why}", self._names[place], why))
         self._names[place] = ""
         rest = ", ".join(self.devices)
         sys.stderr.write(f"{self.left[-1]} Training goes on with {rest}.\n")

@@ -16,7 +16,7 @@ from typing import Final, Literal
 import torch
 
 from core.api.settings import CPU
-from core.base.problems import unknown_name
+from core.base.problems import Sentence, unknown_name
 
 SIDE: Final = 256
 """Side of the matrices that are tried: large enough that a processor's time goes into products."""
@@ -67,8 +67,8 @@ class PrecisionChoice:
     """What passes compute in here, and what people should know about it."""
 
     precision: Precision
-    note: str = ""
-    """A sentence where it is not the manifest's; empty otherwise."""
+    note: Sentence | None = None
+    """Why it is not the manifest's; None: it is."""
 
 
 @lru_cache
@@ -85,17 +85,17 @@ def precision_on(device: str, name: str) -> PrecisionChoice:
     if name not in PRECISIONS:
         raise unknown_name("precision", name, PRECISIONS)
     precision = PRECISIONS[name]
-    refusal = "" if precision is FP32 else why_not(precision, torch.device(device))
+    refusal = None if precision is FP32 else why_not(precision, torch.device(device))
     if not refusal:
         return PrecisionChoice(precision)
-    called = "The processor" if device == CPU else f"The device {device}"
-    note = f"{called} {refusal}: training computes in fp32, which takes part like any other."
+    called = Sentence("The processor") if device == CPU else Sentence("The device {device}", device)
+    note = Sentence("{called} {refusal}: training computes in fp32, which takes part like any other.", called, refusal)
     sys.stderr.write(f"{note}\n")
     return PrecisionChoice(FP32, note)
 
 
-def why_not(precision: Precision, device: torch.device) -> str:
-    """Why a device had better not compute in a precision, to go on with its name; empty: it can.
+def why_not(precision: Precision, device: torch.device) -> Sentence | None:
+    """Why a device had better not compute in a precision, to go on with its name; None: it can.
 
     A small computation is held against the same in fp32, in one thread: on a busy computer several wait for each other,
     a hundred times as long as they compute.
@@ -106,14 +106,15 @@ def why_not(precision: Precision, device: torch.device) -> str:
         plain, plain_s = _tried(FP32, device)
         found, found_s = _tried(precision, device)
     except RuntimeError as error:  # torch has no narrower kind for what drivers say
-        return f"does not compute in {precision.name} ({str(error).splitlines()[0][:200]})"
+        return Sentence("does not compute in {precision} ({error})", precision.name, str(error).splitlines()[0][:200])
     finally:
         torch.set_num_threads(threads)
     if not (found - plain).norm() <= ROUNDINGS * precision.rounding * plain.norm():
-        return f"gives wrong results in {precision.name}"
+        return Sentence("gives wrong results in {precision}", precision.name)
     if precision.half is not None and device.type == CPU and found_s > SLOWER_MAX * plain_s:
-        return f"is no faster in {precision.name} than in fp32 ({found_s / plain_s:.2f} times as long)"
-    return ""
+        times = f"{found_s / plain_s:.2f}"
+        return Sentence("is no faster in {precision} than in fp32 ({times} times as long)", precision.name, times)
+    return None
 
 
 def _tried(precision: Precision, device: torch.device) -> tuple[torch.Tensor, float]:

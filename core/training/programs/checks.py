@@ -9,7 +9,7 @@ import torch
 
 from core.base.allowed import read_fields
 from core.base.manifest import Manifest, Numbers
-from core.base.problems import BadInput
+from core.base.problems import BadInput, Sentence
 from core.base.recipe import EPOCHS, SAMPLES, Recipe
 from core.tasks import module_of
 from core.tasks.task import TaskModule
@@ -52,7 +52,7 @@ def checked_recipe(recipe: Recipe, *, called: str) -> CheckedRecipe:
     try:
         module.costs(given)
     except BadInput as problem:
-        raise BadInput(f"{where}{problem.message}") from problem
+        raise BadInput("{where}{problem}", where, problem.sentence) from problem
     parameters = FlatParameters(torch.nn.Linear(WIDTH, WIDTH))
     optimizer = _optimizer(recipe.epochs_optimizer, parameters, where=f"{called}: [optimizer] ")
     _check_rule(recipe, parameters, optimizer, called=called)
@@ -83,18 +83,18 @@ def _check_rule(recipe: Recipe, parameters: FlatParameters, optimizer: Optimizer
     try:
         rule_of(manifest, parameters, optimizer)
     except BadInput as problem:
-        raise BadInput(f"{called}: [rule] {problem.message}") from problem
+        raise BadInput("{called}: [rule] {problem}", called, problem.sentence) from problem
 
 
 def _named(numbers: Mapping[str, Any], kinds: Mapping[str, type[T]], *, where: str) -> type[T]:
     """The class that a table's `name` names."""
     name = numbers.get("name")
     if name not in kinds:
-        raise BadInput(f"{where}name must be one of {', '.join(kinds)}, not {name!r:.40}.")
+        raise BadInput("{where}name must be one of {kinds}, not {name}.", where, ", ".join(kinds), f"{name!r:.40}")
     return kinds[str(name)]
 
 
 def _in_samples(problem: BadInput) -> BadInput:
     """The same sentence about a schedule as the recipe has it: in samples."""
     message = problem.message.replace(f"{EPOCHS} must", f"{SAMPLES} / target_samples must").replace(EPOCHS, SAMPLES)
-    return BadInput(message, hint=problem.hint.replace(EPOCHS, SAMPLES))
+    return BadInput(Sentence(message), hint=problem.hint.replace(EPOCHS, SAMPLES))

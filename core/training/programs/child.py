@@ -6,6 +6,7 @@ import sys
 import threading
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from core.base.data_source import SECRETS
@@ -22,7 +23,7 @@ def reporting(work: Callable[[], None]) -> int:
     try:
         work()
     except Problem as problem:
-        say("problem", code=problem.code, message=problem.message, hint=problem.hint)
+        _say_problem(problem)
         return 2
     return 0
 
@@ -66,9 +67,14 @@ def say_wait(why: str) -> None:
     say("progress", text=why)
 
 
+def _say_problem(problem: Problem) -> None:
+    said = [asdict(one) for one in problem.said]
+    say("problem", code=problem.code, message=problem.message, hint=problem.hint, said=said)
+
+
 def _end_too_large() -> None:
-    said = "A file unfolds to more memory than any text needs."
-    say("problem", code=BadInput.code, message=said, hint="Leave it out: it is damaged, or made to do harm.")
+    hint = "Leave it out: it is damaged, or made to do harm."
+    _say_problem(BadInput("A file unfolds to more memory than any text needs.", hint=hint))
     os._exit(2)
 
 

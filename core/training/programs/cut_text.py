@@ -83,10 +83,8 @@ def cut(asked: CutRequest) -> SourceCut:
     )
     found = _journal(store)
     if found is not None and not found.is_of(begun):
-        raise BadInput(
-            f"{asked.out} holds the shards of another source, or of this one as it was, or cut otherwise.",
-            hint="Name another folder, or delete what is in it.",
-        )
+        message = "{out} holds the shards of another source, or of this one as it was, or cut otherwise."
+        raise BadInput(message, asked.out, hint="Name another folder, or delete what is in it.")
     journal, left_out = found or begun, Counter[str]()
     resumed = len(journal.shards)
     if not journal.whole:
@@ -97,10 +95,8 @@ def cut(asked: CutRequest) -> SourceCut:
             words = f"Cutting: {count:,} shard{'' if count == 1 else 's'}, {size / 1e6:,.0f} MB"
             say("progress", text=words, fraction=text.share_read())
     if folder is not None and folder.written() != before:
-        raise BadInput(
-            f"The files in {asked.source.address} have changed while they were cut.",
-            hint="Let what writes there come to its end, then cut them again, into an empty folder.",
-        )
+        hint = "Let what writes there come to its end, then cut them again, into an empty folder."
+        raise BadInput("The files in {address} have changed while they were cut.", asked.source.address, hint=hint)
     losses = text.losses()
     index = journal.index(asked.mirrors)
     store.write(INDEX_FILE, index.encode())
@@ -133,10 +129,8 @@ def _may_replace(index_copy: str, store: CutFolder) -> None:
     copy, data = index_of(Path(index_copy)), store.read_back(INDEX_FILE, INDEX_BYTES_MAX + 1)
     known = None if data is None else read_index(data, called=f"{store.address}/{INDEX_FILE}")
     if known is None or known != msgspec.structs.replace(copy, mirrors=known.mirrors):
-        raise BadInput(
-            f"{index_copy} is the index of other shards than those in {store.address}.",
-            hint="Move it, or give the command in another folder.",
-        )
+        message = "{index_copy} is the index of other shards than those in {address}."
+        raise BadInput(message, index_copy, store.address, hint="Move it, or give the command in another folder.")
 
 
 def _keep(store: CutFolder, made: CutResult) -> None:
@@ -178,13 +172,12 @@ def _index(asked: VerifyRequest, store: CutFolder) -> ShardIndex:
             with Path(asked.index).open("rb") as file:
                 data: bytes | None = file.read(INDEX_BYTES_MAX + 1)
         except OSError as error:
-            raise BadInput(f"The index {asked.index} cannot be read: {error.strerror}.") from error
+            raise BadInput("The index {index} cannot be read: {error}.", asked.index, error.strerror) from error
     else:
         data = store.read(INDEX_FILE, INDEX_BYTES_MAX + 1)
     if data is None:
-        raise BadInput(
-            f"There is no index in {asked.address}.", hint="Name one with --index, or the charter with --charter."
-        )
+        message = "There is no index in {address}."
+        raise BadInput(message, asked.address, hint="Name one with --index, or the charter with --charter.")
     return read_index(data)
 
 
@@ -200,13 +193,14 @@ def _mended(
     """Make shards again from the source, and keep those that come out as the index says."""
     journal = _journal(store)
     if journal is None or not journal.whole or journal.index(index.mirrors) != index:
-        raise BadInput(
-            f"How these shards were cut is not known: {store.address} has no {JOURNAL_FILE} that fits the index.",
-            hint="Copy the shards from another place, or cut the text again.",
-        )
+        message = "How these shards were cut is not known: {address} has no {journal_file} that fits the index."
+        hint = "Copy the shards from another place, or cut the text again."
+        raise BadInput(message, store.address, JOURNAL_FILE, hint=hint)
     text = OpenedText(journal.source, secrets)
     if text.listing.digest != journal.listing:
-        raise BadInput(f"{journal.source.address} is not what it was when it was cut.", hint="Bring it back as it was.")
+        raise BadInput(
+            "{address} is not what it was when it was cut.", journal.source.address, hint="Bring it back as it was."
+        )
     mended: set[int] = set()
     for number, data in Cutting(text.shards, journal).again({one.number for one in wrong}):
         if _is_of(index.shard(number), data):

@@ -77,7 +77,9 @@ def inspected(asked: InspectRequest) -> Inspected:
         if len(examples) < EXAMPLES:
             examples.append(" ".join(one[: 4 * EXAMPLE_CHARS].split())[:EXAMPLE_CHARS])
     if not text.sampled_texts:
-        raise BadInput(f"There is no text in {asked.source.address}.", hint="Name another source, or another column.")
+        raise BadInput(
+            "There is no text in {address}.", asked.source.address, hint="Name another source, or another column."
+        )
     say("progress", text="Cutting the sample into tokens", fraction=0.75)
     found = _report(asked, [document for document in documents if document], characters)
     scale, losses = text.times_sampled(), text.losses()

@@ -52,7 +52,9 @@ def sampled(asked: SampleRequest) -> Sampled:
     manifest = read_manifest(Path(asked.manifest).read_bytes(), Ed25519Verifier())
     if asked.source >= len(manifest.sources):
         count = len(manifest.sources)
-        raise BadInput(f"The collaboration has no source {asked.source}.", hint=f"Sources are 0 to {count - 1}.")
+        raise BadInput(
+            "The collaboration has no source {source}.", asked.source, count - 1, hint="Sources are 0 to {count}."
+        )
     source = manifest.sources[asked.source]
     blobs = Blobs(Path(asked.blobs), manifest.blobs)
     cutter = open_cutter(manifest, blobs)
@@ -66,7 +68,9 @@ def sampled(asked: SampleRequest) -> Sampled:
             shards = fetched or open_source(source, access)
             names = [shard.name for shard in shards.listing().shards]
             if asked.shard >= len(names):
-                raise BadInput(f"The source has no shard {asked.shard}.", hint=f"Shards are 0 to {len(names) - 1}.")
+                raise BadInput(
+                    "The source has no shard {shard}.", asked.shard, len(names) - 1, hint="Shards are 0 to {count}."
+                )
             copy = None if fetched is None else Path(scratch) / names[asked.shard]
             if fetched is not None and copy is not None:
                 fetched.fetch(asked.shard, copy, lambda: None)
@@ -92,7 +96,8 @@ def _row(pieces: Iterator[Piece], maker: RowMaker, asked: SampleRequest) -> Row:
         count += 1
         if count % EVERY == 0:
             say("progress", text=f"Making rows: {count:,}", fraction=count / (asked.row + 1))
-    raise BadInput(f"The shard has {count:,} rows, so none has the number {asked.row:,}.", hint="Rows count from 0.")
+    message = "The shard has {count} rows, so none has the number {row}."
+    raise BadInput(message, f"{count:,}", f"{asked.row:,}", hint="Rows count from 0.")
 
 
 def _rows(pieces: Iterator[Piece], maker: RowMaker, shard: int) -> Iterator[Row]:

@@ -83,8 +83,9 @@ def trained(asked: TokenizerRequest) -> Trained:
     )
     if not sampled.held_out:
         raise BadInput(
-            f"There is too little text in {asked.source.address}: {sampled.characters:,} characters, and none to look "
-            "at the tokenizer with.",
+            "There is too little text in {address}: {characters} characters, and none to look at the tokenizer with.",
+            asked.source.address,
+            f"{sampled.characters:,}",
             hint="Give more text; a few million characters are a beginning.",
         )
     say("progress", text="Cutting held-out text", fraction=0.95)

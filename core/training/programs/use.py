@@ -72,7 +72,7 @@ def _load_and_use(chosen: argparse.Namespace) -> None:
         system = system_error_of(error)
         if system is not None and chosen.use == "export":
             raise problem_of(system, chosen.out / "model.safetensors") from error
-        raise UserProblem(f"The model cannot be read: {error}.") from error
+        raise UserProblem("The model cannot be read: {error}.", error) from error
 
 
 def _use(chosen: argparse.Namespace, manifest: Manifest) -> None:

@@ -151,7 +151,7 @@ class Checkpoints:
         chunks = chunk_digests(data[at : at + CHUNK_BYTES] for at in range(0, len(data), CHUNK_BYTES))
         root, epoch, lineage = root_digest(chunks), name.epoch, bytes.fromhex(name.lineage)
         if digest is not None and root != digest:
-            raise Damaged(f"The steps to epoch {epoch} led to another state than that of others.")
+            raise Damaged("The steps to epoch {epoch} led to another state than that of others.", epoch)
         make_directory(self._folder)
         first()
         path = self._folder / state_file_name(epoch, lineage, root)
@@ -186,27 +186,25 @@ class Checkpoints:
             with safe_open(path, framework="pt") as file:
                 name = STATE_HEADER.decode((file.metadata() or {}).get(METADATA, "").encode())
                 if name.format > FORMAT and wanted is None:  # what a stranger gave is just refused
-                    raise BadInput(
-                        f"The checkpoint {path.name} was written by a newer version of Potluck.",
-                        hint="Update Potluck; nothing was changed.",
-                    )
+                    message = "The checkpoint {name} was written by a newer version of Potluck."
+                    raise BadInput(message, path.name, hint="Update Potluck; nothing was changed.")
                 lineage, _ = bytes.fromhex(name.lineage), bytes.fromhex(name.ancestors)
                 if wanted is not None and (name.epoch, lineage) != wanted:
-                    raise Damaged(f"The checkpoint {path.name} holds another state than it should.")
+                    raise Damaged("The checkpoint {name} holds another state than it should.", path.name)
                 expected = dict(self._tensors())
                 if set(file.keys()) != set(expected):
-                    raise Damaged(f"The checkpoint {path.name} is of another model.")
+                    raise Damaged("The checkpoint {name} is of another model.", path.name)
                 for key, tensor in expected.items():
                     read = found[key] = file.get_tensor(key)
                     same = read.shape == tensor.shape and read.dtype == tensor.dtype
                     if not same or not self._can_hold(key, read):
-                        raise Damaged(f"The checkpoint {path.name} holds something else than this model's state.")
+                        raise Damaged("The checkpoint {name} holds something else than this model's state.", path.name)
         except (SafetensorError, WireProblem, OSError, RuntimeError, ValueError) as error:
             if wanted is None or isinstance(error, OSError):  # a stranger's file may word a library's sentence
                 _raise_scarcity(error)
-            raise Damaged(f"The checkpoint {path.name} cannot be read: {error}.") from error
+            raise Damaged("The checkpoint {name} cannot be read: {error}.", path.name, error) from error
         if name.manifest != self._manifest or name.format > FORMAT:
-            raise Damaged(f"The checkpoint {path.name} is of another collaboration.")
+            raise Damaged("The checkpoint {name} is of another collaboration.", path.name)
         with torch.no_grad():
             for key, tensor in expected.items():
                 tensor.copy_(found[key])
@@ -262,10 +260,10 @@ def _saved(path: Path) -> Saved:
         chunks = chunk_digests(file_chunks(path))
     except OSError as error:
         _raise_scarcity(error)
-        raise Damaged(f"The checkpoint {path.name} cannot be read: {error}.") from error
+        raise Damaged("The checkpoint {name} cannot be read: {error}.", path.name, error) from error
     root = root_digest(chunks)
     if not names_digest(path.name, root):
-        raise Damaged(f"The checkpoint {path.name} is not what was written.", hint="Check the disk.")
+        raise Damaged("The checkpoint {name} is not what was written.", path.name, hint="Check the disk.")
     return Saved(path, root, b"".join(chunks))
 
 

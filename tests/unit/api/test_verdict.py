@@ -23,7 +23,7 @@ def test_the_first_of_the_rules_counts():
 def test_every_sentence_can_be_made(code, reason):
     fields = [name for _, name, _, _ in string.Formatter().parse(SENTENCES[code, reason]) if name]
     verdict = Verdict(code=code, reason=reason, args={name: "X" for name in fields if name != "pieces"})
-    said = verdicts.sentence(verdict)
+    said = str(verdicts.sentence(verdict))
     assert said
     assert "{" not in said
 
@@ -31,7 +31,7 @@ def test_every_sentence_can_be_made(code, reason):
 def test_sentences_are_translated_before_they_are_filled_in():
     seen = []
     verdict = verdicts.contributing("training", others=2, samples=40, target=100, epoch=7)
-    said = verdicts.sentence(verdict, lambda template: seen.append(template) or template)
+    said = verdicts.sentence(verdict).told(lambda template: seen.append(template) or template)
     assert "together with {others} others" in seen
     assert seen[-1] == "Training {company}: {samples} of {target} samples for epoch {epoch}."
     assert said == "Training together with 2 others: 40 of 100 samples for epoch 8."
@@ -39,7 +39,7 @@ def test_sentences_are_translated_before_they_are_filled_in():
 
 def test_end_of_a_rest_is_day_and_time():
     said = [
-        verdicts.sentence(verdicts.paused("until", until=1.0, **moment))
+        str(verdicts.sentence(verdicts.paused("until", until=1.0, **moment)))
         for moment in ({"clock": "20:00"}, {"clock": "07:00", "day": "Saturday"}, {})
     ]
     assert [one.removeprefix("Paused by you: nothing is computed. Potluck continues ") for one in said] == [
@@ -53,7 +53,7 @@ def test_stage_is_filled_after_it_was_translated():
     german = {"Waiting for {where}.": "Wartet auf {where}.", "Reading text": "Liest Text"}
 
     def said(verdict):
-        return verdicts.sentence(verdict, lambda words: german.get(words, words))
+        return verdicts.sentence(verdict).told(lambda words: german.get(words, words))
 
     assert (
         said(verdicts.not_connected("backbone", stage="Waiting for {where}.", where="{pot}:1")) == "Wartet auf {pot}:1."
@@ -64,8 +64,8 @@ def test_stage_is_filled_after_it_was_translated():
 
 def test_every_code_has_a_headline():
     assert set(HEADLINES) == set(VerdictCode)
-    assert verdicts.headline(REST) == "Paused"
+    assert str(verdicts.headline(REST)) == "Paused"
 
 
 def test_a_problem_speaks_for_itself():
-    assert verdicts.sentence(verdicts.problem("x", "It {broke}.", "Mend it.")) == "It {broke}."
+    assert str(verdicts.sentence(verdicts.problem("x", "It {broke}.", "Mend it."))) == "It {broke}."

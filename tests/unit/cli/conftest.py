@@ -12,6 +12,7 @@ import pytest
 from core.api import verdict as verdicts
 from core.api.commands import ModelEvaluation
 from core.api.score import Score
+from core.api.sentence import Sentence
 from core.api.settings import PortTest, SettingsView
 from core.api.snapshot import (
     Collaboration,
@@ -130,8 +131,8 @@ class RunningEngine:
         self.engine = CardboardEngine(home)
         self.loop = asyncio.new_event_loop()
         self.notices = NoticeRing(lambda: 1000.0)
-        self.notices.add("info", "Joined.")
-        self.notices.add("warning", "Slow line.")
+        self.notices.add("info", Sentence("Joined."))
+        self.notices.add("warning", Sentence("Slow line."))
         self._opened = threading.Event()
         self._stop = asyncio.Event()
         self.thread = threading.Thread(target=lambda: self.loop.run_until_complete(self._live()))

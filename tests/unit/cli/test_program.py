@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from core.__main__ import main
+from core.api.sentence import Sentence
 from core.base.problems import Damaged
 from core.cli.engine import control
 from core.cli.parsing.commands import COMMANDS
@@ -125,7 +126,7 @@ def test_log_follows_until_the_engine_stops(running, capsys, monkeypatch):
     def say(notice, *, json):
         said.append(notice.text)
         if notice.text == "Slow line.":
-            running.loop.call_soon_threadsafe(running.notices.add, "info", "More.")
+            running.loop.call_soon_threadsafe(running.notices.add, "info", Sentence("More."))
         if notice.text == "More.":
             running.stop()
 

@@ -2,6 +2,7 @@
 
 import logging
 
+from core.api.sentence import Sentence
 from core.cli.volunteer.start import log_notice
 from core.control.notices import NoticeRing
 
@@ -11,8 +12,8 @@ def test_notices_are_lines_of_the_log(caplog):
     notices.listen(log_notice)
     with caplog.at_level(logging.INFO):
         notices.tell("info", "engine.joined", name="Ada's\x1b[31m\npoems")
-        notices.add("warning", "There is no connection.")
-        notices.add("problem", "The disk is full.")
+        notices.add("warning", Sentence("There is no connection."))
+        notices.add("problem", Sentence("The disk is full."))
     (level, joined), *others = [(record.levelno, record.getMessage()) for record in caplog.records]
     assert level == logging.INFO
     assert joined.startswith("This computer takes part in Ada's")

@@ -9,6 +9,7 @@ import pytest
 
 from core.__main__ import main
 from core.api.commands import EngineFile
+from core.api.sentence import Sentence
 from core.api.snapshot import PROTOCOL_VERSION
 from core.control.notices import NoticeRing
 from core.engine.remembered.notice_file import NoticeFile
@@ -72,7 +73,7 @@ def test_log_tells_the_last_run_when_no_engine_runs(home, capsys):
     assert "not running" in capsys.readouterr().err
     ring = NoticeRing(lambda: 5.0)
     NoticeFile(home.notices_file).follow(ring)
-    ring.add("problem", "The line is cut.")
+    ring.add("problem", Sentence("The line is cut."))
     assert main(["log"]) == 0
     said = capsys.readouterr()
     assert "The line is cut." in said.out

@@ -1,12 +1,13 @@
 """The ring of notices."""
 
+from core.api.sentence import Sentence
 from core.control.notices import TEXT_MAX, NoticeRing
 
 
 def test_numbers_go_up_and_old_ones_go():
     ring = NoticeRing(lambda: 5.0)
     for number in range(NoticeRing.SIZE + 20):
-        ring.add("info", f"notice {number}")
+        ring.add("info", Sentence("notice {number}", number))
     assert ring.last == NoticeRing.SIZE + 20
     kept = ring.since(0)
     assert len(kept) == NoticeRing.SIZE
@@ -19,10 +20,10 @@ def test_text_is_bounded_and_listeners_hear():
     ring = NoticeRing(lambda: 5.0)
     heard = []
     ring.listen(heard.append)
-    notice = ring.add("problem", "x" * 5000)
+    notice = ring.add("problem", Sentence("x" * 5000))
     assert len(notice.text) == TEXT_MAX
     assert heard == [notice]
-    assert ring.add("problem", "a\udc80b").text == "a?b"
+    assert ring.add("problem", Sentence("a\udc80b")).text == "a?b"
 
 
 def test_happening_is_kept_as_sentence_code_and_arguments():

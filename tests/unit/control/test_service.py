@@ -10,6 +10,7 @@ import aiohttp
 import pytest
 
 from core.api.commands import MESSAGE_BYTES_MAX, EngineFile
+from core.api.sentence import Sentence
 from core.api.snapshot import PROTOCOL_VERSION, Notice, Snapshot
 from core.base.problems import NoSpace, Problem
 from core.control import server
@@ -147,7 +148,7 @@ def test_garbage_is_answered(home, engine, text, code, request_id):
             assert told["error"]["code"] == code
             assert told["id"] == request_id
             assert told["error"]["message"]
-            assert set(told["error"]["data"]) == {"code", "message", "hint"}
+            assert set(told["error"]["data"]) == {"code", "message", "hint", "said"}
             await socket.send_str('{"jsonrpc": "2.0", "id": 8, "method": "pause"}')
             assert await socket.receive_json() == {"jsonrpc": "2.0", "id": 8, "result": None}
         assert engine.asked == ["pause"]
@@ -304,11 +305,11 @@ def test_many_changes_make_few_snapshots(home, engine):
 
 def test_notices_reach_everybody_and_are_kept(home, engine):
     ring = NoticeRing(lambda: 1000.0)
-    ring.add("info", "before")
+    ring.add("info", Sentence("before"))
 
     async def test() -> None:
         async with opened(home, engine, ring), ControlClient.connect(home) as one, ControlClient.connect(home) as two:
-            ring.add("warning", "during")
+            ring.add("warning", Sentence("during"))
             for client in (one, two):
                 notices = [told async for told in first(client, Notice)]
                 assert notices[0].text == "during"
@@ -341,8 +342,7 @@ def test_a_client_that_does_not_read_is_dropped(home, engine, monkeypatch):
         async with opened(home, engine, ring) as service, raw(home):
             (connection,) = service.connections
             monkeypatch.setattr(aiohttp.web.WebSocketResponse, "send_str", lambda _self, _text: asyncio.Event().wait())
-            for number in range(2000):
-                ring.add("info", f"{number} " + "x" * 900)
+            assert len([ring.add("info", Sentence("x" * 900)) for _ in range(2000)]) == 2000
             assert len(connection.waiting) <= OUTBOX_MAX
             async with asyncio.timeout(10):
                 while service.connections:  # noqa: ASYNC110 - turns of the loop

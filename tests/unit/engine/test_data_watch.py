@@ -50,8 +50,8 @@ def test_server_that_is_away_is_told_by_the_verdict_alone() -> None:
     watched.hear(**NO_ANSWER, waiting=True)
     assert not watched.codes
     verdict = verdicts.no_data(DataCode.NO_ANSWER, watched.watch.view.args)
-    assert verdicts.headline(verdict) == "Waiting for text"
-    assert verdicts.headline(verdicts.not_connected("offline")) == "Not connected"
+    assert str(verdicts.headline(verdict)) == "Waiting for text"
+    assert str(verdicts.headline(verdicts.not_connected("offline"))) == "Not connected"
 
 
 def test_reason_of_left_out_data_is_told_once() -> None:
@@ -87,7 +87,7 @@ def test_nothing_left_to_compute_is_a_state_with_a_reason(code: str) -> None:
     watched = Watched()
     watched.hear(code=code, waiting=True)
     verdict = verdicts.no_data(code, watched.watch.view.args)
-    said = verdicts.sentence(verdict)
+    said = str(verdicts.sentence(verdict))
     assert said.endswith(".")
     assert "{" not in said
     assert verdict.code is not VerdictCode.CONTRIBUTING

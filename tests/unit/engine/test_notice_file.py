@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from core.api.sentence import Sentence
 from core.control.notices import NoticeRing
 from core.engine.remembered.notice_file import ENDS, STARTS, NoticeFile
 from core.system.child_process import LOG_BYTES_MAX
@@ -13,12 +14,12 @@ def texts(path: Path) -> list[str]:
 
 def run(path: Path, *said: str, properly: bool) -> NoticeRing:
     ring = NoticeRing(lambda: 5.0)
-    ring.add("warning", "before")
+    ring.add("warning", Sentence("before"))
     NoticeFile(path).follow(ring)
     for text in said:
-        ring.add("problem", text)
+        ring.add("problem", Sentence(text))
     if properly:
-        ring.add("info", ENDS)
+        ring.add("info", Sentence(ENDS))
     return ring
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from core.api.look import THREAD_WATTS
 from core.api.snapshot import Notice
+from core.api.verdict import SENTENCES, VerdictCode, paused
 from core.averaging.receipts.exchange import Receipted
 from core.averaging.receipts.receipt import Deed, Receipt, Statement, attest
 from core.base.ids import PeerId, fingerprint, hashed_key
@@ -133,10 +134,10 @@ def test_activity_has_notices_of_earlier_runs(installation):
     for _ in range(2):
         ring = NoticeRing(lambda: 1000.0)
         NoticeFile(path).follow(ring)
-        ring.add("info", "Paused by you.", "verdict.paused.", {"others": 2})
+        ring.follow("info", paused())
     told = asyncio.run(EngineReports(installation, lambda: None).activity())
     assert [notice.code for notice in told].count("engine.starts") == 2
-    assert told[-1] == Notice(3, 1000.0, "info", "Paused by you.", "verdict.paused.", {"others": 2})
+    assert told[-1] == Notice(3, 1000.0, "info", SENTENCES[VerdictCode.PAUSED, ""], "verdict.paused.")
 
 
 def test_fingerprint_has_eight_groups_of_four_letters():

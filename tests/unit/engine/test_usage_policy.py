@@ -44,7 +44,7 @@ class Kept:
 
 def said(kept):
     rest = kept.usage_policy.rest
-    return sentence(rest) if rest is not None else ""
+    return str(sentence(rest)) if rest is not None else ""
 
 
 def use(kept, count):

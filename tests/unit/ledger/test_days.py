@@ -80,7 +80,7 @@ def test_damaged_file_is_set_aside(tmp_path, clock):
     for damage in (b"{", b'{"days": [{"day": "never"}]}', b'{"days": [{}]}'):
         path.write_bytes(damage)
         days = Days(tmp_path, clock)
-        assert "could not be read" in days.notice
+        assert "could not be read" in str(days.notice)
         assert days.history(14).days == ()
         assert not path.exists()
 

@@ -43,7 +43,7 @@ def test_a_peer_gets_to_know_itself(nature: Nature, standing: Reachability, tcp:
     assert (reach.standing, reach.tcp, reach.udp) == (standing, tcp, tcp)
     assert reach.relays == (0 if nature == "public" else 2)
     assert reach.client == (nature == "symmetric")
-    assert reach.sentence.endswith(".")
+    assert str(reach.sentence).endswith(".")
     assert bool(reach.advice) == (nature != "public")
 
 
@@ -80,7 +80,7 @@ def test_two_behind_symmetric_routers_meet_over_ipv6(guard: Nature) -> None:
     reach = a.machine.reach
     assert (reach.standing, reach.udp, reach.relays) == (Reachability.RELAYED, "symmetric", 2)
     assert reach.ipv6 == (guard == "public")
-    assert reach.sentence.endswith(" Volunteers with IPv6 reach it directly.") == (guard == "public")
+    assert str(reach.sentence).endswith(" Volunteers with IPv6 reach it directly.") == (guard == "public")
     assert world.peer_records[a.peer].reachable_ipv6 == (guard == "public")
     assert helpers[0].machine.reach.standing is Reachability.REACHABLE
     world.dial(a, b)

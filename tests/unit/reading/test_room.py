@@ -78,7 +78,7 @@ def test_other_trouble_is_told_in_the_systems_words(code: int, tmp_path: Path) -
     with pytest.raises(SourceStalled) as stalled, room.writing():
         raise OSError(code, os.strerror(code))
     assert stalled.value.code == DataCode.UNWRITABLE
-    said = why_stalled(stalled.value.code, {k: str(v) for k, v in stalled.value.arguments.items()})
+    said = str(why_stalled(stalled.value.code, {k: str(v) for k, v in stalled.value.arguments.items()}))
     assert f"{tmp_path} could not be written ({os.strerror(code)})." in said
     assert idle.exists()
 

@@ -51,9 +51,9 @@ def test_a_damaged_file_is_kept_aside(tmp_path, content):
     path.write_bytes(content)
     read = load_settings(path)
     assert read.settings == Settings(computing=OFF)
-    assert "pauses" in read.notice
+    assert "pauses" in str(read.notice)
     (aside,) = tmp_path.glob("settings.json.damaged-*")
-    assert aside.name in read.notice
+    assert aside.name in str(read.notice)
     assert aside.read_bytes() == content
     assert load_settings(path).settings == Settings(computing=OFF), "also when nobody has saved meanwhile"
 
@@ -65,7 +65,7 @@ def test_the_copy_counts_when_the_file_is_damaged(tmp_path):
     path.write_bytes(path.read_bytes()[:-20])
     read = load_settings(path)
     assert read.settings == settings
-    assert "copy" in read.notice
+    assert "copy" in str(read.notice)
     assert load_settings(path).settings == settings, "also when nobody has saved meanwhile"
     path.write_bytes(b"{")
     path.with_suffix(".copy.json").write_bytes(b"{")

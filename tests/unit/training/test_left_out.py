@@ -112,7 +112,7 @@ def test_device_that_fails_in_the_first_ones_place_leaves(tmp_path: Path) -> Non
     for _ in range(3):
         assert peer.accumulate()
     assert peer.replicas.held.devices == ["cpu", "cpu:2"]
-    assert peer.replicas.held.left == ["The device cpu:1 trains no more: CUDA error: device lost."]
+    assert list(map(str, peer.replicas.held.left)) == ["The device cpu:1 trains no more: CUDA error: device lost."]
     peer.replicas.rest()
     assert peer.samples == sum(batch.samples for batch in task.each())
     assert list(task.taken) == [peer.replicas.held.each[1].parameters.values_N.data_ptr()]

@@ -53,13 +53,13 @@ def test_a_device_without_numbers_falls_back_to_fp32(name: str) -> None:
     assert choice.precision is FP32
     assert bool(choice.note) == (name != "fp32")
     if choice.note:
-        assert choice.note.startswith(f"The device meta does not compute in {name} (")
-        assert choice.note.endswith(": training computes in fp32, which takes part like any other.")
+        assert str(choice.note).startswith(f"The device meta does not compute in {name} (")
+        assert str(choice.note).endswith(": training computes in fp32, which takes part like any other.")
 
 
 def test_a_format_coarser_than_promised_is_refused() -> None:
     """Bfloat16 in the place of half precision: what a device might do that has only the former."""
-    assert why_not(Precision("fp16", 2**-11, half=torch.bfloat16), CPU) == "gives wrong results in fp16"
+    assert str(why_not(Precision("fp16", 2**-11, half=torch.bfloat16), CPU)) == "gives wrong results in fp16"
 
 
 @pytest.mark.skipif(platform.machine() not in {"x86_64", "AMD64"}, reason="the variable is about these processors")

@@ -1,0 +1,51 @@
+"""What people are told: templates with values in the program's text, each of which has its words in every language."""
+
+import ast
+import itertools
+import re
+
+import pytest
+
+from app import translations as catalogues
+
+FIELD = re.compile(r"\{(\w+)\}")
+TELLINGS = tuple(catalogues.tellings(catalogues.trees()))
+LANGUAGES = sorted(catalogues.FOLDER.glob("potluck_*.ts"))
+HINT = "translations are found by the template: give the values after it"
+
+
+def shown(telling):
+    return ast.unparse(telling.call)[:200]
+
+
+def is_text(node):
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+
+
+def test_many_sentences_are_found():
+    assert len(TELLINGS) > 1000
+    assert sum(bool(telling.values) for telling in TELLINGS) > 300
+
+
+def test_sentence_is_neither_f_string_nor_sum():
+    for telling in TELLINGS:
+        assert all(map(is_text, itertools.chain(*telling.texts))), f"{HINT}: {shown(telling)}"
+        sums = [one for one in telling.given if isinstance(one, ast.BinOp)]
+        assert not any(is_text(part) for one in sums for part in ast.walk(one)), f"{HINT}: {shown(telling)}"
+
+
+def test_each_field_of_a_sentence_has_one_value():
+    for telling in TELLINGS:
+        later = shown(telling).startswith(("tr(", "text.tr(")) and not telling.values
+        if telling.values is None or later or any(isinstance(value, ast.Starred) for value in telling.values):
+            continue
+        texts = [[text.value for text in one] or [""] for one in telling.texts]
+        fields = [len(set(FIELD.findall(" ".join(one)))) for one in itertools.product(*texts)]
+        assert max(fields) == len(telling.values), shown(telling)
+
+
+@pytest.mark.parametrize("language", LANGUAGES, ids=lambda file: file.stem)
+def test_every_sentence_is_translated(language):
+    known, found = set(catalogues.translations(language)), set(catalogues.sentences())
+    assert found - known == set(), "run python -m app.translations, and translate what it lists"
+    assert known - found == set(), "run python -m app.translations"
