@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import io
 import json
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +12,12 @@ import pytest
 from core.__main__ import main
 from core.api.snapshot import Snapshot
 from core.api.verdict import SHUT_OUT
+from core.authority.changes import banned, new_decisions
 from core.backbone.admission_log import AdmissionLog
-from core.backbone.charter import read_charter_records
+from core.backbone.charter import keep_document, read_charter_records
+from core.net.clock import Clock
 from core.storage.identity import load_identity
-from tests.process.swarm import CORE, ENVIRONMENT, Collaboration, Volunteer, collaboration, found
+from tests.process.swarm import Collaboration, Volunteer, collaboration, found
 from tests.process.test_revocation import names
 
 pytestmark = pytest.mark.process
@@ -87,14 +88,21 @@ def test_third_computer_of_a_banned_person_is_refused(tmp_path: Path) -> None:
             ben, eve = swarm.join("ben", "--stay", *helper), swarm.join("eve", "--stay", *helper)
             for one in (ben, eve):
                 await one.until(lambda news: names(news) >= {"ben", "eve"})
-            link = (await account(eve, "add"))["link"]
-            ban = [*CORE, "moderate", "ban", "eve", "--charter", str(charter.folder)]
-            await asyncio.to_thread(subprocess.run, ban, check=True, env=ENVIRONMENT, capture_output=True)
-            await eve.until(lambda news: news.verdict.reason == SHUT_OUT, timeout_s=60)
+            laptop = await joined_by(swarm, eve, "laptop", *helper)
+            await ben.until(lambda news: [peer.name for peer in news.peers].count("eve") == 2)
+            link = (await account(laptop, "add"))["link"]
+            records, key = read_charter_records(charter), load_identity(eve.home.identity_file, None).keys.peer_id
+            first = banned(
+                records.decisions, [key], Clock().now()
+            )  # as somebody says it who knows no other key of hers
+            keep_document(charter, records, new_decisions(records, charter.authority, Clock().now(), **first))
+            for one in (eve, laptop):
+                await one.until(lambda news: news.verdict.reason == SHUT_OUT, timeout_s=60)
+            await ben.until(lambda news: "eve" not in names(news), timeout_s=60)
             swarm.link = link
             third = swarm.join("third", "--stay", *helper)
             await third.until(lambda news: news.verdict.reason == SHUT_OUT, timeout_s=60)
-            assert len(AdmissionLog(charter.folder).admitted) == 3, "the backbone, Ben and Eve"
+            assert len(AdmissionLog(charter.folder).admitted) == 4, "the backbone, Ben, and two of Eve's"
 
     asyncio.run(run())
 
