@@ -31,6 +31,8 @@ def facts(look: LinkLook) -> list[tuple[str, str, str]]:
         ("download", tr("Download"), size.format(size=text.size(look.download_bytes))),
         ("account", tr("Account"), tr("None is needed: the link lets you in.")),
     ]
+    if look.goes_on_from:
+        rows.insert(4, ("predecessor", tr("Goes on from"), text.one_line(look.goes_on_from)))
     if look.refusal is not None:
         words = text.one_line(look.refusal.problem.whole.told(tr))
         rows.append(("refusal", tr("Refused the last time"), tr("{why} It is asked again.", words)))

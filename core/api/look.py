@@ -56,6 +56,8 @@ class LinkLook(msgspec.Struct, frozen=True, kw_only=True):
     task: str
     download_bytes: int
     """Size of the collaboration's files."""
+    goes_on_from: str = ""
+    """Name, or beginning of the id, of the collaboration from whose model it goes on; empty: it began anew."""
     folder: str = ""
     """Folder of this computer whose texts it wants to read; empty: none."""
     sources: tuple[SourceView, ...] = ()

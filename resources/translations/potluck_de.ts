@@ -1312,6 +1312,10 @@
    <translation>Vom Rechner eines anderen Mitglieds aus weitermachen.</translation>
   </message>
   <message>
+   <source>Goes on from</source>
+   <translation>Führt fort</translation>
+  </message>
+  <message>
    <source>Graphics card</source>
    <translation>Grafikkarte</translation>
   </message>

@@ -265,3 +265,11 @@ def test_folder_that_is_wanted_is_told_before():
     rows = {name: words for name, _, words in link_look.facts(look)}
     assert "letters of this computer" in rows["folder"]
     assert "\u202e" not in rows["folder"]
+    assert "predecessor" not in rows
+
+
+def test_collaboration_from_which_another_goes_on_is_named():
+    computer = ComputerFacts(cores=4, threads=3, memory_bytes=8 * 10**9, disk_free_bytes=10**9)
+    look = LinkLook(id="", name="n", organiser="o", fingerprint="f", summary="", task="gpt", download_bytes=1,
+                    goes_on_from="Poems\n", computer=computer)  # fmt: skip
+    assert {name: words for name, _, words in link_look.facts(look)}["predecessor"] == "Poems"

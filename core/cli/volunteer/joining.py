@@ -4,6 +4,7 @@ import argparse
 import asyncio
 import contextlib
 import sys
+from collections.abc import Sequence
 
 import msgspec
 
@@ -112,12 +113,13 @@ def collaborations(args: argparse.Namespace) -> int:
             why = WhyNot.REFUSED
         if args.json:
             row = {"current": place == 0, "served": each.id == served, "why_not": why, "id": each.id, "name": each.name}
-            say_json({"event": "collaboration", **row, "refusal": each.refusal})
+            goes_on_from = each.manifest.predecessor if each.manifest is not None else ""
+            say_json({"event": "collaboration", **row, "refusal": each.refusal, "goes_on_from": goes_on_from})
         else:
             reason = f": {WORDS[why]}" if why is not None else ""
             if why is WhyNot.REFUSED and each.refusal is not None:
                 reason += f". {clean(str(each.refusal))}"
-            print(f"{'*' if each.id == served else ' '} {place + 1} {_line(each)}{reason}")
+            print(f"{'*' if each.id == served else ' '} {place + 1} {_line(each, kept)}{reason}")
     if not kept and not args.json:
         print("This computer has joined no collaboration. Join one with: potluck join LINK")
     if served and len(kept) > 1 and not args.json:
@@ -141,6 +143,7 @@ def description(invited: Invited, home: Home, *, refusal: KeptRefusal | None) ->
         organiser=clean(manifest.organiser),
         fingerprint=fingerprint(manifest.authority_id),
         summary=clean(manifest.summary),
+        goes_on_from=clean(_called(manifest.predecessor, Collaborations(home).all())),
         task=clean(manifest.task),
         download_bytes=invited.download_bytes,
         folder=clean(wanted_folder(manifest)[:FOLDER_LETTERS]),
@@ -182,6 +185,7 @@ def _as_text(shown: LinkLook) -> str:
         *([("Refused before", f"{clean(str(shown.refusal))} It is asked again.")] if shown.refusal else []),
         ("Fingerprint", shown.fingerprint),
         ("What for", shown.summary or "The organiser does not say."),
+        *([("Goes on from", shown.goes_on_from)] if shown.goes_on_from else []),
         ("Download", f"{volume(shown.download_bytes)} of files, then the model; numbers only, no programs"),
         *rows_of(shown),
     )
@@ -236,6 +240,14 @@ def _next(kept: Collaborations) -> str:
     return f"The current one is {clean(kept.find(link.manifest_id.hex()).name)}."
 
 
-def _line(kept: KeptCollaboration) -> str:
-    organiser = f", organised by {kept.manifest.organiser}" if kept.manifest is not None else ""
-    return clean(f"{kept.name}{organiser} ({kept.id[:16]})")
+def _line(kept: KeptCollaboration, known: Sequence[KeptCollaboration]) -> str:
+    if kept.manifest is None:
+        return clean(f"{kept.name} ({kept.id[:16]})")
+    earlier = kept.manifest.predecessor
+    whence = f", goes on from {_called(earlier, known)}" if earlier else ""
+    return clean(f"{kept.name}, organised by {kept.manifest.organiser} ({kept.id[:16]}){whence}")
+
+
+def _called(collaboration: str, known: Sequence[KeptCollaboration]) -> str:
+    """The name of a collaboration where this computer has joined it, else how its id begins."""
+    return next((each.name for each in known if each.id == collaboration), collaboration[:16])

@@ -18,12 +18,14 @@ from core.backbone.copy_check import CopyCheck
 from core.backbone.derived_root import derive_root
 from core.backbone.kept_pass import records_of
 from core.backbone.kept_states import STATES, kept_copies, losses_of
+from core.backbone.link import Link
 from core.base.content import chunk_digests, digest, root_digest
 from core.base.data_source import MEMBERS, DataSource
 from core.base.ids import PeerId
 from core.base.manifest import PREDECESSOR, Manifest, sign_manifest
 from core.base.state_header import HEADER_BYTES_MAX, ORIGIN_BYTES, StateHeader, header_of, state_file_name
 from core.cli.organiser import go_on
+from core.engine.remembered.collaborations import Collaborations
 from core.ledger.board import Board
 from core.ledger.ledger import Ledger, LedgerRow
 from core.storage.paths import Home
@@ -117,6 +119,19 @@ def test_charter_goes_on_from_its_newest_copy(home: Home) -> None:
     assert [copy.epoch for copy in kept_copies(Path("newer") / STATES)] == [2]
 
 
+def test_members_see_from_where_it_goes_on(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
+    old = named("Books")
+    took_part(home, old)
+    assert going_on(home, "Books", "--charter", "new") == 0
+    charter, joined = load_charter(Path("new")), Collaborations(home)
+    joined.keep(Link("127.0.0.1", 7, charter.manifest.id, "s" * 32), charter.manifest_path.read_bytes())
+    for line in (f"goes on from {old.id.hex()[:16]}", "goes on from Books\n"):
+        capsys.readouterr()
+        assert main(["--home", str(home.directory), "collaborations"]) == 0
+        assert line in capsys.readouterr().out
+        joined.keep(Link("127.0.0.1", 7, old.id, "s" * 32))
+
+
 def test_undone_states_are_not_gone_on_from(home: Home) -> None:
     """All have gone back to the first state, and the second one, which is further, lies here as well."""
     old = named("Books")
@@ -198,6 +213,19 @@ def test_what_cannot_be_gone_on_from_is_told(
     assert going_on(home, *words, "--charter", "new") == 2
     assert said in capsys.readouterr().err
     assert sorted(Path().rglob("*")) == there, "nothing is left of it"
+
+
+def test_model_that_fails_its_check_is_not_gone_on_from(
+    home: Home, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def fails(*_: Any) -> CopyCheck:
+        return CopyCheck("It is worse than the first model.")
+
+    monkeypatch.setattr(go_on, "check_copy", fails)
+    took_part(home, named("Books"))
+    assert going_on(home, "Books", "--charter", "new") == 2
+    assert "It is worse than the first model." in capsys.readouterr().err
+    assert not Path("new").exists()
 
 
 @pytest.mark.parametrize(
