@@ -87,7 +87,7 @@ async def _found(args: argparse.Namespace, kept: KeptModel, ports: Ports) -> fou
         write_ports(folder, ports)
         founding.move(folder, place)
     facts = {"goes_on_from": old.id.hex(), "epoch": copy.epoch}
-    said = f"It goes on from epoch {copy.epoch} of {old.name}. Who gave to that keeps name and samples."
+    said = f"It goes on from epoch {copy.epoch} of {old.name}. Those who gave to that keep their names and samples."
     return founding.Founded(charters.Charter(place, manifest, authority), facts, said)
 
 
