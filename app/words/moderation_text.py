@@ -58,6 +58,7 @@ def _change(one: DecisionChange) -> str:
         ModerationAct.ADD: tr("make {name} a moderator"),
         ModerationAct.REMOVE: tr("take {name} from the moderators"),
         ModerationAct.AGREE: tr("have {count} of them agree"),
-        ModerationAct.GO_BACK: tr("go back to the model of epoch {count}"),
+        ModerationAct.GO_BACK: tr("go back to the model of epoch {count}, root {name}"),
+        ModerationAct.OTHER: tr("change {words} in a way that has no word here"),
     }
     return said[one.act].format(name=one.name or one.key[:8], words=one.words, count=amount(one.count))

@@ -29,6 +29,8 @@ class ModerationAct(StrEnum):
     SIGN = "sign"
     GO_BACK = "go_back"
     """Have everybody go back to a copy of the model; proposed by `potluck copies --back-to`."""
+    OTHER = "other"
+    """Change something for which there is no word; nobody can ask for it."""
 
 
 class ModerationWish(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -90,7 +90,12 @@ def _new_roles(records: AuthorityRecords, signer: Signer, now: float, wish: Mode
             people.remove(gone[0])
             threshold = threshold or min(roles.threshold, usual_threshold(len(people)))
     return new_roles(
-        records, signer, now, moderators=people, threshold=threshold or max(usual_threshold(len(people)), 1)
+        records,
+        signer,
+        now,
+        moderators=people,
+        threshold=threshold
+        or max(usual_threshold(len(people)), roles.threshold if wish.act is ModerationAct.ADD else 1),
     )
 
 

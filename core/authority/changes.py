@@ -8,9 +8,9 @@ import msgspec
 from core.authority import decisions as made
 from core.authority import holds as lists
 from core.authority import roles as chain
-from core.authority.decisions import PARDONED_MAX, REVOKED_MAX, Decisions
+from core.authority.decisions import PARDONED_MAX, REVOKED_MAX, WORDS_MAX, Decisions
 from core.authority.documents import MODERATORS_MAX, Document, DocumentKind
-from core.authority.holds import HELD_MAX, HOLD_S, HeldPerson, Holds
+from core.authority.holds import GAP_S, HELD_MAX, HOLD_S, HeldPerson, Holds
 from core.authority.records import AuthorityRecords
 from core.authority.roles import CHAIN_MAX, Moderator, Roles, check_roles
 from core.base.ids import PeerId
@@ -34,6 +34,8 @@ def new_decisions(records: AuthorityRecords, signer: Signer, now: float, **chang
         NotTrusted: the signer is not a moderator.
     """
     check_moderator(records, signer.peer_id)
+    if len(changes.get("words", "")) > WORDS_MAX:
+        raise BadInput("The words are too long.", WORDS_MAX, hint="Say it in {letters} letters.")
     roles, previous = records.in_force
     known = records.decisions
     number = max(known.number + 1, int(now))
@@ -47,7 +49,8 @@ def banned(known: Decisions, keys: Iterable[PeerId], now: float) -> dict[str, An
     """Fields of decisions that ban these keys too."""
     revoked = [*dict.fromkeys([*map(PeerId, known.revoked), *keys])]
     since = known.passes_since if len(revoked) <= REVOKED_MAX else float(int(now) + ISSUING_S)
-    return {"revoked": tuple(revoked[-REVOKED_MAX:]), "passes_since": since}
+    spared = tuple(key for key in known.pardoned if key not in revoked)
+    return {"revoked": tuple(revoked[-REVOKED_MAX:]), "passes_since": since, "pardoned": spared}
 
 
 def pardoned(known: Decisions, keys: Sequence[PeerId]) -> dict[str, Any]:
@@ -117,7 +120,7 @@ def new_holds(
     if hold and not {*records.roles.keys, records.seal.founder}.isdisjoint(release):
         raise BadInput("A moderator cannot be held.", hint="Propose another list of moderators.")
     known = records.holds.of(signer.peer_id)
-    number = max(known.number + 1, int(now))
+    number = max(known.number + GAP_S, int(now))
     held = [one for one in known.held if one.key not in release and one.until > now]
     if hold:
         held += hold

@@ -97,11 +97,8 @@ class DocumentSeal:
     def only(self, document: Document, allowed: Collection[PeerId]) -> Document:
         """The document without signatures that do not hold, or are not of these keys."""
         data = self._signed_bytes(document.kind, document.body)
-        held = {
-            PeerId(one.key): one
-            for one in self._signatures(document)
-            if one.key in allowed and self._verifier.verify(PeerId(one.key), one.signature, data)
-        }
+        claimed = {PeerId(one.key): one for one in self._signatures(document) if one.key in allowed}
+        held = {key: one for key, one in claimed.items() if self._verifier.verify(key, one.signature, data)}
         return msgspec.structs.replace(document, signatures=tuple(held.values()))
 
     def signers(self, document: Document) -> frozenset[PeerId]:

@@ -14,6 +14,8 @@ from core.base.problems import ProofProblem
 from core.base.wire import Schema
 
 HELD_MAX: Final = 20
+GAP_S: Final = 5
+"""Least difference between the numbers of two lists of a moderator: nobody is kept busy with empty ones."""
 HOLD_S: Final = 7 * 24 * 3600
 """A hold ends after this, at the latest."""
 
@@ -61,12 +63,13 @@ class HoldLists:
         """
         holds = SCHEMA.decode(document.body)
         document = seal.only(document, moderators)
-        signer = next(iter(seal.signers(document)), None)
-        if signer is None:
-            raise ProofProblem("Holds that no moderator has signed.")
+        signers = list(seal.signers(document))
+        if len(signers) != 1:
+            raise ProofProblem("holds that no moderator has signed, or several have")
+        signer = signers[0]
         if any(one.until > holds.number + HOLD_S for one in holds.held):
             raise ProofProblem("Holds for too long.")
-        if holds.number <= self.of(signer).number:
+        if signer in self._newest and holds.number < self.of(signer).number + GAP_S:
             return False
         self._newest[signer] = (document, holds)
         return True

@@ -39,6 +39,8 @@ GIVE_S: Final = 10.0
 """Seconds from one giving to a peer to the next, on average."""
 GIVE_BURST: Final = 3
 """Number of givings at once: decisions may follow each other."""
+TAKEN_PER_S: Final = 2.0
+"""Documents of one peer that are looked at, a second in the long run."""
 GIVEN_BYTES_MAX: Final = 192 * 1024
 """Upper bound on the documents of one giving, bytes; who lacks more asks again."""
 MARKS_MAX: Final = 400
@@ -100,6 +102,7 @@ class AuthorityNews:
         self._met: OrderedDict[PeerId, None] = OrderedDict()
         self._given = RateLimit[PeerId](rate_per_s=1 / GIVE_S, burst=GIVE_BURST)
         self._asked = RateLimit[PeerId](rate_per_s=1 / GIVE_S, burst=GIVE_BURST)
+        self._taken = RateLimit[PeerId](rate_per_s=TAKEN_PER_S, burst=MARKS_MAX)
         self._shut_out = frozenset[PeerId]()
         self._tell_at: float | None = None
 
@@ -108,17 +111,18 @@ class AuthorityNews:
         """When it tells its summary again; None: it has met nobody."""
         return self._tell_at
 
-    def learn(self, kept: bytes, now: float) -> Sequence[Send[Message] | AuthorityDecided]:
+    def learn(self, kept: bytes, now: float, *, again: bool = False) -> Sequence[Send[Message] | AuthorityDecided]:
         """Take documents, and spread the word if one is new.
 
         Args:
             kept: As `AuthorityRecords.to_bytes` has them.
             now: Unix seconds.
+            again: They were learned before, whatever the clock says now.
 
         Raises:
             RemoteProblem: they cannot be read, or their signatures do not allow it.
         """
-        return self._decided(now) if self.records.learn(kept, now) else ()
+        return self._decided(now) if self.records.learn(kept, None if again else now) else ()
 
     def take(self, document: Document, now: float) -> Sequence[Send[Message] | AuthorityDecided]:
         """Take a document, and spread the word if it is new.
@@ -164,6 +168,8 @@ class AuthorityNews:
                 back = self._ask(sender, now) if set(marks) - known.keys() else ()
                 return [*self._give(sender, [known[mark] for mark in known if mark not in marks]), *back]
             case RecordsGiven(signed=signed):
+                if not self._taken.admits(sender, now):
+                    return ()
                 try:
                     return self.learn(signed, now)
                 except RemoteProblem:

@@ -2,10 +2,11 @@
 
 Every peer comes to know the same, in whatever order documents arrive:
 
-- **Roles** follow each other by the rule of `core.authority.roles`.  Of two lists with one number, which needs
-  moderators who have signed both, the one with the smaller name holds, and what followed the other ends with it.
-- **Decisions** need the threshold of the roles in force.  Of two, the greater number holds.  Those of earlier roles
-  hold on if the roles in force name them.
+- **Roles** follow each other by the rule of `core.authority.roles`.  If two lists have one number, which needs
+  moderators who have signed both, the one with the smaller name holds, and what followed the other ends with it; a
+  day later it is too late for that.
+- **Decisions** need the threshold of the roles in force.  The greater number holds.  Those of earlier roles hold on
+  if the roles in force name them, and end otherwise.
 - What has too few signatures yet is a **proposal** (`core.authority.proposals`).
 - **Holds** are one moderator's (`core.authority.holds`).
 
@@ -27,10 +28,10 @@ from core.authority.proposals import Proposals, proposal_of
 from core.authority.roles import RoleChain, Roles, can_follow, read_roles
 from core.base.content import digest
 from core.base.ids import PeerId
-from core.base.problems import ProofProblem, WireProblem
+from core.base.problems import ProofProblem, RemoteProblem, WireProblem
 from core.base.signing import Ed25519Verifier, Verifier
 
-BUNDLE_BYTES_MAX: Final = 3 * 1024 * 1024
+BUNDLE_BYTES_MAX: Final = 6 * 1024 * 1024
 """Upper bound on all documents of a collaboration, bytes."""
 
 _BUNDLE: Final = msgspec.msgpack.Decoder(tuple[Document, ...])
@@ -100,7 +101,7 @@ class AuthorityRecords:
                 is_new = self.holds.take(document, self.seal, self.roles.keys)
         if is_new:
             self.forget(now)
-        return is_new
+        return is_new and any(document.name == known.name for known in self.marked().values())
 
     def forget(self, now: float) -> None:
         """Drop holds of those who are not moderators any more, and proposals that can come to nothing."""
@@ -127,11 +128,16 @@ class AuthorityRecords:
         Raises:
             RemoteProblem: it cannot be read, or a document's signatures do not allow it.
         """
-        is_new = False
+        is_new, wrong = False, None
         for document in read_bundle(data) if data else ():
-            if now is not None and _made_at(document) > now + AHEAD_S:
-                raise ProofProblem("A document of another time.")
-            is_new |= self.take(document, now or 0.0)
+            try:
+                if now is not None and _made_at(document) > now + AHEAD_S:
+                    raise ProofProblem("A document of another time.")
+                is_new |= self.take(document, now or 0.0)
+            except RemoteProblem as problem:  # the others may be true
+                wrong = problem
+        if wrong is not None and not is_new:
+            raise wrong
         return is_new
 
     # --- inside ------------------------------------------------------------------------------------------------------
@@ -142,12 +148,14 @@ class AuthorityRecords:
 
     def _take_roles(self, document: Document, now: float) -> bool:
         roles = read_roles(document.body)
-        before = self._chain.before(document, roles)
+        before = self._chain.before(document, roles, now)
         if before is None:
             return False
         document = self.proposals.joined(document, before.roles.keys | roles.keys)
         if can_follow(roles, before.roles, self.seal.signers(document)):
             self._chain.enter(document, roles)
+            if not self._standing(self._decided, self.decisions)[0]:  # found by none who would hand them on
+                self._decided, self.decisions = None, Decisions()
             return True
         return self._can_follow(document) and self.proposals.add(document, self.roles.keys, now)
 
@@ -155,7 +163,9 @@ class AuthorityRecords:
         decisions = made.SCHEMA.decode(document.body)
         if self._standing(document, decisions) <= self._standing(self._decided, self.decisions):
             return False
-        if document.name != self.roles.decisions:  # which the threshold has named
+        if document.name == self.roles.decisions:  # which the threshold has named
+            document = self.seal.only(document, self._chain.ever)
+        else:
             if decisions.roles != self._chain.newest.name:
                 raise ProofProblem("Decisions of other roles.")
             document = self.proposals.joined(document, self.roles.keys)

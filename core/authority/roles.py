@@ -22,6 +22,8 @@ CHAIN_MAX: Final = 256
 """Number of lists after the manifest's."""
 FOUNDER_NAME: Final = "the founder"
 ROLES_BYTES_MAX: Final = 8 * 1024
+SETTLED_S: Final = 24 * 3600
+"""After this nothing takes the place of a list that holds: whoever signed the one before could else do so for ever."""
 
 
 class Moderator(msgspec.Struct, frozen=True, array_like=True):
@@ -142,20 +144,28 @@ class RoleChain:
         """As they were signed, the first one first."""
         return [link.document for link in self._links if link.document is not None]
 
-    def before(self, document: Document, roles: Roles) -> RoleLink | None:
+    def before(self, document: Document, roles: Roles, now: float) -> RoleLink | None:
         """The list that would be followed; None: this one is known, or is the one of two that does not hold.
 
         Args:
             document: The list as it was signed.
             roles: What it says.
+            now: Unix seconds.
 
         Raises:
             ProofProblem: the list before is not known, or does not hold.
         """
         if roles.number > len(self._links) or self._links[roles.number - 1].name != roles.previous:
             raise ProofProblem("Roles that do not follow those that are known.")
-        known = self._links[roles.number :][:1]
-        return None if known and known[0].name <= document.name else self._links[roles.number - 1]
+        for known in self._links[roles.number :][:1]:
+            if known.name <= document.name or known.roles.at + SETTLED_S < now:
+                return None
+        return self._links[roles.number - 1]
+
+    @property
+    def ever(self) -> frozenset[PeerId]:
+        """The keys of all who were moderators at any time."""
+        return frozenset(key for link in self._links for key in link.roles.keys)
 
     def enter(self, document: Document, roles: Roles) -> None:
         """A list holds from now on, in place of another one with its number and of what followed that."""

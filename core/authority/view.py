@@ -18,6 +18,7 @@ from core.authority.proposals import PROPOSAL_S, Proposal
 from core.authority.records import AuthorityRecords
 from core.authority.roles import Roles
 from core.base.ids import PeerId
+from core.base.problems import Problem
 
 Names = Callable[[PeerId], str]
 """What a person is called; empty: nobody knows."""
@@ -52,6 +53,8 @@ def moderation_view(records: AuthorityRecords, me: PeerId, names: Names, now: fl
 
 def outcome(records: AuthorityRecords, document: Document) -> ModerationOutcome:
     """What has become of a document that was taken."""
+    if all(document.name != known.name for known in records.marked().values()):
+        raise Problem("It was not kept: you have two newer proposals open, or something else was decided.")
     waits = next((one for one in records.proposals if one.document.name == document.name), None)
     missing = 0 if waits is None else _missing(records, waits)
     return ModerationOutcome(waits is None, proposal_id(document), missing)
@@ -98,6 +101,8 @@ def _role_changes(before: Roles, after: Roles) -> Iterator[DecisionChange]:
     for one in before.moderators:
         if one.key not in after.keys:
             yield DecisionChange(ModerationAct.REMOVE, one.name, one.key.hex())
+    if any(before.name_of(one.key) not in {"", one.name} for one in after.moderators):
+        yield DecisionChange(ModerationAct.OTHER, words="names")
     if after.threshold != before.threshold:
         yield DecisionChange(ModerationAct.AGREE, count=after.threshold)
 
@@ -111,6 +116,19 @@ def _decision_changes(before: Decisions, after: Decisions, names: Names) -> Iter
         if one not in before.notices:
             yield DecisionChange(ModerationAct.NOTICE, words=one.words)
     if after.back is not None and after.back != before.back:
-        yield DecisionChange(ModerationAct.GO_BACK, count=after.back.epoch)
+        yield DecisionChange(ModerationAct.GO_BACK, after.back.root.hex()[:ID_LETTERS], count=after.back.epoch)
+    shown = {"number", "roles", "previous", "author", "words", "revoked", "newcomers"}
+    others = [name for name in Decisions.__struct_fields__ if name not in shown]
+    fields = [name for name in others if _is_hidden(name, before, after)]
+    if fields:
+        yield DecisionChange(ModerationAct.OTHER, words=", ".join(fields))
     if after.newcomers is not before.newcomers:
         yield DecisionChange(ModerationAct.CLOSE if after.newcomers is Newcomers.CLOSED else ModerationAct.OPEN)
+
+
+def _is_hidden(name: str, before: Decisions, after: Decisions) -> bool:
+    """Whether a field is different in a way that no other line tells: nobody signs what they do not see."""
+    old, new = getattr(before, name), getattr(after, name)
+    if name in {"pardoned", "notices"}:
+        return not set(old) <= set(new)
+    return old != new and not (name == "back" and new is not None)

@@ -94,6 +94,7 @@ def read_charter_records(charter: Charter) -> AuthorityRecords:
     records = AuthorityRecords(charter.manifest.authority_id, charter.manifest.id)
     try:
         records.learn(read_bounded(charter.folder / RECORDS, BUNDLE_BYTES_MAX) or b"", None)
+        records.forget(Clock().now())
     except (ValueError, RemoteProblem) as error:
         raise Damaged(
             "The file {records} of the collaboration in {folder} is damaged.", RECORDS, charter.folder
@@ -179,11 +180,12 @@ async def merged_records(charter: Charter, learned: AuthorityRecords) -> bytes:
         Busy: a command changes them for long.
         NoSpace: the disk is full.
     """
-    if not read_charter_records(charter).learn(learned.to_bytes(), None):
-        return read_charter_records(charter).to_bytes()
+    kept, known = read_charter_records(charter), learned.to_bytes()
+    if kept.to_bytes() == known or not kept.learn(known, None):
+        return kept.to_bytes()
     async with only_command(charter):
         records = read_charter_records(charter)
-        records.learn(learned.to_bytes(), None)
+        records.learn(known, None)
         _write(charter, records)
     return records.to_bytes()
 
@@ -199,7 +201,7 @@ def keep_document(charter: Charter, records: AuthorityRecords, document: Documen
     Raises:
         NoSpace: the disk is full.
     """
-    records.take(document, 0.0)
+    records.take(document, Clock().now())
     _write(charter, records)
 
 
@@ -208,7 +210,9 @@ def _write(charter: Charter, records: AuthorityRecords) -> None:
     log, revoked = Revocations(charter.folder), [*map(PeerId, records.decisions.revoked)]
     at = float(records.decisions.number)
     log.append([Revocation(at=at, key=key.hex()) for key in revoked if key not in log.keys])
-    spared = [key for key in map(PeerId, records.decisions.pardoned) if key in log.keys and key not in revoked]
+    before = read_charter_records(charter).decisions.pardoned
+    pardoned = [key for key in map(PeerId, records.decisions.pardoned) if key not in before]
+    spared = [key for key in pardoned if key in log.keys and key not in revoked]
     log.append([Revocation(at=at, key=key.hex(), undone=True) for key in spared])
     write_atomic(charter.folder / RECORDS, records.to_bytes())
 

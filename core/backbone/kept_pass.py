@@ -126,7 +126,7 @@ class KeptPasses:
         try:
             known.learn(read_bounded(path, BUNDLE_BYTES_MAX) or b"", None)
         except (ValueError, RemoteProblem):
-            self._set_aside(path, Sentence("The kept list of whom the organiser has shut out is damaged."))
+            self._set_aside(path, Sentence("The kept list of whom the moderators have shut out is damaged."))
             known = records_of(manifest)
         if known.learn(offered, now):
             write_atomic(path, known.to_bytes())

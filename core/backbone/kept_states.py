@@ -189,8 +189,9 @@ class KeptStates:
             NoSpace: the disk is full.
             UserProblem: the system does not allow it.
         """
-        sources = []
-        for number, path in self._numbered().items():
+        sources: list[tuple[int, Path]] = []
+        wrong: Damaged | None = None
+        for number, path in sorted(self._numbered().items(), reverse=True):
             with contextlib.suppress(OSError):
                 header = _header(path)
                 lineage = b"" if header is None else bytes.fromhex(header.lineage)
@@ -198,9 +199,17 @@ class KeptStates:
                     return None
                 if lineage == back.source:
                     sources.append((number, path))
-        if not sources:
-            return None
-        (source, path), part = sources[-1], self._folder / "root.part"
+        for number, path in sources:
+            try:
+                return self._root_of(number, path, back)
+            except Damaged as problem:
+                wrong = problem
+        if wrong is not None:
+            raise wrong
+        return None
+
+    def _root_of(self, source: int, path: Path, back: GoBack) -> StateKept:
+        part = self._folder / "root.part"
         number = 1 + max(self._numbered())
         try:
             if derive_root(path, part, back.root[-ORIGIN_BYTES:]) != back:

@@ -56,7 +56,7 @@ RECEIPTS = "receipts"
 BACKBONE_NAME = "Backbone"
 REMEMBER_S = 30.0
 HEED_S = 3.0
-"""Seconds between two looks at what the organiser has decided."""
+"""Seconds between two looks at what moderators have decided."""
 LOCK = "backbone.lock"
 REFUSED_COPY = "a copy of the model at epoch %d is not offered. %s It was set aside as %s"
 LEAVING_S = 10.0
@@ -206,7 +206,7 @@ class Backbone:
             self._remembered.save(self._session.peer.contacts)
 
     async def _heed(self) -> None:
-        """Tell the swarm what the organiser has decided meanwhile (`potluck revoke`), and note who is here."""
+        """Tell the swarm what was decided here meanwhile, go back if all do, and note who is here."""
         while True:
             await asyncio.sleep(HEED_S)
             now = self._clock.now()
@@ -216,7 +216,7 @@ class Backbone:
                 self._session.learn_records(await merged_records(self._charter, self._session.authority))
                 await self._go_back()
             except Problem as problem:
-                _LOG.warning("what the organiser has decided is not read: %s", problem)
+                _LOG.warning("what moderators have decided is not read: %s", problem)
 
     async def _renewed(self) -> bytes:
         """A new pass, which the welcome desk shows as well."""

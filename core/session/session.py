@@ -12,7 +12,7 @@ from dataclasses import replace
 from random import SystemRandom
 from typing import Any, ClassVar, Final, Generic, Protocol, TypeVar
 
-from core.authority.decisions import ROLLOVER_S
+from core.authority.decisions import ROLLOVER_S, Decisions
 from core.authority.news import AuthorityDecided, AuthorityNews
 from core.authority.records import AuthorityRecords
 from core.base.contact import Contact, Observed
@@ -29,7 +29,7 @@ from core.nat.traversal import Traversal
 from core.net.admission import Admission, HostOwner, LineUse
 from core.net.clock import Clock
 from core.net.host import Host
-from core.net.identity.passes import authority_id_of
+from core.net.identity.passes import PassRole, PassVerifier, authority_id_of
 from core.net.limits.pace import Pace
 from core.net.links.streams import PeerStream
 from core.net.router.locator import Locator
@@ -191,10 +191,8 @@ class Session(Generic[P]):
         """
         self._bind = bind
         port = await self.host.start(bind=bind, port=port)
-        self.learn_records(self._records)
-        self.host.passes.refuse(
-            self.authority.shut_out(self._clock.now()), self.authority.decisions.banned
-        )  # long ago: they know
+        self.learn_records(self._records, again=True)
+        _refuse(self.host.passes, self.authority.decisions, self.authority.shut_out(self._clock.now()))  # they know
         return port
 
     async def join(
@@ -270,14 +268,15 @@ class Session(Generic[P]):
         """Give the machine an event, and perform what follows."""
         self.host.deliver(event)
 
-    def learn_records(self, kept: bytes) -> bool:
+    def learn_records(self, kept: bytes, *, again: bool = False) -> bool:
         """Take what moderators have said, if it is new, and hand it on; returns whether it is new.
 
         Args:
             kept: As the backbone gave it, or as a moderator here has signed it; empty: there is nothing.
+            again: It was learned before, whatever the clock says now.
         """
         try:
-            outputs = self._news.learn(kept, self._clock.now())
+            outputs = self._news.learn(kept, self._clock.now(), again=again)
         except RemoteProblem as problem:
             _LOG.warning("the records of the authority are not taken: %s", problem)
             return False
@@ -305,11 +304,13 @@ class Session(Generic[P]):
             case AuthorityDecided(decisions=decisions, shut_out=revoked):
                 banned = decisions.banned
                 known = self.host.passes.known.items()
-                self.deliver(Revoked(revoked | {peer for peer, one in known if one.account in banned}))
-                if (back := decisions.back) is not None:
-                    self.deliver(WayBack(StateName(back.epoch, back.root), back.digest))
+                held = revoked - {*decisions.revoked}  # a single moderator keeps no backbone away
+                spared = {peer for peer, one in known if one.role is PassRole.BACKBONE} & held
+                self.deliver(Revoked((revoked - spared) | {peer for peer, one in known if one.account in banned}))
+                back = decisions.back
+                self.deliver(WayBack() if back is None else WayBack(StateName(back.epoch, back.root), back.digest))
                 later = asyncio.get_running_loop().call_later
-                later(PARTING_S, self.host.passes.refuse, revoked, banned)
+                later(PARTING_S, _refuse, self.host.passes, decisions, revoked)
                 left_s = max(0.0, decisions.passes_since + ROLLOVER_S - now)
                 later(left_s, setattr, self.host.passes, "since", decisions.passes_since)
                 if left_s:
@@ -332,3 +333,9 @@ class Session(Generic[P]):
     def _opened(self, stream: PeerStream) -> None:
         assert self._traverser is not None
         self._traverser.opened(stream)
+
+
+def _refuse(passes: PassVerifier, decisions: Decisions, shut_out: frozenset[PeerId]) -> None:
+    """Refuse the passes of these, from now on."""
+    revoked = frozenset(map(PeerId, decisions.revoked))
+    passes.refuse(revoked, decisions.banned, shut_out - revoked)

@@ -92,6 +92,8 @@ class Standby:
         """Help with some memory from now on, take note of a copy of the model, or go back to one."""
         if isinstance(fact, WayBack):
             return self._go_back(fact, now)
+        if isinstance(fact, StateKept) and self._membership.branches.undone(fact.name):
+            return self.keeper.drop(now)  # it was fetched before all went back
         if not isinstance(fact, Help):
             if isinstance(fact, StateKept):
                 self._membership.branches.earned(fact.credited)
@@ -102,7 +104,7 @@ class Standby:
     def _go_back(self, back: WayBack, now: float) -> list[Output]:
         """Stand at the copy to which all go back, unless this peer is on the way on from there."""
         self._membership.branches.back = back
-        if self.name is None or not back.undoes(self.name):
+        if self.name is None or back.root is None or not back.undoes(self.name):
             return []
         self.name, self._back_at = back.root, now
         return self.keeper.drop(now)

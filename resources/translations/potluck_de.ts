@@ -1360,10 +1360,6 @@
    <translation>Sperren für zu lange Zeit.</translation>
   </message>
   <message>
-   <source>Holds that no moderator has signed.</source>
-   <translation>Sperren, die niemand aus der Moderation unterschrieben hat.</translation>
-  </message>
-  <message>
    <source>Hours</source>
    <translation>Zeiten</translation>
   </message>
@@ -1570,6 +1566,10 @@
   <message>
    <source>It was kept as {name}; start again for a new one.</source>
    <translation>Er wurde als {name} aufgehoben; ein neuer Start macht einen neuen.</translation>
+  </message>
+  <message>
+   <source>It was not kept: you have two newer proposals open, or something else was decided.</source>
+   <translation>Es wurde nicht aufgehoben: Zwei neuere Vorschläge von Ihnen sind offen, oder etwas anderes wurde entschieden.</translation>
   </message>
   <message>
    <source>It works well as it is. Connections would start a little faster with</source>
@@ -2772,6 +2772,10 @@
    <translation>Samstag</translation>
   </message>
   <message>
+   <source>Say it in {letters} letters.</source>
+   <translation>Sagen Sie es in {letters} Buchstaben.</translation>
+  </message>
+  <message>
    <source>Say it in {most}.</source>
    <translation>Es in {most} sagen.</translation>
   </message>
@@ -3360,8 +3364,8 @@
    <translation>Die aufgehobene Beschreibung des Projekts wird nicht benutzt. {why}</translation>
   </message>
   <message>
-   <source>The kept list of whom the organiser has shut out is damaged.</source>
-   <translation>Die gespeicherte Liste der Ausgeschlossenen ist beschädigt.</translation>
+   <source>The kept list of whom the moderators have shut out is damaged.</source>
+   <translation>Die aufgehobene Liste derer, die die Moderatoren ausgeschlossen haben, ist beschädigt.</translation>
   </message>
   <message>
    <source>The kept pass is not used. {why}</source>
@@ -3934,6 +3938,10 @@
   <message>
    <source>The window, hidden</source>
    <translation>Das Fenster, verborgen</translation>
+  </message>
+  <message>
+   <source>The words are too long.</source>
+   <translation>Der Text ist zu lang.</translation>
   </message>
   <message>
    <source>Then it &amp;computes</source>
@@ -5000,6 +5008,10 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
    <translation>Cent</translation>
   </message>
   <message>
+   <source>change {words} in a way that has no word here</source>
+   <translation>{words} ändern, wofür es hier kein Wort gibt</translation>
+  </message>
+  <message>
    <source>does not compute ({error})</source>
    <translation>rechnet nicht ({error})</translation>
   </message>
@@ -5036,8 +5048,8 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
    <translation>liefert in {precision} falsche Ergebnisse</translation>
   </message>
   <message>
-   <source>go back to the model of epoch {count}</source>
-   <translation>zurück zum Modell der Epoche {count}</translation>
+   <source>go back to the model of epoch {count}, root {name}</source>
+   <translation>zurück zum Modell der Epoche {count}, Wurzel {name}</translation>
   </message>
   <message>
    <source>has come to its end</source>

@@ -124,6 +124,31 @@ def test_root_with_another_digest_is_not_taken() -> None:
     run_until(swarm, lambda: all(went_back(one, swarm.world.now) for one in others))
 
 
+def test_one_that_was_in_rounds_leads_nobody_from_the_root() -> None:
+    """It says that it has gone on from there before anybody has come."""
+    swarm = world(1, peers=4, epoch_s=1.5)
+    run_until(swarm, lambda: kept_epoch(swarm) > 3)
+    ((_, copy),) = swarm.backbone.disk.checkpoints
+    swarm.world.run(30.0)
+    liar, *honest = swarm.volunteers.values()
+    back, _ = root_of(swarm, copy)
+    name = StateName(back.root.epoch + 1, b"\xff" * 24 + back.root.origin)
+    model = ModelState.from_bytes(copy.data, swarm.worker_settings.parameters)
+    false = replace(model, name=name, ancestors=back.root.mark, means=b"", parameters=model.parameters * 0 + 1e3)
+    file = MemoryFile(false.to_bytes(0))
+    told = {"epoch": name.epoch, "lineage": name.lineage, "digest": file.digest, "ancestors": back.root.mark}
+    liar.end(End.CRASH)
+    liar.lie = Lie(tells=lambda report: msgspec.structs.replace(report, in_step=True, **told), gives=file)
+    liar.begin()
+    swarm.world.run(5.0)
+    ordered_back(swarm, copy, but=[liar])
+    swarm.world.run(60.0)
+    for one in honest:
+        held = ModelState.from_bytes(one.disk.checkpoints[-1][1].data, swarm.worker_settings.parameters)
+        assert held.name.origin == back.root.origin
+        assert abs(held.parameters).max() < 100
+
+
 def test_strangers_lead_nobody_that_is_on_the_way_back() -> None:
     """States are large and lines slow, so nobody trains for minutes: strangers say that they have gone on already."""
     padding = 20_000_000

@@ -37,7 +37,8 @@ CHANGES: Final = {
     ModerationAct.ADD: "makes {name} a moderator",
     ModerationAct.REMOVE: "takes {name} from the moderators",
     ModerationAct.AGREE: "has {count} of them agree",
-    ModerationAct.GO_BACK: "has everybody go back to epoch {count}",
+    ModerationAct.GO_BACK: "has everybody go back to epoch {count}, root {name}",
+    ModerationAct.OTHER: "changes {words} in a way that has no word here",
 }
 
 

@@ -154,7 +154,7 @@ class Journal:
         for notice in decisions.notices:
             if notice.at > known.decided and self._now() < notice.until:
                 self._notices.tell("info", "authority.notice", words=notice.words)
-        if decisions.back is not None and root != known.root and known.contributed_s:
+        if decisions.back is not None and root != known.root and self.contributed_s:
             self._notices.tell("warning", "authority.back", epoch=decisions.back.epoch, words=decisions.words)
         self._memory = msgspec.structs.replace(known, decided=decisions.number, root=root)
         self._dirty.set()

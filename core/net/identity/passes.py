@@ -149,6 +149,8 @@ class PassVerifier:
         """Peers whose passes hold no longer, by the newest records of the authority."""
         self.banned: frozenset[AccountId] = frozenset()
         """Accounts of which no pass holds any longer, of whatever key, by the same records."""
+        self.held: frozenset[PeerId] = frozenset()
+        """Peers that a single moderator keeps out for some days; no backbone is."""
         self.since = 0.0
         """No pass holds that began before this, Unix seconds, by the same records."""
 
@@ -170,9 +172,11 @@ class PassVerifier:
             self.known.popitem(last=False)
         return found
 
-    def refuse(self, revoked: frozenset[PeerId], banned: frozenset[AccountId]) -> None:
-        """Take in whose passes hold no longer: those of these keys, and all of these accounts."""
-        self.revoked, self.banned = revoked, banned
+    def refuse(
+        self, revoked: frozenset[PeerId], banned: frozenset[AccountId], held: frozenset[PeerId] = frozenset()
+    ) -> None:
+        """Take in whose passes hold no longer: those of these keys, all of these accounts, and for now of the held."""
+        self.revoked, self.banned, self.held = revoked, banned, held
 
     def account(self, peer: PeerId) -> AccountId:
         """A peer's account, as its newest pass says; of a peer that has shown none its key's own."""
@@ -190,7 +194,8 @@ class PassVerifier:
             ProofProblem: it has expired, or was revoked.
         """
         found.check_time(now)
-        if found.peer in self.revoked or found.account in self.banned or found.begins < self.since:
+        held = found.peer in self.held and found.role is not PassRole.BACKBONE
+        if held or found.peer in self.revoked or found.account in self.banned or found.begins < self.since:
             raise ProofProblem("The pass of {username} was revoked.", found.username)
 
 

@@ -74,8 +74,9 @@ class StateChoice:
         Where the backbone that let a newcomer in knows of a later state, nobody at the first one counts for it.
         """
         stands = self._membership.stands(now)
-        if self._membership.branches.undone(mine.name):
-            return self._on_the_way_back(stands, now)
+        root = self._membership.branches.back.root
+        if root is not None and self._membership.branches.undone(mine.name):
+            return self._on_the_way_back(root, stands, now)
         missed = self._missed(mine.name, stands, now)
         if missed is not None:
             return [missed]
@@ -111,16 +112,28 @@ class StateChoice:
         # It stays where it is, but its own file may be damaged.
         return self._promised(mine.name, now, held=mine.digest) if name is None or self.listens(now) else []
 
-    def _on_the_way_back(self, stands: Sequence[Stand], now: float) -> list[NewerState]:
-        """The files for one whose state was undone: where those stand that it knows or its backbone, else the root."""
-        back, given = self._membership.branches.back, self._copy(self._told())
-        assert back is not None
-        name = self._membership.branches.head(None, stands, loyal=True) or back.root
-        offers = self._promised(name, now)
+    def _on_the_way_back(self, root: StateName, stands: Sequence[Stand], now: float) -> list[NewerState]:
+        """The files for one whose state was undone: the root, whoever gives it, for moderators have signed its digest.
+
+        Where nobody gives that any more, the backbone's copy, or the state where those stand that it knows.  A single
+        one of these could have gone on from the root by itself, so they come last.
+        """
+        digest, told = self._membership.branches.back.digest, self._told()
+        donors = [
+            peer
+            for peer, report in sorted(self._membership.live().items())
+            if (report.state, report.digest) == (root, digest)
+            or (report.copy is not None and (report.copy.state, report.copy.digest) == (root, digest))
+        ]
+        offers = [NewerState(root, digest, tuple(donors))] if donors else []
+        if self._membership.backbone in donors:  # it is waited for, also after a download has failed
+            return offers
+        given = self._copy(told)
         if given is not None and not self._membership.branches.undone(given.name):
             offers.append(given)
-        # Anybody may give the root: moderators have signed its digest.
-        return [offer for offer in offers if offer.name != back.root or offer.digest == back.digest]
+        name = self._membership.branches.head(None, stands, loyal=told is not None)
+        offers += self._promised(name, now) if name is not None else []
+        return [offer for offer in offers if offer.name != root or offer.digest == digest]
 
     def _missed(self, mine: StateName, stands: Sequence[Stand], now: float) -> NewerState | None:
         """The backbone's copy, for one who comes back to where nobody gives a state; None: it is not further.

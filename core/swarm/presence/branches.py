@@ -106,8 +106,8 @@ class Branches:
         """The last one of ours that was committed."""
         self._guest_at = b""
         """Mark of the state that was taken from others."""
-        self.back: WayBack | None = None
-        """Where all go back to; None: no state was undone."""
+        self.back = WayBack()
+        """Where all go back to."""
         self._went_back = False
         """Whether that state came from nowhere: it is the root of a copy to which everybody goes back."""
         self.returns = True
@@ -171,7 +171,7 @@ class Branches:
 
     def undone(self, state: StateName) -> bool:
         """Whether moderators have had everybody go back from a state."""
-        return self.back is not None and self.back.undoes(state)
+        return self.back.undoes(state)
 
     def company(self, mine: StateName, stands: Iterable[Stand]) -> bool:
         """Whether anybody that was in rounds trains on the branch of this state, as far as the history is known."""

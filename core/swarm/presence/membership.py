@@ -1,7 +1,7 @@
 """Who is here: the reports of live peers, and what follows from them."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from core.api.snapshot import VOLUNTEER
@@ -140,17 +140,24 @@ class Membership:
         return sorted(peer for peer, report in self.live().items() if report.helps and not self.silent(peer, now))
 
     def stands(self, now: float) -> list[Stand]:
-        """Where those stand that have reported lately; who takes its step, or fetches a state, stood there just now."""
-        return [
+        """Where those stand that have reported lately; who takes its step, or fetches a state, stood there just now.
+
+        Who stood at a state that was undone is on the way back, however long that takes: it counts for the root.  Else
+        the first one that has come there would be the majority of those who have.
+        """
+        root = self.branches.back.root
+        found = [
             member.stand
             for peer, member in self._members.items()
             if member.stand is not None
             and member.believed_after is None
-            and not self.branches.undone(member.stand.state)
             and not self.silent(peer, now)
-            and now - member.stood_at < STANDS_S
+            and (now - member.stood_at < STANDS_S or self.branches.undone(member.stand.state))
             and self.branches.admitted(peer)
         ]
+        if root is None:
+            return found
+        return [replace(one, state=root, ancestors=()) if self.branches.undone(one.state) else one for one in found]
 
     def samples(
         self,

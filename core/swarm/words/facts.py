@@ -39,16 +39,16 @@ class WayBack:
     """Everybody goes back to a copy of the model: states with another origin than its count for nothing any more.
 
     Attributes:
-        root: The state to which they go.
+        root: The state to which they go; None: nobody goes back, all states count.
         digest: Root digest of its file.
     """
 
-    root: StateName
-    digest: bytes
+    root: StateName | None = None
+    digest: bytes = b""
 
     def undoes(self, state: StateName) -> bool:
         """Whether a state is one of those that count for nothing."""
-        return state.origin != self.root.origin
+        return self.root is not None and state.origin != self.root.origin
 
 
 @dataclass(frozen=True, slots=True)

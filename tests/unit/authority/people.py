@@ -1,6 +1,7 @@
 """Moderators with fixed keys, and what they sign."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from core.authority.changes import new_decisions, new_roles
@@ -41,9 +42,15 @@ def decided(records: AuthorityRecords, by: str, *others: str, now: float = NOW, 
 
 
 def roles(
-    records: AuthorityRecords, by: str, *others: str, moderators: Iterable[str], threshold: int, now: float = NOW
+    records: AuthorityRecords,
+    by: str,
+    *others: str,
+    moderators: Iterable[str],
+    threshold: int,
+    now: float = NOW,
+    called: Mapping[str, str] = MappingProxyType({}),
 ) -> Document:
-    people = [Moderator(id_of(name), name) for name in moderators]
+    people = [Moderator(id_of(name), called.get(name, name)) for name in moderators]
     return signed(new_roles(records, keys(by), now, moderators=people, threshold=threshold), *others)
 
 

@@ -3,9 +3,9 @@
 import msgspec
 import pytest
 
-from core.authority.changes import new_holds, pardoned
+from core.authority.changes import banned, new_holds, pardoned
 from core.authority.documents import AHEAD_S, Document, DocumentKind
-from core.authority.holds import HELD_MAX, HOLD_S, HeldPerson
+from core.authority.holds import GAP_S, HELD_MAX, HOLD_S, HeldPerson
 from core.authority.records import AuthorityRecords
 from core.base.ids import PeerId
 from core.base.problems import BadInput, RemoteProblem
@@ -73,3 +73,26 @@ def test_holds_of_a_removed_moderator_end():
     records.take(held(records, "anna", EVE), NOW)
     records.take(roles(records, "ben", "cleo", moderators=("ben", "cleo"), threshold=2), NOW)
     assert not records.shut_out(NOW)
+
+
+def test_holds_that_two_have_signed_are_nobodys():
+    records = town("anna", "ben", "cleo")
+    document = held(records, "anna", EVE)
+    with pytest.raises(RemoteProblem):
+        records.take(SEAL.countersign(document, keys("ben")), NOW)
+    assert records.take(document, NOW)
+
+
+def test_moderator_keeps_nobody_busy_with_empty_lists():
+    records = town("anna", "ben", "cleo")
+    lists = [msgspec.msgpack.encode({"number": int(NOW) + number}) for number in range(1000)]
+    signed = [SEAL.sign(DocumentKind.HOLDS, one, keys("anna")) for one in lists]
+    assert sum(records.take(one, NOW) for one in signed) == 1000 / GAP_S
+
+
+def test_pardoned_person_can_be_banned_again():
+    records = town("anna", "ben", "cleo")
+    records.take(decided(records, "anna", "ben", **pardoned(records.decisions, [EVE])), NOW)
+    records.take(decided(records, "anna", "ben", **banned(records.decisions, [EVE], NOW), now=NOW + 5), NOW + 5)
+    assert records.shut_out(NOW + 5) == {EVE}
+    assert not records.decisions.pardoned

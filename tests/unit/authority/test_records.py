@@ -12,7 +12,7 @@ from core.authority.decisions import REVOKED_MAX, Announcement, Decisions
 from core.authority.documents import AHEAD_S, PURPOSES, Document, DocumentKind
 from core.authority.proposals import OPEN_MAX, PROPOSAL_S
 from core.authority.records import AuthorityRecords, read_bundle
-from core.authority.roles import Moderator
+from core.authority.roles import SETTLED_S, Moderator
 from core.base.problems import BadInput, NotTrusted, RemoteProblem
 from tests.unit.authority.people import FOUNDER, SEAL, copy_of, decided, known, only_signed, roles, signed, town
 from tests.unit.net.people import NOW, OTHER_RUN, RUN, id_of, keys
@@ -263,6 +263,48 @@ def test_of_two_lists_with_one_number_all_take_the_same():
     assert followed[0].in_force[0] == followed[1].in_force[0] == min(one.name for one in two)
     peer = next(one for one, document in zip(followed, two, strict=True) if document.name == one.in_force[0])
     assert peer.decisions.words == "after it"
+
+
+def test_list_that_has_held_for_a_day_is_final():
+    """A thief of an old copy of the charter has the founder's key, and draws lists until a name is small."""
+    records = town("anna", "ben", "cleo")
+    first = next(one for one in read_bundle(records.to_bytes()) if one.kind is DocumentKind.ROLES)
+    stolen = (
+        roles(known(), "authority", "eve", moderators=("eve",), threshold=1, now=NOW + number) for number in range(200)
+    )
+    rival = next(one for one in stolen if one.name < first.name)
+    later = copy_of(records)
+    assert not later.take(rival, NOW + SETTLED_S + 60)
+    assert later.roles.keys == records.roles.keys
+    assert records.take(rival, NOW + 60), "at once nobody can know which came first"
+
+
+def test_roles_end_decisions_that_they_have_not_found():
+    """Somebody who was away completes a list that was proposed before a ban."""
+    records = town("anna", "ben", "cleo")
+    wider = roles(records, "anna", moderators=("anna", "ben", "cleo", "dora"), threshold=2)
+    ban = decided(records, "anna", "ben", revoked=(EVE,))
+    one, other = copy_of(records), copy_of(records)
+    one.take(ban, NOW)
+    for peer in (one, other):
+        peer.take(signed(wider, "cleo"), NOW)
+    assert one.in_force == other.in_force
+    assert one.marked().keys() == other.marked().keys()
+    assert copy_of(one).in_force == one.in_force, "what it has can be read again"
+
+
+def test_document_that_does_not_hold_hides_no_other():
+    records = town("anna", "ben", "cleo")
+    ban = decided(records, "anna", "ben", revoked=(EVE,))
+    junk = msgspec.structs.replace(ban, kind=DocumentKind.HOLDS)
+    assert records.learn(msgspec.msgpack.encode([junk, ban, junk]), NOW)
+    assert records.shut_out(NOW) == {EVE}
+
+
+def test_proposal_that_is_dropped_at_once_is_no_news():
+    records = town("anna", "ben", "cleo")
+    three = [decided(records, "anna", words=str(minute), now=NOW + minute) for minute in range(3)]
+    assert [records.take(one, NOW + 3) for one in (*three, three[0])] == [True, True, True, False]
 
 
 # --- sizes -----------------------------------------------------------------------------------------------------------

@@ -1,6 +1,5 @@
 """`potluck copies`."""
 
-import asyncio
 import json
 from pathlib import Path
 
@@ -9,9 +8,8 @@ import pytest
 
 from core.__main__ import main
 from core.backbone import charter as charters
-from core.backbone import kept_states
-from core.backbone.charter import Charter
-from core.backbone.kept_states import KeptStates, changing_copies
+from core.backbone.charter import Charter, read_charter_records
+from core.backbone.kept_states import KeptStates
 from tests.unit.backbone.test_kept_states import NAMES, fetched
 from tests.unit.training.small import MANIFEST
 
@@ -37,22 +35,20 @@ def test_copies_are_listed_with_what_is_known(charter: Charter, capsys: pytest.C
     first, second = said(capsys, charter)
     assert (first["copy"], first["epoch"], first["loss"], first["chosen"]) == (1, 1, 3.25, False)
     assert (second["copy"], second["loss"]) == (2, None)
-    (gone_back,) = said(capsys, charter, "--back-to", "1")
-    assert (gone_back["copy"], gone_back["epoch"], gone_back["backbone_runs"]) == (3, 1, False)
+    (gone_back,) = said(capsys, charter, "--back-to", "1", "--words", "It was noise.")
+    assert (gone_back["copy"], gone_back["epoch"], gone_back["done"]) == (1, 1, True)
+    decisions = read_charter_records(charter).decisions
+    assert decisions.words == "It was noise."
+    assert decisions.back is not None
+    KeptStates(charter.folder, manifest=charter.manifest.id).go_back(decisions.back)
     root = said(capsys, charter)[-1]
-    assert (root["copy"], root["loss"], root["chosen"], root["followed"]) == (3, 3.25, True, False)
+    assert (root["copy"], root["loss"], root["chosen"]) == (3, 3.25, True)
     assert main(["copies", "--charter", str(charter.folder)]) == 0
-    assert "held-out loss 3.25, all are to go back to it" in capsys.readouterr().out
+    assert "held-out loss 3.25, all went back to it" in capsys.readouterr().out
 
 
-def test_command_changes_no_copies_while_a_backbone_does(
-    charter: Charter, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(kept_states, "LOCK_S", 0.1)
-
-    async def run() -> int:
-        async with changing_copies(charter.folder):
-            return await asyncio.to_thread(main, ["copies", "--charter", str(charter.folder), "--back-to", "1"])
-
-    assert asyncio.run(run()) == 2
-    assert "Another program changes the copies" in capsys.readouterr().err
+def test_going_back_for_a_long_reason_is_refused(charter: Charter, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["copies", "--charter", str(charter.folder), "--back-to", "1", "--words", "a" * 301]
+    assert main(words) == 2
+    assert "too long" in capsys.readouterr().err
+    assert read_charter_records(charter).decisions.back is None

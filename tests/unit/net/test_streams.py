@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import core.net.links.outbox as outbox_module
+from core.backbone.authority import LIFETIME_S
 from core.base.wire import FLAG_LAST, fragment_header
 from core.net.links.liveness import HEARTBEAT_S, SILENCE_S
 from tests.unit.net.people import (
@@ -162,7 +163,7 @@ async def test_a_queue_that_overflows_ends_the_link(bulk, monkeypatch):
 @in_loop
 async def test_an_expired_pass_is_refused():
     await refused(
-        Side(credentials("anna", pass_der=issue("anna", now=NOW - 90_000)), expected=BEN),
+        Side(credentials("anna", pass_der=issue("anna", now=NOW - LIFETIME_S - 3_600)), expected=BEN),
         Side(credentials("ben"), expected=None),
     )
 
@@ -170,7 +171,7 @@ async def test_an_expired_pass_is_refused():
 @in_loop
 async def test_expired_pass_of_the_called_peer_is_refused():
     anna = Side(credentials("anna"), expected=BEN)
-    await refused(anna, Side(credentials("ben", pass_der=issue("ben", now=NOW - 90_000)), expected=None))
+    await refused(anna, Side(credentials("ben", pass_der=issue("ben", now=NOW - LIFETIME_S - 3_600)), expected=None))
     assert "expired" in anna.ear.closed[0]
 
 
@@ -269,7 +270,7 @@ async def test_a_proven_peer_that_sends_garbage_is_cut_off():
 @in_loop
 async def test_a_link_ends_when_the_pass_does():
     anna, ben = await pair()
-    ben.now += 90_000
+    ben.now += LIFETIME_S + 3_600
     await pass_time(HEARTBEAT_S)
     assert ben.ear.closed == ["The pass of anna has expired."]
     await anna.ear.until(lambda ear: ear.closed)
