@@ -106,7 +106,7 @@ def check_roles(roles: Roles) -> None:
 
 
 def usual_threshold(moderators: int) -> int:
-    """How many of so many moderators have to agree, where nobody says: one of up to two, else more than half."""
+    """How many moderators have to agree where nobody says: one if there are up to two, else more than half."""
     return 1 if moderators <= 2 else moderators // 2 + 1
 
 

@@ -215,7 +215,7 @@ def moderation() -> ModerationView:
     """Three moderators, of whom this person is one; a proposal that waits for them, and one that they have signed."""
     people = (("Ada", False), ("Bob", True), ("Cleo", False))
     ban = DecisionChange(ModerationAct.BAN, "Eve", "ee" * 32)
-    back = DecisionChange(ModerationAct.GO_BACK, count=1200)
+    back = DecisionChange(ModerationAct.GO_BACK, "ab12cd34", count=1200)
     shared = {"at": 1_795_600_000.0, "until": 1_796_800_000.0, "missing": 1}
     return ModerationView(
         moderates=True,

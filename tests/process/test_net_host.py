@@ -5,7 +5,7 @@ import socket
 
 import pytest
 
-from core.backbone.authority import Authority
+from core.backbone.authority import LIFETIME_S, Authority
 from core.base.ids import hashed_key
 from core.base.machine import Send, Transfer
 from core.base.problems import BadInput, Busy
@@ -204,7 +204,7 @@ async def test_second_computer_with_the_same_key_gets_no_link():
     [
         {"authority": Authority(keys("authority"), hashed_key(b"other"))},
         {"authority": Authority(keys("x"), RUN)},
-        {"age_s": 90_000},
+        {"age_s": LIFETIME_S + 3_600},
     ],
 )
 @in_loop

@@ -180,7 +180,7 @@ def test_a_card_rests_when_computing_does():
 def test_a_pause_with_an_end_says_when():
     rest = decided(switches=Switches(computing=UseSwitch().off(NOON + 3600, NOON))).rest
     assert (reason(rest), rest.until, rest.args) == ("paused:until", NOON + 3600, {"clock": "13:00"})
-    assert sentence(rest) == "Paused by you: nothing is computed. Potluck continues at 13:00."
+    assert str(sentence(rest)) == "Paused by you: nothing is computed. Potluck continues at 13:00."
     gpu = decided(switches=Switches(gpu=UseSwitch().off(NOON + DAY_S, NOON)), device=CARD).rest
     assert (reason(gpu), gpu.args) == ("paused:gpu_until", {"clock": "12:00", "day": "Thursday"})
 
