@@ -32,7 +32,7 @@ class Newcomers(StrEnum):
 
     INVITED = "invited"
     CLOSED = "closed"
-    """Nobody new comes in, by whatever invitation."""
+    """Nobody new comes in, by any invitation."""
 
 
 class Announcement(msgspec.Struct, frozen=True, array_like=True):

@@ -86,7 +86,7 @@ class Proposals:
         return True
 
     def forget(self, now: float, *, can_follow: Callable[[Document], bool]) -> None:
-        """Drop those that can come to nothing any more.
+        """Drop those that can no longer be adopted.
 
         Args:
             now: Unix seconds.

@@ -1,6 +1,6 @@
 """All that a peer knows of what the moderators have said, and the one place that decides whose signatures count.
 
-Every peer comes to know the same, in whatever order documents arrive:
+Every peer comes to know the same, in any order of arrival:
 
 - **Roles** follow each other by the rule of `core.authority.roles`.  If two lists have one number, which needs
   moderators who have signed both, the one with the smaller name holds, and what followed the other ends with it; a
@@ -104,7 +104,7 @@ class AuthorityRecords:
         return is_new and any(document.name == known.name for known in self.marked().values())
 
     def forget(self, now: float) -> None:
-        """Drop holds of those who are not moderators any more, and proposals that can come to nothing."""
+        """Drop holds of those who are not moderators any more, and proposals that can no longer be adopted."""
         self.holds.keep(self.roles.keys)
         self.proposals.forget(now, can_follow=self._can_follow)
 

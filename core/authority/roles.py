@@ -23,7 +23,7 @@ CHAIN_MAX: Final = 256
 FOUNDER_NAME: Final = "the founder"
 ROLES_BYTES_MAX: Final = 8 * 1024
 SETTLED_S: Final = 24 * 3600
-"""After this nothing takes the place of a list that holds: whoever signed the one before could else do so for ever."""
+"""After this nothing takes the place of a list that holds: the moderators before could do so for ever otherwise."""
 
 
 class Moderator(msgspec.Struct, frozen=True, array_like=True):

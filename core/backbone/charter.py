@@ -163,7 +163,7 @@ def revoke(charter: Charter, keys: Sequence[PeerId], *, now: float, undo: bool =
 
 
 def only_command(charter: Charter) -> AbstractAsyncContextManager[None]:
-    """Hold the lock of whatever changes the decisions of a charter."""
+    """Hold the lock that a change of the charter's decisions needs."""
     busy = Busy("Another command changes this collaboration.", hint="Try again in a moment.")
     return held(charter.folder / LOCK, patience_s=LOCK_S, otherwise=busy)
 
@@ -181,13 +181,21 @@ async def merged_records(charter: Charter, learned: AuthorityRecords) -> bytes:
         NoSpace: the disk is full.
     """
     kept, known = read_charter_records(charter), learned.to_bytes()
-    if kept.to_bytes() == known or not kept.learn(known, None):
+    if kept.to_bytes() == known or not _merged(kept, known):
         return kept.to_bytes()
     async with only_command(charter):
         records = read_charter_records(charter)
-        records.learn(known, None)
+        _merged(records, known)
         _write(charter, records)
     return records.to_bytes()
+
+
+def _merged(records: AuthorityRecords, known: bytes) -> bool:
+    """Take what a backbone knows, and say whether it is new; the charter may have replaced some of it meanwhile."""
+    try:
+        return records.learn(known, None)
+    except RemoteProblem:
+        return False
 
 
 def keep_document(charter: Charter, records: AuthorityRecords, document: Document) -> None:

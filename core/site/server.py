@@ -38,6 +38,7 @@ READY_MAX: Final = 256
 """Number of answers that are kept ready."""
 DOWNLOADS_MAX: Final = 2
 PAGES_MAX: Final = 1000
+DIGITS_MAX: Final = 4
 UNCACHED: Final = {"Cache-Control": "no-store"}
 METHODS: Final = ("GET", "HEAD")
 REFUSALS: Final[Mapping[int, tuple[str, str]]] = {
@@ -221,9 +222,6 @@ class _BoundedConnection(asyncio.Protocol):
         self._busy = busy
         self._transport: asyncio.Transport | None = None
         self._timer: asyncio.TimerHandle | None = None
-        self.eof_received = inner.eof_received  # type: ignore[method-assign]
-        self.pause_writing = inner.pause_writing  # type: ignore[method-assign]
-        self.resume_writing = inner.resume_writing  # type: ignore[method-assign]
 
     def connection_made(self, transport: Any) -> None:
         """Count it, which may end another one, and begin its time."""
@@ -236,10 +234,21 @@ class _BoundedConnection(asyncio.Protocol):
         self._inner.connection_made(transport)
 
     def data_received(self, data: bytes) -> None:
-        """Note that it has spoken; from then on the other protocol gets all at once."""
+        """Note that it has spoken."""
         self._limit.spoke(self)
-        self.data_received = self._inner.data_received  # type: ignore[method-assign]
         self._inner.data_received(data)
+
+    def eof_received(self) -> bool | None:
+        """Pass it on, as `asyncio.Protocol` has it."""
+        return self._inner.eof_received()
+
+    def pause_writing(self) -> None:
+        """Pass it on, as `asyncio.Protocol` has it."""
+        self._inner.pause_writing()
+
+    def resume_writing(self) -> None:
+        """Pass it on, as `asyncio.Protocol` has it."""
+        self._inner.resume_writing()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget the connection, which is over."""
@@ -280,7 +289,8 @@ def _response(ready: _Ready, request: web.BaseRequest, *, last: bool) -> web.Res
 def _page(request: web.BaseRequest) -> int:
     """Which page of the board is asked for; 1 everywhere else, and where it is not a number."""
     asked = request.query.get("page", "1") if request.path == "/board" else "1"
-    return int(asked) if asked.isascii() and asked.isdecimal() and 0 < int(asked[:6]) <= PAGES_MAX else 1
+    number = int(asked) if len(asked) <= DIGITS_MAX and asked.isascii() and asked.isdecimal() else 1
+    return number if 0 < number <= PAGES_MAX else 1
 
 
 def _is_of_here(request: web.BaseRequest) -> bool:

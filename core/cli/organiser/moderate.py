@@ -94,11 +94,13 @@ class _CharterKey:
 
     def view(self) -> ModerationView:
         records = read_charter_records(self._charter)
-        names = lambda key: self._log.name_of(key) or ""  # noqa: E731
-        return moderation_view(records, self._charter.authority.peer_id, names, Clock().now())
+        return moderation_view(records, self._charter.authority.peer_id, self._name, Clock().now())
 
     def act(self, wish: ModerationWish) -> ModerationOutcome:
         return asyncio.run(self._act(wish))
+
+    def _name(self, key: PeerId) -> str:
+        return self._log.name_of(key) or ""
 
     async def _act(self, wish: ModerationWish) -> ModerationOutcome:
         async with only_command(self._charter):

@@ -113,7 +113,7 @@ class StateChoice:
         return self._promised(mine.name, now, held=mine.digest) if name is None or self.listens(now) else []
 
     def _on_the_way_back(self, root: StateName, stands: Sequence[Stand], now: float) -> list[NewerState]:
-        """The files for one whose state was undone: the root, whoever gives it, for moderators have signed its digest.
+        """The files for one whose state was undone: the root, from any donor, for moderators have signed its digest.
 
         Where nobody gives that any more, the backbone's copy, or the state where those stand that it knows.  A single
         one of these could have gone on from the root by itself, so they come last.

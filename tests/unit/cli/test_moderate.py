@@ -1,16 +1,20 @@
 """`potluck moderate` at a charter."""
 
+import asyncio
 import json
 from pathlib import Path
 
 import pytest
 
 from core.__main__ import main
+from core.authority.changes import new_holds
+from core.authority.holds import HeldPerson
 from core.backbone.admission_log import AdmissionLog, Newcomer
-from core.backbone.charter import Charter, read_charter_records, revoked_keys
+from core.backbone.charter import Charter, merged_records, read_charter_records, revoked_keys
 from core.backbone.revocations import Revocations
+from core.net.clock import Clock
 from tests.process.swarm import found
-from tests.unit.net.people import NOW, id_of
+from tests.unit.net.people import NOW, id_of, keys
 
 EVE = id_of("eve")
 
@@ -82,3 +86,14 @@ def test_proposal_names_the_command_that_agrees(folder, capsys):
 def test_what_cannot_be_done_is_said(folder, capsys, words, sentence):
     assert moderate(folder, *words) == 2
     assert sentence in capsys.readouterr().err
+
+
+def test_charter_that_replaced_a_hold_still_reaches_its_backbone(charter, folder):
+    """The founder removes a moderator whose hold the backbone still knows."""
+    moderate(folder, "add", "ada")
+    learned = read_charter_records(charter)
+    hold = [HeldPerson(EVE, int(Clock().now()) + 60, "")]
+    learned.take(new_holds(learned, keys("ada"), Clock().now(), hold=hold, release=[EVE]), Clock().now())
+    moderate(folder, "remove", "ada")
+    assert learned.learn(asyncio.run(merged_records(charter, learned)), Clock().now())
+    assert learned.roles.number == 2
