@@ -16,6 +16,8 @@ import resources
 from core.base.bounds import USERNAME_BYTES_MAX
 from core.base.problems import BadInput
 
+BACKBONE_NAME: Final = "Backbone"
+"""Nobody else has it in the admission log."""
 NAME_CHARS_MAX: Final = 40
 _MARKUP: Final = frozenset('<>&"\\|`()[]{}')
 """ASCII characters that no name has: those of languages of markup, and brackets, in which the window puts its own words

@@ -23,6 +23,7 @@ from core.backbone.copy_check import check_copy
 from core.backbone.desk_messages import KnownPeer
 from core.backbone.kept_states import KeptStates
 from core.backbone.link import Link, link_to
+from core.backbone.names import BACKBONE_NAME
 from core.backbone.offers import USUAL, Offers
 from core.backbone.people import People
 from core.backbone.ports import Ports, read_ports, write_ports
@@ -53,7 +54,6 @@ _LOG = logging.getLogger(__name__)
 CONTACTS_MAX = 8
 PEERS = "peers.json"
 RECEIPTS = "receipts"
-BACKBONE_NAME = "Backbone"
 REMEMBER_S = 30.0
 HEED_S = 3.0
 """Seconds between two looks at what moderators have decided."""

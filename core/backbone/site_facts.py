@@ -26,6 +26,7 @@ from core.backbone.charter import Charter
 from core.backbone.desk_messages import CollaborationNow
 from core.backbone.kept_states import STATES, kept_copies, losses_of
 from core.backbone.link import link_to
+from core.backbone.names import BACKBONE_NAME
 from core.backbone.people import People
 from core.backbone.ports import read_ports
 from core.base.data_source import MEMBERS, PYTHON_DOCS, DataSource
@@ -148,7 +149,7 @@ class SiteFacts:
         for peer, row in self._sources.people.board.ledger.rows.items():
             first = next(iter(log.accounts.keys(log.accounts.of(peer))), peer)
             given[first] = given.get(first, LedgerRow()) + row
-        backbones = {OTHERS, *(key for key, one in log.admitted.items() if not one.invitation and not one.account)}
+        backbones = {OTHERS, *log.keys_of(BACKBONE_NAME)}
         counted = [(peer, row) for peer, row in given.items() if row.samples and peer not in backbones]
         rank, before = 0, -1
         ordered = sorted(counted, key=lambda one: (-one[1].samples, -one[1].reduced, one[0]))

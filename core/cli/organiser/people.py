@@ -10,8 +10,9 @@ import msgspec
 from core.api.numbers import amount
 from core.backbone.admission_log import AdmissionLog
 from core.backbone.charter import load_charter, revoked_keys
+from core.backbone.names import BACKBONE_NAME
 from core.backbone.people import BOARD, PEOPLE, read_people
-from core.backbone.serve import BACKBONE_NAME, LOCK
+from core.backbone.serve import LOCK
 from core.cli.printing.say import say_json
 from core.cli.printing.tables import clean, leaderboard_text
 from core.ledger.board import Board

@@ -14,8 +14,8 @@ from typing import Final
 from core.backbone.admission_log import AdmissionLog
 from core.backbone.charter import Charter, load_charter, only_command, revoke, revoked_keys
 from core.backbone.invitations import write_invitations
+from core.backbone.names import BACKBONE_NAME
 from core.backbone.revocations import Revocation, Revocations, household_mark
-from core.backbone.serve import BACKBONE_NAME
 from core.base.ids import PeerId
 from core.base.problems import BadInput, quoted
 from core.base.rate_limit import household

@@ -9,6 +9,7 @@ from core.api.snapshot import CurvePoint
 from core.authority.decisions import Announcement, Newcomers
 from core.backbone.admission_log import ADMITTED, AdmissionLog, Admitted, Newcomer
 from core.backbone.kept_states import STATES, note_loss
+from core.backbone.names import BACKBONE_NAME
 from core.base.data_source import DataSource
 from core.base.state_header import state_file_name
 from core.ledger.credits import OTHERS
@@ -51,6 +52,14 @@ def test_person_has_one_row_for_all_computers(tmp_path: Path) -> None:
     assert [(one.rank, one.name, one.samples) for one in here.view().people] == [(1, "Ada", 50), (2, "Ben", 40)]
     here.decide(revoked=(key(3), key(1)))
     assert [(one.rank, one.name, one.samples) for one in here.view().people] == [(1, "", 50), (2, "Ben", 40)]
+
+
+def test_members_of_the_collaboration_before_are_shown(tmp_path: Path) -> None:
+    """`potluck found --go-on` lets them in without an invitation."""
+    here = desk(tmp_path)
+    here.log.enter(Newcomer(key(5), "Ada"), invitation="", now=NOW)
+    here.gave({key(0): 9, key(5): 30})
+    assert [one.name for one in here.view().people] == ["Ada"]
 
 
 def test_words_of_moderators_are_shown_until_they_end(tmp_path: Path) -> None:
@@ -111,7 +120,7 @@ def test_sources_are_named_without_folders(tmp_path: Path) -> None:
 def test_frame_stays_within_its_bound_whoever_comes(tmp_path: Path) -> None:
     here = desk(tmp_path)
     lines = [
-        Admitted(key=key(number).hex(), name="ক" * 40, invitation="abc" if number else "", at=NOW)
+        Admitted(key=key(number).hex(), name="ক" * 40 if number else BACKBONE_NAME, invitation="", at=NOW)
         for number in range(PEOPLE_MAX)
     ]
     (here.charter.folder / ADMITTED).write_bytes(b"\n".join(map(msgspec.json.encode, lines)))

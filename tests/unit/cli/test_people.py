@@ -13,8 +13,9 @@ import pytest
 from core.__main__ import main
 from core.backbone.admission_log import AdmissionLog, Newcomer
 from core.backbone.charter import Charter, read_charter_records, revoke
+from core.backbone.names import BACKBONE_NAME
 from core.backbone.people import PEOPLE, PEOPLE_MAX, People, read_people
-from core.backbone.serve import BACKBONE_NAME, LOCK
+from core.backbone.serve import LOCK
 from core.base.ids import PeerId, account_of
 from core.base.problems import Busy
 from core.kept.state_files import DiskStateFile
