@@ -3,6 +3,7 @@
 import contextlib
 import os
 import re
+import secrets
 import shutil
 import signal
 import subprocess
@@ -160,10 +161,11 @@ def try_mutants(
 def copies(root: Path, count: int) -> Iterator[SimpleQueue[Path]]:
     """Copies of what tests need, removed in the end."""
     free: SimpleQueue[Path] = SimpleQueue()
-    with tempfile.TemporaryDirectory(prefix="potluck-mutants-", ignore_cleanup_errors=os.name == "nt") as folder:
+    folder = Path(tempfile.gettempdir()) / f"potluck-mutants-{secrets.token_hex(4)}"
+    try:  # a signal may come as soon as the folder is there
         for number in range(count):
-            copy = Path(folder) / str(number)
-            copy.mkdir()
+            copy = folder / str(number)
+            copy.mkdir(parents=True, mode=0o700)
             for name in COPIED:
                 source, target = root / name, copy / name
                 if source.is_dir():
@@ -172,6 +174,8 @@ def copies(root: Path, count: int) -> Iterator[SimpleQueue[Path]]:
                     shutil.copy2(source, target)
             free.put(copy)
         yield free
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _try(mutant: Mutant, copy: Path, runner: Runner, limit_s: float) -> Tried:
